@@ -4,14 +4,13 @@
 
 import argparse
 import collections.abc
-import contextlib
 import os
-import signal
-import threading
 import typing
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
+from cinder_tiers.cli import interruption
+from cinder_tiers.cli import lock
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
 from cinder_tiers.cli.render import plan_text
@@ -23,10 +22,7 @@ from cinder_tiers.files import saved_plan
 from cinder_tiers.files.tiers import reader
 from cinder_tiers import workflow
 
-_URL = 'CINDER_TIERS_COORDINATION_URL'
-
-
-_STDERR = 2
+_STOPS = 'apply stops after the action that is running'
 
 
 class ApplyTiers(base.CatalogLister):
@@ -56,7 +52,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
-        _add_lock(parser)
+        lock.add(parser)
         group = parser.add_mutually_exclusive_group()
         group.add_argument(
             'plan',
@@ -89,7 +85,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
 
         Expected failures end as CommandError of OSC.
         """
-        with base.user_errors(), _Interrupt() as interrupt:
+        with base.user_errors(), interruption.Interrupt(_STOPS) as interrupt:
             saved = parsed_args.plan and saved_plan.read(parsed_args.plan)
             results = workflow.apply(
                 connection=self.app.client_manager.sdk_connection,
@@ -98,9 +94,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
                     parsed_args.catalog, include_root=parsed_args.include_root
                 ),
                 allowed=parsed_args.allow,
-                lock=workflow.Lock(
-                    url=parsed_args.coordination_url, wait_s=parsed_args.wait
-                ),
+                lock=lock.of(parsed_args),
                 agree=lambda planned: self._agree(planned, parsed_args),
                 report=self._report,
                 is_to_stop=lambda: interrupt.came,
@@ -185,72 +179,6 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
                 done,
                 len(results),
             )
-
-
-class _Interrupt:
-    """Ctrl-C during an apply: the action that runs is ended, the rest is not
-    begun. A second one ends the process at once, as ever.
-    """
-
-    def __init__(self) -> None:
-        self.came = False
-        self._before: object = None
-
-    def __enter__(self) -> typing.Self:
-        # Python allows it in the main thread only, where commands run.
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._note)
-        return self
-
-    def __exit__(self, *unused: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _note(self, *unused: object) -> None:
-        self.came = True
-        signal.signal(signal.SIGINT, self._before)
-        # A handler may run inside of a write to standard error, which must
-        # not be entered again.
-        with contextlib.suppress(OSError):
-            os.write(
-                _STDERR,
-                b'interrupted: apply stops after the action that is running; '
-                b'press Ctrl-C again to stop at once\n',
-            )
-
-
-def _add_lock(parser: argparse.ArgumentParser) -> None:
-    """Adds --coordination-url and --wait."""
-    parser.add_argument(
-        '--coordination-url',
-        metavar='<url>',
-        default=os.environ.get(_URL),
-        help=(
-            'URL of a tooz driver whose lock keeps two applies from running '
-            'at once, such as etcd3+http://HOST:2379 or '
-            f'mysql://USER:PASSWORD@HOST/DB (default: ${_URL}, else a file '
-            'that the users of this host share)'
-        ),
-    )
-    parser.add_argument(
-        '--wait',
-        metavar='<seconds>',
-        type=_seconds,
-        default=0.0,
-        help=(
-            'seconds to wait for another apply to finish (default: 0, which '
-            'refuses at once)'
-        ),
-    )
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < float('inf'):
-        raise argparse.ArgumentTypeError(
-            f'{text!r} is not a number of seconds, 0 or more'
-        )
-    return value
 
 
 def _agrees(

@@ -124,7 +124,7 @@ def held(
         coordinator = tooz.call(
             tooz.coordination.get_coordinator,
             url,
-            f'{_me()}: {name}'.encode('ascii', 'backslashreplace'),
+            f'{me()}: {name}'.encode('ascii', 'backslashreplace'),
         )
         tooz.call(coordinator.start, start_heart=True)
         stack.callback(tooz.call, coordinator.stop)
@@ -134,7 +134,7 @@ def held(
         stack.callback(_give_back, tooz, lock)
         if file:
             now = datetime.datetime.now(datetime.UTC)
-            file.write(f'{_me()}, since {now:%Y-%m-%d %H:%M:%S} UTC')
+            file.write(f'{me()}, since {now:%Y-%m-%d %H:%M:%S} UTC')
         yield
 
 
@@ -173,7 +173,8 @@ def _refusal(holder: str | None, wait_s: float) -> str:
     )
 
 
-def _me() -> str:
+def me() -> str:
+    """Who this process is: user, host and process."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # no such user, as in some containers

@@ -10,12 +10,17 @@ import tempfile
 from cinder_tiers.domain import errors
 
 
-def write(path: str, text: str, *, replace: bool) -> None:
+def write(
+    path: str, text: str, *, replace: bool, is_durable: bool = False
+) -> None:
     """Writes a file at once.
 
     :param path: of the file.
     :param text: its content, written as UTF-8.
     :param replace: whether a file that exists is replaced; it keeps its mode.
+        A new one is for its owner only (0600).
+    :param is_durable: whether it must be on the disk before this returns, so
+        that it is there after a loss of power.
     :raises errors.TiersError: it cannot be written, or it exists and is not
         to be replaced.
     """
@@ -33,14 +38,21 @@ def write(path: str, text: str, *, replace: bool) -> None:
         )
         with os.fdopen(handle, 'w', encoding='utf-8') as stream:
             stream.write(text)
+            if is_durable:
+                stream.flush()
+                os.fsync(stream.fileno())
         if not replace:
             # Unlike a rename it fails when another process was faster.
             os.link(temporary, target)
+            if is_durable:
+                keep_names(str(target.parent))
             return
         if target.exists():
             shutil.copymode(target, temporary)
         pathlib.Path(temporary).replace(target)
         temporary = None
+        if is_durable:
+            keep_names(str(target.parent))
     except FileExistsError as error:
         raise errors.TiersError(
             f'{path} exists and was not replaced; name another file, or '
@@ -53,3 +65,16 @@ def write(path: str, text: str, *, replace: bool) -> None:
     finally:
         if temporary:
             pathlib.Path(temporary).unlink(missing_ok=True)
+
+
+def keep_names(folder: str) -> None:
+    """Has the names in a folder written to the disk.
+
+    :param folder: its path.
+    :raises OSError: it cannot be done.
+    """
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -265,6 +265,20 @@ class World:
             wanted = dataclasses.replace(
                 wanted, by_osd=dict.fromkeys(current.by_osd, wanted.value)
             )
+        if isinstance(wanted, ceph_state.OsdOptions):
+            # Each option is set, or removed, by itself.
+            told = self.objects.get(key)
+            wanted = dataclasses.replace(
+                wanted,
+                values={
+                    name: value
+                    for name, value in {
+                        **(told.values if told else {}),
+                        **wanted.values,
+                    }.items()
+                    if value is not None
+                },
+            )
         if isinstance(wanted, ceph_state.CacheTier) and current:
             wanted = dataclasses.replace(
                 wanted, settings={**current.settings, **wanted.settings}

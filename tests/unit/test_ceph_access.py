@@ -204,14 +204,26 @@ class CephAccessTestCase(testtools.TestCase):
     def test_all_that_apply_sends_is_covered(self):
         did = applied(self.catalog, nothing())
         # And it sends each of them, but for one that needs a user, and those
-        # that take away.
+        # that take away, of caches and after sweeps.
         self.assertEqual(
             WRITES.keys()
-            - {'auth caps', 'osd tier remove', 'osd tier remove-overlay'},
+            - {
+                'auth caps',
+                'config rm',
+                'osd tier remove',
+                'osd tier remove-overlay',
+            },
             {prefix for prefix, _ in did.sent},
         )
         caps = ceph_access.writer(self.catalog, self.cluster).caps
-        for prefix, arguments in did.sent:
+        for prefix, arguments in (
+            *did.sent,
+            *(
+                ('config rm', arguments)
+                for prefix, arguments in did.sent
+                if prefix == 'config set'
+            ),
+        ):
             self.assertTrue(
                 mon_caps.allows(
                     caps['mon'], prefix, WRITES[prefix].permission, arguments

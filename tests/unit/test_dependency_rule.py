@@ -38,21 +38,30 @@ ARROWS = {
     'cinder_tiers.cli': {
         'cinder_tiers.cli.render',
         'cinder_tiers.workflow',
+        'cinder_tiers.sweeps',
         'cinder_tiers.files',
         'cinder_tiers.observe',
+        # A command that measures is run for each slot of a sweep.
+        'cinder_tiers.execute',
         # The options of the doors, read from a file that the user names.
         'cinder_tiers.conf',
     },
     'cinder_tiers.cli.render': {
         'cinder_tiers.domain.audit',
         'cinder_tiers.domain.export',
+        'cinder_tiers.domain.sweep',
     },
     'cinder_tiers.workflow': {
         'cinder_tiers.files',
         'cinder_tiers.observe',
         'cinder_tiers.execute',
     },
-    'cinder_tiers.files': {'cinder_tiers.domain.export'},
+    # The use cases of sweeps, beside those of tiers.
+    'cinder_tiers.sweeps': {'cinder_tiers.workflow'},
+    'cinder_tiers.files': {
+        'cinder_tiers.domain.export',
+        'cinder_tiers.domain.sweep',
+    },
     'cinder_tiers.clients': {'cinder_tiers.domain.catalog'},
     'cinder_tiers.observe': {
         'cinder_tiers.domain.audit',
@@ -61,6 +70,7 @@ ARROWS = {
     },
     'cinder_tiers.execute': {
         'cinder_tiers.domain.plan',
+        'cinder_tiers.domain.sweep',
         'cinder_tiers.clients',
     },
     'cinder_tiers.conf': {'cinder_tiers.domain.placement'},
@@ -74,6 +84,7 @@ ARROWS = {
         'cinder_tiers.domain.explain',
         'cinder_tiers.domain.plan',
     },
+    'cinder_tiers.domain.sweep': {'cinder_tiers.domain.plan'},
     'cinder_tiers.domain.plan': {'cinder_tiers.domain.validation'},
     'cinder_tiers.domain.validation': {
         'cinder_tiers.domain.placement',

@@ -27,7 +27,7 @@ from cinder_tiers.domain import units
 #: Masks of a section of Ceph's configuration: which OSDs it is for.
 CLASS, HOST = 'class', 'host'
 #: {kind of object: the mask of its sections in the monitors}.
-_MASKS = {
+MASKS = {
     actions.Kind.OSD_OPTIONS: CLASS,
     actions.Kind.HOST_OSD_OPTIONS: HOST,
 }
@@ -304,7 +304,9 @@ def unknown_names(catalog: catalogs.Catalog) -> kinds.Problems:
                 found=f'the option {name!r}, which Ceph 16, 18 and 20 do not '
                 'have',
                 expected='an option of the OSDs',
-                remedy=f'{spelling.did_you_mean(name, near)}see "ceph config '
+                remedy=f'its replacement: {SUCCESSORS[name]}'
+                if name in SUCCESSORS
+                else f'{spelling.did_you_mean(name, near)}see "ceph config '
                 'help" in the cluster',
             )
 
@@ -514,7 +516,7 @@ def options_action(
                 wanted=after.values,
                 reasons=before.reasons,
                 told=ceph.told_options.get(
-                    f'{_MASKS[key.kind]}:{key.name}', {}
+                    f'{MASKS[key.kind]}:{key.name}', {}
                 ),
                 schemas=ceph.option_schemas,
             )

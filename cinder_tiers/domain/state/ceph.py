@@ -170,8 +170,8 @@ class OsdOptions:
     #: The device class, or the CRUSH host.
     name: str
     #: {option: value}; of OSDs that differ, all values with their OSDs.
-    #: Wanted: only what is declared.
-    values: collections.abc.Mapping[str, str] = dataclasses.field(
+    #: Wanted: only what is declared; None for one that is not to be set.
+    values: collections.abc.Mapping[str, str | None] = dataclasses.field(
         metadata=difference.ABSENT_IS_ANY
     )
     #: {option: why a value for all of them is not in effect everywhere}.

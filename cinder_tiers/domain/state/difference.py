@@ -59,6 +59,32 @@ def fields_of(resource: Resource) -> dict[str, object]:
     return result
 
 
+def texts_of(resource: Resource) -> dict[str, str | None]:
+    """The fields of a resource, each as a text.
+
+    >>> from cinder_tiers.domain.state import cinder
+    >>> texts_of(
+    ...     cinder.QosSpec(
+    ...         name='q',
+    ...         consumer='both',
+    ...         specs={},
+    ...         volume_types=frozenset({'b', 'a'}),
+    ...     )
+    ... )
+    {'consumer': 'both', 'volume_types': 'a, b'}
+    """
+    return {
+        name: text_of(value) for name, value in fields_of(resource).items()
+    }
+
+
+def text_of(value: object) -> str | None:
+    """The value of a field as a text; None stays None."""
+    if isinstance(value, frozenset):
+        return ', '.join(sorted(value))
+    return None if value is None else str(value)
+
+
 def differences(
     before: Resource,
     after: Resource,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Sets options of OSDs for a device class or host."""
+"""Sets options of OSDs for a device class or host, or removes them."""
 
 from cinder_tiers.clients import ceph
 from cinder_tiers.domain.resources import osd_options
@@ -9,7 +9,7 @@ from cinder_tiers.domain.state import ceph as ceph_state
 
 
 class OsdOptions:
-    """Sets options of the OSDs of a device class or host.
+    """Sets options of the OSDs of a device class or host, or removes them.
 
     :param mask: class or host, of the sections of Ceph's configuration.
     """
@@ -26,15 +26,18 @@ class OsdOptions:
         current: ceph_state.OsdOptions | None,
         consented: bool = False,
     ) -> None:
-        """Sets each value in the monitors, which covers future OSDs."""
+        """Sets each value in the monitors, which covers future OSDs.
+
+        A value of None is removed from them.
+        """
+        session = self._sessions[key.cluster]
+        who = f'osd/{self._mask}:{wanted.name}'
         # Without the override OSDs would not heed some of the others.
         for name, value in sorted(
             wanted.values.items(),
             key=lambda item: item[0] != osd_options.MCLOCK_OVERRIDE,
         ):
-            self._sessions[key.cluster].command(
-                'config set',
-                who=f'osd/{self._mask}:{wanted.name}',
-                name=name,
-                value=value,
-            )
+            if value is None:
+                session.command('config rm', who=who, name=name)
+            else:
+                session.command('config set', who=who, name=name, value=value)

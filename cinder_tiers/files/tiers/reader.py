@@ -8,6 +8,7 @@ Joins the views: the YAML text (`yaml_document`), the files that it includes
 """
 
 import collections.abc
+import copy
 import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
@@ -31,6 +32,8 @@ class TiersFile:
     #: Means the same without any other file. That of the file itself when it
     #: includes none; else comments say which file a part is from.
     text: str
+    #: The plain values that it was read from, and where they were written.
+    whole: includes.Whole
 
 
 def read_file(
@@ -56,7 +59,7 @@ def read(path: str, *, include_root: str | None = None) -> TiersFile:
         whole.value, whole.source, whole.problems, files=whole.files
     )
     if len(whole.files) == 1:
-        return TiersFile(catalog=catalog, text=whole.text)
+        return TiersFile(catalog=catalog, text=whole.text, whole=whole)
     text = writer.lay_out(
         whole.value,
         comments=dict(_origins(whole.value, whole.source)),
@@ -75,7 +78,45 @@ def read(path: str, *, include_root: str | None = None) -> TiersFile:
                 )
             ]
         )
-    return TiersFile(catalog=catalog, text=text)
+    return TiersFile(catalog=catalog, text=text, whole=whole)
+
+
+def with_changes(
+    whole: includes.Whole,
+    changes: collections.abc.Mapping[catalogs.Path, object],
+    source: catalogs.Source,
+) -> catalogs.Catalog:
+    """The catalog of a tiers file with other values in some places.
+
+    The same rules hold for them as for values of the file.
+
+    :param whole: of a sound file.
+    :param changes: {place: value}; every part of a place but the last is a
+        key of a mapping, which is made where it is missing.
+    :param source: where the values were written; it has no other places.
+    :raises errors.ProblemsFound: with all problems.
+    """
+    value = copy.deepcopy(whole.value)
+    for place, one in changes.items():
+        holder = value
+        for key in place[:-1]:
+            if not isinstance(holder.get(key), dict):
+                holder[key] = {}
+            holder = holder[key]
+        holder[place[-1]] = one
+    return _catalog(
+        value,
+        catalogs.Source(
+            file=whole.source.file,
+            files={
+                **whole.source.files,
+                **dict.fromkeys(source.lines, source.file),
+            },
+            lines={**whole.source.lines, **source.lines},
+        ),
+        (),
+        files=(source.file, *whole.files),
+    )
 
 
 def _origins(

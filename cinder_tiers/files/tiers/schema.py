@@ -62,13 +62,19 @@ def published() -> str:
 def check(
     value: object,
     source: catalogs.Source,
+    *,
+    described: dict[str, object] | None = None,
+    what: str = 'the tiers file',
 ) -> tuple[object, tuple[errors.Problem, ...]]:
     """Compares a document with the schema.
 
+    :param described: a schema without references, of another kind of file;
+        None: that of the tiers file.
+    :param what: the kind of file, for messages.
     :returns: the document without its broken parts, so that the other rules
         can still be looked at, and the problems in the order of the file.
     """
-    validator = _Validator(schema())
+    validator = _Validator(described or schema())
     found = sorted(
         validator.iter_errors(value),
         key=lambda error: source.lines.get(_path(error), 0),
@@ -77,7 +83,9 @@ def check(
     for error in found:
         sound = _without(sound, error)
     return sound, tuple(
-        problem for error in found for problem in _problems(error, source)
+        problem
+        for error in found
+        for problem in _problems(error, source, what)
     )
 
 
@@ -121,9 +129,10 @@ def _path(error: jsonschema.ValidationError) -> catalogs.Path:
 def _problems(
     error: jsonschema.ValidationError,
     source: catalogs.Source,
+    what: str,
 ) -> collections.abc.Iterator[errors.Problem]:
     path = _path(error)
-    name = '.'.join(map(_part, path)) or 'the tiers file'
+    name = '.'.join(map(_part, path)) or what
     if error.validator == 'additionalProperties':
         yield from _unknown_keys(error, source, path, name)
         return

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Ctrl-C during a command that writes: it stops where nothing is half done."""
+
+import collections.abc
+import contextlib
+import os
+import signal
+import threading
+import typing
+
+_STDERR = 2
+
+
+class Interrupt:
+    """Notes a signal, so that the command can stop at a good place.
+
+    A second one ends the process at once, as ever.
+
+    :param stops: what the command does then, such as `it stops now`.
+    :param signals: that are noted.
+    """
+
+    def __init__(
+        self,
+        stops: str,
+        signals: collections.abc.Sequence[signal.Signals] = (signal.SIGINT,),
+    ) -> None:
+        self.came = False
+        self._stops = stops
+        self._signals = signals
+        self._before: dict[signal.Signals, object] = {}
+
+    def __enter__(self) -> typing.Self:
+        # Python allows it in the main thread only, where commands run.
+        if threading.current_thread() is threading.main_thread():
+            for one in self._signals:
+                self._before[one] = signal.signal(one, self._note)
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self._put_back()
+
+    def _put_back(self) -> None:
+        for one, before in self._before.items():
+            signal.signal(one, before)
+
+    def _note(self, *unused: object) -> None:
+        self.came = True
+        self._put_back()
+        # A handler may run inside of a write to standard error, which must
+        # not be entered again.
+        with contextlib.suppress(OSError):
+            os.write(
+                _STDERR,
+                f'interrupted: {self._stops}; press Ctrl-C again to stop at '
+                'once\n'.encode(),
+            )

@@ -1,0 +1,455 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""`openstack tier sweep`: measures a tier with other options, one by one."""
+
+import argparse
+import collections.abc
+import datetime
+import os
+import signal
+
+from cinder_tiers.cli import base
+from cinder_tiers.cli import exit_status
+from cinder_tiers.cli import interruption
+from cinder_tiers.cli import lock
+from cinder_tiers.cli.render import cells
+from cinder_tiers.cli.render import sweep as render
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.sweep import preparation
+from cinder_tiers.domain.sweep import record
+from cinder_tiers.domain import text as escaping
+from cinder_tiers.execute import measure
+from cinder_tiers.files.sweep import reader as sweep_reader
+from cinder_tiers.files.tiers import reader
+from cinder_tiers import sweeps
+
+_STATE = 'CINDER_TIERS_STATE'
+_STOPS = (
+    'the command that measures is told to end, and everything is brought back'
+)
+_Shown = tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]
+
+
+class SweepTier(base.CatalogLister):
+    """Measure a tier with other options, and bring everything back.
+
+    For each slot of the sweep file, applies a treatment as "tier apply" does,
+    checks that it is in effect, and runs the command that follows "--"; then
+    the default comes back. The command finds the slot in the environment:
+    CINDER_TIERS_SWEEP_TREATMENT, _SLOT, _BLOCK, _TIER, _GUEST (options as
+    JSON) and _RESULT (the file that it should write). What is to be brought
+    back is on the disk before the first change: after a kill or a crash,
+    --restore brings it back. What "tier apply" refuses stays refused, and
+    --allow does not help. Needs a cloud that matches the tiers file, and
+    holds the lock of "tier apply" all the time.
+    """
+
+    _epilog = """Exit status: 0 every slot was measured and everything is as
+before; 3 it is, but some slots have no sound result; 4 some value is not as
+before; with --status, a journal is open; 1 an error occurred; 2 a wrong
+argument; 5 a treatment is refused, and nothing was changed; 6 a service did
+not answer; 130 interrupted, and everything is as before.
+
+Example: openstack tier sweep sweep.yaml --catalog tiers.yaml --out results --
+sh -c 'rally task start fleet.yaml --task-args "$CINDER_TIERS_SWEEP_GUEST" &&
+rally task report --json --out "$CINDER_TIERS_SWEEP_RESULT"'
+"""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        lock.add(parser)
+        parser.add_argument(
+            'file', metavar='<file>', nargs='?', help='sweep file'
+        )
+        parser.add_argument(
+            'command',
+            metavar='<command>',
+            nargs='*',
+            help='command that measures one slot, after "--"',
+        )
+        group = parser.add_mutually_exclusive_group()
+        group.add_argument(
+            '--dry-run',
+            action='store_true',
+            help=(
+                'show the slots in their order, with what each changes, and '
+                'how long all of them take; change nothing'
+            ),
+        )
+        group.add_argument(
+            '--restore',
+            action='store_true',
+            help=(
+                'bring back what a sweep that was ended has left, then '
+                'carry out <file>, if one is named'
+            ),
+        )
+        group.add_argument(
+            '--status',
+            action='store_true',
+            help='show what a sweep that was ended has left; change nothing',
+        )
+        parser.add_argument(
+            '--allow',
+            metavar='<value>',
+            action='append',
+            default=[],
+            help=(
+                'with --restore: bring this value back, although somebody '
+                'else has changed it since; named as in the column Value '
+                '(may be repeated)'
+            ),
+        )
+        parser.add_argument(
+            '--accept',
+            metavar='<value>',
+            action='append',
+            default=[],
+            help=(
+                'with --restore: leave this value as somebody else has '
+                'changed it, and no longer bring it back (may be repeated)'
+            ),
+        )
+        parser.add_argument(
+            '--out',
+            metavar='<folder>',
+            help=(
+                'folder for sweep.json and the results of the slots (default: '
+                'sweep-TIER-TIME in the working directory)'
+            ),
+        )
+        parser.add_argument(
+            '--state',
+            metavar='<folder>',
+            default=os.environ.get(_STATE) or _state_folder(),
+            help=(
+                'folder of the journal, which must outlive a crash of the '
+                f'host (default: ${_STATE}, else cinder-tiers below '
+                '$XDG_STATE_HOME or ~/.local/state)'
+            ),
+        )
+        parser.add_argument(
+            '-y',
+            '--yes',
+            action='store_true',
+            help=(
+                'do not ask for confirmation (never asked unless standard '
+                'input is a terminal)'
+            ),
+        )
+        return parser
+
+    def take_action(self, parsed_args: argparse.Namespace) -> _Shown:
+        """Sweeps, restores or looks.
+
+        Expected failures end as CommandError of OSC.
+        """
+        with base.user_errors():
+            _check(parsed_args)
+            if parsed_args.status:
+                return self._look(parsed_args)
+            if parsed_args.restore:
+                shown, is_back = self._restore(parsed_args)
+                if not (is_back and parsed_args.file):
+                    return shown
+            if parsed_args.dry_run:
+                return self._prepare(parsed_args)
+            return self._run(parsed_args)
+
+    def _files(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[sweep_reader.SweepFile, sweeps.Files]:
+        tiers = reader.read(
+            parsed_args.catalog, include_root=parsed_args.include_root
+        )
+        file = sweep_reader.read_file(parsed_args.file, tiers)
+        now = datetime.datetime.now(datetime.UTC)
+        return file, sweeps.Files(
+            sweep_file=parsed_args.file,
+            catalog_file=parsed_args.catalog,
+            catalog_text=tiers.text,
+            state=parsed_args.state,
+            results=parsed_args.out
+            or f'sweep-{file.sweep.tier}-{now:%Y%m%dT%H%M%SZ}',
+        )
+
+    def _prepare(self, parsed_args: argparse.Namespace) -> _Shown:
+        file, _ = self._files(parsed_args)
+        prepared = sweeps.prepare(
+            connection=self.app.client_manager.sdk_connection, file=file
+        )
+        self._announce(prepared)
+        return render.SLOT_COLUMNS, list(render.slot_rows(prepared))
+
+    def _announce(self, prepared: preparation.Prepared) -> None:
+        """Says how long it takes, and what it changes for others."""
+        sweep = prepared.sweep
+        minutes = sweep.minutes
+        if self.app.options.verbose_level:
+            took = (
+                'of unknown length (slot_minutes is not set)'
+                if minutes is None
+                else f'of {sweep.slot_minutes:g} min, {_duration(minutes)} in '
+                'all'
+            )
+            self.app.stderr.write(
+                f'{len(sweep.slots)} slots {took}: {len(sweep.treatments)} '
+                f'treatments and the default, blocks: {sweep.blocks}, seed: '
+                f'{sweep.seed}\n'
+            )
+        others = sorted(
+            {
+                name
+                for one in sweep.treatments
+                for name in prepared.tiers_affected(one.name)
+            }
+        )
+        if others:
+            self.log.warning(
+                'the options of OSDs also count for other tiers while they '
+                'are measured: %s',
+                ', '.join(map(escaping.printable, others)),
+            )
+        for treatment in sweep.treatments:
+            if (
+                not prepared.plans[treatment.name].actions
+                and treatment.changes
+            ):
+                self.log.warning(
+                    'treatment %s is the same as the default',
+                    escaping.printable(treatment.name),
+                )
+
+    def _run(self, parsed_args: argparse.Namespace) -> _Shown:
+        file, files = self._files(parsed_args)
+        with interruption.Interrupt(
+            _STOPS, (signal.SIGINT, signal.SIGTERM)
+        ) as interrupt:
+            results, back = sweeps.run(
+                connection=self.app.client_manager.sdk_connection,
+                file=file,
+                files=files,
+                lock=lock.of(parsed_args),
+                agree=lambda prepared: self._agree(prepared, parsed_args),
+                measure=measure.Command(
+                    parsed_args.command,
+                    folder=files.results,
+                    tier=file.sweep.tier,
+                    is_to_stop=lambda: interrupt.came,
+                ),
+                report=self._report,
+                is_to_stop=lambda: interrupt.came,
+            )
+        self._conclude(results.records, len(file.sweep.slots))
+        self._tell(back)
+        if not back.is_complete:
+            self.exit_status = exit_status.DIFFERENT
+        elif interrupt.came:
+            self.exit_status = exit_status.INTERRUPTED
+        if self.app.options.verbose_level:
+            self.app.stderr.write(
+                f'results: {os.path.join(files.results, "sweep.json")}\n'
+            )
+        return render.RECORD_COLUMNS, [
+            render.record_row(one) for one in results.records
+        ]
+
+    def _agree(
+        self, prepared: preparation.Prepared, parsed_args: argparse.Namespace
+    ) -> None:
+        """Says what is to come, and asks a person, if there is one.
+
+        :raises errors.TiersError: the answer was not yes.
+        """
+        self._announce(prepared)
+        stdin = self.app.stdin
+        if parsed_args.yes or stdin is None or not stdin.isatty():
+            return
+        self.app.stderr.write('Begin? [y/N] ')
+        self.app.stderr.flush()
+        if stdin.readline().strip().lower() not in ('y', 'yes'):
+            raise errors.ActionFailed(
+                'Nothing was changed because the answer was not yes.'
+            )
+
+    def _report(self, one: record.SlotRecord) -> None:
+        """One line per slot on stderr, unless --quiet."""
+        text = (
+            f'slot {one.slot.number}, block {one.slot.block}, '
+            f'{escaping.printable(one.slot.treatment)}: {one.verdict.value}'
+        )
+        if one.measured and one.measured.exit_status:
+            self.log.error(
+                '%s; the command ended with %d',
+                text,
+                one.measured.exit_status,
+            )
+        elif one.reason:
+            self.log.error(
+                '%s: %s', text, escaping.printable_lines(one.reason)
+            )
+        elif self.app.options.verbose_level:
+            self.app.stderr.write(f'{text}\n')
+
+    def _conclude(
+        self,
+        records: collections.abc.Sequence[record.SlotRecord],
+        wanted: int,
+    ) -> None:
+        sound = sum(one.is_sound for one in records)
+        if sound < wanted:
+            self.exit_status = exit_status.UNKNOWN
+            self.log.error('%d of %d slots have a sound result', sound, wanted)
+
+    def _tell(self, back: sweeps.BroughtBack) -> None:
+        """What is not as before."""
+        for one in back.values:
+            if one.is_back:
+                continue
+            if one.name in back.accepted:
+                self.log.warning(
+                    '%s stays %s, as somebody else has set it',
+                    escaping.printable(one.name),
+                    render.value(one.found),
+                )
+                continue
+            self.log.error(
+                '%s is %s, and was %s before the sweep: %s',
+                escaping.printable(one.name),
+                render.value(one.found),
+                render.value(one.setting.before),
+                escaping.printable_lines(one.reason)
+                or 'somebody else has set it; add --allow or --accept with '
+                'this name to "openstack tier sweep --restore"',
+            )
+        if back.planned:
+            self.log.warning(
+                '"tier plan" is not empty: %s',
+                escaping.printable('; '.join(back.planned)),
+            )
+
+    def _restore(self, parsed_args: argparse.Namespace) -> tuple[_Shown, bool]:
+        """Brings back; also says whether everything is back."""
+        back = sweeps.restore(
+            connection=self.app.client_manager.sdk_connection,
+            state=parsed_args.state,
+            lock=lock.of(parsed_args),
+            allowed=parsed_args.allow,
+            accepted=parsed_args.accept,
+        )
+        if back is None:
+            if self.app.options.verbose_level:
+                self.app.stderr.write(
+                    'Nothing to bring back: no journal of this cloud in '
+                    f'{escaping.printable(parsed_args.state)}.\n'
+                )
+            return (render.BACK_COLUMNS, []), True
+        self._tell(back)
+        if self.app.options.verbose_level:
+            self.app.stderr.write(
+                f'Sweep of tier {escaping.printable(back.journal.tier)}, '
+                f'started {back.journal.started}: '
+                f'{sum(one.is_back for one in back.values)} of '
+                f'{len(back.values)} values are as before.\n'
+            )
+        if not back.is_complete:
+            self.exit_status = (
+                exit_status.ERROR
+                if any(one.reason for one in back.values)
+                else exit_status.DIFFERENT
+            )
+        return (
+            render.BACK_COLUMNS,
+            [
+                render.back_row(
+                    one.name,
+                    one.setting.before,
+                    one.found,
+                    one.outcome.value,
+                    one.reason,
+                )
+                for one in back.values
+            ],
+        ), back.is_complete
+
+    def _look(self, parsed_args: argparse.Namespace) -> _Shown:
+        found = sweeps.look(
+            connection=self.app.client_manager.sdk_connection,
+            state=parsed_args.state,
+        )
+        if found is None:
+            if self.app.options.verbose_level:
+                self.app.stderr.write(
+                    'No sweep is running or has left anything: no journal of '
+                    f'this cloud in {escaping.printable(parsed_args.state)}.\n'
+                )
+            return render.OPEN_COLUMNS, []
+        self.exit_status = exit_status.DIFFERENT
+        journal = found.journal
+        self.log.warning(
+            '%s',
+            escaping.printable(
+                f'a sweep of tier {journal.tier}, started {journal.started} '
+                f'by {journal.by}, is running or was ended; its results: '
+                f'{journal.results}; its journal: {found.path}'
+            ),
+        )
+        return render.OPEN_COLUMNS, [
+            render.open_row(*one) for one in found.values
+        ]
+
+
+def _check(parsed_args: argparse.Namespace) -> None:
+    """Arguments that argparse cannot compare.
+
+    :raises errors.ProblemsFound: they do not fit together.
+    """
+    problems = []
+
+    def problem(where: str, found: str, expected: str) -> None:
+        problems.append(
+            errors.Problem(
+                where=where,
+                found=found,
+                expected=expected,
+                remedy='see "openstack tier sweep --help"',
+            )
+        )
+
+    is_run = not (parsed_args.dry_run or parsed_args.status)
+    if not parsed_args.file and not (
+        parsed_args.restore or parsed_args.status
+    ):
+        problem('<file>', 'no sweep file', 'the name of one')
+    if parsed_args.file and is_run and not parsed_args.command:
+        problem(
+            '<command>',
+            'no command that measures',
+            'a command after "--", such as -- rally task start fleet.yaml; or '
+            '--dry-run',
+        )
+    for name in ('allow', 'accept'):
+        if getattr(parsed_args, name) and not parsed_args.restore:
+            problem(f'--{name}', 'no --restore beside it', '--restore')
+    if problems:
+        raise errors.ProblemsFound(problems)
+
+
+def _state_folder() -> str:
+    """Of this user, and not emptied when the host starts."""
+    return os.path.join(
+        os.environ.get('XDG_STATE_HOME')
+        or os.path.expanduser('~/.local/state'),
+        'cinder-tiers',
+    )
+
+
+def _duration(minutes: float) -> str:
+    """A length of time for people.
+
+    >>> _duration(90), _duration(12)
+    ('1 h 30 min', '12 min')
+    """
+    hours, rest = divmod(round(minutes), 60)
+    return f'{hours} h {rest} min' if hours else f'{rest} min'

@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a sweep changes, with the values to bring back, word for word.
+
+A value that was not set is brought back by removing it, not by setting what
+was in effect. Before anything is changed it is known which values the sweep
+may write to each place. So a value that is neither one of these nor the old
+one was written by somebody else meanwhile, and is not the sweep's to replace.
+Pure. Must not know where the values are kept, nor how they are written.
+"""
+
+import collections.abc
+import dataclasses
+import enum
+import typing
+
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import difference
+
+#: {field, such as values.osd_max_backfills: text; None: it is not set}; an
+#: object that does not exist has none.
+Fields = collections.abc.Mapping[str, str | None]
+#: {object: its fields}; None for one that does not exist.
+Now = collections.abc.Callable[[actions.Key], Fields | None]
+
+_VALUES, _OPTIONS, _RBD_OPTIONS = 'values.', 'options.', 'rbd_options.'
+_SPECS, _CONSUMER = 'specs.', 'consumer'
+#: {kind of object that a sweep may change: how its fields begin}
+_SWEPT: collections.abc.Mapping[actions.Kind, tuple[str, ...]] = {
+    actions.Kind.OSD_OPTIONS: (_VALUES,),
+    actions.Kind.POOL: (_OPTIONS, _RBD_OPTIONS),
+    actions.Kind.QOS_SPEC: (_SPECS, _CONSUMER),
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Setting:
+    """One value that a sweep changes."""
+
+    #: As `difference.fields_of` names it.
+    field: str
+    #: To be brought back; None: it was not set.
+    before: str | None
+    #: What treatments write there.
+    swept: frozenset[str]
+    #: Ceph's type of an option of OSDs, by which texts are compared.
+    option_kind: str = ''
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Kept:
+    """One object of which a sweep changes values."""
+
+    key: actions.Key
+    #: Whether it was there; else it is deleted afterwards.
+    existed: bool
+    settings: tuple[Setting, ...]
+
+
+class Stand(enum.Enum):
+    """How a value is, of those that a sweep changes."""
+
+    AS_BEFORE = 'as before'
+    #: As a treatment has it.
+    SWEPT = 'changed by the sweep'
+    CHANGED = 'changed by somebody else'
+
+
+def name_of(key: actions.Key, field: str) -> str:
+    """Names one value, for messages and for consent.
+
+    >>> name_of(
+    ...     actions.Key(
+    ...         kind=actions.Kind.POOL, cluster='ceph', name='tier-a'
+    ...     ),
+    ...     'options.compression_mode',
+    ... )
+    'pool tier-a (ceph):options.compression_mode'
+    """
+    return f'{key}:{field}'
+
+
+def objections(
+    treatment: str, plan: plans.Plan
+) -> collections.abc.Iterator[str]:
+    """Why a treatment cannot be measured and brought back.
+
+    A sweep has no consent to give: what `apply` refuses stays refused.
+
+    :param treatment: its name.
+    :param plan: from the tier as its file declares it.
+    :returns: a line for each.
+    """
+    for action in plan.actions:
+        beginning = f'{treatment}: {action.verb} {action.key}'
+        if action.refusal:
+            yield (
+                f'{beginning}: {action.refusal.reason}; a sweep makes no '
+                f'change that "tier apply" refuses; {action.refusal.remedy}'
+            )
+            continue
+        fields = _changed(action)
+        beyond = [name for name in fields if not _may_sweep(action, name)]
+        if beyond or action.after is None:
+            yield (
+                f'{beginning} changes {", ".join(beyond) or "all of it"}, '
+                'which is no option that a sweep can bring back; remove the '
+                'treatment'
+            )
+
+
+def _may_sweep(action: actions.Action, field: str) -> bool:
+    if action.before is None:
+        return action.key.kind is actions.Kind.QOS_SPEC
+    return field.startswith(_SWEPT.get(action.key.kind, ()))
+
+
+def _changed(action: actions.Action) -> dict[str, str | None]:
+    """{field: value} that carrying out an action may write."""
+    if action.after is None:
+        return {}
+    after = difference.texts_of(action.after)
+    # Of OSDs, all that is declared is written, not only what differs.
+    if action.before is None or isinstance(
+        action.after, ceph_state.OsdOptions
+    ):
+        return after
+    return {
+        one.field: difference.text_of(one.after)
+        for one in difference.differences(action.before, action.after)
+    }
+
+
+def of_plans(
+    planned: collections.abc.Iterable[plans.Plan],
+    now: Now,
+    schemas: collections.abc.Mapping[
+        str, collections.abc.Mapping[str, ceph_state.OptionSchema]
+    ],
+) -> tuple[Kept, ...]:
+    """All values that plans would write, with what is there now.
+
+    :param planned: of treatments, without `objections`.
+    :param now: gives the values of an object word for word.
+    :param schemas: {cluster: {option of OSDs: schema}}.
+    """
+    swept: dict[actions.Key, dict[str, set[str]]] = {}
+    for plan in planned:
+        for action in plan.actions:
+            fields = swept.setdefault(action.key, {})
+            for name, value in _changed(action).items():
+                fields.setdefault(name, set()).add(value or '')
+    found = []
+    for key, fields in swept.items():
+        before = now(key)
+        existed = before is not None or key.kind is actions.Kind.OSD_OPTIONS
+        before = before or {}
+        if not existed and 'volume_types' in fields:
+            # A process may end between its creation and its association.
+            fields['volume_types'].add('')
+        found.append(
+            Kept(
+                key=key,
+                existed=existed,
+                settings=tuple(
+                    Setting(
+                        field=name,
+                        before=before.get(name),
+                        swept=frozenset(values),
+                        option_kind=(
+                            schemas[key.cluster][
+                                name.removeprefix(_VALUES)
+                            ].kind
+                            if key.kind is actions.Kind.OSD_OPTIONS
+                            else ''
+                        ),
+                    )
+                    for name, values in sorted(fields.items())
+                ),
+            )
+        )
+    return tuple(found)
+
+
+def stand_of(setting: Setting, now: str | None) -> Stand:
+    """How a value is.
+
+    >>> setting = Setting(field='x', before=None, swept=frozenset({'4'}))
+    >>> [stand_of(setting, now).value for now in (None, '4', '7')]
+    ['as before', 'changed by the sweep', 'changed by somebody else']
+
+    :param now: as it is; None: not set.
+    """
+    if now == setting.before:
+        return Stand.AS_BEFORE
+    if now is None:
+        return Stand.CHANGED  # a sweep sets values, and removes none
+    written = {_normal(setting, value) for value in setting.swept}
+    if _normal(setting, now) in written or is_back(setting, now):
+        return Stand.SWEPT
+    return Stand.CHANGED
+
+
+def is_back(setting: Setting, now: str | None) -> bool:
+    """Whether a value that was written again is the one from before.
+
+    Monitors may spell a number otherwise than a former release did.
+    """
+    return now == setting.before or (
+        now is not None
+        and setting.before is not None
+        and _normal(setting, now) == _normal(setting, setting.before)
+    )
+
+
+def _normal(setting: Setting, value: str | None) -> str | None:
+    if value is None or not setting.option_kind:
+        return value
+    schema = ceph_state.OptionSchema(
+        name=setting.field, kind=setting.option_kind
+    )
+    try:
+        return osd_options.normal(schema, value)
+    except ValueError:  # whatever it is, it is only like itself
+        return value
+
+
+def stands(
+    kept: Kept, now: Fields | None
+) -> collections.abc.Iterator[tuple[Setting, str | None, Stand]]:
+    """How each value of an object is.
+
+    :param now: its values; None: it does not exist.
+    :returns: also what somebody has added to an object that the sweep made.
+    """
+    if not kept.existed and now is None:
+        for setting in kept.settings:
+            yield setting, None, Stand.AS_BEFORE
+        return
+    now = now or {}
+    for setting in kept.settings:
+        value = now.get(setting.field)
+        yield setting, value, stand_of(setting, value)
+    if kept.existed:
+        return
+    known = {setting.field for setting in kept.settings}
+    for name in sorted(now.keys() - known):
+        yield (
+            Setting(field=name, before=None, swept=frozenset()),
+            now[name],
+            Stand.CHANGED,
+        )
+
+
+def brought_back(
+    key: actions.Key,
+    current: actions.Resource | None,
+    fields: Fields,
+) -> actions.Resource:
+    """An object with some of its values from before.
+
+    :param key: names it.
+    :param current: as it is.
+    :param fields: {field: value to bring back; None: to be removed}.
+    :raises errors.ActionFailed: it does not exist any more.
+    """
+
+    def of(beginning: str) -> dict[str, str | None]:
+        return {
+            name.removeprefix(beginning): value
+            for name, value in fields.items()
+            if name.startswith(beginning)
+        }
+
+    if key.kind is actions.Kind.OSD_OPTIONS:
+        return ceph_state.OsdOptions(name=key.name, values=of(_VALUES))
+    if current is None:
+        raise errors.ActionFailed(
+            f'{key} does not exist any more, so its values cannot be brought '
+            'back'
+        )
+    if key.kind is actions.Kind.POOL:
+        return dataclasses.replace(
+            current,
+            options=typing.cast(dict[str, str], of(_OPTIONS)),
+            rbd_options=of(_RBD_OPTIONS),
+        )
+    if not isinstance(current, cinder_state.QosSpec):
+        raise TypeError(f'{key} is not swept')
+    return dataclasses.replace(
+        current,
+        consumer=fields.get(_CONSUMER) or current.consumer,
+        specs={
+            name: value
+            for name, value in {**current.specs, **of(_SPECS)}.items()
+            if value is not None
+        },
+    )

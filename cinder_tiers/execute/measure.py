@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Runs the command that measures a slot of a sweep.
+
+The environment tells it which slot it is. Its standard output goes to
+standard error, since the result of the sweep is on standard output. Must not
+know what is measured.
+"""
+
+import collections.abc
+import json
+import os
+import subprocess
+import sys
+import typing
+
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.sweep import design
+from cinder_tiers.domain.sweep import record
+
+#: Names of the variables begin with it.
+PREFIX = 'CINDER_TIERS_SWEEP_'
+_LOOK_EVERY_S = 0.5
+
+
+class Command:
+    """Measures each slot with a command.
+
+    :param words: of the command; no shell reads them.
+    :param folder: where results go.
+    :param tier: that is measured.
+    :param is_to_stop: is asked while the command runs; at a yes it is told to
+        end (SIGTERM), and waited for.
+    :param said: where the output of the command goes, a file with a
+        descriptor.
+    """
+
+    def __init__(
+        self,
+        words: collections.abc.Sequence[str],
+        *,
+        folder: str,
+        tier: str,
+        is_to_stop: collections.abc.Callable[[], bool] = lambda: False,
+        said: typing.IO | None = None,
+    ) -> None:
+        self._words = tuple(words)
+        self._folder = folder
+        self._tier = tier
+        self._is_to_stop = is_to_stop
+        self._said = said
+
+    def __call__(
+        self, slot: design.Slot, treatment: design.Treatment
+    ) -> record.Measured:
+        """Measures one slot.
+
+        :raises errors.TiersError: the command cannot be started.
+        """
+        result = os.path.join(
+            os.path.abspath(self._folder), f'slot-{slot.number:04}.json'
+        )
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the user's own command
+                self._words,
+                stdin=subprocess.DEVNULL,
+                stdout=self._said or sys.__stderr__,
+                env={
+                    **os.environ,
+                    **variables(self._tier, slot, treatment),
+                    f'{PREFIX}RESULT': result,
+                },
+            )
+        except OSError as error:
+            raise errors.ActionFailed(
+                f'The command that measures, {self._words[0]!r}, cannot be '
+                f'started: {error.strerror}'
+            ) from error
+        with process:
+            is_told = False
+            while True:
+                try:
+                    status = process.wait(_LOOK_EVERY_S)
+                    break
+                except subprocess.TimeoutExpired:
+                    if self._is_to_stop() and not is_told:
+                        is_told = True
+                        process.terminate()
+        return record.Measured(
+            exit_status=status,
+            result_file=result if os.path.exists(result) else None,
+        )
+
+
+def variables(
+    tier: str, slot: design.Slot, treatment: design.Treatment
+) -> dict[str, str]:
+    """The variables that tell a command which slot it measures."""
+    return {
+        f'{PREFIX}TIER': tier,
+        f'{PREFIX}SLOT': str(slot.number),
+        f'{PREFIX}BLOCK': str(slot.block),
+        f'{PREFIX}TREATMENT': slot.treatment,
+        f'{PREFIX}GUEST': json.dumps(dict(treatment.guest)),
+    }

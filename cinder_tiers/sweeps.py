@@ -1,0 +1,435 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The use cases of sweeps: prepare, run, bring back, look.
+
+Each holds the lock of apply while it writes, so that neither an apply nor
+another sweep changes the same cloud meanwhile. Must not know how arguments
+are parsed, nor how results are shown.
+"""
+
+import collections.abc
+import dataclasses
+import datetime
+import os
+
+import openstack.connection
+
+from cinder_tiers.clients import ceph as ceph_clients
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain import spelling
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.sweep import design
+from cinder_tiers.domain.sweep import kept as keeping
+from cinder_tiers.domain.sweep import preparation
+from cinder_tiers.domain.sweep import record
+from cinder_tiers.execute import apply as execution
+from cinder_tiers.execute import lock as locks
+from cinder_tiers.execute import registry
+from cinder_tiers.execute import restore as restoring
+from cinder_tiers.execute import sweep as sweeping
+from cinder_tiers.files.sweep import journal as journals
+from cinder_tiers.files.sweep import reader as sweep_reader
+from cinder_tiers.files.sweep import results as result_files
+from cinder_tiers.files.tiers import reader
+from cinder_tiers.observe.ceph import usage as ceph_usage
+from cinder_tiers.observe import cloud_id
+from cinder_tiers.observe import for_plan
+from cinder_tiers.observe import word_for_word
+from cinder_tiers import workflow
+
+# OSDs of a busy cluster hear of a new option seconds later.
+_SETTLE_S = 30.0
+
+_Connection = openstack.connection.Connection
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Files:
+    """The files of a sweep."""
+
+    #: Names, for the journal and for messages.
+    sweep_file: str
+    catalog_file: str
+    #: Text of the tiers file, with all that it includes.
+    catalog_text: str
+    #: Folder of journals.
+    state: str
+    #: Folder for the results.
+    results: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BroughtBack:
+    """What became of the values from before."""
+
+    journal: journals.Journal
+    values: tuple[restoring.Restored, ...]
+    #: Names of values of which somebody else's was accepted.
+    accepted: frozenset[str] = frozenset()
+    #: What "tier plan" now shows, as text; None: it was not looked at.
+    planned: tuple[str, ...] | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left to bring back."""
+        return all(
+            one.is_back or one.name in self.accepted for one in self.values
+        )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Open:
+    """A journal that is there, and how its values are now."""
+
+    path: str
+    journal: journals.Journal
+    #: (name, value from before, value now, how it is)
+    values: tuple[
+        tuple[str, str | None, str | None, keeping.Stand],
+        ...,
+    ]
+
+
+class _World:
+    """Cinder and Ceph, as a sweep sees and changes them."""
+
+    def __init__(
+        self,
+        connection: _Connection,
+        clusters: dict[str, ceph_clients.Session],
+        observed: catalogs.Catalog,
+    ) -> None:
+        self._connection = connection
+        self._clusters = clusters
+        self._observed = observed
+        self.executors: dict[actions.Kind, execution.Executor] = (
+            registry.executors(
+                connection=connection,
+                clusters=clusters,
+                read_usage=ceph_usage.attempt,
+            )
+        )
+        self.read = for_plan.reader(connection=connection, clusters=clusters)
+        self.now = word_for_word.reader(
+            connection=connection, clusters=clusters
+        )
+
+    def observe(self) -> actual_state.ActualState:
+        """All that plans are compared with."""
+        return for_plan.observe(
+            catalog=self._observed,
+            clusters=self._clusters,
+            connection=self._connection,
+        )
+
+
+def _world(
+    connection: _Connection,
+    clusters: dict[str, ceph_clients.Session],
+    file: sweep_reader.SweepFile,
+) -> _World:
+    return _World(
+        connection,
+        clusters,
+        design.observing(
+            file.catalogs[design.DEFAULT],
+            file.catalogs.values(),
+            file.sweep.tier,
+        ),
+    )
+
+
+def prepare(
+    *,
+    connection: _Connection,
+    file: sweep_reader.SweepFile,
+    open_clusters: workflow.OpenClusters = for_plan.sessions,
+) -> preparation.Prepared:
+    """What a sweep would do. Writes nothing.
+
+    :param connection: of an administrator.
+    :raises errors.TiersError: a service does not answer, or the sweep cannot
+        be made here; see `preparation.prepare`.
+    """
+    with open_clusters(file.catalogs[design.DEFAULT]) as clusters:
+        world = _world(connection, clusters, file)
+        return preparation.prepare(
+            file.sweep, file.catalogs, world.observe(), world.now
+        )
+
+
+def run(
+    *,
+    connection: _Connection,
+    file: sweep_reader.SweepFile,
+    files: Files,
+    lock: workflow.Lock,
+    agree: collections.abc.Callable[[preparation.Prepared], None],
+    measure: sweeping.Measure,
+    report: collections.abc.Callable[[record.SlotRecord], None],
+    is_to_stop: collections.abc.Callable[[], bool] = lambda: False,
+    open_clusters: workflow.OpenClusters = for_plan.sessions,
+    settle_s: float = _SETTLE_S,
+) -> tuple[result_files.Results, BroughtBack]:
+    """Carries out a sweep, and brings everything back.
+
+    :param connection: of an administrator.
+    :param agree: is called before anything is written; raises when that is
+        not to be.
+    :param measure: measures one slot.
+    :param report: is called with each slot as soon as it is over.
+    :param is_to_stop: is asked before each slot.
+    :param settle_s: seconds that a write may take to be in effect.
+    :raises errors.TiersError: before anything is written: as `prepare`, when
+        the lock is not to be had, or when a journal is open; later: when a
+        service does not answer or somebody else changes the tier.
+        What could not be brought back is in the journal.
+    """
+    identity = cloud_id.identity_of(connection)
+    path = journals.path_in(files.state, identity)
+    default = file.catalogs[design.DEFAULT]
+    with (
+        locks.held(url=lock.url, cloud=identity, wait_s=lock.wait_s),
+        open_clusters(default) as clusters,
+    ):
+        _check_closed(path)
+        world = _world(connection, clusters, file)
+        prepared = preparation.prepare(
+            file.sweep, file.catalogs, world.observe(), world.now
+        )
+        agree(prepared)
+        result_file = result_files.make_folder(files.results)
+        journal = journals.Journal(
+            cloud=identity,
+            tier=file.sweep.tier,
+            sweep_file=files.sweep_file,
+            catalog_file=files.catalog_file,
+            catalog=files.catalog_text,
+            started=_now(),
+            by=locks.me(),
+            results=os.path.abspath(result_file),
+            kept=prepared.kept,
+        )
+        results = result_files.Results(
+            sweep=file.sweep,
+            sweep_file=files.sweep_file,
+            catalog_file=files.catalog_file,
+            started=journal.started,
+            state=result_files.RUNNING,
+            is_brought_back=False,
+        )
+        result_files.write(result_file, results)
+        journals.write(path, journal)
+
+        def take(one: record.SlotRecord) -> None:
+            nonlocal results
+            results = dataclasses.replace(
+                results, records=(*results.records, one)
+            )
+            result_files.write(result_file, results)
+            report(one)
+
+        failure = None
+        try:
+            restoring.rehearse(prepared.kept, executors=world.executors)
+            sweeping.run(
+                prepared,
+                world=world,
+                measure=measure,
+                report=take,
+                is_to_stop=is_to_stop,
+                settle_s=settle_s,
+            )
+        except Exception as error:  # noqa: BLE001 - raised again below
+            failure = error
+        back = _bring_back(path, journal, world, settle_s=settle_s)
+        results = dataclasses.replace(
+            results,
+            is_brought_back=back.is_complete,
+            state=result_files.COMPLETE
+            if len(results.records) == len(file.sweep.slots)
+            else result_files.ENDED_EARLY,
+        )
+        result_files.write(result_file, results)
+        if isinstance(failure, errors.TiersError):
+            raise errors.ActionFailed(
+                f'{failure}\n{_said_of(path, back)}'
+            ) from failure
+        if failure is not None:
+            raise failure
+        return results, back
+
+
+def _said_of(path: str, back: BroughtBack) -> str:
+    if back.is_complete:
+        return 'Everything that the sweep changed is as before.'
+    return (
+        f'Not everything is as before; {path} has the rest: run "openstack '
+        'tier sweep --restore"'
+    )
+
+
+def _check_closed(path: str) -> None:
+    found = journals.read(path)
+    if found is not None:
+        raise errors.ActionFailed(
+            f'Nothing was changed because a sweep of tier {found.tier}, '
+            f'started {found.started} by {found.by}, has not brought '
+            f'everything back ({path}); run "openstack tier sweep --restore"'
+        )
+
+
+def _bring_back(
+    path: str,
+    journal: journals.Journal,
+    world: _World,
+    *,
+    settle_s: float,
+    allowed: frozenset[str] = frozenset(),
+    accepted: frozenset[str] = frozenset(),
+) -> BroughtBack:
+    """Brings everything back, and removes the journal when all is read back.
+
+    :raises errors.Unreachable: a service does not answer.
+    """
+    try:
+        back = BroughtBack(
+            journal=journal,
+            accepted=accepted,
+            values=restoring.restore(
+                journal.kept,
+                executors=world.executors,
+                read=world.read,
+                now=world.now,
+                allowed=allowed,
+                settle_s=settle_s,
+            ),
+        )
+    except errors.Unreachable as error:
+        raise errors.Unreachable(
+            f'{error}\nNot everything is as before; {path} has the values: '
+            'run "openstack tier sweep --restore" when the service answers'
+        ) from error
+    if back.is_complete:
+        journals.remove(path)
+    return back
+
+
+def restore(
+    *,
+    connection: _Connection,
+    state: str,
+    lock: workflow.Lock,
+    allowed: collections.abc.Sequence[str] = (),
+    accepted: collections.abc.Sequence[str] = (),
+    open_clusters: workflow.OpenClusters = for_plan.sessions,
+    settle_s: float = _SETTLE_S,
+) -> BroughtBack | None:
+    """Brings back what a sweep that was ended has left.
+
+    May be ended at any point and repeated.
+
+    :param connection: of an administrator.
+    :param state: folder of journals.
+    :param allowed: names of values that are replaced, although somebody else
+        has written them.
+    :param accepted: names of values that stay as somebody else has written
+        them.
+    :returns: None when there is no journal.
+    :raises errors.TiersError: the lock is not to be had, a service does not
+        answer, or a name is of no value.
+    """
+    identity = cloud_id.identity_of(connection)
+    path = journals.path_in(state, identity)
+    with locks.held(url=lock.url, cloud=identity, wait_s=lock.wait_s):
+        journal = journals.read(path)
+        if journal is None:
+            return None
+        _check_names(journal, (*allowed, *accepted))
+        catalog = _catalog_of(journal)
+        with open_clusters(catalog) as clusters:
+            world = _World(connection, clusters, catalog)
+            back = _bring_back(
+                path,
+                journal,
+                world,
+                settle_s=settle_s,
+                allowed=frozenset(allowed),
+                accepted=frozenset(accepted),
+            )
+            return dataclasses.replace(
+                back,
+                planned=preparation.differing(
+                    plans.make(catalog=catalog, actual=world.observe())
+                ),
+            )
+
+
+def _catalog_of(journal: journals.Journal) -> catalogs.Catalog:
+    return reader.read_text(journal.catalog, file=journal.catalog_file)
+
+
+def _check_names(
+    journal: journals.Journal, names: collections.abc.Iterable[str]
+) -> None:
+    known = journals.names_of(journal.kept)
+    # Somebody may have added more to an object that the sweep made.
+    made = tuple(f'{one.key}:' for one in journal.kept if not one.existed)
+    problems = [
+        errors.Problem(
+            where=repr(name),
+            found='no value of the journal has that name',
+            expected=f'one of {spelling.listed(known)}',
+            remedy=f'{spelling.did_you_mean(name, known)}copy it from '
+            '"openstack tier sweep --status"',
+        )
+        for name in names
+        if name not in known and not (made and name.startswith(made))
+    ]
+    if problems:
+        raise errors.ProblemsFound(problems)
+
+
+def look(
+    *,
+    connection: _Connection,
+    state: str,
+    open_clusters: workflow.OpenClusters = for_plan.sessions,
+) -> Open | None:
+    """How the values of an open journal are now. Writes nothing.
+
+    :param state: folder of journals.
+    :returns: None when there is no journal.
+    :raises errors.TiersError: a service does not answer, or the journal
+        cannot be read.
+    """
+    path = journals.path_in(state, cloud_id.identity_of(connection))
+    journal = journals.read(path)
+    if journal is None:
+        return None
+    catalog = _catalog_of(journal)
+    with open_clusters(catalog) as clusters:
+        world = _World(connection, clusters, catalog)
+        return Open(
+            path=path,
+            journal=journal,
+            values=tuple(
+                (
+                    keeping.name_of(one.key, setting.field),
+                    setting.before,
+                    value,
+                    stand,
+                )
+                for one in journal.kept
+                for setting, value, stand in keeping.stands(
+                    one, world.now(one.key)
+                )
+            ),
+        )
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).strftime('%Y-%m-%dT%H:%M:%SZ')

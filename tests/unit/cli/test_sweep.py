@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""`tier sweep` as a process, with a real Cinder API.
+
+The command that measures a slot can end the sweep: it knows its parent.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import ddt
+import testtools
+from testtools import content as details
+
+from tests.contract import cinder_api
+from tests.unit.cli import shell
+from tests.unit.cli import test_two_applies
+from tests.unit.execute import test_cinder_world
+
+TIERS = """version: 1
+tiers:
+  plain:
+    fallback: true
+    backend: b0
+  limited:
+    tags: [limited]
+    backend: b1
+    qos:
+      front_end:
+        read_iops_sec: '500'
+"""
+SWEEP = """version: 1
+tier: {tier}
+blocks: 1
+seed: 7
+slot_minutes: 45
+factors:
+  qos:
+    front_end:
+      read_iops_sec: ['100', '200']
+      write_bytes_sec: ['5']
+  guest:
+    iodepth: [1]
+"""
+#: Measures nothing, and writes what it was told.
+TELLS = (
+    sys.executable,
+    '-c',
+    'import json, os; json.dump({n: v for n, v in os.environ.items() if '
+    'n.startswith("CINDER_TIERS_SWEEP_")}, '
+    'open(os.environ["CINDER_TIERS_SWEEP_RESULT"], "w"))',
+)
+
+
+def kills(slot):
+    """A command that ends the sweep in a slot, as nothing can catch."""
+    return (
+        'sh',
+        '-c',
+        f'test $CINDER_TIERS_SWEEP_SLOT != {slot} || kill -9 $PPID',
+    )
+
+
+@ddt.ddt
+class SweepTestCase(testtools.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.api = cinder_api.CinderApi()
+        cls.addClassCleanup(cls.api.stop)
+
+    def setUp(self):
+        super().setUp()
+        self.connection = test_cinder_world.log_in(self.api)
+        self.addCleanup(self.connection.close)
+        self.addCleanup(self.remove)
+        self.folder = pathlib.Path(
+            self.enterContext(tempfile.TemporaryDirectory())
+        )
+        self.catalog = self.folder / 'tiers.yaml'
+        self.catalog.write_text(TIERS, 'utf-8')
+        self.file = self.folder / 'sweep.yaml'
+        self.state = self.folder / 'state'
+        self.declare('limited')
+        self.assertEqual(0, self.tier('apply').status)
+        self.before = self.world()
+
+    def remove(self):
+        block_storage = self.connection.block_storage
+        for one in block_storage.qos_specs():
+            block_storage.delete_qos_spec(one, force=True)
+        for one in block_storage.types(is_public='None'):
+            if one.name != '__DEFAULT__':
+                block_storage.delete_type(one)
+
+    def declare(self, tier):
+        self.file.write_text(SWEEP.format(tier=tier), 'utf-8')
+
+    def world(self):
+        """All QoS specs: {name: (consumer, specs, number of types)}."""
+        block_storage = self.connection.block_storage
+        return {
+            one.name: (
+                one.consumer,
+                dict(one.specs),
+                len(list(block_storage.qos_spec_associations(one))),
+            )
+            for one in block_storage.qos_specs()
+        }
+
+    @property
+    def environment(self):
+        return {
+            'CINDER_TIERS_STATE': str(self.state),
+            'CINDER_TIERS_COORDINATION_URL': f'file://{self.folder}/locks',
+        }
+
+    def tier(self, command, *arguments):
+        return shell.cinder_tiers(
+            *self.api.arguments_of('admin'),
+            command,
+            '--catalog',
+            str(self.catalog),
+            '-f',
+            'json',
+            *arguments,
+            **self.environment,
+        )
+
+    def arguments(self, command, out, arguments):
+        return (
+            '--out',
+            str(self.folder / out),
+            *arguments,
+            str(self.file),
+            '--',
+            *command,
+        )
+
+    def sweep(self, *command, out='out', arguments=()):
+        """A sweep in this process."""
+        return self.tier('sweep', *self.arguments(command, out, arguments))
+
+    def ended(self, *command):
+        """A sweep as a process of its own; its command may end it.
+
+        :returns: its exit status.
+        """
+        ran = subprocess.run(
+            [
+                sys.executable,
+                '-c',
+                test_two_applies.SCRIPT,
+                *self.api.arguments_of('admin'),
+                'sweep',
+                '--catalog',
+                str(self.catalog),
+                *self.arguments(command, 'out', ()),
+            ],
+            cwd=test_two_applies.TOP,
+            text=True,
+            capture_output=True,
+            check=False,
+            env={
+                **{
+                    name: value
+                    for name, value in os.environ.items()
+                    if not name.startswith('OS_')
+                },
+                'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1',
+                **self.environment,
+            },
+        )
+        self.addDetail('sweep', details.text_content(ran.stderr))
+        return ran.returncode
+
+    def results(self, out='out'):
+        return json.loads((self.folder / out / 'sweep.json').read_text())
+
+    def journals(self):
+        return list(self.state.glob('*')) if self.state.exists() else []
+
+    def assert_as_before(self):
+        self.assertEqual(self.before, self.world())
+        self.assertEqual([], self.journals())
+        plan = self.tier('plan')
+        self.assertEqual((0, '[]'), (plan.status, plan.stdout.strip()))
+
+    @ddt.data('limited', 'plain')
+    def test_every_slot_is_measured_and_all_comes_back(self, tier):
+        self.declare(tier)
+        ran = self.sweep(*TELLS)
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assert_as_before()
+        results = self.results()
+        self.assertEqual(
+            ('complete', True, 7),
+            (
+                results['state'],
+                results['is_brought_back'],
+                results['seed'],
+            ),
+        )
+        self.assertEqual(5, len(results['slots']))
+        for slot in results['slots']:
+            self.assertEqual('in effect', slot['verdict'])
+            told = json.loads(pathlib.Path(slot['result']).read_text())
+            self.assertEqual(
+                slot['treatment'], told['CINDER_TIERS_SWEEP_TREATMENT']
+            )
+            self.assertEqual(
+                {'iodepth': 1} if 'iodepth' in slot['treatment'] else {},
+                json.loads(told['CINDER_TIERS_SWEEP_GUEST']),
+            )
+        self.assertEqual(
+            {
+                'default',
+                'read_iops_sec=100',
+                'read_iops_sec=200',
+                'write_bytes_sec=5',
+                'iodepth=1',
+            },
+            {one['treatment'] for one in results['slots']},
+        )
+        self.assertEqual(
+            [one['treatment'] for one in results['slots']],
+            [one['Treatment'] for one in json.loads(ran.stdout)],
+        )
+
+    def test_a_dry_run_changes_nothing(self):
+        ran = self.tier('sweep', str(self.file), '--dry-run')
+        self.assertEqual(0, ran.status, ran.stderr)
+        rows = json.loads(ran.stdout)
+        self.assertEqual(5, len(rows))
+        self.assertIn(
+            '5 slots of 45 min, 3 h 45 min in all: 4 treatments and the '
+            'default, blocks: 1, seed: 7',
+            ran.stderr,
+        )
+        self.assertIn(
+            ['qos spec tier-limited: specs.read_iops_sec is 500, not 100'],
+            [row['Changes'] for row in rows],
+        )
+        self.assert_as_before()
+
+    @ddt.data(('limited', 1), ('plain', 3), ('limited', 5))
+    @ddt.unpack
+    def test_after_a_kill_all_is_brought_back(self, tier, slot):
+        self.declare(tier)
+        self.assertEqual(-9, self.ended(*kills(slot)))
+        self.assertEqual(slot - 1, len(self.results()['slots']))
+        (journal,) = self.journals()
+        self.assertEqual(0o600, journal.stat().st_mode & 0o777)
+        self.assertEqual(4, self.tier('sweep', '--status').status)
+        second = self.sweep(*TELLS, out='second')
+        self.assertEqual(1, second.status)
+        self.assertIn('openstack tier sweep --restore', second.stderr)
+        self.assertFalse((self.folder / 'second').exists())
+        back = self.tier('sweep', '--restore')
+        self.assertEqual(0, back.status, back.stderr)
+        self.assertEqual(
+            {'as before', 'brought back'},
+            {row['Outcome'] for row in json.loads(back.stdout)}
+            | {'as before', 'brought back'},
+        )
+        self.assert_as_before()
+        again = self.tier('sweep', '--restore')
+        self.assertEqual((0, '[]'), (again.status, again.stdout.strip()))
+        self.assertEqual(0, self.tier('sweep', '--status').status)
+
+    def test_the_next_start_brings_back_first_if_it_is_told_to(self):
+        self.assertEqual(-9, self.ended(*kills(3)))
+        ran = self.sweep(*TELLS, out='second', arguments=('--restore',))
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertEqual('complete', self.results('second')['state'])
+        self.assert_as_before()
+
+    def killed_while_it_writes(self):
+        """Ends a sweep in the first slot that limits writes."""
+        status = self.ended(
+            'sh',
+            '-c',
+            'test $CINDER_TIERS_SWEEP_TREATMENT != write_bytes_sec=5 || '
+            'kill -9 $PPID',
+        )
+        self.assertEqual(-9, status)
+
+    def set_limits(self, **limits):
+        block_storage = self.connection.block_storage
+        spec = block_storage.find_qos_spec('tier-limited')
+        block_storage.put(
+            f'/qos-specs/{spec.id}', json={'qos_specs': limits}
+        ).raise_for_status()
+
+    def test_what_somebody_else_has_changed_stays_until_it_is_allowed(self):
+        self.killed_while_it_writes()
+        self.set_limits(write_bytes_sec='77', read_iops_sec='500')
+        back = self.tier('sweep', '--restore')
+        self.assertEqual(4, back.status)
+        name = 'qos spec tier-limited:specs.write_bytes_sec'
+        self.assertIn(
+            f'{name} is 77, and was not set before the sweep', back.stderr
+        )
+        self.assertEqual(
+            '77', self.world()['tier-limited'][1]['write_bytes_sec']
+        )
+        self.assertEqual(1, len(self.journals()))
+        wrong = self.tier('sweep', '--restore', '--allow', f'{name}x')
+        self.assertEqual(1, wrong.status)
+        self.assertIn('did you mean', wrong.stderr)
+        back = self.tier('sweep', '--restore', '--allow', name)
+        self.assertEqual(0, back.status, back.stderr)
+        self.assert_as_before()
+
+    def test_what_somebody_else_has_changed_can_be_accepted(self):
+        self.killed_while_it_writes()
+        self.set_limits(write_bytes_sec='77')
+        back = self.tier(
+            'sweep',
+            '--restore',
+            '--accept',
+            'qos spec tier-limited:specs.write_bytes_sec',
+        )
+        self.assertEqual(0, back.status, back.stderr)
+        self.assertEqual([], self.journals())
+        self.assertEqual(
+            '77', self.world()['tier-limited'][1]['write_bytes_sec']
+        )
+        self.assertIn('"tier plan" is not empty', back.stderr)
+
+    def test_a_cloud_that_is_not_as_declared_is_not_swept(self):
+        self.set_limits(read_iops_sec='1')
+        ran = self.sweep(*TELLS)
+        self.assertEqual(1, ran.status)
+        self.assertIn('Run "openstack tier apply" first', ran.stderr)
+        self.assertEqual([], self.journals())
+
+    def test_all_problems_of_a_file_are_told(self):
+        self.file.write_text(
+            'version: 1\ntier: limitd\nfactors:\n  osd_options:\n'
+            '    osd_max_backfills: []\n  gest: {a: [1]}\n'
+        )
+        ran = self.tier('sweep', str(self.file), '--dry-run')
+        self.assertEqual(1, ran.status)
+        for text in (
+            'sweep.yaml:5: factors.osd_options.osd_max_backfills',
+            "sweep.yaml:6: unknown key 'gest'",
+        ):
+            self.assertIn(text, ran.stderr)
+
+    def test_a_failed_measurement_gives_no_sound_result(self):
+        ran = self.sweep(
+            'sh', '-c', 'test $CINDER_TIERS_SWEEP_TREATMENT = default'
+        )
+        self.assertEqual(3, ran.status, ran.stderr)
+        self.assertEqual(
+            {('default', True)}
+            | {
+                (name, False)
+                for name in (
+                    'read_iops_sec=100',
+                    'read_iops_sec=200',
+                    'write_bytes_sec=5',
+                    'iodepth=1',
+                )
+            },
+            {
+                (one['treatment'], one['is_sound'])
+                for one in self.results()['slots']
+            },
+        )
+        self.assert_as_before()
+
+    def test_a_signal_ends_it_with_everything_back(self):
+        status = self.ended(
+            'sh',
+            '-c',
+            'test $CINDER_TIERS_SWEEP_SLOT != 2 || kill -TERM $PPID',
+        )
+        self.assertEqual(130, status)
+        self.assertEqual('ended early', self.results()['state'])
+        self.assert_as_before()

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The sweep file, the journal and the results."""
+
+import json
+import os
+import pathlib
+import tempfile
+
+import ddt
+import testtools
+
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.sweep import design
+from cinder_tiers.domain.sweep import kept as keeping
+from cinder_tiers.files.sweep import journal as journals
+from cinder_tiers.files.sweep import reader
+from cinder_tiers.files.tiers import reader as tiers_reader
+
+TIERS = """version: 1
+clusters: {ceph: {}}
+tiers:
+  database:
+    fallback: true
+    rbd:
+      cluster: ceph
+      pool: tier-database
+      device_class: ssd
+      replicated: {size: 3}
+      osd_options: {osd_recovery_sleep: 0.1}
+  plain:
+    backend: b0
+  theirs:
+    take_over: false
+    backend: b1
+"""
+SOUND = """version: 1
+tier: database
+seed: 5
+factors:
+  osd_options:
+    osd_recovery_sleep: [0, 0.5]
+    osd_max_scrubs: [2]
+  guest:
+    iodepth: [4]
+"""
+
+
+@ddt.ddt
+class SweepFileTestCase(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.folder = pathlib.Path(
+            self.enterContext(tempfile.TemporaryDirectory())
+        )
+        path = self.folder / 'tiers.yaml'
+        path.write_text(TIERS)
+        self.tiers = tiers_reader.read(str(path))
+
+    def read(self, text):
+        return reader.read_text(text, file='sweep.yaml', tiers=self.tiers)
+
+    def problems(self, text):
+        error = self.assertRaises(errors.ProblemsFound, self.read, text)
+        return [str(one) for one in error.problems]
+
+    def options(self, file, treatment):
+        return dict(file.catalogs[treatment].tier('database').rbd.osd_options)
+
+    def test_a_treatment_is_the_tiers_file_with_other_values(self):
+        file = self.read(SOUND)
+        self.assertEqual(
+            [
+                'osd_recovery_sleep=0',
+                'osd_recovery_sleep=0.5',
+                'osd_max_scrubs=2',
+                'iodepth=4',
+            ],
+            [one.name for one in file.sweep.treatments],
+        )
+        self.assertEqual(
+            {'osd_recovery_sleep': 0.5},
+            self.options(file, 'osd_recovery_sleep=0.5'),
+        )
+        self.assertEqual(
+            {'osd_recovery_sleep': 0.1, 'osd_max_scrubs': 2},
+            self.options(file, 'osd_max_scrubs=2'),
+        )
+        self.assertEqual(self.tiers.catalog, file.catalogs[design.DEFAULT])
+        self.assertEqual(self.tiers.catalog, file.catalogs['iodepth=4'])
+
+    def test_named_treatments_have_all_options_at_once(self):
+        file = self.read(
+            'version: 1\ntier: database\ntreatments:\n'
+            '  many: {osd_options: {osd_max_scrubs: 2, '
+            'osd_recovery_sleep: 1}, guest: {bs: 4k}}\n'
+        )
+        self.assertEqual(
+            {'osd_recovery_sleep': 1, 'osd_max_scrubs': 2},
+            self.options(file, 'many'),
+        )
+        self.assertEqual({'bs': '4k'}, file.sweep.treatments[0].guest)
+
+    def test_without_a_seed_there_is_one(self):
+        file = self.read(SOUND.replace('seed: 5\n', ''))
+        self.assertIsInstance(file.sweep.seed, int)
+
+    def test_all_problems_are_told_with_their_lines(self):
+        found = self.problems(
+            """version: 1
+tier: database
+factors:
+  osd_options:
+    osd_op_threads: [1]
+    osd_debug_drop_ping_probability: [1]
+  pool_options:
+    compression_mode: [aggressive, wrong]
+    csum_type: [crc32c, none]
+    quota_max_bytes: [5]
+    allow_ec_optimizations: [true]
+  rbd_options:
+    rbd_qos_iops_burst: [5]
+  qos:
+    front_end: {totl_iops_sec: ['4']}
+"""
+        )
+        for beginning, text in (
+            (5, 'its replacement: osd_op_num_shards'),
+            (6, 'with which OSDs can lose data'),
+            (8, "'wrong' (text); expected one of aggressive"),
+            (9, 'csum_type none; expected a checksum'),
+            (10, 'quota_max_bytes 5'),
+            (11, 'allow_ec_optimizations true'),
+            (13, '5 without rbd_qos_iops_limit'),
+            (15, "did you mean 'total_iops_sec'?"),
+        ):
+            self.assertTrue(
+                any(
+                    one.startswith(f'sweep.yaml:{beginning}:') and text in one
+                    for one in found
+                ),
+                (beginning, text, found),
+            )
+
+    @ddt.data(
+        ('tier: databas', "sweep.yaml:2: tier 'databas'"),
+        ('tier: theirs', "sweep.yaml:2: tier 'theirs' has take_over: false"),
+        ('tier: plain', "osd_recovery_sleep of tier 'plain', which has no"),
+    )
+    @ddt.unpack
+    def test_the_tier_must_have_what_is_swept(self, tier, text):
+        found = self.problems(SOUND.replace('tier: database', tier))
+        self.assertTrue(
+            any(
+                text.replace('osd_recovery_sleep of', 'osd_options of') in one
+                for one in found
+            ),
+            found,
+        )
+
+    @ddt.data(
+        ('factors:', 'vary: together\nfactors:', 'write treatments'),
+        ('seed: 5', 'seed: -1', 'an integer of 0 or more'),
+        ('seed: 5', 'seed: 5\nblocks: 0', 'an integer from 1 to 100'),
+        ('  guest:', '  gest:', "unknown key 'gest'"),
+        ('[2]', '[]', 'a list of different values, at least one'),
+        ('[2]', '[2, 2]', 'a list of different values, at least one'),
+        (SOUND, '', 'a mapping with version, tier'),
+        ('factors:', 'treatments:', 'treatments.osd_options'),
+        (
+            '[2]',
+            str(list(range(2, 300))),
+            'use fewer values, or vary: one_at_a_time',
+        ),
+    )
+    @ddt.unpack
+    def test_a_file_of_another_form_is_refused(self, old, new, text):
+        found = '\n'.join(self.problems(SOUND.replace(old, new)))
+        self.assertIn(text, found)
+
+    def test_two_treatments_may_fit_alone_and_not_together(self):
+        text = """version: 1
+tier: database
+vary: {}
+factors:
+  rbd_options:
+    rbd_qos_iops_limit: [9]
+    rbd_qos_bps_limit: [5]
+  qos:
+    front_end: {{total_iops_sec: ['4'], read_iops_sec: ['4']}}
+"""
+        self.assertEqual(
+            4, len(self.read(text.format('one_at_a_time')).sweep.treatments)
+        )
+        found = self.problems(text.format('product'))
+        self.assertIn('total_iops_sec beside read_iops_sec', found[0])
+        self.assertTrue(found[0].startswith('sweep.yaml:9:'))
+
+
+JOURNAL = journals.Journal(
+    cloud='a b',
+    tier='database',
+    sweep_file='sweep.yaml',
+    catalog_file='tiers.yaml',
+    catalog=TIERS,
+    started='2026-11-23T20:00:00Z',
+    by='root on a, process 1',
+    results='/r/sweep.json',
+    kept=(
+        keeping.Kept(
+            key=actions.Key(
+                kind=actions.Kind.OSD_OPTIONS, cluster='ceph', name='ssd'
+            ),
+            existed=True,
+            settings=(
+                keeping.Setting(
+                    field='values.osd_recovery_sleep',
+                    before=None,
+                    swept=frozenset({'0.5', '1'}),
+                    option_kind='float',
+                ),
+            ),
+        ),
+        keeping.Kept(
+            key=actions.Key(kind=actions.Kind.QOS_SPEC, name='tier-database'),
+            existed=False,
+            settings=(
+                keeping.Setting(
+                    field='consumer', before=None, swept=frozenset({'both'})
+                ),
+            ),
+        ),
+    ),
+)
+
+
+class JournalTestCase(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.path = os.path.join(
+            self.enterContext(tempfile.TemporaryDirectory()), 'new', 'j.json'
+        )
+
+    def test_it_is_read_as_it_was_written(self):
+        self.assertIsNone(journals.read(self.path))
+        journals.write(self.path, JOURNAL)
+        self.assertEqual(JOURNAL, journals.read(self.path))
+        self.assertEqual(0o600, os.stat(self.path).st_mode & 0o777)
+        self.assertEqual(
+            0o700, os.stat(os.path.dirname(self.path)).st_mode & 0o777
+        )
+        journals.remove(self.path)
+        self.assertIsNone(journals.read(self.path))
+        journals.remove(self.path)
+
+    def test_it_never_takes_the_place_of_another(self):
+        journals.write(self.path, JOURNAL)
+        self.assertRaises(
+            errors.TiersError, journals.write, self.path, JOURNAL
+        )
+
+    def test_another_version_is_not_read(self):
+        journals.write(self.path, JOURNAL)
+        content = json.loads(pathlib.Path(self.path).read_text())
+        pathlib.Path(self.path).write_text(
+            json.dumps({**content, 'version': 2})
+        )
+        error = self.assertRaises(
+            errors.ProblemsFound, journals.read, self.path
+        )
+        self.assertIn('do not remove it', str(error))
