@@ -4,8 +4,8 @@
 
 Pure.  The noise is that of a run that was made before, or somebody states it;
 the number is the one that a comparison tells afterwards, by the same formula
-(``differences.repeats_needed``).  The time is that of the former run's turns,
-and, for what is not in its result, the estimate that each run begins with.
+(``differences.repeats_needed``).  The time is that of the former run, and, for
+what is not in its result, the estimate that each run begins with.
 """
 
 from collections.abc import Iterator
@@ -280,6 +280,12 @@ def _seconds(run: run_result.RunResult, repeats: int | None) -> int | None:
         # A file may have patterns that no schedule has.
         return None
     of_repeat = _seconds_of_repeat(run) or plan.seconds
+    if run.cost is not None:
+        return round(
+            run.cost.took_seconds
+            + run.cost.told.delete
+            + (repeats - run.profile.repeats) * of_repeat
+        )
     return round(expected.seconds - plan.seconds + repeats * of_repeat)
 
 

@@ -372,6 +372,7 @@ def build_result(
     measured_on: Environment = NOT_ASKED,
     stopping: run_result.Stopping | None = None,
     preconditioning: precondition.Precondition | None = None,
+    cost: run_result.Cost | None = None,
 ) -> run_result.RunResult:
     """Put together what is kept of a run.
 
@@ -386,6 +387,7 @@ def build_result(
     :param measured_on: what others than guests say
     :param stopping: why the repeats ended; None: their number was fixed
     :param preconditioning: what guests were to write before the first turn
+    :param cost: how long it took; None: it is not known
     :raises ValueError: a fact of the environment is missing
     """
     # Their images are in the order of the task, whatever that of turns is.
@@ -409,6 +411,7 @@ def build_result(
         seed=plan.seed,
         stopping=stopping,
         precondition=preconditioning,
+        cost=cost,
         tiers=tuple(
             _tier(
                 tier,

@@ -19,6 +19,7 @@ import json
 
 from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.fio import pattern as fio_pattern
+from rally_scenarios.bench.fleet import duration
 from rally_scenarios.bench.fleet import guest_system
 from rally_scenarios.bench.fleet import precondition as rounds_before
 from rally_scenarios.bench.profile import profile as named_profile
@@ -362,6 +363,33 @@ class Stopping:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Cost:
+    """How long a run took, beside what was told before it."""
+
+    #: in seconds, at most where the run may end early
+    told: duration.Duration
+    #: until all volumes were there
+    volumes_s: float
+    #: until all servers were requested and had their disks
+    boot_s: float
+    #: from then until a guest gave the start; null for a start by wall time,
+    #: where it is in the next
+    prepare_s: float | None
+    #: from then until all results were there; deleting comes after this file
+    measure_s: float
+
+    @property
+    def took_seconds(self) -> float:
+        """All parts but deleting."""
+        return (
+            self.volumes_s
+            + self.boot_s
+            + (self.prepare_s or 0)
+            + self.measure_s
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunResult:
     """One run of a fleet."""
 
@@ -391,6 +419,8 @@ class RunResult:
     seed: int | None = json_record.since(3)
     #: why the repeats ended; null if their number was fixed
     stopping: Stopping | None = json_record.since(4)
+    #: null in older files
+    cost: Cost | None = json_record.since(4)
     #: what guests were to write until it is steady, before the first turn;
     #: null: nothing but their regions
     precondition: rounds_before.Precondition | None = json_record.since(4)

@@ -8,6 +8,7 @@ of guests is decided in ``bench.fleet``, figures are computed in
 """
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
@@ -214,6 +215,7 @@ class FleetRun:
         self._context = context
         self._add_output = add_output
         self.kept: KeptResult | None = None
+        self._took_s: dict[str, float] = {}
 
     def run(self) -> None:
         """Make the fleet, measure, report, keep, and delete in any case.
@@ -237,9 +239,26 @@ class FleetRun:
             self._add_output(complete=output)
         _fail_unless_complete(result)
 
-    def _timer(self, name: str) -> atomic.ActionTimer:
-        return atomic.ActionTimer(
+    @contextlib.contextmanager
+    def _timer(self, name: str) -> Iterator[None]:
+        """Take the time of a part, for Rally and for the result."""
+        began = self._context.clock()
+        with atomic.ActionTimer(
             self._context.scenario, f'cinder_tiers.{name}'
+        ):
+            yield
+        self._took_s[name] = round(self._context.clock() - began, 3)
+
+    def _cost(self) -> run_result.Cost | None:
+        """How long it took so far; None if it was not measured."""
+        if 'measure' not in self._took_s:
+            return None
+        return run_result.Cost(
+            told=self._context.plan.expected,
+            volumes_s=self._took_s['create_volumes'],
+            boot_s=self._took_s['boot_guests'],
+            prepare_s=self._took_s.get('prepare_guests'),
+            measure_s=self._took_s['measure'],
         )
 
     def _measure(self) -> tuple[run_result.RunResult, dict[str, str]]:
@@ -294,6 +313,7 @@ class FleetRun:
             outcomes=collected.outcomes,
             stopping=collected.stopping,
             preconditioning=plan.precondition,
+            cost=self._cost(),
             volume_types=types_of_tiers,
             measured_on=context.probe.look_after(),
             hosts={guest.name: guest.host for guest in guests},

@@ -10,6 +10,8 @@ import testtools
 
 from rally_scenarios.bench.compare import comparison
 from rally_scenarios.bench.compare import repeats
+from rally_scenarios.bench.fleet import duration
+from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import differences
 from tests.unit.bench import results
 from tests.unit.bench import test_comparison
@@ -110,6 +112,29 @@ class OfRunTestCase(testtools.TestCase):
         # A volume, a boot, the region, the start, a deletion.
         around = few.seconds - REPEAT_S * few.repeats
         self.assertEqual(2 + 10 + 1 + 13 + 4, around)
+
+    def test_a_run_that_kept_its_time_is_counted_with_it(self):
+        """On a cloud that is slower than the estimate assumes."""
+        former = run(general=(100, 110, 90, 104))
+        former = dataclasses.replace(
+            former,
+            profile=dataclasses.replace(former.profile, repeats=4),
+            cost=run_result.Cost(
+                told=duration.Duration(
+                    volumes=2, boot=10, prepare=1, measure=300, delete=4
+                ),
+                volumes_s=20.0,
+                boot_s=100.0,
+                prepare_s=30.0,
+                measure_s=4 * REPEAT_S + 15.0,
+            ),
+        )
+        (need,) = repeats.of_run(
+            former, IOPS_ONLY, between=repeats.Between.RUNS
+        ).needs
+        self.assertEqual(
+            20 + 100 + 30 + 15 + 4 + REPEAT_S * need.repeats, need.seconds
+        )
 
     def test_all_patterns_are_one_comparison(self):
         alone = self.between_runs(a=(100, 106, 97, 101))

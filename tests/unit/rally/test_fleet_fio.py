@@ -99,6 +99,20 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.run_scenario()
         self.assertIsNone(self.result().seed)
 
+    def test_the_time_it_took_is_kept_beside_what_was_told(self):
+        self.run_scenario()
+        cost = self.result().cost
+        self.assertEqual(8, cost.told.volumes)
+        self.assertEqual(40, cost.told.boot)
+        self.assertGreaterEqual(cost.volumes_s, 0)
+        self.assertGreater(cost.measure_s, 0)
+        self.run_scenario(start={'by': 'clock'}, result_folder=self.other())
+        (file,) = pathlib.Path(self.other()).iterdir()
+        self.assertIsNone(run_result.read(file.read_bytes()).cost.prepare_s)
+
+    def other(self):
+        return str(self.results.parent / 'other')
+
     def test_a_seed_without_a_random_order_is_refused(self):
         error = self.assertRaises(ValueError, self.run_scenario, seed=3)
         self.assertIn('seed 3 with the turn_order', str(error))
