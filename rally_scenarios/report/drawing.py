@@ -13,12 +13,15 @@ gets here (``_safe``).
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 import math
+import re
 import unicodedata
 from xml.etree import ElementTree
 
 import altair
+from altair.utils import schemapi
 import vl_convert
 
 from cinder_tiers.domain import text as escaping
@@ -37,6 +40,11 @@ PALETTE = (
     ('#000000', '#ffffff'),
     ('#7f7f7f', '#9a9a9a'),
 )
+#: Of points, one for each colour.
+SHAPES = (
+    *('circle', 'square', 'triangle-up', 'diamond'),
+    *('triangle-down', 'cross', 'triangle-right', 'triangle-left'),
+)
 _TEXT = ('#1b1f24', '#e6e8eb')
 _AXIS = ('#8a8f98', '#7d8590')
 _GRID = ('#e3e6ea', '#30363d')
@@ -50,6 +58,13 @@ _ROW = 26
 _LABEL = 22
 _LABEL_WIDTH = 140
 # Attributes that are for tools and readers of inline SVG.
+_DEFAULTS = {'opacity': '1', 'stroke-width': '1', 'font-weight': 'normal'}
+_INHERITED = (
+    *('fill', 'stroke', 'font-family', 'font-size', 'text-anchor'),
+    *('stroke-width', 'stroke-dasharray'),
+)
+# A tenth of a pixel is enough.
+_LONG_NUMBER = re.compile(r'(\.\d)\d+')
 _NEEDLESS = ('class', 'role', 'aria-', 'pointer-events')
 
 
@@ -232,9 +247,171 @@ def _heat_map(drawing: figure.HeatMap) -> altair.LayerChart:
     )
 
 
+def _is_drawn(drawing: figure.Lines, x: float, y: float) -> bool:
+    return (
+        math.isfinite(x)
+        and math.isfinite(y)
+        and (x > 0 or not drawing.x_is_log)
+        and (y > 0 or not drawing.y_is_log)
+    )
+
+
+def _ticks(values: Sequence[float]) -> list[float] | None:
+    """Numbers beside a logarithmic axis: few, and round.
+
+    Vega's own are all nine of each decade, most of the text of a picture.
+
+    :param values: all above 0
+    :returns: None: leave it to Vega
+    """
+    if not values:
+        return None
+    low, high = min(values), max(values)
+    decades = range(
+        max(-12, math.floor(math.log10(low))),
+        min(15, math.ceil(math.log10(high))) + 1,
+    )
+    for steps in ((1,), (1, 3), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 7, 8)):
+        found = [
+            float(f'{step * 10.0**decade:.2g}')
+            for decade in decades
+            for step in steps
+        ]
+        found = [each for each in found if low <= each <= high]
+        if len(found) >= 3:
+            return found
+    return None
+
+
+def _axes(
+    title: str, values: Sequence[float], *, is_log: bool, is_x: bool
+) -> dict[str, object]:
+    """Title, scale and numbers of an axis."""
+    ticks = _ticks(values) if is_log else None
+    return {
+        'title': title,
+        'scale': altair.Scale(type='log', nice=False, padding=8)
+        if is_log
+        else altair.Scale(zero=not is_x, nice=not is_x),
+        'axis': altair.Axis(
+            # SI prefixes would make 200m of 0.2 ms.
+            format='~s' if title.startswith('IOPS') else '~g',
+            tickMinStep=1 if is_x else altair.Undefined,
+            values=ticks or altair.Undefined,
+        ),
+    }
+
+
+def _lines(drawing: figure.Lines) -> altair.LayerChart:
+    points = [
+        point
+        for line in drawing.lines
+        for point in line.points
+        if _is_drawn(drawing, *point)
+    ]
+    base = altair.Chart(
+        _rows(
+            *(
+                {
+                    'line': number,
+                    'style': line.style,
+                    'dashed': line.is_dashed,
+                    'place': place,
+                    # To as many digits as a picture can show.
+                    'x': float(f'{x:.5g}'),
+                    'y': float(f'{y:.5g}'),
+                }
+                for number, line in enumerate(drawing.lines)
+                for place, (x, y) in enumerate(line.points)
+                if _is_drawn(drawing, x, y)
+            )
+        )
+    ).encode(
+        x=altair.X(
+            'x:Q',
+            **_axes(
+                drawing.x_title,
+                [x for x, _y in points],
+                is_log=drawing.x_is_log,
+                is_x=True,
+            ),
+        ),
+        y=altair.Y(
+            'y:Q',
+            **_axes(
+                drawing.y_title,
+                [y for _x, y in points],
+                is_log=drawing.y_is_log,
+                is_x=False,
+            ),
+        ),
+        color=_colour(),
+    )
+    layers = []
+    if drawing.is_connected:
+        layers.append(
+            base.mark_line(strokeWidth=1.5).encode(
+                detail='line:N',
+                # Not by x: steps are connected in their order.
+                order=altair.Order('place:Q'),
+                strokeDash=altair.condition(
+                    'datum.dashed', altair.value([4, 3]), altair.value([1, 0])
+                ),
+            )
+        )
+    if drawing.has_marks:
+        layers.append(
+            base.mark_point(filled=True, size=40, opacity=0.85).encode(
+                shape=_shape()
+            )
+        )
+    return altair.layer(*layers).properties(width=_WIDTH, height=240)
+
+
+def _shape() -> altair.Shape:
+    """The mark of a style, for those who cannot tell colours apart."""
+    return altair.Shape(
+        'style:O',
+        legend=None,
+        scale=altair.Scale(
+            domain=list(range(figure.STYLES)), range=list(SHAPES)
+        ),
+    )
+
+
+def _dots(drawing: figure.Dots) -> altair.LayerChart:
+    labels = _labels(dot.label for dot in drawing.dots)
+    chart = (
+        altair.Chart(
+            _rows(
+                *(
+                    {
+                        'label': labels[dot.label],
+                        'style': dot.style,
+                        'value': dot.value,
+                    }
+                    for dot in drawing.dots
+                )
+            )
+        )
+        .mark_point(filled=True, size=45, opacity=0.6)
+        .encode(
+            x=altair.X('value:Q', title=drawing.unit),
+            y=altair.Y('label:N', title=None, sort=None),
+            color=_colour(),
+            shape=_shape(),
+        )
+    )
+    return altair.layer(chart).properties(
+        width=_WIDTH, height=_ROW * len(labels) + 50
+    )
+
+
 _DRAW: Mapping[type, Callable[..., altair.LayerChart]] = {
     figure.Bars: _bars,
     figure.HeatMap: _heat_map,
+    figure.Lines: _lines,
+    figure.Dots: _dots,
 }
 
 
@@ -264,31 +441,47 @@ def _configured(chart: altair.LayerChart) -> altair.LayerChart:
 
 
 def _slim(node: ElementTree.Element) -> None:
-    """Take out what a picture does not need; it is a third of the text."""
+    """Take out what a picture does not need; it is most of the text."""
     for child in list(node):
-        empty = child.tag == f'{{{_SVG}}}path' and not child.get('d', '')
+        empty = child.tag == f'{{{_SVG}}}path' and (
+            child.get('d', '') in ('', 'M0,0h0v0h0Z')
+            or not (child.get('fill') or child.get('stroke'))
+        )
         if empty or child.get('display') == 'none':
             node.remove(child)
             continue
         _slim(child)
         if child.tag == f'{{{_SVG}}}g' and not len(child):
             node.remove(child)
-    for name in list(node.attrib):
-        if name.startswith(_NEEDLESS):
+    for name, value in list(node.attrib.items()):
+        if name.startswith(_NEEDLESS) or _DEFAULTS.get(name) == value:
             del node.attrib[name]
+        elif name in ('d', 'transform'):
+            node.set(name, _LONG_NUMBER.sub(r'\1', value))
+    if node.tag == f'{{{_SVG}}}g' and len(node) > 1:
+        for name in _INHERITED:
+            values = {child.get(name) for child in node}
+            if len(values) == 1 and None not in values:
+                node.set(name, values.pop())
+                for child in node:
+                    del child.attrib[name]
 
 
 def _text_of(root: ElementTree.Element) -> str:
     return ElementTree.tostring(root, encoding='unicode')
 
 
-def draw(drawing: figure.Bars | figure.HeatMap) -> Picture:
+def draw(drawing: figure.Drawing) -> Picture:
     """Draw a chart.
 
     :param drawing: with at least one mark
     :raises DrawingError: Vega-Lite refuses it
     """
-    specification = _configured(_DRAW[type(drawing)](drawing)).to_dict()
+    # Each chart of a kind has the same shape: to check it again against the
+    # schema of Vega-Lite takes longer than to draw it.
+    with schemapi.debug_mode(False):
+        chart = _configured(_DRAW[type(drawing)](drawing))
+        specification = chart.to_dict(validate=False)
     try:
         svg = vl_convert.vegalite_to_svg(specification, allowed_base_urls=[])
     except ValueError as error:

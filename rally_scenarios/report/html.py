@@ -89,28 +89,61 @@ def _drawn(chart: figure.Chart) -> _Drawn:
     )
 
 
-def page(report: report_content.Report) -> str:
+def _fewer(
+    parts: tuple[report_content.Part, ...],
+) -> tuple[report_content.Part, ...] | None:
+    """The same without its most dispensable figure; None: there is none."""
+    ranked = [
+        (found.dispensable, at, found)
+        for at, part in enumerate(parts)
+        for found in part.figures
+        if found.dispensable
+    ]
+    if not ranked:
+        return None
+    _rank, at, last = max(ranked, key=lambda each: each[:2])
+    part = parts[at]
+    changed = dataclasses.replace(
+        part,
+        figures=tuple(each for each in part.figures if each is not last),
+        left_out=(*part.left_out, last.title),
+    )
+    return (*parts[:at], changed, *parts[at + 1 :])
+
+
+def page(
+    report: report_content.Report, *, most_bytes: int = MOST_BYTES
+) -> str:
     """The HTML of a report.
 
     :param report: of results
+    :param most_bytes: of the page; figures are left out, and named, until it
+        has no more, or until only IOPS are left
     :raises drawing.DrawingError: a chart could not be drawn
     """
     style = _style()
     checksum = base64.b64encode(hashlib.sha256(style.encode()).digest())
-    return (
-        _environment()
-        .get_template('page.html')
-        .render(
-            report=report,
-            # Not from outside: our own file with our own colours.
-            style=markupsafe.Markup(style),  # noqa: S704
-            checksum=checksum.decode('ascii'),
-            charts={
-                id(chart): _drawn(chart)
-                for part in report.parts
-                for found in part.figures
-                for chart in found.charts
-            },
-            id=id,
+    charts = {
+        id(chart): _drawn(chart)
+        for part in report.parts
+        for found in part.figures
+        for chart in found.charts
+    }
+    parts: tuple[report_content.Part, ...] | None = report.parts
+    while parts is not None:
+        text = (
+            _environment()
+            .get_template('page.html')
+            .render(
+                report=dataclasses.replace(report, parts=parts),
+                # Not from outside: our own file with our own colours.
+                style=markupsafe.Markup(style),  # noqa: S704
+                checksum=checksum.decode('ascii'),
+                charts=charts,
+                id=id,
+            )
         )
-    )
+        if len(text.encode()) <= most_bytes:
+            break
+        parts = _fewer(parts)
+    return text

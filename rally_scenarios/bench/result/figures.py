@@ -12,9 +12,9 @@ import math
 from cinder_tiers.domain.catalog import expectations
 from rally_scenarios.bench.result import result as run_result
 
-# Completions above a percentile, in each repeat: with less, where it lies is
-# the luck of a few I/Os (its relative error is about 1 / sqrt of them).
-_LEAST_ABOVE = 10
+#: Completions above a percentile, in each repeat: with less, where it lies is
+#: the luck of a few I/Os (its relative error is about 1 / sqrt of them).
+LEAST_ABOVE = 10
 # From one of fio's buckets to the next, see ``fio.histogram``.
 _BUCKET_WIDTH = 1 / 64
 
@@ -181,15 +181,15 @@ def too_few_ios(
     what = {None: 'I/Os', 'read': 'reads', 'write': 'writes'}[limit.direction]
     least = min(_ios(slot.merged, limit) for slot in slots)
     if limit.percent is None:
-        if least >= _LEAST_ABOVE:
+        if least >= LEAST_ABOVE:
             return ''
-        return f'a repeat has {least} {what}: expected at least {_LEAST_ABOVE}'
+        return f'a repeat has {least} {what}: expected at least {LEAST_ABOVE}'
     # As written: 99.9 has no exact binary fraction.
     share = 1 - fractions.Fraction(str(limit.percent)) / 100
     above = math.floor(least * share)
-    if above >= _LEAST_ABOVE:
+    if above >= LEAST_ABOVE:
         return ''
-    needed = math.ceil(_LEAST_ABOVE / share)
+    needed = math.ceil(LEAST_ABOVE / share)
     return (
         f'a repeat has {least} {what}, of which {above} are above'
         f' p{limit.percent:g}: expected at least {needed} {what}'

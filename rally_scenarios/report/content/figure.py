@@ -73,6 +73,62 @@ class HeatMap:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Line:
+    """Points that belong together."""
+
+    label: str
+    style: int
+    #: (x, y); on a logarithmic axis, what is not above 0 is not drawn
+    points: tuple[tuple[float, float], ...]
+    is_dashed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lines:
+    """Lines over two axes."""
+
+    x_title: str
+    y_title: str
+    lines: tuple[Line, ...]
+    x_is_log: bool = False
+    y_is_log: bool = False
+    #: whether each point has a mark
+    has_marks: bool = False
+    #: whether points are connected
+    is_connected: bool = True
+
+    @property
+    def marks(self) -> int:
+        """How many points there are."""
+        return sum(len(line.points) for line in self.lines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dot:
+    """One of several values of a row."""
+
+    label: str
+    style: int
+    value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dots:
+    """Values as points, a row for each label."""
+
+    unit: str
+    dots: tuple[Dot, ...]
+
+    @property
+    def marks(self) -> int:
+        """How many points there are."""
+        return len(self.dots)
+
+
+Drawing = Bars | HeatMap | Lines | Dots
+
+
+@dataclass(frozen=True, kw_only=True)
 class Column:
     """Of a table."""
 
@@ -95,7 +151,7 @@ class Chart:
     """One picture with what is said of it."""
 
     title: str
-    drawing: Bars | HeatMap
+    drawing: Drawing
     #: in words what the picture shows, for those who do not see it
     alternative: str
     #: why it should be read with care
@@ -107,6 +163,8 @@ class Figure:
     """Charts of one kind, and their table."""
 
     title: str
+    #: a page that is too large loses the figures with the highest first
+    dispensable: int
     #: how to read it
     caption: str
     charts: tuple[Chart, ...]

@@ -88,6 +88,7 @@ def figures(rows: Sequence[report_rows.Row]) -> figure.Figure:
     """
     return figure.Figure(
         title='IOPS with their intervals',
+        dispensable=0,
         caption='All guests of a tier together. A bar is the mean over the'
         ' repeats in which all guests are complete; the line over its end is'
         " the 95 % interval of that mean (Student's t), and is missing where"
@@ -166,6 +167,7 @@ def heat_map(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     p99 = [_percentile_ms(row.found.clat, '99') for row in rows]
     return figure.Figure(
         title='Which tier is good at what',
+        dispensable=1,
         caption='The lighter, the nearer to the best tier of the same'
         ' pattern (its row), which is the lightest. Colours of different'
         ' rows cannot be compared.',

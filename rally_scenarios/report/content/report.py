@@ -13,9 +13,13 @@ from dataclasses import dataclass
 from rally_scenarios.bench.compare import comparison
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.report.content import claims
+from rally_scenarios.report.content import directions
 from rally_scenarios.report.content import environment
 from rally_scenarios.report.content import figure
+from rally_scenarios.report.content import guests
 from rally_scenarios.report.content import intervals
+from rally_scenarios.report.content import latencies
+from rally_scenarios.report.content import over_time
 from rally_scenarios.report.content import rows as report_rows
 
 
@@ -35,6 +39,8 @@ class Part:
     environment: figure.Table
     #: of its tiers
     tiers: figure.Table
+    #: titles of figures that the page has no room for
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +89,16 @@ def _figures(result: run_result.RunResult) -> Iterator[figure.Figure]:
     heat_map = intervals.heat_map(rows)
     if heat_map is not None:
         yield heat_map
+    yield latencies.distributions(rows)
+    yield latencies.against_iops(rows)
+    for found in (
+        over_time.seconds(rows),
+        over_time.repeats(rows),
+        guests.guests(rows),
+        directions.directions(rows),
+    ):
+        if found is not None:
+            yield found
 
 
 def _part(name: str, result: run_result.RunResult) -> Part:

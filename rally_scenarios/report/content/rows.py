@@ -150,6 +150,8 @@ def mib(size_bytes: float | None) -> float | None:
         return float('inf')
 
 
-def number(value: float) -> str:
-    """A number within a sentence, to four digits."""
+def number(value: float | None) -> str:
+    """A number within a sentence, to four digits; a dash is none."""
+    if value is None:
+        return '-'
     return f'{value:.4g}' if abs(value) < 1e4 else f'{value:,.0f}'

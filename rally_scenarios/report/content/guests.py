@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Guests beside each other: whether all of a tier got the same."""
+
+from collections.abc import Sequence
+
+from rally_scenarios.bench.result import figures
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.report.content import figure
+from rally_scenarios.report.content import rows as report_rows
+
+# Of all charts of a page together.
+_MOST_DOTS = 1500
+_KINDS = frozenset({'steal', 'guest CPU', 'guests missing'})
+
+
+def _slot(row: report_rows.Row) -> run_result.SlotResult | None:
+    """The last repeat in which all guests are complete."""
+    complete = figures.complete(row.found.slots)
+    return complete[-1] if complete else None
+
+
+def _by_iops(
+    slot: run_result.SlotResult | None,
+) -> list[run_result.GuestFigures]:
+    """Guests that have IOPS, the slowest first."""
+    if slot is None:
+        return []
+    known = [guest for guest in slot.guests if guest.iops is not None]
+    return sorted(known, key=lambda guest: guest.iops)
+
+
+def _some(
+    found: Sequence[run_result.GuestFigures], most: int
+) -> Sequence[run_result.GuestFigures]:
+    """Some of many, by rank, the first and the last among them."""
+    if len(found) <= most:
+        return found
+    last = len(found) - 1
+    return [found[round(at * last / (most - 1))] for at in range(most)]
+
+
+def _chart(
+    name: str, group: Sequence[report_rows.Row], most: int
+) -> figure.Chart:
+    dots = tuple(
+        figure.Dot(label=row.label, style=row.style, value=guest.iops)
+        for row in group
+        for guest in _some(_by_iops(_slot(row)), most)
+    )
+    words = []
+    for row in group:
+        ranked = _by_iops(_slot(row))
+        if ranked:
+            words.append(
+                f'{row.label} from {report_rows.number(ranked[0].iops)} to'
+                f' {report_rows.number(ranked[-1].iops)}'
+            )
+    return figure.Chart(
+        title=name,
+        drawing=figure.Dots(unit='IOPS of a guest', dots=dots),
+        alternative=f'IOPS of each guest, {name}: ' + '; '.join(words),
+        caveats=report_rows.caveats_of(group, _KINDS),
+    )
+
+
+def _cells(row: report_rows.Row) -> tuple[str | float | None, ...]:
+    slot = _slot(row)
+    ranked = _by_iops(slot)
+    if slot is None or not ranked:
+        return (row.tier, row.pattern, *(None,) * 3, '-', None, '-', None)
+    return (
+        row.tier,
+        row.pattern,
+        slot.repeat,
+        len(ranked),
+        slot.merged.fairness,
+        ranked[0].guest,
+        ranked[0].iops,
+        ranked[-1].guest,
+        ranked[-1].iops,
+    )
+
+
+def guests(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+    """IOPS of each guest as points.
+
+    :param rows: of a run
+    :returns: None if a tier never had more than one guest
+    """
+    if all(row.guests < 2 for row in rows):
+        return None
+    most = max(5, _MOST_DOTS // len(rows))
+    largest = max(row.guests for row in rows)
+    return figure.Figure(
+        title='Fairness: each guest',
+        dispensable=5,
+        caption='A point for each guest, in the last repeat in which all are'
+        ' complete. '
+        + (
+            f'Where there are more than {most}, so many of them, evenly'
+            ' spaced by rank, the slowest and the fastest included. '
+            if largest > most
+            else ''
+        )
+        + "Fairness is Jain's index: 1 if all got the same, 1/n if one of n"
+        ' got everything.',
+        keys=report_rows.keys(rows),
+        charts=tuple(
+            _chart(name, group, most)
+            for name, group in report_rows.groups(rows).items()
+        ),
+        table=figure.Table(
+            columns=(
+                figure.Column(title='Tier'),
+                figure.Column(title='Pattern'),
+                figure.Column(title='Repeat', digits=0),
+                figure.Column(title='Guests', digits=0),
+                figure.Column(title='Fairness', digits=3),
+                figure.Column(title='Slowest'),
+                figure.Column(title='its IOPS', digits=1),
+                figure.Column(title='Fastest'),
+                figure.Column(title='its IOPS', digits=1),
+            ),
+            rows=tuple(map(_cells, rows)),
+        ),
+    )

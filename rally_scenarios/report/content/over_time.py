@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What changed within repeats, and from one repeat to the next."""
+
+from collections.abc import Sequence
+import math
+import statistics
+
+from rally_scenarios.bench.result import figures
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.bench.stats import steadiness
+from rally_scenarios.report.content import figure
+from rally_scenarios.report.content import rows as report_rows
+
+# Of all charts of a page together.
+_MOST_POINTS = 6000
+_LEAST_POINTS = 20
+_KINDS = frozenset({'not steady', 'stall', 'start skew', 'guests missing'})
+
+
+def _means(
+    series: Sequence[tuple[int, float]], step: int
+) -> tuple[tuple[float, float], ...]:
+    """(second, mean IOPS of so many seconds)."""
+    values = [iops for _ms, iops in series]
+    return tuple(
+        (float(at), statistics.fmean(values[at : at + step]))
+        for at in range(0, len(values), step)
+    )
+
+
+def _longest_stall_s(row: report_rows.Row) -> float:
+    return max(
+        (slot.steadiness.longest_stall_s or 0.0 for slot in row.found.slots),
+        default=0.0,
+    )
+
+
+def _seconds_chart(
+    name: str, group: Sequence[report_rows.Row], step: int
+) -> figure.Chart:
+    lines = tuple(
+        figure.Line(
+            label=f'{row.label} {slot.repeat}',
+            style=row.style,
+            points=_means(slot.series, step),
+        )
+        for row in group
+        for slot in row.found.slots
+        if slot.series
+    )
+    return figure.Chart(
+        title=name,
+        drawing=figure.Lines(x_title='second', y_title='IOPS', lines=lines),
+        alternative=f'IOPS over the seconds of each repeat, {name}: '
+        + '; '.join(
+            f'{row.label} longest stall'
+            f' {report_rows.number(_longest_stall_s(row))} s'
+            for row in group
+        ),
+        caveats=report_rows.caveats_of(group, _KINDS),
+    )
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _steady(slot: run_result.SlotResult) -> tuple[str | float | None, ...]:
+    found = slot.steadiness
+    return (
+        len(slot.series) or None,
+        _percent(found.excursion),
+        _percent(found.slope),
+        found.longest_stall_s,
+        {True: 'steady', False: 'not steady', None: 'cannot tell'}[
+            found.steady
+        ],
+        found.reason,
+    )
+
+
+def seconds(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+    """IOPS of each second.
+
+    :param rows: of a run
+    :returns: None if no guests sent their seconds
+    """
+    lengths = [
+        len(slot.series)
+        for row in rows
+        for slot in row.found.slots
+        if slot.series
+    ]
+    if not lengths:
+        return None
+    most = max(_LEAST_POINTS, _MOST_POINTS // len(lengths))
+    step = math.ceil(max(lengths) / most)
+    return figure.Figure(
+        title='IOPS over time',
+        dispensable=6,
+        caption='All guests of a tier together, in the window in which all of'
+        ' them were measured; a line for each repeat. '
+        + (f'Each point is the mean of {step} seconds. ' if step > 1 else '')
+        + f'Steady or not: {steadiness.RULE}.',
+        keys=report_rows.keys(rows),
+        charts=tuple(
+            _seconds_chart(name, group, step)
+            for name, group in report_rows.groups(rows).items()
+        ),
+        table=figure.Table(
+            columns=(
+                figure.Column(title='Tier'),
+                figure.Column(title='Pattern'),
+                figure.Column(title='Repeat', digits=0),
+                figure.Column(title='Seconds', digits=0),
+                figure.Column(title='Excursion %', digits=1),
+                figure.Column(title='Slope %', digits=1),
+                figure.Column(title='Longest stall s', digits=1),
+                figure.Column(title='Verdict'),
+                figure.Column(title='Why'),
+            ),
+            rows=tuple(
+                (row.tier, row.pattern, slot.repeat, *_steady(slot))
+                for row in rows
+                for slot in row.found.slots
+            ),
+        ),
+    )
+
+
+def _repeats_chart(
+    name: str, group: Sequence[report_rows.Row]
+) -> figure.Chart:
+    lines = tuple(
+        figure.Line(
+            label=f'{row.label} p{percent}',
+            style=row.style,
+            is_dashed=percent == '50',
+            points=tuple(
+                (
+                    float(slot.repeat),
+                    report_rows.ms(slot.merged.clat.percentiles_ns[percent]),
+                )
+                for slot in figures.complete(row.found.slots)
+            ),
+        )
+        for row in group
+        for percent in ('50', '99')
+    )
+    return figure.Chart(
+        title=name,
+        drawing=figure.Lines(
+            x_title='repeat',
+            y_title='ms',
+            y_is_log=True,
+            has_marks=True,
+            lines=lines,
+        ),
+        alternative=f'Percentiles of completion latency by repeat, {name}: '
+        + '; '.join(
+            f'{line.label} '
+            + ', '.join(report_rows.number(y) for _x, y in line.points)
+            + ' ms'
+            for line in lines
+            if line.points
+        ),
+    )
+
+
+def repeats(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+    """p50 and p99 of each repeat.
+
+    :param rows: of a run
+    :returns: None if nothing was repeated
+    """
+    if all(len(row.found.slots) < 2 for row in rows):
+        return None
+    return figure.Figure(
+        title='Percentiles over the repeats',
+        dispensable=4,
+        caption='p99 (solid) and p50 (dashed) of completion latency in each'
+        ' repeat in which all guests are complete. The axis of latencies is'
+        ' logarithmic.',
+        keys=report_rows.keys(rows),
+        charts=tuple(
+            _repeats_chart(name, group)
+            for name, group in report_rows.groups(rows).items()
+        ),
+        table=figure.Table(
+            columns=(
+                figure.Column(title='Tier'),
+                figure.Column(title='Pattern'),
+                figure.Column(title='Repeat', digits=0),
+                figure.Column(title='IOPS', digits=1),
+                figure.Column(title='p50 ms', digits=3),
+                figure.Column(title='p99 ms', digits=3),
+                figure.Column(title='Start skew ms', digits=0),
+                figure.Column(title='Fairness', digits=3),
+            ),
+            rows=tuple(
+                (
+                    row.tier,
+                    row.pattern,
+                    slot.repeat,
+                    *(
+                        (
+                            slot.merged.iops,
+                            report_rows.ms(
+                                slot.merged.clat.percentiles_ns['50']
+                            ),
+                            report_rows.ms(
+                                slot.merged.clat.percentiles_ns['99']
+                            ),
+                            slot.merged.start_skew_ms,
+                            slot.merged.fairness,
+                        )
+                        if slot.merged
+                        else (None,) * 5
+                    ),
+                )
+                for row in rows
+                for slot in row.found.slots
+            ),
+        ),
+    )
