@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The page in a browser: what is drawn, loaded, and too wide."""
+
+import base64
+import json
+import pathlib
+import re
+import shutil
+import tempfile
+import zlib
+
+from selenium import webdriver
+from selenium.webdriver.chrome import service
+import testtools
+
+from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.report.content import report as report_content
+from rally_scenarios.report import html
+from tests.unit.report import runs
+
+PROGRAM, DRIVER = shutil.which('chromium'), shutil.which('chromedriver')
+INJECTED = (
+    '"><script>document.title="run"</script><img src=x onerror=alert(1)>'
+)
+#: Pictures as a browser has decoded them.
+PICTURES = """
+return [...document.images].map(image => [
+    image.complete, image.naturalWidth, image.currentSrc])
+"""
+
+
+def hostile_page():
+    """A page whose tiers have names that would be markup."""
+    plain = json.loads(
+        run_result.write(runs.run(tiers=('a', 'b'), patterns=2, repeats=2))
+    )
+    plain['tiers'][0]['tier'] = INJECTED
+    plain['environment']['fio']['value'] = INJECTED
+    plain['doubts'] = [{'about': INJECTED, 'text': INJECTED}]
+    result = run_result.read(json.dumps(plain))
+    return html.page(
+        report_content.report({INJECTED: result}, comparison.Question())
+    )
+
+
+@testtools.skipUnless(
+    PROGRAM and DRIVER, 'no chromium and chromedriver on this host'
+)
+class ChromiumTestCase(testtools.TestCase):
+    """One browser for all tests: it takes seconds to start."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name) / 'report.html'
+        path.write_text(hostile_page(), encoding='utf-8')
+        cls.url = path.as_uri()
+        options = webdriver.ChromeOptions()
+        options.binary_location = PROGRAM
+        for each in (
+            'headless=new',
+            # Root has no sandbox; in it is a page that runs nothing.
+            'no-sandbox',
+            'disable-dev-shm-usage',
+            'disable-background-networking',
+            f'user-data-dir={folder.name}/profile',
+        ):
+            options.add_argument(f'--{each}')
+        options.set_capability('goog:loggingPrefs', {'performance': 'ALL'})
+        cls.browser = webdriver.Chrome(
+            options=options, service=service.Service(DRIVER)
+        )
+        cls.addClassCleanup(cls.browser.quit)
+
+    def open(self, *, width=1400, scheme='light'):
+        self.browser.execute_cdp_cmd(
+            'Emulation.setEmulatedMedia',
+            {'features': [{'name': 'prefers-color-scheme', 'value': scheme}]},
+        )
+        self.browser.execute_cdp_cmd(
+            'Emulation.setDeviceMetricsOverride',
+            {
+                'width': width,
+                'height': 900,
+                'deviceScaleFactor': 1,
+                'mobile': False,
+            },
+        )
+        self.browser.get(self.url)
+
+    def run_script(self, text):
+        return self.browser.execute_script(text)
+
+    def test_each_picture_is_drawn(self):
+        backs = {}
+        for scheme in ('light', 'dark'):
+            self.open(scheme=scheme)
+            pictures = self.run_script(PICTURES)
+            self.assertGreater(len(pictures), 10)
+            for complete, width, _source in pictures:
+                self.assertTrue(complete)
+                self.assertGreater(width, 300)
+            svg = base64.b64decode(pictures[0][2].partition(',')[2]).decode()
+            colour = {'light': '#1b1f24', 'dark': '#e6e8eb'}[scheme]
+            self.assertIn(colour, svg)
+            backs[scheme] = self.run_script(
+                'return getComputedStyle(document.documentElement)'
+                '.backgroundColor'
+            )
+        self.assertNotEqual(backs['light'], backs['dark'])
+
+    def test_nothing_is_loaded_but_the_page(self):
+        self.browser.get_log('performance')
+        self.open()
+        messages = [
+            json.loads(entry['message'])['message']
+            for entry in self.browser.get_log('performance')
+        ]
+        urls = {
+            message['params']['request']['url']
+            for message in messages
+            if message['method'] == 'Network.requestWillBeSent'
+        }
+        self.assertIn(self.url, urls)
+        self.assertEqual(
+            [],
+            [
+                url
+                for url in urls
+                if url != self.url and not url.startswith('data:image/svg')
+            ],
+        )
+
+    def test_injected_text_stays_text(self):
+        self.open()
+        self.assertTrue(self.browser.title.startswith('cinder-tiers: '))
+        self.assertEqual(0, self.run_script('return document.scripts.length'))
+        self.assertIn(
+            INJECTED, self.run_script('return document.body.textContent')
+        )
+        self.assertEqual(
+            [],
+            self.run_script(
+                'return [...document.images].filter(each =>'
+                ' !each.src.startsWith("data:image/svg")).map(e => e.src)'
+            ),
+        )
+
+    def test_nothing_is_wider_than_the_page(self):
+        for width in (1400, 400):
+            self.open(width=width)
+            # With all tables open.
+            self.assertLessEqual(
+                self.run_script(
+                    'document.querySelectorAll("details").forEach('
+                    'each => each.open = true);'
+                    'return document.documentElement.scrollWidth'
+                ),
+                width,
+            )
+
+    def test_tables_are_open_when_printed_from_a_dark_page(self):
+        self.open(scheme='dark')
+        self.run_script(
+            'for (const each of document.querySelectorAll("td"))'
+            ' each.textContent = ""'
+        )
+        without = self.printed_bytes()
+        self.open(scheme='dark')
+        # Nothing is open on the screen.
+        self.assertEqual(
+            0,
+            self.run_script(
+                'return document.querySelectorAll("details[open]").length'
+            ),
+        )
+        self.assertGreater(self.printed_bytes(), without + 3000)
+
+    def printed_bytes(self):
+        """How much text and graphics a printed page has."""
+        pdf = base64.b64decode(
+            self.browser.execute_cdp_cmd('Page.printToPDF', {})['data']
+        )
+        streams = re.findall(rb'stream\r?\n(.*?)endstream', pdf, re.S)
+        found = 0
+        for each in streams:
+            try:
+                found += len(zlib.decompress(each))
+            except zlib.error:
+                continue
+        return found
