@@ -32,28 +32,35 @@ newline='
 '
 ticks=0 busy=0 stolen=0
 start_device=''
+# The first of $targets, for what is told of one.
 target=''
+targets=''
 # How long before its time fio is launched: less than the gap between slots,
 # see bench/schedule.py.
 early=3000
 
 # fio SECONDS WORDS: leaves its output in $CT_WORK/out and its status in $?.
+# What is from --name on makes a job, one for each of $targets.
 run_fio() {
     limit=$1
-    words=$2
+    job=--name=${2#*--name=}
+    words=${2%%--name=*}
     rm -f "$CT_WORK/out"
     set -f
     IFS=$newline
+    for each in $targets; do
+        words=$words$job$newline--filename=$each$newline
+    done
     # shellcheck disable=SC2086  # one word a line, see guest/orders.py
     set -- $words
     unset IFS
     set +f
-    timeout -k 5 "$limit" fio --filename="$target" --output="$CT_WORK/out" \
-        "$@" >"$CT_WORK/err" 2>&1
+    timeout -k 5 "$limit" fio --output="$CT_WORK/out" "$@" >"$CT_WORK/err" 2>&1
 }
 
 prepare() {
-    choose_target || return 1
+    choose_targets || return 1
+    target=${targets%%"$newline"*}
     status=0
     if [ -n "$CT_PREP" ]; then
         run_fio "$CT_PREP_LIMIT" "$CT_PREP"

@@ -3,7 +3,7 @@
 
 # The disks of a guest: the start disk, and what fio works on.  Stands in front
 # of guest/fleet.sh.
-# shellcheck disable=SC2034  # fleet.sh uses $target and $start_device
+# shellcheck disable=SC2034  # fleet.sh uses $targets and $start_device
 
 # find_device SERIAL: $device.  By its serial number only: a guess would write
 # to a disk in use.
@@ -39,25 +39,33 @@ find_start_device() {
 
 # A clone of the image that a guest boots from has the same file systems: it
 # may have been taken for the guest's own.
-choose_data_disk() {
-    if ! find_device "$CT_TARGET_SERIAL"; then
-        event BROKEN ": found no disk with the serial $CT_TARGET_SERIAL"
-        return 1
+choose_data_disks() {
+    for wanted in $CT_TARGET_SERIALS; do
+        if ! find_device "$wanted"; then
+            event BROKEN ": found no disk with the serial $wanted"
+            return 1
+        fi
+        if mounted=$(grep "^$device" "$CT_MOUNTS"); then
+            event BROKEN ": the data disk $device is mounted: $mounted;" \
+                "boot from another image"
+            return 1
+        fi
+        targets=$targets${targets:+$newline}$device
+    done
+}
+
+# $targets: what fio works on at once, one a line.
+choose_targets() {
+    targets=$CT_TARGET
+    if [ -z "$targets" ] && [ -n "$CT_TARGET_SERIALS" ]; then
+        choose_data_disks
+        return
     fi
-    if mounted=$(grep "^$device" "$CT_MOUNTS"); then
-        event BROKEN ": the data disk $device is mounted: $mounted;" \
-            "boot from another image"
-        return 1
-    fi
-    target=$device
+    choose_target
 }
 
 choose_target() {
     target=$CT_TARGET
-    if [ -z "$target" ] && [ -n "$CT_TARGET_SERIAL" ]; then
-        choose_data_disk
-        return
-    fi
     if [ -z "$target" ] && [ -e /etc/cinder-tiers/scratch-device ]; then
         read -r target </etc/cinder-tiers/scratch-device
         if ! [ -b "$target" ]; then
@@ -66,6 +74,6 @@ choose_target() {
             return 1
         fi
     fi
-    target=${target:-/var/tmp/cinder-tiers.fio}
+    targets=${target:-/var/tmp/cinder-tiers.fio}
 }
 

@@ -132,6 +132,8 @@ class FleetOrders:
     fill: bool = True
     #: what is written then until it is steady; None: nothing
     precondition: rounds_before.Precondition | None = None
+    #: on how many volumes at once fio works in each guest
+    volumes: int = 1
 
     def __post_init__(self) -> None:
         """Check what the guest's script relies on.
@@ -174,7 +176,8 @@ class FleetOrders:
             len(self.schedule.of_tier(slot.tier))
             for slot in self.schedule.slots
         )
-        blocks = 1 + most_slots * _RESULT_BYTES // _COPY_BLOCK_BYTES
+        most_bytes = most_slots * self.volumes * _RESULT_BYTES
+        blocks = 1 + most_bytes // _COPY_BLOCK_BYTES
         return (self.copies - 1) * blocks * self.copy_pause_seconds
 
 
@@ -284,7 +287,7 @@ def _orders(
     number: int,
     slots: Sequence[schedule.Slot],
     environment: GuestEnvironment,
-    data_serial: str,
+    data_serials: Sequence[str],
 ) -> dict[str, object]:
     """What is set in front of the script, but for the words of fio."""
     return {
@@ -310,7 +313,7 @@ def _orders(
             f'{slot.number}:{slot.begin_seconds}:{slot.seconds}'
             for slot in slots
         ),
-        'CT_TARGET_SERIAL': data_serial,
+        'CT_TARGET_SERIALS': ' '.join(data_serials),
         **_delivery(fleet),
         **_rounds(fleet),
         **_environment_values(environment),
@@ -325,7 +328,7 @@ def script(
     tier: str,
     environment: GuestEnvironment,
     position: int = 0,
-    data_serial: str = '',
+    data_serials: Sequence[str] = (),
 ) -> str:
     """Write the whole script of one guest.
 
@@ -333,8 +336,8 @@ def script(
     :param tier: the tier it belongs to: chooses its slots
     :param position: of the guest among those of its tier, from 0: chooses
         the slots in which it runs, where not all guests do
-    :param data_serial: id of the volume that fio works on; empty: what
-        ``GuestEnvironment.target`` says
+    :param data_serials: ids of the volumes that fio works on at once; empty:
+        what ``GuestEnvironment.target`` says
     :raises ValueError: the number is none of the fleet's, the guest has no
         slot, or the script is too long for user data
     """
@@ -359,7 +362,7 @@ def script(
         + ''.join(
             f'{name}={shlex.quote(str(value))}\n'
             for name, value in _orders(
-                fleet, number, slots, environment, data_serial
+                fleet, number, slots, environment, data_serials
             ).items()
         )
         + (_slot_words(slots, fleet.profile) + ''.join(map(_part, parts)))

@@ -200,7 +200,9 @@ def _check_moments(
         )
 
 
-def _direction(job: object, name: str, in_flight: int) -> Direction | None:
+def _direction(
+    job: object, of_job: str, name: str, in_flight: int
+) -> Direction | None:
     """One side of a job, whose counters agree with each other; None if unused.
 
     fio divides both rates by the same runtime in whole ms (stat.c
@@ -209,8 +211,8 @@ def _direction(job: object, name: str, in_flight: int) -> Direction | None:
     total_ios differ where there was a ramp, by I/Os that were in flight when
     fio reset its counters: at most iodepth for each process (seen: 1).
     """
-    where = f'jobs[0].{name}'
-    side = _field(job, name, (dict,), 'jobs[0]')
+    where = f'{of_job}.{name}'
+    side = _field(job, name, (dict,), of_job)
     total_ios = _field(side, 'total_ios', (int,), where)
     clat = _field(side, 'clat_ns', (dict,), where)
     samples = _field(clat, 'N', (int,), f'{where}.clat_ns')
@@ -278,7 +280,7 @@ def _direction(job: object, name: str, in_flight: int) -> Direction | None:
 
 
 def _check_ordered(
-    sides: Sequence[Direction], ordered: fio_pattern.Pattern
+    sides: Sequence[Direction], ordered: fio_pattern.Pattern, of_job: str
 ) -> None:
     """Compare what fio reports with what it was ordered to do.
 
@@ -288,7 +290,7 @@ def _check_ordered(
     least, most = ordered.bs_range_bytes
     in_flight = ordered.iodepth * ordered.numjobs
     for side in sides:
-        where = f'jobs[0].{side.name}'
+        where = f'{of_job}.{side.name}'
         if side.name not in ordered.directions:
             raise ResultError(
                 f'{where}: {side.total_ios} I/Os, expected none with rw'
@@ -354,9 +356,9 @@ def _document(text: bytes) -> Any:
         raise ResultError(f'fio output is not JSON: {error}') from error
 
 
-def _in_flight(job: object) -> int:
+def _in_flight(job: object, of_job: str) -> int:
     """I/Os that all processes of the job may have in flight."""
-    options = _field(job, 'job options', (dict,), 'jobs[0]')
+    options = _field(job, 'job options', (dict,), of_job)
     product = 1
     for name in ('iodepth', 'numjobs'):
         value = options.get(name, '1')
@@ -367,7 +369,7 @@ def _in_flight(job: object) -> int:
             and len(value) <= 5
         ):
             raise ResultError(
-                f'jobs[0].job options.{name}: found'
+                f'{of_job}.job options.{name}: found'
                 f' {str(value)[:40]!r}, expected a number'
             )
         product *= int(value)
@@ -386,25 +388,76 @@ def parse(
         a job that failed or did no I/O, or counters that contradict each
         other or the order
     """
+    return parse_each(text, jobname=jobname, ordered=ordered, jobs=1)[0]
+
+
+def parse_each(
+    text: bytes,
+    *,
+    jobname: str,
+    jobs: int,
+    ordered: fio_pattern.Pattern | None = None,
+) -> tuple[FioResult, ...]:
+    """Read the json+ output of a fio run with equal jobs side by side.
+
+    :param text: all of fio's output
+    :param jobname: the ``--name`` of each
+    :param jobs: how many were ordered
+    :param ordered: what each was to do; None: that is not known
+    :returns: what each did, in the order of the command line
+    :raises ResultError: as ``parse`` says, of any of them, or there are more
+        or fewer
+    """
     document = _document(text)
     version = _field(document, 'fio version', (str,), 'fio output')
-    jobs = _field(document, 'jobs', (list,), 'fio output')
-    if len(jobs) != 1:
-        raise ResultError(f'fio output has {len(jobs)} jobs, expected 1')
-    job = jobs[0]
-    found_name = _field(job, 'jobname', (str,), 'jobs[0]')
+    found = _field(document, 'jobs', (list,), 'fio output')
+    if len(found) != jobs:
+        raise ResultError(f'fio output has {len(found)} jobs, expected {jobs}')
+    timestamp_ms = (
+        _field(document, 'timestamp_ms', (int,), 'fio output')
+        if 'timestamp_ms' in document
+        else None
+    )
+    return tuple(
+        _result(
+            job,
+            f'jobs[{number}]',
+            jobname=jobname,
+            ordered=ordered,
+            version=version,
+            timestamp_ms=timestamp_ms,
+        )
+        for number, job in enumerate(found)
+    )
+
+
+def _result(
+    job: object,
+    of_job: str,
+    *,
+    jobname: str,
+    ordered: fio_pattern.Pattern | None,
+    version: str,
+    timestamp_ms: int | None,
+) -> FioResult:
+    """What one job did.
+
+    :raises ResultError: see ``parse``
+    """
+    found_name = _field(job, 'jobname', (str,), of_job)
     if found_name != jobname:
         raise ResultError(
             f'fio ran job {found_name[:40]!r}, expected {jobname!r}'
         )
-    error = _field(job, 'error', (int,), 'jobs[0]')
+    error = _field(job, 'error', (int,), of_job)
     if error:
         raise ResultError(f'fio job {jobname!r} ended with error {error}')
-    in_flight = _in_flight(job)
+    in_flight = _in_flight(job, of_job)
     sides = [
         side
         for side in (
-            _direction(job, name, in_flight) for name in ('read', 'write')
+            _direction(job, of_job, name, in_flight)
+            for name in ('read', 'write')
         )
         if side is not None
     ]
@@ -414,7 +467,7 @@ def parse(
     if not any(side.count for side in bins):
         raise ResultError(f'fio job {jobname!r} has no latency of an I/O')
     if ordered is not None:
-        _check_ordered(sides, ordered)
+        _check_ordered(sides, ordered, of_job)
     return FioResult(
         jobname=found_name,
         fio_version=version[:40],
@@ -422,9 +475,66 @@ def parse(
         bw_bytes=sum(side.bw_bytes for side in sides),
         total_ios=sum(side.total_ios for side in sides),
         runtime_ms=max(side.runtime_ms for side in sides),
-        timestamp_ms=_field(document, 'timestamp_ms', (int,), 'fio output')
-        if 'timestamp_ms' in document
-        else None,
+        timestamp_ms=timestamp_ms,
         clat=bins[0] if len(bins) == 1 else histogram.merge(bins),
         directions=tuple(side for side in sides if side.lat),
+    )
+
+
+def merged_moments(found: Sequence[Moments]) -> Moments:
+    """One kind of latency of several jobs or guests.
+
+    :param found: at least one
+    """
+    count = sum(each.count for each in found)
+    return Moments(
+        count=count,
+        mean_ns=math.fsum(each.mean_ns * each.count for each in found) / count,
+        max_ns=max(each.max_ns for each in found),
+    )
+
+
+def _side_by_side(found: Sequence[Direction]) -> Direction:
+    """One direction of jobs that ran at the same time."""
+    return Direction(
+        name=found[0].name,
+        iops=sum(each.iops for each in found),
+        bw_bytes=sum(each.bw_bytes for each in found),
+        io_bytes=sum(each.io_bytes for each in found),
+        total_ios=sum(each.total_ios for each in found),
+        runtime_ms=max(each.runtime_ms for each in found),
+        clat=histogram.merge(each.clat for each in found),
+        clat_moments=merged_moments([each.clat_moments for each in found]),
+        lat=merged_moments([each.lat for each in found]),
+        slat=merged_moments([each.slat for each in found])
+        if all(each.slat for each in found)
+        else None,
+    )
+
+
+def together(found: Sequence[FioResult]) -> FioResult:
+    """Jobs that ran side by side as one: rates add up, histograms merge.
+
+    :param found: at least one, of one run of fio
+    """
+    if len(found) == 1:
+        return found[0]
+    sides: dict[str, list[Direction]] = {}
+    for each in found:
+        for side in each.directions:
+            sides.setdefault(side.name, []).append(side)
+    return FioResult(
+        jobname=found[0].jobname,
+        fio_version=found[0].fio_version,
+        iops=sum(each.iops for each in found),
+        bw_bytes=sum(each.bw_bytes for each in found),
+        total_ios=sum(each.total_ios for each in found),
+        runtime_ms=max(each.runtime_ms for each in found),
+        timestamp_ms=found[0].timestamp_ms,
+        clat=histogram.merge(each.clat for each in found),
+        directions=tuple(
+            _side_by_side(sides[name])
+            for name in ('read', 'write')
+            if name in sides
+        ),
     )

@@ -88,6 +88,7 @@ def estimate(
     by_clock: bool = False,
     after_seconds: int | None = None,
     volumes_per_guest: int = 1,
+    measured_per_guest: int = 1,
     fill: bool = True,
     precondition_seconds: int = 0,
 ) -> Duration:
@@ -102,10 +103,13 @@ def estimate(
     :param after_seconds: see ``Duration.after``; None: twice what booting and
         filling should take, and some slack
     :param volumes_per_guest: that are made
+    :param measured_per_guest: of these, on how many fio works, with a region
+        on each
     :param fill: whether regions are filled
     :param precondition_seconds: for rounds before the first turn, at most
     """
-    fill_mib = guests * profile.region_mib * profile.fill_passes * fill
+    regions = guests * measured_per_guest
+    fill_mib = regions * profile.region_mib * profile.fill_passes * fill
     turns = -(-guests // BOOTS_AT_ONCE) if by_clock else guests
     boot = turns * SECONDS_PER_BOOT
     prepare = -(-fill_mib // tier_mib_per_second)

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import field
-import math
 
 from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.fio import output as fio_output
@@ -35,7 +34,7 @@ class GuestSlot:
     started_ms: int
     #: when fio had ended
     ended_ms: int
-    #: what fio reported
+    #: what fio reported, of all volumes together
     result: fio_output.FioResult
     #: IOPS of each second, ((when it began, IOPS), ...); empty if the guest
     #: sent none
@@ -45,6 +44,9 @@ class GuestSlot:
     clock_error_ms: float | None = None
     #: what became of its CPUs meanwhile; None if it did not say
     cpu: guest_system.CpuUse | None = None
+    #: ((id of a volume, what fio reported of it), ...) where fio worked on
+    #: several; else empty
+    volumes: tuple[tuple[str, fio_output.FioResult], ...] = ()
 
     @property
     def start_error_ms(self) -> int:
@@ -127,16 +129,6 @@ def _start_skew(slots: Sequence[GuestSlot]) -> tuple[int, float | None]:
     return skew_ms, last_ms - first_ms - skew_ms
 
 
-def _moments(found: Sequence[fio_output.Moments]) -> fio_output.Moments:
-    """One kind of latency of all guests."""
-    count = sum(each.count for each in found)
-    return fio_output.Moments(
-        count=count,
-        mean_ns=math.fsum(each.mean_ns * each.count for each in found) / count,
-        max_ns=max(each.max_ns for each in found),
-    )
-
-
 def _directions(slots: Sequence[GuestSlot]) -> dict[str, FleetDirection]:
     found: dict[str, list[fio_output.Direction]] = {}
     for slot in slots:
@@ -148,9 +140,11 @@ def _directions(slots: Sequence[GuestSlot]) -> dict[str, FleetDirection]:
             bw_bytes=sum(each.bw_bytes for each in of_guests),
             total_ios=sum(each.total_ios for each in of_guests),
             clat=histogram.merge(each.clat for each in of_guests),
-            clat_moments=_moments([each.clat_moments for each in of_guests]),
-            lat=_moments([each.lat for each in of_guests]),
-            slat=_moments([each.slat for each in of_guests])
+            clat_moments=fio_output.merged_moments(
+                [each.clat_moments for each in of_guests]
+            ),
+            lat=fio_output.merged_moments([each.lat for each in of_guests]),
+            slat=fio_output.merged_moments([each.slat for each in of_guests])
             if all(each.slat for each in of_guests)
             else None,
         )

@@ -113,7 +113,7 @@ def gap_seconds(
     completion after the ramp: with many large blocks in flight and a slow
     tier, both take longer than a run.
 
-    :param guests: that run at once
+    :param guests: that run at once, times the volumes of each
     :param ramp_seconds: run, but not counted
     :param tier_mib_per_second: what the tier takes of large writes, of all
         guests together, at least 1
@@ -210,6 +210,7 @@ def plan(
     tier_mib_per_second: int = TIER_MIB_PER_SECOND,
     least_gap_seconds: int = GAP_SECONDS,
     seed: int | None = None,
+    volumes_per_guest: int = 1,
 ) -> Schedule:
     """Lay out all patterns of one tier, then of the next, and so on.
 
@@ -231,6 +232,7 @@ def plan(
         turn, ascending, and is then called as ``pattern_of_step`` says;
         empty: once, with all
     :param guests_per_tier: how many run where there are no steps
+    :param volumes_per_guest: on how many at once each of them runs it
     :param tier_mib_per_second: see ``gap_seconds``
     :param least_gap_seconds: see ``gap_seconds``
     :param seed: None: tiers and patterns in the order given, in each repeat
@@ -264,7 +266,7 @@ def plan(
                     + profile.runtime_seconds
                     + gap_seconds(
                         pattern,
-                        guests=guests or guests_per_tier,
+                        guests=(guests or guests_per_tier) * volumes_per_guest,
                         ramp_seconds=profile.ramp_seconds,
                         tier_mib_per_second=tier_mib_per_second,
                         least_seconds=least_gap_seconds,

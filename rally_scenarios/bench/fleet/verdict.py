@@ -7,6 +7,7 @@ its slots properly is never passed over in silence: it gets a verdict and the
 reason in words.
 """
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
@@ -227,7 +228,7 @@ def _measured(
     times_ms: tuple[int, int, int],
     slot: schedule.Slot,
     clock: guest_clock.GuestClock,
-    result: fio_output.FioResult,
+    of_volumes: Mapping[str, fio_output.FioResult],
     log: bytes,
     cpu: guest_system.CpuUse | None,
 ) -> merge.GuestSlot:
@@ -237,6 +238,7 @@ def _measured(
     :raises iops_log.LogError: the log cannot be used
     """
     planned_ms, started_ms, ended_ms = times_ms
+    result = fio_output.together(list(of_volumes.values()))
     if result.runtime_ms > ended_ms - started_ms + _SERIES_OUTSIDE_MS:
         raise frames.DamagedResult(
             f'fio says that it ran {result.runtime_ms} ms, but it was started'
@@ -254,6 +256,7 @@ def _measured(
         result=result,
         clock_error_ms=clock.error_ms,
         cpu=cpu,
+        volumes=tuple(of_volumes.items()) if len(of_volumes) > 1 else (),
         series=() if overruns else _series(log, result, started_ms, ended_ms),
     )
 
@@ -279,6 +282,7 @@ def _judge_slot(
     slot: schedule.Slot,
     clock: guest_clock.GuestClock,
     late_after_ms: int,
+    volumes: Sequence[str],
 ) -> SlotOutcome:
     failed = _event_of(console, 'FIO-FAILED', slot.number)
     if failed is not None:
@@ -301,15 +305,18 @@ def _judge_slot(
     try:
         times_ms = _times_ms(ended, slot, clock)
         output, log = iops_log.split(console.result(slot.number))
-        result = fio_output.parse(
-            output, jobname=slot.pattern.name, ordered=slot.pattern
+        results = fio_output.parse_each(
+            output,
+            jobname=slot.pattern.name,
+            ordered=slot.pattern,
+            jobs=len(volumes),
         )
         measured = _measured(
             guest,
             times_ms,
             slot,
             clock,
-            result,
+            dict(zip(volumes, results, strict=True)),
             log,
             guest_facts.cpu_use(ended, guest_facts.system(console)),
         )
@@ -342,6 +349,7 @@ def judge(
     plan: schedule.Schedule,
     late_after_ms: int,
     position: int = 0,
+    volumes: Sequence[str] = ('',),
 ) -> GuestOutcome:
     """Decide what became of one guest.
 
@@ -349,10 +357,12 @@ def judge(
     :param plan: slots of all tiers
     :param late_after_ms: a start further from its time does not count
     :param position: of the guest among those of its tier, from 0
+    :param volumes: ids of those that fio works on, in the order of its
+        orders; of a single one it need not be known
     """
     clock = guest_clock.parse_go_event(console.event('GO'))
     slots = [
-        _judge_slot(guest, console, slot, clock, late_after_ms)
+        _judge_slot(guest, console, slot, clock, late_after_ms, volumes)
         for slot in plan.of_guest(tier, position)
     ]
     return GuestOutcome(

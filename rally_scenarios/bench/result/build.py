@@ -79,6 +79,18 @@ def _guest_figures(
         )
         if measured and measured.series
         else None,
+        volumes=tuple(
+            run_result.VolumeFigures(
+                volume=volume,
+                iops=each.iops,
+                bw_bytes=each.bw_bytes,
+                total_ios=each.total_ios,
+                p99_ns=each.clat.percentile_ns(99),
+            )
+            for volume, each in measured.volumes
+        )
+        if measured and measured.volumes
+        else None,
     )
 
 

@@ -96,6 +96,22 @@ class Latencies:
 
 
 @dataclass(frozen=True, kw_only=True)
+class VolumeFigures:
+    """One of the volumes that a guest works on at the same time."""
+
+    #: its id in Cinder
+    volume: str
+    #: I/Os per second
+    iops: float
+    #: bytes per second
+    bw_bytes: int
+    #: I/Os that were counted
+    total_ios: int
+    #: latency that 99 percent of them did not exceed
+    p99_ns: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class GuestFigures:
     """One guest in one slot, on the common clock.
 
@@ -129,6 +145,9 @@ class GuestFigures:
     #: longest time without a completion, see the slot's steadiness; null
     #: without values of each second
     longest_stall_s: float | None = json_record.since(3)
+    #: each volume's part of it, in the order in which the guest got them;
+    #: null if it works on a single one
+    volumes: tuple[VolumeFigures, ...] | None = json_record.since(4)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,8 +30,8 @@ class FleetResources:
 
     :ivar start_volume: id of the volume that gives the start; empty if there
         is none
-    :ivar types_of_guests: volume type of what fio works on in each guest, None
-        for none; empty until they are made
+    :ivar types_of_guests: of each guest, the volume types of what fio works
+        on, None for none; empty until they are made
     """
 
     def __init__(
@@ -65,11 +65,11 @@ class FleetResources:
         self._image_ids = image_ids
         self._tiers = tuple(tiers)
         self.start_volume = ''
-        self.types_of_guests: list[str | None] = []
+        self.types_of_guests: list[tuple[str | None, ...]] = []
         self._volumes: list[str] = []
         # One for each guest.
         self._boot_volumes: list[str] = []
-        self._data_volumes: list[str] = []
+        self._data_volumes: list[tuple[str, ...]] = []
         self._servers: list[str] = []
         self._groups: list[str] = []
         self._group_of_tier: dict[str, str] = {}
@@ -91,12 +91,13 @@ class FleetResources:
         )
         return self._volumes[-1]
 
-    def measured(self) -> dict[str, str]:
-        """{guest: id of the volume that fio works on}."""
+    def measured(self) -> dict[str, tuple[str, ...]]:
+        """{guest: ids of the volumes that fio works on}."""
         return {
-            orders.guest_name(number): volume
-            for number, volume in enumerate(
-                self._data_volumes or self._boot_volumes
+            orders.guest_name(number): volumes
+            for number, volumes in enumerate(
+                self._data_volumes
+                or [(volume,) for volume in self._boot_volumes]
             )
         }
 
@@ -124,25 +125,34 @@ class FleetResources:
             )
             if self._shape.has_data:
                 self._data_volumes.append(
-                    self._create_volume(
-                        self._shape.data_gib,
-                        **(
-                            {'volume_type': volumes.blank_type}
-                            if volumes.blank_type is not None
-                            else {'imageRef': self._image_ids[volumes.image]}
-                        ),
+                    tuple(
+                        self._create_volume(
+                            self._shape.data_gib,
+                            **(
+                                {'volume_type': volumes.blank_type}
+                                if volumes.blank_type is not None
+                                else {
+                                    'imageRef': self._image_ids[volumes.image]
+                                }
+                            ),
+                        )
+                        for _ in range(self._shape.measured_per_guest)
                     )
                 )
         servers.wait_for_volumes(self._cinder, self._volumes, timeout_seconds)
         LOG.info('%d volumes are available', len(self._volumes))
-        found = self.types_of_guests = servers.volume_types(
-            self._cinder, self._data_volumes or self._boot_volumes
-        )
+        self.types_of_guests = [
+            tuple(servers.volume_types(self._cinder, volumes))
+            for volumes in self.measured().values()
+        ]
         return {
             tier: store.volume_types_fact(
                 name
-                for of_tier, name in zip(self._tiers, found, strict=True)
+                for of_tier, names in zip(
+                    self._tiers, self.types_of_guests, strict=True
+                )
                 if of_tier == tier
+                for name in names
             )
             for tier in self._tiers
         }
@@ -166,7 +176,7 @@ class FleetResources:
             for number, tier in enumerate(self._tiers)
         ]
         for number, tier in enumerate(self._tiers):
-            data = self._data_volumes[number : number + 1]
+            data = self._data_volumes[number] if self._data_volumes else ()
             start = [self.start_volume] if self.start_volume else []
             self._servers.append(
                 self._create_server(
@@ -178,7 +188,7 @@ class FleetResources:
                         number=number,
                         tier=tier,
                         position=positions[number],
-                        data_serial=''.join(data),
+                        data_serials=data,
                         environment=orders.GuestEnvironment(),
                     ),
                 )

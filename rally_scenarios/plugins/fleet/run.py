@@ -293,7 +293,13 @@ class FleetRun:
                 flavor_id=context.arguments.flavor,
                 timeout_seconds=limits['boot'],
             )
-        context.probe.look_before(guests, resources.measured())
+        context.probe.look_before(
+            guests,
+            {
+                guest: volumes[0]
+                for guest, volumes in resources.measured().items()
+            },
+        )
         collected = self._collect(fleet_orders, guests)
         result = build.build_result(
             run=fleet_orders.run,
@@ -328,6 +334,8 @@ class FleetRun:
     ) -> list[verdict.GuestOutcome]:
         """What became of all guests in some turns."""
         late_after_ms = self._context.arguments.late_after_ms
+        resources = self._context.resources
+        volumes = resources.measured()
         outcomes = common_clock.reject_wrong_clocks(
             [
                 verdict.judge(
@@ -337,23 +345,20 @@ class FleetRun:
                     position=guest.position,
                     plan=slots,
                     late_after_ms=late_after_ms,
+                    volumes=volumes[guest.name],
                 )
                 for guest in guests
             ],
             collector.first_seen,
             late_after_ms=late_after_ms,
         )
-        return volume_types.reject_wrong_volume_types(
-            outcomes,
-            dict(
-                zip(
-                    (guest.name for guest in guests),
-                    self._context.resources.types_of_guests,
-                    strict=True,
-                )
-            ),
-            self._context.plan.shape.expected_types,
-        )
+        for types in zip(*resources.types_of_guests, strict=True):
+            outcomes = volume_types.reject_wrong_volume_types(
+                outcomes,
+                dict(zip((each.name for each in guests), types, strict=True)),
+                self._context.plan.shape.expected_types,
+            )
+        return outcomes
 
     def _collect(
         self,

@@ -164,6 +164,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         arguments.tier_mib_per_second or schedule.TIER_MIB_PER_SECOND
     )
     tiers = [fleet['tier'] for fleet in arguments.fleets]
+    shape = _shape(arguments, chosen)
     slots = schedule.plan(
         tiers,
         chosen.patterns,
@@ -174,6 +175,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         tier_mib_per_second,
         arguments.gap_seconds or schedule.GAP_SECONDS,
         _seed(arguments),
+        shape.measured_per_guest,
     )
     for tier in tiers:
         found = len(slots.of_tier(tier))
@@ -184,8 +186,13 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
                 f' or guest_steps'
             )
     guests = guests_per_tier * len(tiers)
-    shape = _shape(arguments, chosen.method.region_mib)
     rounds = _precondition(arguments, chosen.method)
+    if rounds and shape.measured_per_guest > 1:
+        raise ValueError(
+            f'precondition with volume: per_guest'
+            f' {shape.measured_per_guest}: expected only one of them; what is'
+            f' written before is steady or not on one volume'
+        )
     return Plan(
         chosen=chosen,
         slots=slots,
@@ -202,6 +209,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
             after_seconds=shape.after_seconds,
             fill=shape.fill,
             volumes_per_guest=shape.volumes_per_guest,
+            measured_per_guest=shape.measured_per_guest,
             tier_mib_per_second=tier_mib_per_second,
             precondition_seconds=rounds.seconds if rounds else 0,
         ),
@@ -234,7 +242,8 @@ def _precondition(
 
 
 def _shape(
-    arguments: fleet_arguments.FleetArguments, region_mib: int
+    arguments: fleet_arguments.FleetArguments,
+    chosen: named_profile.NamedProfile,
 ) -> fleet_shape.Shape:
     """The shape of the fleet.
 
@@ -254,6 +263,14 @@ def _shape(
             f' start by clock, which needs no start volume: expected only one'
             f' of them'
         )
+    several = [each for each in chosen.patterns if each.numjobs > 1]
+    if shape.measured_per_guest > 1 and several:
+        raise ValueError(
+            f'volume: per_guest {shape.measured_per_guest} with pattern'
+            f' {several[0].name!r}, which has numjobs {several[0].numjobs}:'
+            f' expected only one of them; each volume has a job of its own'
+        )
+    region_mib = chosen.method.region_mib
     kind, gib = (
         ('data', shape.data_gib)
         if shape.has_data
@@ -318,6 +335,7 @@ def orders_of(
         profile=plan.chosen.method,
         fill=plan.shape.fill,
         precondition=plan.precondition,
+        volumes=plan.shape.measured_per_guest,
         start_serial=start_serial if after is None else '',
         clock=None
         if after is None
@@ -346,7 +364,9 @@ def check_orders(plan: Plan) -> None:
             fleet_orders,
             number=0,
             tier=tier,
-            data_serial='0' * 36 if plan.shape.has_data else '',
+            data_serials=('0' * 36,) * plan.shape.measured_per_guest
+            if plan.shape.has_data
+            else (),
             environment=orders.GuestEnvironment(),
         )
 

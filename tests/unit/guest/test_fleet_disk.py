@@ -3,6 +3,10 @@
 
 """Which disk a guest works on, for real: a process, files as its devices."""
 
+import dataclasses
+import json
+
+from rally_scenarios.bench.fio import iops_log
 from rally_scenarios.bench.fleet import verdict
 from tests.unit.guest import test_fleet_script
 
@@ -16,25 +20,27 @@ class DataDiskTest(test_fleet_script.LocalFleetCase):
         self.devices = self.folder / 'devices'
         self.blocks = self.folder / 'blocks'
         self.mounts = self.folder / 'mounts'
+        self.fleets = []
         self.devices.mkdir()
         self.mounts.write_text('/dev/vda1 / ext4 rw 0 0\n')
         for name, serial in (('vda', 'another'), ('vdb', SERIAL[:20])):
             (self.blocks / name).mkdir(parents=True)
             (self.blocks / name / 'serial').write_text(f'{serial}\n')
 
-    def outcome(self, serial=SERIAL, **of_fleet):
+    def outcome(self, *serials, volumes=('',), **of_fleet):
         fleet = self.fleet(['fast'], **of_fleet)
+        self.fleets.append(fleet)
         fleet.start(
             0,
             shell='busybox',
-            data_serial=serial,
+            data_serials=serials or (SERIAL,),
             devices=str(self.devices),
             blocks=str(self.blocks),
             mounts=str(self.mounts),
             target='',
         )
         fleet.wait()
-        return fleet.outcomes()[0]
+        return fleet.outcomes(volumes)[0]
 
     def test_the_data_disk_is_found_by_its_serial(self):
         found = self.outcome()
@@ -44,8 +50,61 @@ class DataDiskTest(test_fleet_script.LocalFleetCase):
         )
         self.assertEqual(4 * 1024**2, (self.devices / 'vdb').stat().st_size)
 
+    def test_several_data_disks_are_worked_on_at_once(self):
+        """Each in its whole region, with figures of its own."""
+        other = '77777777-35a5-4d4f-ae43-07f3db2ac0a5'
+        (self.blocks / 'vdc').mkdir()
+        (self.blocks / 'vdc' / 'serial').write_text(f'{other[:20]}\n')
+        found = self.outcome(
+            other,
+            SERIAL,
+            volumes=(other, SERIAL),
+            profile=dataclasses.replace(
+                test_fleet_script.PROFILE, runtime_seconds=3
+            ),
+            pattern=dataclasses.replace(
+                test_fleet_script.RANDWRITE, rate_iops=50
+            ),
+        )
+        self.assertEqual(
+            (verdict.Verdict.COMPLETE, str(self.devices / 'vdc'), ()),
+            (found.verdict, found.target, found.reasons),
+        )
+        self.assertEqual(
+            [4 * 1024**2] * 2,
+            [(self.devices / name).stat().st_size for name in ('vdb', 'vdc')],
+        )
+        console = self.fleets[0].console(0)
+        fio = json.loads(iops_log.split(console.result(0))[0])
+        self.assertEqual(
+            [str(self.devices / name) for name in ('vdc', 'vdb')],
+            [job['job options']['filename'] for job in fio['jobs']],
+        )
+        measured = found.slots[0].measured
+        self.assertEqual(
+            [other, SERIAL], [volume for volume, _each in measured.volumes]
+        )
+        of_volumes = [each for _volume, each in measured.volumes]
+        self.assertEqual(
+            (
+                sum(each.total_ios for each in of_volumes),
+                sum(each.clat.count for each in of_volumes),
+            ),
+            (measured.result.total_ios, measured.result.clat.count),
+        )
+        self.assertGreater(min(each.total_ios for each in of_volumes), 0)
+        # 50 a second of each; fio catches up at the beginning.
+        self.assertGreater(max(iops for _ms, iops in measured.series), 80)
+
+    def test_one_of_several_that_is_missing_is_named(self):
+        found = self.outcome(SERIAL, 'ffffffff' + SERIAL[8:])
+        self.assertEqual(verdict.Verdict.BROKEN, found.verdict)
+        self.assertIn(
+            'found no disk with the serial ffffffff', found.reasons[0]
+        )
+
     def test_another_disk_is_never_taken_for_it(self):
-        found = self.outcome(serial='ffffffff' + SERIAL[8:])
+        found = self.outcome('ffffffff' + SERIAL[8:])
         self.assertEqual(verdict.Verdict.BROKEN, found.verdict)
         self.assertIn(
             'found no disk with the serial ffffffff', found.reasons[0]

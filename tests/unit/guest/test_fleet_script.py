@@ -99,7 +99,7 @@ class LocalFleet:
         path=None,
         target=None,
         console='-',
-        data_serial='',
+        data_serials=(),
         **environment,
     ):
         text = orders.script(
@@ -107,7 +107,7 @@ class LocalFleet:
             number=number,
             tier=self.tiers[number],
             position=self.position(number),
-            data_serial=data_serial,
+            data_serials=data_serials,
             environment=orders.GuestEnvironment(
                 console=console,
                 start_device=str(self.start_disk),
@@ -148,7 +148,7 @@ class LocalFleet:
             heard.feed(self.console_path(number).read_text(errors='replace'))
         return heard
 
-    def outcomes(self):
+    def outcomes(self, volumes=('',)):
         return [
             verdict.judge(
                 self.console(number),
@@ -157,6 +157,7 @@ class LocalFleet:
                 plan=self.plan,
                 position=self.position(number),
                 late_after_ms=LATE_AFTER_MS,
+                volumes=volumes,
             )
             for number, tier in enumerate(self.tiers)
         ]

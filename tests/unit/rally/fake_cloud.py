@@ -10,6 +10,7 @@ there are hosts.  What a guest prints is made from the orders in its user data.
 """
 
 import itertools
+import json
 import re
 import threading
 import types
@@ -218,12 +219,20 @@ def _jobs(userdata):
     return found
 
 
-def _recording(job):
-    """What fio printed once, as if the job had been called so."""
+def _recording(job, volumes):
+    """What fio printed once, as if the job had been called so.
+
+    :param volumes: on how many data volumes it runs, each with a job
+    """
     name = job.partition('.g')[0]
-    return recorded.text(name).replace(
+    text = recorded.text(name).replace(
         f'"{name}"'.encode(), f'"{job}"'.encode()
     )
+    if volumes < 2:
+        return text
+    document = json.loads(text)
+    document['jobs'] *= volumes
+    return json.dumps(document).encode()
 
 
 class _ServerGroups:
@@ -307,7 +316,7 @@ class _Servers:
             volume.servers.add(server.id)
             if device['boot_index'] == 0:
                 server.boots_from.append(volume)
-            elif volume.id == server.orders['CT_TARGET_SERIAL']:
+            elif volume.id in server.orders['CT_TARGET_SERIALS'].split():
                 server.data.append(volume)
         self._cloud.servers_by_id[server.id] = server
         self._cloud.most_in_build = max(
@@ -407,7 +416,11 @@ class _Servers:
         ]
         lines = console_text.whole_run(
             [
-                (slot, begin_seconds * 1000, _recording(server.jobs[slot]))
+                (
+                    slot,
+                    begin_seconds * 1000,
+                    _recording(server.jobs[slot], len(server.data)),
+                )
                 for slot, begin_seconds, _seconds in slots
             ],
             guest=guest,

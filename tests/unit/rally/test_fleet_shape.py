@@ -223,6 +223,69 @@ class DataVolumeTest(ShapeCase):
         self.assertEqual('db (image-db)', self.result().tiers[0].image.value)
         self.assert_nothing_is_left()
 
+    def test_each_of_several_volumes_has_figures_of_its_own(self):
+        self.run_scenario(
+            volume={'kind': 'data', 'source': 'image', 'per_guest': 3}
+        )
+        data = [
+            tuple(volume.id for volume in server.data)
+            for server in self.made('boots_from')
+        ]
+        self.assertEqual([3] * 4, [len(set(of_guest)) for of_guest in data])
+        found = self.result()
+        self.assertEqual(
+            'data volume, clone of image db where the backend clones, 3 for'
+            ' each guest',
+            self.column('fio works on')[0],
+        )
+        self.assertIn(
+            '3 for each guest', found.environment['clone_or_flat'].value
+        )
+        guests = [
+            guest
+            for tier in found.tiers
+            for guest in tier.patterns[0].slots[0].guests
+        ]
+        self.assertEqual(
+            data,
+            [tuple(each.volume for each in guest.volumes) for guest in guests],
+        )
+        for guest in guests:
+            self.assertEqual(
+                (guest.iops, guest.total_ios, guest.bw_bytes),
+                (
+                    sum(each.iops for each in guest.volumes),
+                    sum(each.total_ios for each in guest.volumes),
+                    sum(each.bw_bytes for each in guest.volumes),
+                ),
+            )
+        self.assert_nothing_is_left()
+
+    def test_one_of_a_guests_volumes_on_the_wrong_tier_is_enough(self):
+        self.cloud.images_by_name['small'] = ['image-small']
+        self.cloud.types_of_volumes = {
+            'image-db': ['fast', 'fast', 'fast', 'slow'],
+            'image-plain': ['slow'] * 4,
+        }
+        failure = self.failure(
+            fleets=[{**FLEETS[0], 'expected_volume_type': 'fast'}, FLEETS[1]],
+            volume={
+                'kind': 'data',
+                'source': 'image',
+                'boot_image': 'small',
+                'per_guest': 2,
+            },
+        )
+        self.assertIn(
+            'g001 (database): wrong tier: its volume has the volume type'
+            ' slow, expected fast',
+            failure,
+        )
+        self.assertEqual(
+            ['complete', 'wrong tier', 'complete', 'complete'],
+            [guest.verdict for guest in self.result().guests],
+        )
+
     def test_a_blank_volume_has_the_type_of_its_tier(self):
         self.cloud.volume_type_names |= {'database', 'slow'}
         self.run_scenario(
@@ -381,6 +444,7 @@ class ArgumentsTest(testtools.TestCase):
         ({'start': {'by': 'volume', 'after_seconds': 5}}, 'start by clock'),
         ({'volume': {'kind': 'data'}}, 'needs a source'),
         ({'volume': {'kind': 'boot', 'source': 'blank'}}, 'source is of'),
+        ({'volume': {'kind': 'boot', 'per_guest': 2}}, 'per_guest is of'),
         ({'fleets': [{**FLEETS[0], 'volume_type': 'x'}]}, 'blank data'),
     )
     @ddt.unpack
@@ -388,6 +452,42 @@ class ArgumentsTest(testtools.TestCase):
         self.assertIn(
             message, str(self.assertRaises(ValueError, shape, **args))
         )
+
+    def test_several_volumes_take_longer_and_need_one_job_each(self):
+        arguments = {
+            'fleets': FLEETS[:1],
+            'guests_per_tier': 10,
+            'patterns': fleet_fio_case.PATTERNS,
+            'region_mib': 10,
+        }
+        data = {'kind': 'data', 'source': 'blank'}
+        one, four = (
+            planned(**arguments, volume={**data, 'per_guest': volumes})
+            for volumes in (1, 4)
+        )
+        self.assertEqual(
+            [(40, 10), (100, 40)],
+            [
+                (plan.expected.volumes, plan.expected.prepare)
+                for plan in (one, four)
+            ],
+        )
+        # More in flight takes longer to come to its end.
+        self.assertGreater(four.slots.seconds, one.slots.seconds)
+        run_plan.check_orders(four)
+        error = self.assertRaises(
+            ValueError,
+            planned,
+            **arguments,
+            volume={**data, 'per_guest': 2},
+            precondition={},
+        )
+        self.assertIn('precondition with volume: per_guest 2', str(error))
+        arguments['patterns'] = [{**fleet_fio_case.PATTERNS[0], 'numjobs': 2}]
+        error = self.assertRaises(
+            ValueError, planned, **arguments, volume={**data, 'per_guest': 2}
+        )
+        self.assertIn('numjobs 2: expected only one of them', str(error))
 
     def test_the_plan_knows_the_difference(self):
         arguments = {

@@ -275,6 +275,41 @@ class TaskSizesTest(testtools.TestCase):
             ],
         )
 
+    def test_one_client_gets_more_and_more_volumes(self):
+        config = render('lin2013', parts=['one-client'], size='paper')
+        test_tasks.check(config)
+        self.assertEqual(
+            [
+                ('lin2013-parallel', 1, 'data', 'image', volumes)
+                for volumes in (1, 2, 4, 8)
+            ],
+            [
+                (
+                    each['profile'],
+                    each['guests_per_tier'],
+                    each['volume']['kind'],
+                    each['volume']['source'],
+                    each['volume']['per_guest'],
+                )
+                for each in scenarios(config)
+            ],
+        )
+        blank = {'kind': 'data', 'source': 'blank'}
+        self.assertEqual(
+            [{**blank, 'per_guest': 3}],
+            [
+                each['volume']
+                for each in scenarios(
+                    render(
+                        'lin2013',
+                        parts=['one-client'],
+                        volume_steps=[3],
+                        volume=blank,
+                    )
+                )
+            ],
+        )
+
     @ddt.data(
         *(
             (name, size)
