@@ -47,6 +47,17 @@ factors:
 """
 
 
+ETC = pathlib.Path(__file__).resolve().parents[3] / 'etc' / 'cinder-tiers'
+
+
+class ShippedTestCase(testtools.TestCase):
+    def test_the_sweep_of_a_paper_fits_the_sample_tiers_file(self):
+        tiers = tiers_reader.read(str(ETC / 'tiers.yaml'))
+        file = reader.read_file(str(ETC / 'sweep-meyer2016.yaml'), tiers)
+        self.assertEqual(7, len(file.sweep.treatments))
+        self.assertEqual(72, len(file.sweep.slots))
+
+
 @ddt.ddt
 class SweepFileTestCase(testtools.TestCase):
     def setUp(self):
