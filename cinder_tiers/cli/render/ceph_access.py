@@ -72,7 +72,9 @@ def _lines(
     if cluster.user != plain:
         yield f'# In the tiers file: clusters: {{{name}: {{user: {plain}}}}}'
     if cluster.conf not in (None, _DEFAULT_CONF):
-        yield f'# In {cluster.conf}: [{user.name}] keyring = {keyring}'
+        yield escaping.printable(
+            f'# In {cluster.conf}: [{user.name}] keyring = {keyring}'
+        )
     if target == 'ceph-reader':
         more = ', '.join(ceph_access.volumes_grants(catalog, cluster))
         yield f'# audit --volumes needs in osd as well: {shlex.quote(more)}'

@@ -11,6 +11,7 @@ checked, nor where the text goes.
 import collections.abc
 import dataclasses
 import json
+import re
 import urllib.parse
 import xml.etree.ElementTree
 
@@ -20,6 +21,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.validation import rules
 
 _TOOL = 'cinder-tiers'
+_PLACEHOLDER = re.compile(r'\{(?=[0-9]+\})')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -55,10 +57,21 @@ Findings = collections.abc.Sequence[Finding]
 def lint(findings: Findings) -> str:
     """A line for each finding: `file:line: error: text [rule-id]`."""
     return ''.join(
-        f'{cells.printable(one.place[0])}:{one.place[1]}: {one.level}: '
-        f'{one.text} [{one.problem.rule}]\n'
+        f'{_first(cells.printable(one.place[0]))}:{one.place[1]}: '
+        f'{one.level}: {one.text} [{one.problem.rule}]\n'
         for one in findings
     )
+
+
+def _first(path: str) -> str:
+    """The name of a file at the start of a line.
+
+    There, GitHub takes `::name::` for an order to its runner.
+
+    >>> _first('::stop-commands::x'), _first('a/b')
+    ('./::stop-commands::x', 'a/b')
+    """
+    return f'./{path}' if path.lstrip().startswith(':') else path
 
 
 def sarif(findings: Findings) -> str:
@@ -83,8 +96,7 @@ def sarif(findings: Findings) -> str:
                         'ruleId': one.problem.rule,
                         'ruleIndex': order[one.problem.rule],
                         'level': one.level,
-                        # [text](target) is a link, in plain text, too.
-                        'message': {'text': one.text.replace('](', '] (')},
+                        'message': {'text': _sarif_text(one.text)},
                         'locations': [_location(*one.place)],
                     }
                     for one in findings
@@ -93,6 +105,18 @@ def sarif(findings: Findings) -> str:
         ],
     }
     return json.dumps(log, indent=2) + '\n'
+
+
+def _sarif_text(text: str) -> str:
+    """A message of SARIF without links and without placeholders.
+
+    In plain text, too, [text](target) is a link, and {0} stands for an
+    argument, of which there is none (SARIF 2.1.0, 3.11.5 and 3.11.6).
+
+    >>> _sarif_text('a](b) {0} {k: 4}')
+    'a] (b) { 0} {k: 4}'
+    """
+    return _PLACEHOLDER.sub('{ ', text.replace('](', '] ('))
 
 
 def _location(file: str, line: int) -> dict[str, object]:

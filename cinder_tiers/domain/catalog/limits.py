@@ -57,7 +57,11 @@ class Range:
         return self.least <= number <= self.most
 
 
-_PRINTABLE = r'[^\x00-\x1f\x7f]'
+#: C0 and C1, which steer terminals; what ends a line for YAML, and what
+#: changes the order of letters. A class of the regular expressions of both
+#: Python and JSON Schema.
+_NOT_PRINTABLE = r'\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069'
+_PRINTABLE = f'[^{_NOT_PRINTABLE}]'
 _LONG = 255
 # Behind the first letter or digit.
 _MORE_CHARS = 62
@@ -92,7 +96,7 @@ NAME = Text(
 POOL = Text(pattern=_NAME, expected=f'a pool name: {_NAME_CHARS}')
 #: Of a volume type that Cinder has.
 TYPE_NAME = Text(
-    pattern=rf'[^\s\x00-\x1f\x7f]({_PRINTABLE}*[^\s\x00-\x1f\x7f])?',
+    pattern=rf'[^\s{_NOT_PRINTABLE}]({_PRINTABLE}*[^\s{_NOT_PRINTABLE}])?',
     max_chars=_LONG,
     expected=f'a volume type name of 1 to {_LONG} printable characters, '
     'without white space at its ends',

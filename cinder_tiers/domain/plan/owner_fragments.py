@@ -290,7 +290,9 @@ def kolla_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
     backends = [
         {
             'name': tier.section,
-            'cluster': _cluster_of(catalog.clusters[tier.rbd.cluster]),
+            'cluster': _for_jinja(
+                _cluster_of(catalog.clusters[tier.rbd.cluster])
+            ),
             'user': _for_ansible(
                 catalog.clusters[tier.rbd.cluster].cinder_user
             ),
@@ -320,7 +322,15 @@ def kolla_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
         found.append(
             Fragment(
                 place='/etc/kolla/config/cinder.conf',
-                documents=({'DEFAULT': default},),
+                # kolla-ansible merges it as a template.
+                documents=(
+                    {
+                        'DEFAULT': {
+                            option: _for_jinja(value)
+                            for option, value in default.items()
+                        }
+                    },
+                ),
                 is_ini=True,
             )
         )
@@ -402,9 +412,9 @@ def openstack_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
                     'cinder_manage_volume_types': False,
                     **(
                         {
-                            'cinder_default_volume_type': default[
-                                'default_volume_type'
-                            ]
+                            'cinder_default_volume_type': _for_ansible(
+                                default['default_volume_type']
+                            )
                         }
                         if default
                         else {}
@@ -426,13 +436,22 @@ def _cluster_of(cluster: catalogs.Cluster) -> str:
     return pathlib.PurePath(cluster.conf or backend_config.DEFAULT_CONF).stem
 
 
+def _for_jinja(text: str) -> str:
+    """A text that comes through a template of Ansible as it is.
+
+    The author of a tiers file must not run what he likes as the deployer. A
+    block of `raw` would end at an `endraw` of the text.
+
+    >>> _for_jinja('{% a %}')
+    "{{ '{' }}% a %}"
+    """
+    return text.replace('{', "{{ '{' }}")
+
+
 def _for_ansible(text: str) -> str:
     """A value of cinder.conf that comes through a template of Ansible.
 
-    >>> _for_ansible('a$b'), _for_ansible('{{ a }}')
-    ('a$$b', '{% raw %}{{ a }}{% endraw %}')
+    >>> _for_ansible('a$b')
+    'a$$b'
     """
-    text = text.replace('$', '$$')
-    if '{{' in text or '{%' in text or '{#' in text:
-        return f'{{% raw %}}{text}{{% endraw %}}'
-    return text
+    return _for_jinja(text.replace('$', '$$'))

@@ -11,6 +11,7 @@ import urllib.parse
 import xml.etree.ElementTree
 
 import ddt
+import fixtures
 import testtools
 
 from cinder_tiers.cli.render import findings
@@ -65,6 +66,38 @@ class FindingsTestCase(testtools.TestCase):
         ran = shell.openstack('-q', 'tier', 'validate', path, '-f', form)
         self.assertEqual('', ran.stderr)
         return ran
+
+    @ddt.data('lint', 'sarif', 'junit', 'value')
+    def test_no_order_to_a_ci_system_gets_into_its_log(self, form):
+        """Azure, TeamCity and GitHub look for them in what a job prints."""
+        orders = ('##vso[a b=c]d', '##teamcity[a', '##[add-mask]a', '{0}')
+        path = self.file(
+            ''.join(
+                f'{json.dumps(f"{number} {order}")}: 1\n'
+                for number, order in enumerate(orders)
+            )
+        )
+        ran = self.validate(path, form)
+        self.assertEqual(1, ran.status)
+        for order in orders[:3]:
+            self.assertNotIn(order, ran.stdout)
+        self.assertIn('vso[a b=c]d', ran.stdout)
+        if form == 'sarif':
+            self.assertNotIn('{0}', ran.stdout)
+
+    def test_a_file_whose_name_is_an_order(self):
+        folder = self.useFixture(fixtures.TempDir()).path
+        name = '::add-mask::a.yaml'
+        pathlib.Path(folder, name).write_text('color: red\n')
+        base = pathlib.Path(folder, 'tiers.yaml')
+        base.write_text(f'include: ["{name}"]\nversion: 1\n')
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(folder)
+        lines = self.validate('tiers.yaml', 'lint').stdout.splitlines()
+        self.assertTrue(any(name in line for line in lines), lines)
+        for line in lines:
+            self.assertFalse(line.startswith(':'), line)
 
     def test_a_line_for_each_finding(self):
         path = self.file(BROKEN)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import ddt
+import jinja2
 import testtools
 
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.plan import backend_config
 from cinder_tiers.domain.plan import owner_fragments
 from tests.unit.domain import catalogs as given
 
@@ -305,8 +308,62 @@ class OpenStackAnsibleTestCase(testtools.TestCase):
         catalog = given.of(given.tier(rbd=given.rbd(pool='{{ a }}$b')))
         hosts, _ = owner_fragments.openstack_ansible(catalog)
         backends = hosts.documents[0]['container_vars']['cinder_backends']
-        text = '{% raw %}{{ a }}$$b{% endraw %}'
-        self.assertEqual(text, backends['tier-database']['rbd_pool'])
         (globals_,) = owner_fragments.kolla_ansible(catalog)
         (backend,) = globals_.documents[0]['cinder_ceph_backends']
-        self.assertEqual(text, backend['pool'])
+        for text in (backends['tier-database']['rbd_pool'], backend['pool']):
+            self.assertEqual('{{ a }}$$b', rendered(text))
+
+
+#: What an author might write who is not the deployer.
+HOSTILE = (
+    '{{ run() }}',
+    '{% set x = run() %}',
+    '{# x #}',
+    '{% endraw %}{{ run() }}',
+    "{{ '{{' }}{{ run() }}",
+    '{{{ run() }}}',
+    '{%- raw %}{{ run() }}{%- endraw %}',
+)
+
+
+def rendered(text):
+    """What a template becomes; one that runs something fails."""
+    return (
+        jinja2.Environment(undefined=jinja2.StrictUndefined)
+        .from_string(text)
+        .render()
+    )
+
+
+@ddt.ddt
+class HostileAuthorTestCase(testtools.TestCase):
+    """Nothing of a tiers file is a template for Ansible."""
+
+    @ddt.data(*HOSTILE)
+    def test_the_path_of_a_configuration_file(self, evil):
+        catalog = given.of(given.tier(), conf=f'/etc/{evil}.conf')
+        hosts, _ = owner_fragments.openstack_ansible(catalog)
+        backends = hosts.documents[0]['container_vars']['cinder_backends']
+        self.assertEqual(
+            f'/etc/{evil}.conf',
+            rendered(backends['tier-database']['rbd_ceph_conf']),
+        )
+        (globals_,) = owner_fragments.kolla_ansible(catalog)
+        (backend,) = globals_.documents[0]['cinder_ceph_backends']
+        self.assertEqual(evil, rendered(backend['cluster']))
+
+    @ddt.data(*HOSTILE)
+    def test_the_name_of_a_type(self, evil):
+        catalog = given.of(
+            given.tier('general', fallback=True), follow_image_types=(evil,)
+        )
+        _, variables = owner_fragments.openstack_ansible(catalog)
+        self.assertEqual(
+            evil,
+            rendered(variables.documents[0]['cinder_default_volume_type']),
+        )
+        _, default = owner_fragments.kolla_ansible(catalog)
+        text = backend_config.cinder_conf(default.documents[0])
+        self.assertEqual(
+            f'[DEFAULT]\ndefault_volume_type = {evil}', rendered(text)
+        )
