@@ -26,3 +26,14 @@ openstackdocs_pdf_link = False
 config_generator_config_file = [
     ('../../etc/cinder-tiers/config-generator.conf', '_static/cinder-tiers'),
 ]
+
+# sphinx-build -b man doc/source doc/build/man
+man_pages = [
+    (
+        'cli/cinder-tiers',
+        'cinder-tiers',
+        'storage tiers of OpenStack Cinder',
+        [],
+        1,
+    ),
+]
