@@ -108,6 +108,8 @@ ARROWS = {
     'rally_scenarios.plugins': {
         'rally_scenarios.guest',
         'rally_scenarios.bench',
+        # What "rally task export" writes.
+        'rally_scenarios.report',
         # What a run was measured on: read only.
         'cinder_tiers.observe',
     },
