@@ -51,8 +51,7 @@ argument; 5 a treatment is refused, and nothing was changed; 6 a service did
 not answer; 130 interrupted, and everything is as before.
 
 Example: openstack tier sweep sweep.yaml --catalog tiers.yaml --out results --
-sh -c 'rally task start fleet.yaml --task-args "$CINDER_TIERS_SWEEP_GUEST" &&
-rally task report --json --out "$CINDER_TIERS_SWEEP_RESULT"'
+sh measure.sh
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
