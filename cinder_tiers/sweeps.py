@@ -67,7 +67,7 @@ class BroughtBack:
 
     journal: journals.Journal
     values: tuple[restoring.Restored, ...]
-    #: Names of values of which somebody else's was accepted.
+    #: Names of values that another user set and that are accepted.
     accepted: frozenset[str] = frozenset()
     #: What "tier plan" now shows, as text; None: it was not looked at.
     planned: tuple[str, ...] | None = None
@@ -185,7 +185,7 @@ def run(
     :param settle_s: seconds that a write may take to be in effect.
     :raises errors.TiersError: before anything is written: as `prepare`, when
         the lock is not to be had, or when a journal is open; later: when a
-        service does not answer or somebody else changes the tier.
+        service does not answer or another user changes the tier.
         What could not be brought back is in the journal.
     """
     identity = cloud_id.identity_of(connection)
@@ -334,9 +334,9 @@ def restore(
 
     :param connection: of an administrator.
     :param state: folder of journals.
-    :param allowed: names of values that are replaced, although somebody else
+    :param allowed: names of values that are replaced, although another user
         has written them.
-    :param accepted: names of values that stay as somebody else has written
+    :param accepted: names of values that stay as another user has written
         them.
     :returns: None when there is no journal.
     :raises errors.TiersError: the lock is not to be had, a service does not
@@ -376,7 +376,7 @@ def _check_names(
     journal: journals.Journal, names: collections.abc.Iterable[str]
 ) -> None:
     known = journals.names_of(journal.kept)
-    # Somebody may have added more to an object that the sweep made.
+    # Another user may have added to an object that the sweep made.
     made = tuple(f'{one.key}:' for one in journal.kept if not one.existed)
     problems = [
         errors.Problem(

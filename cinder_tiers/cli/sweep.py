@@ -24,9 +24,7 @@ from cinder_tiers.files.tiers import reader
 from cinder_tiers import sweeps
 
 _STATE = 'CINDER_TIERS_STATE'
-_STOPS = (
-    'the command that measures is told to end, and everything is brought back'
-)
+_STOPS = 'ending the measuring command; everything will be restored'
 _Shown = tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]
 
 
@@ -95,8 +93,8 @@ sh measure.sh
             action='append',
             default=[],
             help=(
-                'with --restore: bring this value back, although somebody '
-                'else has changed it since; named as in the column Value '
+                'with --restore: bring this value back, although another '
+                'user has changed it since; named as in the column Value '
                 '(may be repeated)'
             ),
         )
@@ -106,7 +104,7 @@ sh measure.sh
             action='append',
             default=[],
             help=(
-                'with --restore: leave this value as somebody else has '
+                'with --restore: leave this value as another user has '
                 'changed it, and no longer bring it back (may be repeated)'
             ),
         )
@@ -308,7 +306,7 @@ sh measure.sh
                 continue
             if one.name in back.accepted:
                 self.log.warning(
-                    '%s stays %s, as somebody else has set it',
+                    '%s stays %s, as another user has set it',
                     escaping.printable(one.name),
                     render.value(one.found),
                 )
@@ -319,7 +317,7 @@ sh measure.sh
                 render.value(one.found),
                 render.value(one.setting.before),
                 escaping.printable_lines(one.reason)
-                or 'somebody else has set it; add --allow or --accept with '
+                or 'another user has set it; add --allow or --accept with '
                 'this name to "openstack tier sweep --restore"',
             )
         if back.planned:

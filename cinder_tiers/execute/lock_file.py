@@ -6,7 +6,7 @@ root and another user must exclude each other, and neither may be led by the
 other to a file that is not the lock. So the folder lies in one of which root
 has set the sticky bit, where only its owner removes or renames a file; a file
 or a folder is used only when it belongs to root or to the user of the process,
-and root makes his own what somebody else has made. Links are never followed.
+and root takes ownership of what another user made. Links are never followed.
 Must not know what is locked, nor how.
 """
 

@@ -25,7 +25,7 @@ def executors(
     connection: openstack.connection.Connection,
     clusters: ceph_client.Sessions,
     read_usage: pool.ReadUsage,
-    tell: cache_tier.Tell = cache_tier.tell_nobody,
+    tell: cache_tier.Tell = cache_tier.show_nothing,
 ) -> dict[actions.Kind, apply.Executor]:
     """An executor for each kind of object.
 

@@ -26,7 +26,7 @@ class Outcome(enum.Enum):
     #: Nothing was to be done.
     AS_BEFORE = 'as before'
     BROUGHT_BACK = 'brought back'
-    #: It is somebody else's, and was left.
+    #: Another user set it, and it was left.
     LEFT = 'left'
     FAILED = 'failed'
 
@@ -95,7 +95,7 @@ def restore(
     :param executors: one for each kind of object.
     :param read: gives an object as it is in effect.
     :param now: gives the values of an object word for word.
-    :param allowed: names of values that are replaced, although somebody else
+    :param allowed: names of values that are replaced, although another user
         has written them.
     :param settle_s: seconds that a write may take to show.
     :returns: what became of each value, in the order of the objects.

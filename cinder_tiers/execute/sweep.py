@@ -68,7 +68,7 @@ def run(
     :param is_to_stop: is asked before each slot; those after a yes are not
         measured.
     :param settle_s: seconds that a write may take to be in effect.
-    :raises errors.TiersError: a service does not answer, or somebody else
+    :raises errors.TiersError: a service does not answer, or another user
         changes the tier; the slots that are left are not measured.
     """
     treatments = {one.name: one for one in prepared.sweep.all_treatments}
@@ -103,7 +103,7 @@ def bring_back(
         settle_s=settle_s,
     )
     amiss = [
-        f'{one.name} is {one.found}, which somebody else has set'
+        f'{one.name} is {one.found}, which another user has set'
         if one.outcome is restore.Outcome.LEFT
         else f'{one.name}: {one.reason}'
         for one in found

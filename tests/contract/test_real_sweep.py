@@ -310,7 +310,7 @@ class RealSweepTestCase(real_ceph.RealCephCase):
         error = self.assertRaises(
             errors.ActionFailed, self.sweep, prepared, measure
         )
-        self.assertIn('which somebody else has set', str(error))
+        self.assertIn('which another user has set', str(error))
         (left,) = (one for one in self.restore(prepared) if not one.is_back)
         self.assertEqual(
             (restore.Outcome.LEFT, '12288'), (left.outcome, left.found)

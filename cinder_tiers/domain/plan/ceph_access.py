@@ -88,7 +88,7 @@ _CACHE_WRITES = ('osd tier add', 'osd tier cache-mode', 'osd tier set-overlay')
 #: no user with less than all rights is made for it.
 _CACHE_REMOVALS = ('osd tier remove', 'osd tier remove-overlay')
 _AFFINITY_WRITES = ('osd primary-affinity',)
-# A sweep removes again what nobody had set before it.
+# A sweep removes again what was not set before it.
 _OPTION_WRITES = ('config rm', 'config set')
 _USER_WRITES = ('auth caps', 'auth get-or-create')
 #: All that `execute` sends besides.

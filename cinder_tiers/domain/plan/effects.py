@@ -136,7 +136,7 @@ def of_plan(
 
 
 def _may_be_done(action: actions.Action) -> bool:
-    """Whether an action will be carried out, or is if somebody allows it."""
+    """Whether an action will be carried out, or would be with consent."""
     return action.refusal is None or action.refusal.yields_to_consent
 
 

@@ -302,7 +302,7 @@ def _no_change(
 def _no_removal(
     before: ceph_state.CacheTier, ceph: ceph_state.CephState
 ) -> actions.Refusal:
-    """Why a cache that is not declared stays until somebody allows more."""
+    """Why a cache that is not declared stays without more consent."""
     if len(before.cache_pools) > 1:
         return actions.Refusal(
             reason=f'pool {before.name} has several caches, '

@@ -69,7 +69,7 @@ class Sweep:
     blocks: int
     #: Of the order within the blocks.
     seed: int
-    #: How long one slot takes, in minutes; None: nobody said.
+    #: How long one slot takes, in minutes; None: not given.
     slot_minutes: float | None = None
 
     @property
@@ -104,7 +104,7 @@ class Sweep:
 
     @property
     def minutes(self) -> float | None:
-        """How long all slots take; None: nobody said how long one does."""
+        """How long all slots take; None: the time of one is not given."""
         if self.slot_minutes is None:
             return None
         return self.slot_minutes * self.blocks * (len(self.treatments) + 1)

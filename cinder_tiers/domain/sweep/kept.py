@@ -5,7 +5,7 @@
 A value that was not set is brought back by removing it, not by setting what
 was in effect. Before anything is changed it is known which values the sweep
 may write to each place. So a value that is neither one of these nor the old
-one was written by somebody else meanwhile, and is not the sweep's to replace.
+one was written by another user meanwhile, and is not the sweep's to replace.
 Pure. Must not know where the values are kept, nor how they are written.
 """
 
@@ -68,7 +68,7 @@ class Stand(enum.Enum):
     AS_BEFORE = 'as before'
     #: As a treatment has it.
     SWEPT = 'changed by the sweep'
-    CHANGED = 'changed by somebody else'
+    CHANGED = 'changed by another user'
 
 
 def name_of(key: actions.Key, field: str) -> str:
@@ -192,7 +192,7 @@ def stand_of(setting: Setting, now: str | None) -> Stand:
 
     >>> setting = Setting(field='x', before=None, swept=frozenset({'4'}))
     >>> [stand_of(setting, now).value for now in (None, '4', '7')]
-    ['as before', 'changed by the sweep', 'changed by somebody else']
+    ['as before', 'changed by the sweep', 'changed by another user']
 
     :param now: as it is; None: not set.
     """
@@ -236,7 +236,7 @@ def stands(
     """How each value of an object is.
 
     :param now: its values; None: it does not exist.
-    :returns: also what somebody has added to an object that the sweep made.
+    :returns: also what another user has added to an object of the sweep.
     """
     if not kept.existed and now is None:
         for setting in kept.settings:

@@ -20,11 +20,11 @@ _PAUSE_S = 1.0
 _REPORT_EVERY_S = 10.0
 _NAMED_OBJECTS = 3
 
-#: Shows a line to whoever waits.
+#: Shows a line of progress to the user.
 Tell = collections.abc.Callable[[str], None]
 
 
-def tell_nobody(line: str) -> None:
+def show_nothing(line: str) -> None:
     """What a caller that shows no progress gives as `Tell`."""
 
 
@@ -40,7 +40,7 @@ class CacheTiers:
         self,
         sessions: ceph.Sessions,
         *,
-        tell: Tell = tell_nobody,
+        tell: Tell = show_nothing,
         wait_s: float = WAIT_S,
     ) -> None:
         self._sessions = sessions
@@ -66,7 +66,7 @@ class CacheTiers:
             if current is not None:
                 if not consented:
                     raise errors.ActionFailed(
-                        f'{key} is not removed: nobody consented to that'
+                        f'{key} is not removed: no consent was given'
                     )
                 _Removal(
                     session, current, tell=self._tell, wait_s=self._wait_s
@@ -179,7 +179,7 @@ class _Removal:
         if found is None or found.cache_pool != self._cache:
             raise errors.ActionFailed(
                 f'pool {self._pool} no longer has the cache {self._cache}; '
-                'somebody else has changed it meanwhile'
+                'another user has changed it meanwhile'
             )
         return found
 

@@ -35,7 +35,7 @@ def apply(lab: layout.Layout) -> None:
     """Apply the catalog, as an administrator does it.
 
     A test that takes the ownership marker from a volume type of the lab, and
-    is killed, leaves it without one. The lab's cloud is nobody else's, so that
+    is killed, leaves it without one. The lab's cloud has no other user, so
     its file may take the type over again.
 
     :raises lab.host.commands.CommandFailed: the catalog or the cloud is not in

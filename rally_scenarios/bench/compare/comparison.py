@@ -584,7 +584,7 @@ def _values(
 def _looks(first: _Side, second: _Side) -> int:
     """By how many planned looks a claim is corrected."""
     if min(len(first.runs), len(second.runs)) > 1:
-        # Runs are the observations, and nobody looked at them.
+        # Runs are the observations, and were not looked at between.
         return 1
     return max(first.looks, second.looks)
 

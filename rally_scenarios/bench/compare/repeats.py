@@ -2,7 +2,7 @@
 
 """How many repeats a wanted difference needs, and how long they take.
 
-Pure.  The noise is that of a run that was made before, or somebody states it;
+Pure.  The noise is that of a run that was made before, or is given;
 the number is the one that a comparison tells afterwards, by the same formula
 (``differences.repeats_needed``).  The time is that of the former run, and, for
 what is not in its result, the estimate that each run begins with.
@@ -121,7 +121,7 @@ def of_variation(
     claims: int,
     run: run_result.RunResult | None = None,
 ) -> Needs:
-    """By a noise that somebody states.
+    """By a noise that is given.
 
     :param variation_percent: coefficient of variation of the repeats of each
         side

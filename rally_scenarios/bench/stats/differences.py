@@ -230,7 +230,7 @@ def of_alike(values: Sequence[float], *, resolution: float) -> Difference:
 
 
 def of_variation(variation_percent: float, *, is_paired: bool) -> Difference:
-    """Of two sides whose noise somebody states, taken as it is.
+    """Of two sides whose noise is given, taken as it is.
 
     :param variation_percent: coefficient of variation of the repeats of each
         side, more than 0; of sides in the same repeats, of what they do not

@@ -144,7 +144,7 @@ class ResultCollector:
         return self._evidence[guest.name]
 
     def close(self) -> None:
-        """Let go of what the transport holds; wait for nobody."""
+        """Let go of what the transport holds, without waiting."""
         self._readers.close()
         self._transport.close()
 

@@ -31,7 +31,7 @@ class Part:
     name: str
     #: what it is, as (what, its value)
     summary: tuple[tuple[str, str], ...]
-    #: why figures should be read with care; None: nobody looked
+    #: why figures should be read with care; None: not known
     caveats: tuple[run_result.Caveat, ...] | None
     #: in the order of the page
     figures: tuple[figure.Figure, ...]

@@ -45,7 +45,7 @@ def _of_profile(
 ) -> tuple[str, str]:
     """(name without a step, fio's ``rw``) of a pattern.
 
-    Those of a file that somebody wrote may not be in its profile.
+    Those of a file written by hand may not be in its profile.
     """
     try:
         pattern = result.pattern_of(found)

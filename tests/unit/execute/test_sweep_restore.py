@@ -385,7 +385,7 @@ class SlotTestCase(SweepCase):
             self.world,
             measure,
         )
-        self.assertIn('which somebody else has set', str(error))
+        self.assertIn('which another user has set', str(error))
         (left,) = self.restore(prepared, self.world)
         self.assertEqual(
             (restore.Outcome.LEFT, '7'), (left.outcome, left.found)
