@@ -20,6 +20,7 @@ parts:
   style       hacking, ruff, doc8, codespell, bashate, shellcheck  (tox -e pep8)
   unit        all unit tests, with the real Cinder and Rally       (tox -e py3)
   pure        domain and bench without any OpenStack package       (tox -e pure)
+  browser     the report of results in Chromium                 (tox -e browser)
   docs        the documentation, warnings are errors               (tox -e docs)
   cinder      Cinder's own scheduler tests, ours enabled   (tox -e cinder-tests)
   contract    against a real Ceph of their own              (tox -e contract)
@@ -305,6 +306,7 @@ run_part() {
             ;;
         unit) run_tests unit py3 . ;;
         pure) run_tests pure pure .tox/pure ;;
+        browser) run_tests browser browser .tox/browser ;;
         cinder) run_tests cinder cinder-tests .tox/cinder-tests ;;
         contract) run_contract_tests ;;
         functional | long) run_lab_tests "$part" ;;
@@ -339,10 +341,11 @@ for argument in "${@:-all}"; do
             exit 0
             ;;
         all)
-            without_lab+=(style unit pure docs cinder contract)
+            without_lab+=(style unit pure browser docs cinder contract)
             with_lab+=(functional)
             ;;
-        style | unit | pure | docs | cinder | contract | ceph18 | ceph20)
+        style | unit | pure | browser | docs | cinder | contract | ceph18 \
+            | ceph20)
             without_lab+=("$argument")
             ;;
         functional)

@@ -134,7 +134,7 @@ class ValidateTestCase(testtools.TestCase):
 
     @ddt.data(
         ('osd_op_num_shrads', "did you mean 'osd_op_num_shards'?"),
-        ('osd_op_threads', 'see "ceph config help"'),
+        ('osd_op_threads', 'its replacement: osd_op_num_shards and'),
         ('osd_op_num_shards', None),
     )
     @ddt.unpack

@@ -106,8 +106,8 @@ class ResultTest(testtools.TestCase):
         packed = gzip.compress(OUTPUT, mtime=0)
         for wrong, message in (
             (b'no gzip', 'not gzip data'),
-            (packed[:-9], 'cut off or followed'),
-            (packed + b'x', 'cut off or followed'),
+            (packed[:-9], 'truncated or followed'),
+            (packed + b'x', 'truncated or followed'),
         ):
             self.assertIn(
                 message, reason(''.join(console.result(3, b'', packed=wrong)))
