@@ -18,11 +18,14 @@ _NAMES = """
     randwrite-4m-qd1 read-128k read-16k read-1m read-256k read-32m read-4k
     read-4k-j4 read-4k-qd32 read-4m read-4m-j4 read-4m-qd1 read-4m-qd16
     read-4m-qd2 read-4m-qd32 read-4m-qd4 read-4m-qd64 read-4m-qd8 read-64k
-    write-128k write-16k write-1m write-1m-j1 write-1m-j10 write-1m-j15
-    write-1m-j20 write-1m-j5 write-256k write-32m write-4k write-4k-j4
-    write-4k-qd32 write-4m write-4m-j4 write-4m-qd1 write-4m-qd16
-    write-4m-qd2 write-4m-qd32 write-4m-qd4 write-4m-qd64 write-4m-qd8
-    write-64k
+    write-128k write-16k write-1m write-1m-j1 write-1m-j1-f1024m
+    write-1m-j1-f16m write-1m-j1-f1m write-1m-j1-f256m write-1m-j1-f4m
+    write-1m-j1-f64m write-1m-j10 write-1m-j10-f1024m write-1m-j10-f16m
+    write-1m-j10-f1m write-1m-j10-f256m write-1m-j10-f4m write-1m-j10-f64m
+    write-1m-j15 write-1m-j20 write-1m-j5 write-256k write-32m write-4k
+    write-4k-j4 write-4k-qd32 write-4m write-4m-j4 write-4m-qd1
+    write-4m-qd16 write-4m-qd2 write-4m-qd32 write-4m-qd4 write-4m-qd64
+    write-4m-qd8 write-64k
     """
 #: Of all profiles and task files of `rally_scenarios`.
 NAMES = frozenset(_NAMES.split())
