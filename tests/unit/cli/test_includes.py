@@ -118,11 +118,8 @@ class CommandsTestCase(tiers_file_case.TiersFileTestCase):
         self.assertEqual(0, ran.status, ran.stderr)
         ran = shell.openstack(
             *self.api.arguments_of('admin'),
-            'tier',
-            'show',
-            'database',
-            '-f',
-            'json',
+            *('volume', 'type', 'show', 'database', '-f', 'json'),
         )
-        shown = json.loads(ran.stdout)
-        self.assertEqual((['oltp'], None), (shown['tags'], shown['overflow']))
+        specs = json.loads(ran.stdout)['properties']
+        self.assertEqual('oltp', specs['tiers:tags'])
+        self.assertNotIn('tiers:overflow', specs)
