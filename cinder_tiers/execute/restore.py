@@ -141,7 +141,7 @@ def _restored(
     }
     is_to_go = not kept.existed and fields is not None
     if is_to_go and left:
-        to_write = {}  # it is no longer the sweep's alone
+        to_write = {}  # another user has changed it, too
     reason = ''
     if to_write or is_to_go and not left:
         try:

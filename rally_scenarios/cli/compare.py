@@ -77,12 +77,7 @@ Example: openstack tier compare before.json after.json --least-difference 5
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         base.name_program(parser)
-        parser.add_argument(
-            'results',
-            metavar='<result>',
-            nargs='+',
-            help='result file of a run, see the task argument result_folder',
-        )
+        results.add_files(parser)
         parser.add_argument(
             '--baseline',
             metavar='<result>',

@@ -39,12 +39,7 @@ Example: openstack tier report run.json -o report.html
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         base.name_program(parser)
-        parser.add_argument(
-            'results',
-            metavar='<result>',
-            nargs='+',
-            help='result file of a run, see the task argument result_folder',
-        )
+        results.add_files(parser)
         parser.add_argument(
             '-o',
             '--output',

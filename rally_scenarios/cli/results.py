@@ -33,6 +33,16 @@ class Amount(columns.FormattableColumn):
         return self._value[0]
 
 
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """Adds one or more result files, as `results`."""
+    parser.add_argument(
+        'results',
+        metavar='<result>',
+        nargs='+',
+        help='result file of a run, see the task argument result_folder',
+    )
+
+
 def add_quantities(parser: argparse.ArgumentParser) -> None:
     """Adds --quantity and --direction, as `quantities` and `directions`."""
     parser.add_argument(

@@ -109,7 +109,7 @@ def objections(
         if beyond or action.after is None:
             yield (
                 f'{beginning} changes {", ".join(beyond) or "all of it"}, '
-                'which is no option that a sweep can bring back; remove the '
+                'which a sweep cannot restore; remove the '
                 'treatment'
             )
 

@@ -400,7 +400,7 @@ class _Reading:
         except errors.ProblemsFound as error:
             self._add(error.problems, treatment.name)
             return None
-        # A value without an effect is no problem of a tiers file. To measure
+        # A tiers file may have a value without an effect. To measure
         # it would be in vain.
         self._add(
             (

@@ -715,7 +715,7 @@ def _decided(
 
 
 def to_see(question: Question, needed: int | None) -> str:
-    """How many repeats show the wanted difference, in words.
+    """A sentence on how many repeats show the wanted difference.
 
     :param needed: see ``Claim.repeats_needed``
     """

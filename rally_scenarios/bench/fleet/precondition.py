@@ -73,7 +73,7 @@ class Preconditioned:
     rounds_kib: tuple[int, ...]
     #: whether the last rounds were steady
     is_steady: bool
-    #: in words, with the numbers
+    #: as a sentence, with the figures
     reason: str
 
 

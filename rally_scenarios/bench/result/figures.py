@@ -156,7 +156,7 @@ def not_told(
 
 
 def nothing_done(limit: expectations.Limit) -> str:
-    """That there was no I/O of what a limit is about, in words."""
+    """A sentence: there was no I/O of the kind that a limit is about."""
     return {
         None: 'no I/O was done',
         'read': 'nothing was read',

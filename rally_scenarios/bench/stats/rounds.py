@@ -33,7 +33,7 @@ class Verdict:
 
     #: whether both limits are kept
     is_steady: bool
-    #: in words, with the numbers
+    #: as a sentence, with the figures
     reason: str
 
 

@@ -110,7 +110,7 @@ class Verdict:
     #: rise of the least squares line over the window / average, negative when
     #: it falls, or None
     slope: float | None
-    #: in words, with the numbers
+    #: as a sentence, with the figures
     reason: str
     #: longest time without a completion, or with next to none, to about half a
     #: second; 0 if it is less than about 2 s; null without a series
