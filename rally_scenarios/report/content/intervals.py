@@ -182,7 +182,7 @@ def heat_map(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
             ),
             _map(
                 rows,
-                title='p99 of completion latency',
+                title='p99 of completion latency, ms',
                 unit='ms',
                 values=p99,
                 more_is_better=False,
