@@ -120,6 +120,7 @@ class CommandsTestCase(tiers_file_case.TiersFileTestCase):
             *self.api.arguments_of('admin'),
             *('volume', 'type', 'show', 'database', '-f', 'json'),
         )
+        self.assertEqual(0, ran.status, ran.stderr)
         specs = json.loads(ran.stdout)['properties']
         self.assertEqual('oltp', specs['tiers:tags'])
         self.assertNotIn('tiers:overflow', specs)
