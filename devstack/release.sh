@@ -16,8 +16,8 @@ Ceph 16), trixie (Ceph 18) or forky (Ceph 20). The system is made at the first
 use, with mmdebstrap, from the Debian mirror of the machine's own apt sources;
 it takes about 400 MiB and a minute. All commands for one release share a
 mount namespace, which the machine does not see; /dev, /sys and the network
-are those of the machine. The folder .tox is another one in there. Labs in
-there listen on ports of their own.
+are those of the machine. Its folder .tox is .tox/RELEASE of this checkout;
+each checkout has one. Labs in there listen on ports of their own.
 
 --remove removes the system of that release. Nothing may run in it.
 
@@ -156,7 +156,6 @@ keep_namespace() {
             /bin/bash -c 'echo kept; exec sleep infinity' \
             || ! open_namespace || return 0
     done
-    mkdir -p "$root$checkout" "$root.tox"
     # A symbolic link there would lead out of the system.
     rm -f "$root/etc/resolv.conf"
     cp /etc/resolv.conf "$root/etc/resolv.conf"
@@ -166,19 +165,40 @@ keep_namespace() {
     # shellcheck disable=SC2016
     start_keeper unshare --mount --propagation private /bin/bash -c '
         set -e
-        root=$1 checkout=$2
+        root=$1
         mount --rbind "$root" "$root"
         mount -t proc proc "$root/proc"
         mount --rbind /sys "$root/sys"
         mount --rbind /dev "$root/dev"
-        mount --bind "$checkout" "$root$checkout"
-        mkdir -p "$root$checkout/.tox"
-        mount --bind "$root.tox" "$root$checkout/.tox"
         echo kept
         exec sleep infinity
-    ' keeper "$root" "$checkout" \
+    ' keeper "$root" \
         || die "its mounts failed: $(tail -n 3 "$root.log")"
     open_namespace || die "nothing keeps its mounts: see $root.log"
+}
+
+# A checkout may have been removed, and another one made at its path, since it
+# was mounted.
+mount_checkout() {
+    local tox=$checkout/.tox/$release
+    mkdir -p "$tox"
+    # shellcheck disable=SC2016
+    nsenter --mount=/proc/self/fd/8 /bin/bash -c '
+        set -e
+        checkout=$1 tox=$2 inside=$3
+        if [[ $checkout -ef $inside && $tox -ef $inside/.tox ]]; then
+            exit
+        fi
+        mkdir -p "$inside"
+        for folder in "$inside/.tox" "$inside"; do
+            while mountpoint -q "$folder"; do
+                umount --lazy "$folder"
+            done
+        done
+        mount --bind "$checkout" "$inside"
+        mount --bind "$tox" "$inside/.tox"
+    ' mount "$checkout" "$tox" "$root$checkout" >"$root.log" 2>&1 9>&- \
+        || die "$checkout could not be mounted: $(tail -n 3 "$root.log")"
 }
 
 remove() {
@@ -193,7 +213,7 @@ remove() {
             sleep 0.1
         done
     fi
-    rm -rf --one-file-system "$root" "$root.tox"
+    rm -rf --one-file-system "$root"
     rm -f "$root.keeper" "$root.log" "$root.ready"
 }
 
@@ -231,6 +251,7 @@ if [[ $1 == --remove ]]; then
 fi
 make_system
 keep_namespace
+mount_checkout
 
 # Folders of this machine are not there.
 case ${PIP_FIND_LINKS:-} in
