@@ -25,6 +25,8 @@ from rally_scenarios.bench.fio import pattern as fio_pattern
 # the next slot, and shows.  Many guests on few cores need more.
 GAP_SECONDS = 4
 _OF_IT_FOR_IN_FLIGHT_SECONDS = 2
+# librbd's rbd_cache_max_dirty: what fsync has to write out at the end.
+_WRITE_CACHE_BYTES = 24 * 1024**2
 
 # A small store of hard disks, all guests together; assumed unless a task says
 # otherwise.
@@ -111,7 +113,8 @@ def gap_seconds(
 
     fio waits for what is in flight at its end, and counts from the first
     completion after the ramp: with many large blocks in flight and a slow
-    tier, both take longer than a run.
+    tier, both take longer than a run.  So does fsync at the end, which writes
+    out the cache of each volume.
 
     :param guests: that run at once, times the volumes of each
     :param ramp_seconds: run, but not counted
@@ -128,6 +131,10 @@ def gap_seconds(
         -(-guests * pattern.iodepth * pattern.numjobs // _TIER_IOPS),
     )
     in_flight_seconds = drain_seconds + max(0, drain_seconds - ramp_seconds)
+    if pattern.end_fsync:
+        in_flight_seconds += -(
+            -guests * _WRITE_CACHE_BYTES // (tier_mib_per_second * 1024**2)
+        )
     return least_seconds + max(
         0, in_flight_seconds - _OF_IT_FOR_IN_FLIGHT_SECONDS
     )

@@ -28,7 +28,7 @@ from rally_scenarios.bench.result import json_record
 from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
 
-VERSION = 4
+VERSION = 5
 PERCENTILES = (50, 90, 95, 99, 99.9)
 # Each file says of each of them what it is, or why it is not known.
 ENVIRONMENT = (

@@ -80,6 +80,7 @@ class PatternArgs(typing_extensions.TypedDict, closed=True):
     rate_kib: typing_extensions.NotRequired[AtLeastOne]
     size_mib: typing_extensions.NotRequired[AtLeastOne]
     startdelay_seconds: typing_extensions.NotRequired[ZeroOrMore]
+    end_fsync: typing_extensions.NotRequired[bool]
 
 
 class CephArgs(typing_extensions.TypedDict, closed=True):

@@ -157,6 +157,21 @@ class ScheduleTest(testtools.TestCase):
             schedule.plan(['a'], [huge], PROFILE, guests_per_tier=12).seconds,
         )
 
+    def test_a_slot_waits_for_what_fsync_writes_out(self):
+        """12 volumes with 24 MiB each take 29 s at 10 MiB/s."""
+        for synced, expected in ((False, 4), (True, 4 + 29)):
+            self.assertEqual(
+                expected,
+                schedule.gap_seconds(
+                    fio_pattern.Pattern(
+                        name='x', rw='write', bs='4k', end_fsync=synced
+                    ),
+                    guests=12,
+                    ramp_seconds=0,
+                    tier_mib_per_second=10,
+                ),
+            )
+
     def test_nothing_to_measure_and_names_twice_are_refused(self):
         for tiers, patterns, message in (
             ([], [SMALL], 'no tier'),
@@ -194,6 +209,7 @@ class ProfileTest(testtools.TestCase):
         {'rwmixread_percent': 50},
         {'rate_iops': 0},
         {'startdelay_seconds': -1},
+        {'rw': 'randread', 'end_fsync': True},
         {'size_mib': 0},
     )
     def test_a_senseless_pattern_is_refused(self, wrong):
@@ -292,6 +308,7 @@ class ProfileTest(testtools.TestCase):
             rate_kib=100,
             size_mib=4,
             startdelay_seconds=1,
+            end_fsync=True,
         ),
     )
     def test_fio_itself_accepts_the_arguments(self, pattern):
