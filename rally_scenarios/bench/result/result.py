@@ -246,6 +246,29 @@ class SlotResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AskedLoad:
+    """The load that a paced pattern asked of a tier: a step of a curve."""
+
+    #: the pattern without the step: results of the same curve have the same
+    curve: str
+    #: I/Os per second, of all guests together
+    iops: int
+    #: I/Os per second, of each volume that a guest works on
+    volume_iops: int
+
+    def __post_init__(self) -> None:
+        """Check the numbers, which may come from a file.
+
+        :raises ValueError: one is not possible
+        """
+        if not 1 <= self.volume_iops <= self.iops:
+            raise ValueError(
+                f'{self.volume_iops} IOPS of a volume and {self.iops} of all:'
+                f' expected at least 1, and of all not less'
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
 class PatternResult:
     """All repeats of one pattern on one tier."""
 
@@ -266,6 +289,8 @@ class PatternResult:
     #: {read or write: what was}; null if none is complete, or if they are not
     #: separate
     directions: Mapping[str, DirectionEstimates] | None = json_record.since(3)
+    #: what was asked for; null: as much as could be done
+    asked: AskedLoad | None = json_record.since(5)
 
 
 @dataclass(frozen=True, kw_only=True)

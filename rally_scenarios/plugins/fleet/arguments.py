@@ -171,6 +171,7 @@ class FleetArguments:
     guests_per_tier: int | None = None
     late_after_ms: int = LATE_AFTER_MS
     guest_steps: Sequence[int] | None = None
+    load_steps: Sequence[int] | None = None
     volume_size_gib: int | None = None
     gap_seconds: int | None = None
     region_mib: int | None = None

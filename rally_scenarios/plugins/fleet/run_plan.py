@@ -159,6 +159,12 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         **{name: getattr(arguments, name) for name in profiles.ARGUMENTS}
     )
     guest_steps = arguments.guest_steps or ()
+    if guest_steps and arguments.load_steps:
+        raise ValueError(
+            f'guest_steps {list(guest_steps)} with load_steps'
+            f' {list(arguments.load_steps)}: expected only one of them; a'
+            f' load curve has one axis'
+        )
     guests_per_tier = _guests_per_tier(arguments.guests_per_tier, guest_steps)
     tier_mib_per_second = (
         arguments.tier_mib_per_second or schedule.TIER_MIB_PER_SECOND
