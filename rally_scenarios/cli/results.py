@@ -43,8 +43,13 @@ def add_files(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_quantities(parser: argparse.ArgumentParser) -> None:
-    """Adds --quantity and --direction, as `quantities` and `directions`."""
+def add_quantities(
+    parser: argparse.ArgumentParser, *, default: str = 'iops and p99_ms'
+) -> None:
+    """Adds --quantity and --direction, as `quantities` and `directions`.
+
+    :param default: what is compared without --quantity
+    """
     parser.add_argument(
         '--quantity',
         metavar='<quantity>',
@@ -53,7 +58,7 @@ def add_quantities(parser: argparse.ArgumentParser) -> None:
         dest='quantities',
         help=(
             f'{expectations.QUANTITIES_EXPECTED} '
-            '(may be repeated; default: iops and p99_ms)'
+            f'(may be repeated; default: {default})'
         ),
     )
     parser.add_argument(

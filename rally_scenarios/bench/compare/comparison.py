@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What can be claimed of the tiers of one run, or of runs, side by side.
+"""What can be claimed of tiers of one run, of runs, or of treatments.
 
 Pure.  All claims of one comparison are made together: of sixteen patterns
 with two quantities each, one or two would differ by chance, so each is
 corrected for the others (``differences.holm``).
 """
 
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ import math
 
 from cinder_tiers.domain.catalog import expectations
 from rally_scenarios.bench.compare import circumstances
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.result import figures
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import differences
@@ -46,6 +48,22 @@ class Finding(enum.Enum):
     NO_RELEVANT_DIFFERENCE = 'no relevant difference'
     CANNOT_TELL = 'cannot tell'
     NOT_COMPARED = 'not compared'
+
+
+class Within(enum.Enum):
+    """In what both sides had their turns; its effect is then in neither."""
+
+    #: they were measured apart
+    NOTHING = ''
+    #: of one run
+    REPEATS = 'repeats'
+    #: of a sweep, each with a run of either side
+    BLOCKS = 'blocks'
+
+    @property
+    def observations(self) -> str:
+        """What a side has several of, for messages."""
+        return self.value or 'repeats'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +145,7 @@ class Claim:
     probability: float | None = None
     #: of the side that has fewer
     repeats: int = 0
-    #: whether both sides had their turns in the same repeats
+    #: whether both sides had their turns in the same repeats, or blocks
     is_paired: bool = False
     #: repeats of each side that show the wanted difference; None if not even
     #: `differences.MOST_REPEATS` do, or if it is not known
@@ -174,6 +192,7 @@ class _Observed:
     claim: Claim
     difference: differences.Difference | None
     is_least: bool = True
+    within: Within = Within.NOTHING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,7 +239,7 @@ def tiers_of_run(
             pattern,
             _side([run], first, pattern, question),
             _side([run], other, pattern, question),
-            is_paired=True,
+            within=Within.REPEATS,
         )
     ]
     return Comparison(
@@ -276,6 +295,147 @@ def runs(
         raise ComparisonError('\n'.join(wrong))
     return Comparison(
         circumstances=tuple(found), claims=_decide(observed, question)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Treatment:
+    """What a sweep has changed, with a run of each block."""
+
+    name: str
+    #: {number of the block: the run}, at least one
+    runs: Mapping[int, run_result.RunResult]
+    #: fields of patterns that the treatment changes, such as iodepth
+    varied: frozenset[str] = frozenset()
+
+
+def treatments(
+    default: Mapping[int, run_result.RunResult],
+    others: Sequence[Treatment],
+    question: Question,
+    *,
+    tiers: Sequence[str] | None = None,
+) -> Comparison:
+    """Compare treatments with the default, within each block of a sweep.
+
+    Each run is one observation, whatever its repeats.  Of the quantities, one
+    that says of a pattern what another one says already is left out, so that
+    no claim counts twice: bandwidth beside IOPS of one block size, and reads
+    beside all I/Os of a pattern that only reads.
+
+    :param default: {number of the block: the run of the default}
+    :param others: each has a block in common with the default
+    :param tiers: that are compared; None: all that are in all runs
+    :raises ComparisonError: a tier is not in a run, or none is in all, or no
+        pattern is of what is asked for
+    """
+    observed = []
+    found = list(_changed_default(default))
+    wrong = []
+    for treatment in others:
+        blocks = sorted(default.keys() & treatment.runs.keys())
+        first = [default[block] for block in blocks]
+        second = [treatment.runs[block] for block in blocks]
+        try:
+            together = _tiers_together(
+                first, second, tiers and {tier: tier for tier in tiers}
+            )
+        except ComparisonError as error:
+            wrong.append(f'{treatment.name}: {error}')
+            continue
+        found += [
+            f'{treatment.name}: {each.about}: {each.first} by default,'
+            f' {each.second} with the treatment'
+            for one, other in zip(first, second, strict=True)
+            for each in circumstances.of_runs(one, other, together)
+        ]
+        observed += [
+            dataclasses.replace(
+                each,
+                claim=dataclasses.replace(each.claim, side=treatment.name),
+            )
+            for each in _observe_blocks(
+                first, second, together, question, treatment.varied
+            )
+        ]
+    if wrong:
+        raise ComparisonError('\n'.join(wrong))
+    return Comparison(
+        circumstances=tuple(dict.fromkeys(found)),
+        claims=_decide(observed, question),
+    )
+
+
+def _changed_default(
+    default: Mapping[int, run_result.RunResult],
+) -> Iterator[str]:
+    """What was not the same in all runs of the default."""
+    (begin, first), *others = sorted(default.items())
+    for block, run in others:
+        for each in circumstances.of_runs(
+            first, run, {tier.tier: tier.tier for tier in first.tiers}
+        ):
+            yield (
+                f'default: {each.about}: {each.first} in block {begin},'
+                f' {each.second} in block {block}'
+            )
+
+
+def _observe_blocks(
+    first: Sequence[run_result.RunResult],
+    second: Sequence[run_result.RunResult],
+    tiers: Mapping[str, str],
+    question: Question,
+    varied: Collection[str],
+) -> Iterator[_Observed]:
+    both = [*first, *second]
+    for tier in tiers:
+        for pattern in _patterns_of_runs(both, tier):
+            reason = (
+                _not_the_same(pattern, first)
+                or _not_the_same(pattern, second)
+                or _not_the_same(pattern, both, varied)
+            )
+            names = _saying_more(pattern, both, question.quantities)
+            yield from _observe(
+                dataclasses.replace(question, quantities=names),
+                pattern,
+                _side(first, tier, pattern, question),
+                _side(second, tier, pattern, question),
+                within=Within.BLOCKS,
+                reason=reason,
+            )
+
+
+def _saying_more(
+    pattern: str,
+    side: Sequence[run_result.RunResult],
+    quantities: tuple[str, ...],
+) -> tuple[str, ...]:
+    """Those quantities that no other one of them makes superfluous."""
+    try:
+        known = list(_named(pattern, side))
+    except ValueError:
+        return quantities
+    same = set()
+    # Blocks of one size: the ratio of bandwidths is that of IOPS.
+    if len({each.bs for each in known}) == 1 and known[0].bs is not None:
+        same |= {
+            (f'{direction}mib_per_s', f'{direction}iops')
+            for direction in ('', 'read_', 'write_')
+        }
+    for name in quantities:
+        limit = expectations.find_quantity(name)
+        if limit.direction is not None and all(
+            each.directions == (limit.direction,) for each in known
+        ):
+            same.add((name, limit.metric))
+    return tuple(
+        name
+        for name in quantities
+        if not any(
+            name == which and other in quantities for which, other in same
+        )
     )
 
 
@@ -342,7 +502,7 @@ def _observe_runs(
                 pattern,
                 _side(first, one, pattern, question),
                 _side(second, other, pattern, question),
-                is_paired=False,
+                within=Within.NOTHING,
                 reason=_not_the_same(pattern, both),
             )
 
@@ -378,8 +538,13 @@ def _patterns_of_runs(
     )
 
 
-def _not_the_same(pattern: str, side: Sequence[run_result.RunResult]) -> str:
-    """Why runs of a pattern are not runs of the same; empty if they are."""
+def _named(
+    pattern: str, side: Sequence[run_result.RunResult]
+) -> dict[fio_pattern.Pattern, str]:
+    """{what a profile says of a pattern: the first run that has it}.
+
+    :raises ValueError: a profile does not have it
+    """
     known = {}
     for run in side:
         for tier in run.tiers:
@@ -389,17 +554,35 @@ def _not_the_same(pattern: str, side: Sequence[run_result.RunResult]) -> str:
                 try:
                     known.setdefault(run.pattern_of(each), run.run)
                 except ValueError as error:
-                    return f'run {run.run}: {error}'
-    if len(known) < 2:
-        return ''
-    (one, run), (other, other_run) = list(known.items())[:2]
-    changed = [
-        f'{field.name} {getattr(one, field.name)} in run {run},'
-        f' {getattr(other, field.name)} in run {other_run}'
-        for field in dataclasses.fields(one)
-        if getattr(one, field.name) != getattr(other, field.name)
-    ]
-    return f'the pattern is not the same: {"; ".join(changed)}'
+                    raise ValueError(f'run {run.run}: {error}') from error
+    return known
+
+
+def _not_the_same(
+    pattern: str,
+    side: Sequence[run_result.RunResult],
+    varied: Collection[str] = (),
+) -> str:
+    """Why runs of a pattern are not runs of the same; empty if they are.
+
+    :param varied: fields of patterns that differ on purpose
+    """
+    try:
+        known = list(_named(pattern, side).items())
+    except ValueError as error:
+        return str(error)
+    one, run = known[0] if known else (None, '')
+    for other, other_run in known[1:]:
+        changed = [
+            f'{field.name} {getattr(one, field.name)} in run {run},'
+            f' {getattr(other, field.name)} in run {other_run}'
+            for field in dataclasses.fields(other)
+            if field.name not in varied
+            and getattr(one, field.name) != getattr(other, field.name)
+        ]
+        if changed:
+            return f'the pattern is not the same: {"; ".join(changed)}'
+    return ''
 
 
 def _side(
@@ -478,7 +661,7 @@ def _observe(
     first: _Side,
     second: _Side,
     *,
-    is_paired: bool,
+    within: Within,
     reason: str = '',
 ) -> Iterator[_Observed]:
     for name in question.quantities:
@@ -500,15 +683,15 @@ def _observe(
         if claim.reason:
             yield _Observed(claim=claim, difference=None)
             continue
-        sides = _values(first, second, limit, is_paired=is_paired)
+        sides = _values(first, second, limit, within=within)
         claim = dataclasses.replace(
             claim,
             first=_geometric_mean(sides[0]),
             second=_geometric_mean(sides[1]),
             repeats=min(map(len, sides)),
-            is_paired=is_paired,
+            is_paired=within is not Within.NOTHING,
         )
-        too_few = _too_few(first, second, sides, limit)
+        too_few = _too_few(first, second, sides, limit, within)
         if too_few:
             yield _Observed(
                 claim=dataclasses.replace(
@@ -517,10 +700,13 @@ def _observe(
                 difference=None,
             )
             continue
-        compare = differences.of_blocks if is_paired else differences.of_groups
+        compare = (
+            differences.of_blocks if claim.is_paired else differences.of_groups
+        )
         yield _Observed(
             claim=claim,
             is_least=limit.is_least,
+            within=within,
             difference=compare(
                 *sides,
                 resolution=figures.resolution(_complete(first, second), limit),
@@ -543,13 +729,13 @@ def _values(
     second: _Side,
     limit: expectations.Limit,
     *,
-    is_paired: bool,
+    within: Within,
 ) -> tuple[list[float], list[float]]:
     """The observations of both sides, of which none is left out unseen.
 
     One in which nothing was done is 0, whatever the quantity.
     """
-    if is_paired:
+    if within is Within.REPEATS:
         of_repeat = [
             {
                 slot.repeat: figures.figure(slot, limit) or 0.0
@@ -572,6 +758,17 @@ def _values(
         ]
         for side in (first, second)
     ]
+    if within is Within.BLOCKS:
+        # A block needs complete repeats of both sides.
+        pairs = [
+            (_geometric_mean(one), _geometric_mean(other))
+            for one, other in zip(*of_runs, strict=True)
+            if one and other
+        ]
+        return (
+            [one or 0.0 for one, _other in pairs],
+            [other or 0.0 for _one, other in pairs],
+        )
     if min(map(len, of_runs)) < 2:
         return tuple(
             [value for values in side for value in values] for side in of_runs
@@ -602,14 +799,20 @@ def _too_few(
     second: _Side,
     sides: tuple[list[float], list[float]],
     limit: expectations.Limit,
+    within: Within,
 ) -> str:
     """Why such values show nothing; empty if they may."""
     for side, values in zip((first, second), sides, strict=True):
         if len(values) < 2:
-            count = sum(len(slots) for slots in side.runs)
+            count = (
+                len(side.runs)
+                if within is Within.BLOCKS
+                else sum(len(slots) for slots in side.runs)
+            )
             return (
-                f'{side.tier}: {len(values)} of {count} repeats can be used:'
-                f' expected at least 2 in which all guests are complete'
+                f'{side.tier}: {len(values)} of {count} {within.observations}'
+                f' can be used: expected at least 2 in which all guests are'
+                f' complete'
             )
         if min(values) <= 0:
             return f'{side.tier}: in a repeat {figures.nothing_done(limit)}'
@@ -680,9 +883,12 @@ def _decided(
         margin=margin,
         power=question.power,
     )
+    observations = observed.within.observations
     how = (
-        'paired t within repeats' if difference.is_paired else "Welch's t"
-    ) + f', {difference.repeats} repeats, {claims} claims'
+        f'paired t within {observations}'
+        if difference.is_paired
+        else "Welch's t"
+    ) + f', {difference.repeats} {observations}, {claims} claims'
     if p_differs <= alpha:
         is_better = (difference.mean > 0) == observed.is_least
         finding = Finding.BETTER if is_better else Finding.WORSE
@@ -695,7 +901,7 @@ def _decided(
         )
     else:
         finding = Finding.CANNOT_TELL
-        reason = f'{to_see(question, needed)}; {how}'
+        reason = f'{to_see(question, needed, observations)}; {how}'
     return dataclasses.replace(
         observed.claim,
         finding=finding,
@@ -714,10 +920,13 @@ def _decided(
     )
 
 
-def to_see(question: Question, needed: int | None) -> str:
+def to_see(
+    question: Question, needed: int | None, observations: str = 'repeats'
+) -> str:
     """A sentence on how many repeats show the wanted difference.
 
     :param needed: see ``Claim.repeats_needed``
+    :param observations: what they are called
     """
     wanted = f'{question.wanted_difference_percent:g} %'
     least = question.least_difference_percent
@@ -725,7 +934,7 @@ def to_see(question: Question, needed: int | None) -> str:
         return f'{wanted} is no relevant difference (least: {least:g} %)'
     if needed is None:
         return (
-            f'more than {differences.MOST_REPEATS} repeats would be needed'
-            f' to see {wanted}'
+            f'more than {differences.MOST_REPEATS} {observations} would be'
+            f' needed to see {wanted}'
         )
-    return f'to see {wanted}, {needed} repeats are needed'
+    return f'to see {wanted}, {needed} {observations} are needed'

@@ -14,8 +14,10 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.sweep import design
 from cinder_tiers.domain.sweep import kept as keeping
+from cinder_tiers.domain.sweep import record
 from cinder_tiers.files.sweep import journal as journals
 from cinder_tiers.files.sweep import reader
+from cinder_tiers.files.sweep import results
 from cinder_tiers.files.tiers import reader as tiers_reader
 
 TIERS = """version: 1
@@ -281,3 +283,48 @@ class JournalTestCase(testtools.TestCase):
             errors.ProblemsFound, journals.read, self.path
         )
         self.assertIn('do not remove it', str(error))
+
+
+class ResultsTestCase(testtools.TestCase):
+    def test_they_are_read_as_they_were_written(self):
+        place = ('tiers', 'database', 'qos', 'front_end', 'total_iops_sec')
+        sweep = design.Sweep(
+            tier='database',
+            treatments=(
+                design.Treatment(name='limited', changes={place: '5'}),
+                design.Treatment(name='deep', guest={'iodepth': 16}),
+            ),
+            blocks=2,
+            seed=3,
+        )
+        first, second, *_others = sweep.slots
+        written = results.Results(
+            sweep=sweep,
+            sweep_file='sweep.yaml',
+            catalog_file='tiers.yaml',
+            started='2026-11-23T20:00:00Z',
+            state=results.RUNNING,
+            is_brought_back=False,
+            records=(
+                record.SlotRecord(
+                    slot=first,
+                    verdict=record.Verdict.IN_EFFECT,
+                    measured=record.Measured(
+                        exit_status=0, result_file='/a/slot-0001.json'
+                    ),
+                    started='2026-11-23T20:00:00Z',
+                    ended='2026-11-23T20:01:00Z',
+                ),
+                record.SlotRecord(
+                    slot=second,
+                    verdict=record.Verdict.NOT_IN_EFFECT,
+                    reason='it is not',
+                    started='2026-11-23T20:01:00Z',
+                    ended='2026-11-23T20:02:00Z',
+                ),
+            ),
+        )
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        path = os.path.join(folder, results.NAME)
+        results.write(path, written)
+        self.assertEqual(written, results.read(path))
