@@ -33,6 +33,35 @@ class Amount(columns.FormattableColumn):
         return self._value[0]
 
 
+class Change(columns.FormattableColumn):
+    """A claim's difference with its interval; None: there is no claim."""
+
+    def human_readable(self) -> str:
+        """Such as +12.1 % (+9.0 to +15.3); a dash when it is not known."""
+        claim = self._value
+        if claim is None or claim.difference_percent is None:
+            return '-'
+        return (
+            f'{claim.difference_percent:+.1f} % ({claim.low_percent:+.1f} to'
+            f' {claim.high_percent:+.1f})'
+        )
+
+    def machine_readable(self) -> dict[str, object] | None:
+        """All that is known of the difference."""
+        claim = self._value
+        if claim is None:
+            return None
+        return {
+            'percent': claim.difference_percent,
+            'low_percent': claim.low_percent,
+            'high_percent': claim.high_percent,
+            'probability': claim.probability,
+            'repeats': claim.repeats,
+            'is_paired': claim.is_paired,
+            'repeats_needed': claim.repeats_needed,
+        }
+
+
 def add_files(parser: argparse.ArgumentParser) -> None:
     """Adds one or more result files, as `results`."""
     parser.add_argument(

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
 import enum
+import itertools
 import math
 
 from cinder_tiers.domain.catalog import expectations
@@ -170,6 +171,35 @@ class Claim:
             f' {self.reason}'
         )
 
+    @property
+    def reversed(self) -> 'Claim':
+        """The same claim, the first side against the second."""
+        found = {
+            Finding.BETTER: Finding.WORSE,
+            Finding.WORSE: Finding.BETTER,
+        }.get(self.finding, self.finding)
+        difference, high, low = (
+            None
+            if each is None
+            else differences.percent(-differences.logarithm(each))
+            for each in (
+                self.difference_percent,
+                self.low_percent,
+                self.high_percent,
+            )
+        )
+        return dataclasses.replace(
+            self,
+            first_tier=self.second_tier,
+            second_tier=self.first_tier,
+            finding=found,
+            first=self.second,
+            second=self.first,
+            difference_percent=difference,
+            low_percent=low,
+            high_percent=high,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
@@ -243,8 +273,70 @@ def tiers_of_run(
         )
     ]
     return Comparison(
-        circumstances=tuple(_order_of_turns(run, first)),
+        circumstances=tuple(
+            _order_of_turns(
+                run, first, [name for name in names if name != first]
+            )
+        ),
         claims=_decide(observed, question),
+    )
+
+
+def pairs_of_tiers(
+    found: Sequence[run_result.RunResult],
+    question: Question,
+    *,
+    patterns: Collection[str],
+) -> Comparison:
+    """Compare each two tiers, in some patterns.
+
+    So that the best of all may be named afterwards: a comparison with the one
+    that looks best would not know of how many it is the best.  Tiers of a
+    single run are compared within each repeat, those that are in the same runs
+    within each run, and others as ``runs`` does it.
+
+    :param found: at least one
+    :param patterns: names in the profiles
+    :returns: for each two tiers that have one of the patterns
+    :raises ComparisonError: less than two tiers, or no pattern of what is
+        asked for
+    """
+    of_tiers: dict[str, list[run_result.RunResult]] = {}
+    for run in found:
+        for tier in run.tiers:
+            if any(each.pattern in patterns for each in tier.patterns):
+                of_tiers.setdefault(tier.tier, []).append(run)
+    if len(of_tiers) < 2:
+        raise ComparisonError(
+            f'{", ".join(of_tiers) or "no tier"} ran'
+            f' {" or ".join(sorted(patterns)) or "no pattern"}: expected at'
+            f' least two tiers to compare'
+        )
+    observed = []
+    before: dict[str, None] = {}
+    for one, other in itertools.combinations(of_tiers, 2):
+        sides = of_tiers[one], of_tiers[other]
+        within = Within.NOTHING
+        if [run.run for run in sides[0]] == [run.run for run in sides[1]]:
+            within = Within.REPEATS if len(found) == 1 else Within.BLOCKS
+            for run in sides[0]:
+                before |= dict.fromkeys(_order_of_turns(run, one, [other]))
+        else:
+            # Their volume types and the like are what is compared.
+            before |= dict.fromkeys(_told_before(*sides, {}))
+        both = [*sides[0], *sides[1]]
+        for pattern in _patterns_of_runs(both, one, other):
+            if pattern in patterns:
+                observed += _observe(
+                    question,
+                    pattern,
+                    _side(sides[0], one, pattern, question),
+                    _side(sides[1], other, pattern, question),
+                    within=within,
+                    reason=_not_the_same(pattern, both),
+                )
+    return Comparison(
+        circumstances=tuple(before), claims=_decide(observed, question)
     )
 
 
@@ -627,7 +719,9 @@ def _side(
     )
 
 
-def _order_of_turns(run: run_result.RunResult, first: str) -> Iterator[str]:
+def _order_of_turns(
+    run: run_result.RunResult, first: str, others: Collection[str]
+) -> Iterator[str]:
     """Tiers that always had their turn on the same side of the first one."""
     began = {
         (tier.tier, slot.repeat): slot.number
@@ -636,7 +730,7 @@ def _order_of_turns(run: run_result.RunResult, first: str) -> Iterator[str]:
         for slot in pattern.slots
     }
     for tier in run.tiers:
-        if tier.tier == first:
+        if tier.tier not in others:
             continue
         repeats = [
             repeat
