@@ -11,6 +11,7 @@ from osc_lib import exceptions
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli.render import cells
+from cinder_tiers.files import write_atomic
 from rally_scenarios.cli import results
 
 if typing.TYPE_CHECKING:
@@ -25,12 +26,17 @@ class WriteReport(command.Command):
     with care, and what they were measured on. The page runs no script. With
     several results, each of the others is compared with the first. Reads only
     files and needs no credentials.
+
+    To a file whose name ends in .pdf, or with --type pdf, the same page is
+    printed by a Chromium of this host, which reaches no network: that of
+    $CINDER_TIERS_CHROMIUM, else one on $PATH.
     """
 
     _epilog = """Exit status: 0 the report is written; 1 an error occurred; 2 a
 wrong argument.
 
-Example: openstack tier report run.json -o report.html
+Examples: openstack tier report run.json -o report.html
+  openstack tier report before.json after.json -o report.pdf
 """
 
     auth_required = False
@@ -45,7 +51,13 @@ Example: openstack tier report run.json -o report.html
             '--output',
             metavar='<file>',
             required=True,
-            help='HTML file to write',
+            help='file to write; one that exists is replaced',
+        )
+        parser.add_argument(
+            '--type',
+            choices=('html', 'pdf'),
+            help='of the file (default: pdf if its name ends in .pdf, else '
+            'html)',
         )
         results.add_quantities(parser)
         parser.add_argument(
@@ -68,30 +80,41 @@ Example: openstack tier report run.json -o report.html
             from rally_scenarios.report.content import report
             from rally_scenarios.report import drawing
             from rally_scenarios.report import html
+            from rally_scenarios.report import pdf
         except ImportError as error:
             raise exceptions.CommandError(
                 f'tier report needs the extra "report" of cinder-tiers: '
                 f'{error}; install cinder-tiers[report]'
             ) from error
         try:
+            # What is missing is said before charts are drawn.
+            program = pdf.find_program() if _is_pdf(parsed_args) else None
             question = comparison.Question(
                 quantities=tuple(parsed_args.quantities)
                 or comparison.QUANTITIES,
                 least_difference_percent=parsed_args.least_difference,
             )
             read = results.read_all(parsed_args.results)
-            text = html.page(report.report(_by_short_name(read), question))
-        except (comparison.ComparisonError, drawing.DrawingError) as error:
+            page = html.page(report.report(_by_short_name(read), question))
+            content = pdf.print_page(page, program) if program else page
+        except (
+            comparison.ComparisonError,
+            drawing.DrawingError,
+            pdf.PrintingError,
+        ) as error:
             raise exceptions.CommandError(
                 cells.printable_lines(str(error))
             ) from error
-        try:
-            pathlib.Path(parsed_args.output).write_text(text, encoding='utf-8')
-        except OSError as error:
-            raise exceptions.CommandError(
-                f'cannot write {parsed_args.output}: {error.strerror}; name '
-                f'another file'
-            ) from error
+        with base.user_errors():
+            write_atomic.write(
+                parsed_args.output, content, replace=True, mode=0o666
+            )
+
+
+def _is_pdf(parsed_args: argparse.Namespace) -> bool:
+    if parsed_args.type:
+        return parsed_args.type == 'pdf'
+    return pathlib.Path(parsed_args.output).suffix.lower() == '.pdf'
 
 
 def _by_short_name(
