@@ -145,6 +145,10 @@ class CinderApi:
     def stop(self):
         """Ends the process and removes its files."""
         self._process.stdin.close()
-        self._process.wait(timeout=30)
+        try:
+            self._process.wait(timeout=30)
+        except subprocess.TimeoutExpired:  # on a busy machine
+            self._process.kill()
+            self._process.wait()
         self._process.stdout.close()
         self._folder.cleanup()

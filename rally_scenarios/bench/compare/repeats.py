@@ -101,7 +101,7 @@ def of_run(
         needs = [_of_claim(claim, question) for claim in claims]
     else:
         noises = list(_noises(run, question))
-        known = sum(not reason for *_names, _noise, reason in noises)
+        known = sum(not reason for *_, reason in noises)
         needs = [_of_noise(each, question, known) for each in noises]
     if not needs:
         raise comparison.no_pattern(question.quantities)

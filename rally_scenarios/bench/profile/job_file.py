@@ -289,7 +289,7 @@ def profile(
                 method=method,
                 repeats=repeats,
                 source=named_profile.Source(paper=file, where='the file'),
-                patterns=tuple(pattern for _values, pattern in jobs),
+                patterns=tuple(pattern for _, pattern in jobs),
             )
         except ValueError as error:
             lines.problem(1, str(error), 'what fio can run', 'fix it')

@@ -148,10 +148,7 @@ def _pools(
                 [osd.osd_id for osd in osds if _is_below(osd, rule)],
             )
     asked = {
-        osd
-        for _pool, _rule, ids in of_pools.values()
-        for osd in ids
-        if osd in up
+        osd for _, _, ids in of_pools.values() for osd in ids if osd in up
     }
     diffs = {
         osd: session.tell(osd, 'config diff')['diff'] for osd in sorted(asked)
