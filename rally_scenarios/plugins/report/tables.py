@@ -21,6 +21,9 @@ from rally_scenarios.plugins.report import charts
 
 CAVEAT_TABLE_TITLE = 'CinderTiers: caveats'
 CAVEAT_TABLE_COLUMNS = ('about', 'what was found')
+#: Of the table that ``rally_scenarios.plugins.results.reference`` writes.
+RESULT_TABLE_TITLE = 'CinderTiers: the result file'
+RESULT_TABLE_COLUMNS = ('run', 'file on the host of Rally', 'SHA-256')
 TIER_TABLE_TITLE = 'CinderTiers: figures of each tier'
 TIER_TABLE_COLUMNS = (
     'tier',

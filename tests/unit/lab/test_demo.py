@@ -3,12 +3,15 @@
 
 import contextlib
 import io
+import pathlib
+import tempfile
 
 import ddt
 import testtools
 
 from lab import demo
 from rally_scenarios.plugins.report import tables
+from rally_scenarios.plugins.results import reference
 
 CATALOG = {
     'tiers': {
@@ -170,3 +173,30 @@ class ReportTest(testtools.TestCase):
 
     def test_a_report_without_the_table_is_an_error(self):
         self.assertRaises(demo.DemoFailed, demo.read_rows, self.task())
+
+    def test_result_files_are_those_that_iterations_name(self):
+        """As the scenario names them, and two in a task that runs twice."""
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [pathlib.Path(folder) / name for name in ('a', 'b')]
+            for path in paths:
+                path.write_text('{}')
+            self.assertEqual(
+                [str(path) for path in paths],
+                demo.find_results(
+                    self.task(
+                        *(reference.output(path, 'run') for path in paths)
+                    )
+                ),
+            )
+
+    def test_a_task_without_a_result_file_is_an_error(self):
+        error = self.assertRaises(
+            demo.DemoFailed, demo.find_results, self.task()
+        )
+        self.assertIn('the result file', str(error))
+
+    def test_the_report_of_rally_is_beside_ours(self):
+        self.assertEqual(
+            pathlib.Path('/a/demo-rally.html'),
+            demo.of_rally(pathlib.Path('/a/demo.html')),
+        )
