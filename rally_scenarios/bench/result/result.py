@@ -419,8 +419,26 @@ class Cost:
     #: from then until a guest gave the start; null for a start by wall time,
     #: where it is in the next
     prepare_s: float | None
-    #: from then until all results were there; deleting comes after this file
+    #: from then until all results were there
     measure_s: float
+    #: of ``prepare_s``, the longest that a guest filled its region; null if
+    #: no guest said it
+    fill_s: float | None = json_record.since(5)
+    #: of ``prepare_s``, the longest that a guest wrote rounds before the first
+    #: turn; null if no guest said it
+    rounds_s: float | None = json_record.since(5)
+    #: of ``measure_s``, from the first turn to the end of the last; null if no
+    #: result arrived
+    turns_s: float | None = json_record.since(5)
+    #: until servers and volumes were gone; null if the run ended before
+    delete_s: float | None = json_record.since(5)
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        :raises ValueError: see ``duration.check_amounts``
+        """
+        duration.check_amounts(self)
 
     @property
     def took_seconds(self) -> float:

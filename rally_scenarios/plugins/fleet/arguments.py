@@ -194,3 +194,4 @@ class FleetArguments:
     precondition: Mapping[str, Any] | None = None
     #: None: one is drawn for each run
     seed: int | None = None
+    cost_from: str | None = None

@@ -21,11 +21,13 @@ from rally_scenarios.bench.fleet import duration
 from rally_scenarios.bench.fleet import precondition as rounds_before
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.profile import profile as named_profile
+from rally_scenarios.bench.result import cost as result_cost
 from rally_scenarios.bench.stats import stopping
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins import profiles
+from rally_scenarios.plugins.results import store
 from rally_scenarios.plugins.transport import access
 
 GUESTS_PER_TIER = 3
@@ -48,6 +50,8 @@ class Plan:
     guests: int
     #: how long it will take
     expected: duration.Duration
+    #: the same by rates that are assumed
+    assumed: duration.Duration
     #: how the fleet is made
     shape: fleet_shape.Shape
     #: when repeats are enough; None: their number is fixed
@@ -74,7 +78,8 @@ class Plan:
             f'{self.guests} guests, {len(self.slots.slots)} runs of fio one'
             f' after another{repeats}; expected to take about {least}'
             f'{duration.in_words(parts.seconds)}: volumes {parts.volumes} s,'
-            f' boot {parts.boot} s, prepare {parts.prepare} s,'
+            f' boot {parts.boot} s,'
+            f' prepare {parts.first_sign + parts.prepare} s,'
             + (
                 f' precondition at most {parts.precondition} s,'
                 if parts.precondition
@@ -82,6 +87,7 @@ class Plan:
             )
             + (f' wait {parts.wait} s for the start,' if parts.after else '')
             + f' measure {parts.measure} s, delete {parts.delete} s'
+            + f' ({result_cost.source(parts)})'
         )
 
 
@@ -199,15 +205,9 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
             f' {shape.measured_per_guest}: expected only one of them; what is'
             f' written before is steady or not on one volume'
         )
-    return Plan(
-        chosen=chosen,
-        slots=slots,
-        guests_per_tier=guests_per_tier,
-        guests=guests,
-        shape=shape,
-        stop=stop,
-        precondition=rounds,
-        expected=duration.estimate(
+    rates = _rates(arguments, shape)
+    expected, assumed = (
+        duration.estimate(
             slots,
             chosen.method,
             guests=guests,
@@ -218,8 +218,40 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
             measured_per_guest=shape.measured_per_guest,
             tier_mib_per_second=tier_mib_per_second,
             precondition_seconds=rounds.seconds if rounds else 0,
-        ),
+            rates=each,
+        )
+        for each in (rates, duration.ASSUMED)
     )
+    return Plan(
+        chosen=chosen,
+        slots=slots,
+        guests_per_tier=guests_per_tier,
+        guests=guests,
+        shape=shape,
+        stop=stop,
+        precondition=rounds,
+        expected=expected,
+        assumed=assumed,
+    )
+
+
+def _rates(
+    arguments: fleet_arguments.FleetArguments, shape: fleet_shape.Shape
+) -> duration.Rates:
+    """How fast the cloud is, by a former run if the task names one.
+
+    :raises ValueError: its result cannot be read, or does not say it
+    """
+    if arguments.cost_from is None:
+        return duration.ASSUMED
+    try:
+        return result_cost.rates(
+            store.read(arguments.cost_from), by_clock=shape.by_clock
+        )
+    except ValueError as error:
+        raise ValueError(
+            f'cost_from {arguments.cost_from!r}: {error}'
+        ) from error
 
 
 def _precondition(
@@ -313,7 +345,10 @@ def limits_seconds(
 
     :param given: the argument timeouts_seconds, which has the last word
     """
-    return {**duration.time_limits_seconds(plan.expected), **(given or {})}
+    return {
+        **duration.time_limits_seconds(plan.expected, plan.assumed),
+        **(given or {}),
+    }
 
 
 def orders_of(

@@ -107,6 +107,7 @@ class FleetFio(harmless.Scenario):
         stop_when: fleet_arguments.StopArgs | None = None,
         precondition: fleet_arguments.PreconditionArgs | None = None,
         load_steps: list[fleet_arguments.AtLeastOne] | None = None,
+        cost_from: str | None = None,
     ) -> None:
         """Boot all guests once, then let each tier run each pattern in turn.
 
@@ -142,6 +143,8 @@ class FleetFio(harmless.Scenario):
         :param stop_when: see StopArgs; in place of repeats
         :param precondition: see PreconditionArgs; nothing by default
         :param load_steps: IOPS that each volume is asked for, in turn, rising
+        :param cost_from: path of a former result, on the host of Rally: how
+            fast the cloud is, for the time that is told before
         """
         arguments = fleet_arguments.FleetArguments(
             fleets=fleets,
@@ -176,6 +179,7 @@ class FleetFio(harmless.Scenario):
             stop_when=stop_when,
             precondition=precondition,
             load_steps=load_steps,
+            cost_from=cost_from,
         )
         with harmless.errors():
             fleet_run.FleetRun(

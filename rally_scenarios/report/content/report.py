@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.result import cost as result_cost
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.report.content import claims
 from rally_scenarios.report.content import directions
@@ -53,6 +54,22 @@ class Report:
     claims: claims.Claims | None
 
 
+def _time(cost: run_result.Cost | None) -> Iterator[tuple[str, str]]:
+    """What was told of the time before the run, beside what it took."""
+    if cost is None:
+        return
+    parts = result_cost.parts(cost)
+    yield (
+        'Time told and taken',
+        '; '.join(
+            f'{each.name} {each.told:.0f} s, '
+            + ('not known' if each.taken is None else f'{each.taken:.0f} s')
+            for each in (*parts, result_cost.together(parts))
+        )
+        + f' (told by {result_cost.source(cost.told)})',
+    )
+
+
 def _summary(result: run_result.RunResult) -> tuple[tuple[str, str], ...]:
     used = result.profile
     return (
@@ -80,6 +97,7 @@ def _summary(result: run_result.RunResult) -> tuple[tuple[str, str], ...]:
             )
             if texts
         ),
+        *_time(result.cost),
     )
 
 

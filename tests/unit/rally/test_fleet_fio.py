@@ -106,9 +106,33 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.assertEqual(40, cost.told.boot)
         self.assertGreaterEqual(cost.volumes_s, 0)
         self.assertGreater(cost.measure_s, 0)
+        # Of the recorded guests; the file is written again after deleting.
+        self.assertGreater(cost.turns_s, 30)
+        self.assertGreaterEqual(cost.delete_s, 0)
+        rows = self.rows(fleet_report.COST_TITLE)
+        self.assertEqual(['volumes', 8], rows[0][:2])
+        self.assertEqual(['together', cost.told.seconds], rows[-1][:2])
         self.run_scenario(start={'by': 'clock'}, result_folder=self.other())
         (file,) = pathlib.Path(self.other()).iterdir()
         self.assertIsNone(run_result.read(file.read_bytes()).cost.prepare_s)
+
+    def test_a_former_result_says_how_fast_the_cloud_is(self):
+        self.run_scenario()
+        (file,) = self.results.iterdir()
+        self.run_scenario(cost_from=str(file), result_folder=self.other())
+        (newer,) = pathlib.Path(self.other()).iterdir()
+        told = run_result.read(newer.read_bytes()).cost.told
+        self.assertEqual(self.result().run, told.rates_of)
+        # The cloud is made of recordings, and takes no time.
+        self.assertLess(told.boot, 40)
+        for wrong, text in (
+            ('/nowhere', 'cannot read it'),
+            ('/dev/null', 'not JSON'),
+        ):
+            error = self.assertRaises(
+                ValueError, self.run_scenario, cost_from=wrong
+            )
+            self.assertIn(f"cost_from '{wrong}': {text}", str(error))
 
     def other(self):
         return str(self.results.parent / 'other')
@@ -380,7 +404,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         )
         self.assertEqual(8, len(self.scenario._output['additive'][0]['data']))
         # Charts are over all repeats.
-        self.assertEqual(11, len(self.scenario._output['complete']))
+        self.assertEqual(12, len(self.scenario._output['complete']))
         self.assertEqual(
             [
                 'database',
@@ -452,7 +476,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.cloud.guests_do['g003'] = lambda lines: lines[:3]
         self.cloud.guests_stop.add('g003')
         self.failure()
-        self.assertEqual(11, len(self.scenario._output['complete']))
+        self.assertEqual(12, len(self.scenario._output['complete']))
         jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
             self.scenario._output
         )
