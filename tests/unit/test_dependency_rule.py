@@ -116,9 +116,12 @@ ARROWS = {
     'rally_scenarios.cli': {
         'rally_scenarios.bench',
         'rally_scenarios.report',
+        'rally_scenarios.tune',
         # The shell, the exit statuses and the cells of all tier commands.
         'cinder_tiers.cli',
     },
+    # The search of a tuning: what is measured it does not know.
+    'rally_scenarios.tune': {'rally_scenarios.bench'},
     'rally_scenarios.report': {'rally_scenarios.report.content'},
     # What a report shows, as values: it draws nothing.
     'rally_scenarios.report.content': {'rally_scenarios.bench'},
@@ -157,6 +160,7 @@ THIRD_PARTY = {
         'vl_convert',
     },
     'rally_scenarios.report.content': set(),
+    'rally_scenarios.tune': {'optuna'},
     'cinder_tiers': set(),
     'rally_scenarios': set(),
 }

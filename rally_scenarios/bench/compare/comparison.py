@@ -318,7 +318,7 @@ def pairs_of_tiers(
         sides = of_tiers[one], of_tiers[other]
         within = Within.NOTHING
         if [run.run for run in sides[0]] == [run.run for run in sides[1]]:
-            within = Within.REPEATS if len(found) == 1 else Within.BLOCKS
+            within = Within.REPEATS if len(sides[0]) == 1 else Within.BLOCKS
             for run in sides[0]:
                 before |= dict.fromkeys(_order_of_turns(run, one, [other]))
         else:
