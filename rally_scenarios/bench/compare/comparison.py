@@ -722,7 +722,16 @@ def _side(
 def _order_of_turns(
     run: run_result.RunResult, first: str, others: Collection[str]
 ) -> Iterator[str]:
-    """Tiers that always had their turn on the same side of the first one."""
+    """Tiers that always had their turn on the same side of the first one.
+
+    Or that no tier had a turn for itself.
+    """
+    if run.side_by_side:
+        yield (
+            'the tiers were measured side by side: what they share, such as'
+            ' network and cores of hosts, one took from the others'
+        )
+        return
     began = {
         (tier.tier, slot.repeat): slot.number
         for tier in run.tiers

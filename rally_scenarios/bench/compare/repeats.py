@@ -304,6 +304,7 @@ def _estimate(
         run.profile.method,
         guest_steps=run.guest_steps,
         guests_per_tier=run.guests_per_tier,
+        side_by_side=run.side_by_side,
     )
     return plan, duration.estimate(
         plan,

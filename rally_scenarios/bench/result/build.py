@@ -458,6 +458,7 @@ def build_result(
         profile=named_profile.from_profile(profile),
         guests_per_tier=guests_per_tier,
         seed=plan.seed,
+        side_by_side=plan.side_by_side,
         stopping=stopping,
         precondition=preconditioning,
         cost=cost,

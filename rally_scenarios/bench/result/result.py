@@ -486,6 +486,8 @@ class RunResult:
     #: what guests were to write until it is steady, before the first turn;
     #: null: nothing but their regions
     precondition: rounds_before.Precondition | None = json_record.since(4)
+    #: whether all tiers ran a pattern at the same time
+    side_by_side: bool = json_record.since(5, default=False)
 
     def __post_init__(self) -> None:
         """Check the version and that nothing of the environment is missing.

@@ -195,3 +195,4 @@ class FleetArguments:
     #: None: one is drawn for each run
     seed: int | None = None
     cost_from: str | None = None
+    side_by_side: bool = False

@@ -63,6 +63,11 @@ class Plan:
         """One line on what is to come and how long it may take."""
         parts = self.expected
         repeats, saved = '', 0
+        order = (
+            'of all tiers side by side'
+            if self.slots.side_by_side
+            else 'one after another'
+        )
         if self.stop is not None:
             few = self.slots.up_to(self.stop.looks[0])
             saved += self.slots.seconds - few.seconds
@@ -75,8 +80,8 @@ class Plan:
             f'{duration.in_words(parts.seconds - saved)} to ' if saved else ''
         )
         return (
-            f'{self.guests} guests, {len(self.slots.slots)} runs of fio one'
-            f' after another{repeats}; expected to take about {least}'
+            f'{self.guests} guests, {len(self.slots.slots)} runs of fio'
+            f' {order}{repeats}; expected to take about {least}'
             f'{duration.in_words(parts.seconds)}: volumes {parts.volumes} s,'
             f' boot {parts.boot} s,'
             f' prepare {parts.first_sign + parts.prepare} s,'
@@ -188,6 +193,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         arguments.gap_seconds or schedule.GAP_SECONDS,
         _seed(arguments),
         shape.measured_per_guest,
+        side_by_side=arguments.side_by_side,
     )
     for tier in tiers:
         found = len(slots.of_tier(tier))
@@ -368,7 +374,10 @@ def orders_of(
     :raises ValueError: the nonce is none
     """
     after = plan.expected.after
-    launching = plan.slots.slots[0].guests or plan.guests_per_tier
+    first = plan.slots.slots[0]
+    launching = first.guests or plan.guests_per_tier
+    if plan.slots.side_by_side:
+        launching *= len({slot.tier for slot in plan.slots.slots})
     return orders.FleetOrders(
         run=run,
         guests=plan.guests,

@@ -108,6 +108,7 @@ class FleetFio(harmless.Scenario):
         precondition: fleet_arguments.PreconditionArgs | None = None,
         load_steps: list[fleet_arguments.AtLeastOne] | None = None,
         cost_from: str | None = None,
+        side_by_side: bool = False,
     ) -> None:
         """Boot all guests once, then let each tier run each pattern in turn.
 
@@ -145,6 +146,8 @@ class FleetFio(harmless.Scenario):
         :param load_steps: IOPS that each volume is asked for, in turn, rising
         :param cost_from: path of a former result, on the host of Rally: how
             fast the cloud is, for the time that is told before
+        :param side_by_side: all tiers run a pattern at the same time; they
+            must share no disk
         """
         arguments = fleet_arguments.FleetArguments(
             fleets=fleets,
@@ -180,6 +183,7 @@ class FleetFio(harmless.Scenario):
             precondition=precondition,
             load_steps=load_steps,
             cost_from=cost_from,
+            side_by_side=side_by_side,
         )
         with harmless.errors():
             fleet_run.FleetRun(

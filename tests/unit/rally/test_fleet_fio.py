@@ -116,6 +116,32 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         (file,) = pathlib.Path(self.other()).iterdir()
         self.assertIsNone(run_result.read(file.read_bytes()).cost.prepare_s)
 
+    def test_tiers_that_share_no_disk_run_at_the_same_time(self):
+        self.run_scenario(side_by_side=True)
+        found = self.result()
+        self.assertTrue(found.side_by_side)
+        self.assertIn(
+            '4 runs of fio of all tiers side by side', self.log.output
+        )
+        self.assertIn(
+            'tiers at the same time', [each.about for each in found.doubts]
+        )
+        turns = {
+            (run.tier.tier, run.name): run.slot.guests[0].planned_ms
+            for run in found.runs
+        }
+        for name in ('randwrite-4k', 'write-1m'):
+            self.assertEqual(
+                turns['database', name] - turns['general', name], 0
+            )
+        error = self.assertRaises(
+            ValueError,
+            self.run_scenario,
+            side_by_side=True,
+            fleets=self.args['fleets'][:1],
+        )
+        self.assertIn('side_by_side with the tier', str(error))
+
     def test_a_former_result_says_how_fast_the_cloud_is(self):
         self.run_scenario()
         (file,) = self.results.iterdir()
