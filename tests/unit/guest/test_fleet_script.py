@@ -37,6 +37,7 @@ LATE_AFTER_MS = 30_000
 PREP_SECONDS = 120
 READY_SECONDS = 60
 END_SECONDS = 300
+GAP_SECONDS = 12
 SHELLS = {
     'busybox': ['busybox', 'sh'],
     'dash': ['dash'],
@@ -189,6 +190,7 @@ class LocalFleetCase(testtools.TestCase):
             [pattern],
             profile,
             guest_steps=guest_steps,
+            least_gap_seconds=GAP_SECONDS,
         )
         fleet = LocalFleet(
             self.folder, tiers, plan=plan, profile=profile, **kwargs
