@@ -30,6 +30,7 @@ TEXT = 'text'
 #: Columns of a text that no terminal shows.
 WIDTH_OF_FILES = 120
 _INCLUDE_ROOT = 'CINDER_TIERS_INCLUDE_ROOT'
+_STATE = 'CINDER_TIERS_STATE'
 DEFAULT_CATALOG = '/etc/cinder-tiers/tiers.yaml'
 
 
@@ -65,6 +66,31 @@ def add_include_root(parser: argparse.ArgumentParser) -> None:
             f'includes (default: ${_INCLUDE_ROOT}, else the folder of the '
             'tiers file)'
         ),
+    )
+
+
+def add_state(parser: argparse.ArgumentParser, holds: str) -> None:
+    """Adds --state, a folder that outlives the command.
+
+    :param holds: what is in it.
+    """
+    parser.add_argument(
+        '--state',
+        metavar='<folder>',
+        default=os.environ.get(_STATE) or _state_folder(),
+        help=(
+            f'folder of {holds} (default: ${_STATE}, else cinder-tiers below '
+            '$XDG_STATE_HOME or ~/.local/state)'
+        ),
+    )
+
+
+def _state_folder() -> str:
+    """Of this user, and not emptied when the host starts."""
+    return os.path.join(
+        os.environ.get('XDG_STATE_HOME')
+        or os.path.expanduser('~/.local/state'),
+        'cinder-tiers',
     )
 
 

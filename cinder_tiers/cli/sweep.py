@@ -23,7 +23,6 @@ from cinder_tiers.files.sweep import reader as sweep_reader
 from cinder_tiers.files.tiers import reader
 from cinder_tiers import sweeps
 
-_STATE = 'CINDER_TIERS_STATE'
 _STOPS = 'ending the measuring command; everything will be restored'
 _Shown = tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]
 
@@ -116,15 +115,8 @@ sh measure.sh
                 'sweep-TIER-TIME in the working directory)'
             ),
         )
-        parser.add_argument(
-            '--state',
-            metavar='<folder>',
-            default=os.environ.get(_STATE) or _state_folder(),
-            help=(
-                'folder of the journal, which must outlive a crash of the '
-                f'host (default: ${_STATE}, else cinder-tiers below '
-                '$XDG_STATE_HOME or ~/.local/state)'
-            ),
+        base.add_state(
+            parser, 'the journal, which must outlive a crash of the host'
         )
         parser.add_argument(
             '-y',
@@ -431,15 +423,6 @@ def _check(parsed_args: argparse.Namespace) -> None:
             problem(f'--{name}', 'no --restore beside it', '--restore')
     if problems:
         raise errors.ProblemsFound(problems)
-
-
-def _state_folder() -> str:
-    """Of this user, and not emptied when the host starts."""
-    return os.path.join(
-        os.environ.get('XDG_STATE_HOME')
-        or os.path.expanduser('~/.local/state'),
-        'cinder-tiers',
-    )
 
 
 def _duration(minutes: float) -> str:
