@@ -37,7 +37,7 @@ LATE_AFTER_MS = 30_000
 PREP_SECONDS = 120
 READY_SECONDS = 60
 END_SECONDS = 300
-GAP_SECONDS = 12
+GAP_SECONDS = 8
 SHELLS = {
     'busybox': ['busybox', 'sh'],
     'dash': ['dash'],
