@@ -141,12 +141,7 @@ Example: openstack tier effects results/sweep.json --least-difference 5
             ) from error
         try:
             question = comparison.Question(
-                quantities=results.quantities(
-                    parsed_args,
-                    effects.OF_ALL
-                    if parsed_args.directions
-                    else effects.QUANTITIES,
-                ),
+                quantities=sweep_results.quantities(parsed_args),
                 least_difference_percent=parsed_args.least_difference,
                 wanted_difference_percent=parsed_args.wanted_difference,
             )

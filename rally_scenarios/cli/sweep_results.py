@@ -2,6 +2,7 @@
 
 """The results of a sweep as an argument of commands."""
 
+import argparse
 import json
 import os
 import typing
@@ -91,6 +92,44 @@ def _slot(path: str, one: record.SlotRecord) -> 'effects.Slot':
         verdict=verdict,
         reason=reason,
         run=run,
+    )
+
+
+def quantities(parsed_args: argparse.Namespace) -> tuple[str, ...]:
+    """What `results.add_quantities` was told, of a sweep."""
+    from rally_scenarios.bench.compare import effects
+
+    return results.quantities(
+        parsed_args,
+        effects.OF_ALL if parsed_args.directions else effects.QUANTITIES,
+    )
+
+
+def summary(found: sweep_files.Results) -> tuple[tuple[str, str], ...]:
+    """What a sweep is, as (what, its value), for a report."""
+    sweep = found.sweep
+    return (
+        ('Sweep of tier', sweep.tier),
+        ('Started', found.started),
+        ('State', '; '.join((found.state, *warnings(found)))),
+        ('Blocks', str(sweep.blocks)),
+        ('Seed of the order', str(sweep.seed)),
+        *(
+            (
+                f'Treatment {one.name}',
+                ', '.join(
+                    f'{name} {design.text(value)}'
+                    for name, value in (
+                        *(
+                            (place[-1], each)
+                            for place, each in one.changes.items()
+                        ),
+                        *one.guest.items(),
+                    )
+                ),
+            )
+            for one in sweep.treatments
+        ),
     )
 
 

@@ -8,13 +8,17 @@ finds; see ``rally_scenarios.bench``.
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
 from dataclasses import dataclass
 
 from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.compare import effects
 from rally_scenarios.bench.result import cost as result_cost
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.report.content import claims
 from rally_scenarios.report.content import directions
+from rally_scenarios.report.content import effects as effect_figures
 from rally_scenarios.report.content import environment
 from rally_scenarios.report.content import figure
 from rally_scenarios.report.content import guests
@@ -140,6 +144,58 @@ def _claims(
     if len(results[first].tiers) < 2:
         return None
     return claims.of_tiers(results[first], question)
+
+
+def of_sweep(
+    name: str,
+    swept: effects.Swept,
+    found: effects.Effects,
+    *,
+    summary: tuple[tuple[str, str], ...],
+) -> Report:
+    """The report of a sweep.
+
+    :param name: by which the user knows it
+    :param swept: with a sound slot of the default
+    :param found: its effects
+    :param summary: what it is, as (what, its value)
+    """
+    measured = [slot for slot in swept.slots if slot.run is not None]
+    default = next(
+        slot.run for slot in measured if slot.treatment == swept.default
+    )
+    return Report(
+        parts=(
+            Part(
+                name=name,
+                summary=(*summary, *_summary(default)[2:]),
+                caveats=_caveats(measured),
+                figures=tuple(effect_figures.figures(found, swept.default)),
+                environment=environment.facts(default),
+                tiers=environment.tiers(default),
+            ),
+        ),
+        claims=claims.of_effects(found, swept.default),
+    )
+
+
+def _caveats(
+    slots: Sequence[effects.Slot],
+) -> tuple[run_result.Caveat, ...] | None:
+    """Those of all slots, each once; None: no slot was asked for any."""
+    found: dict[run_result.Caveat, list[int]] = {}
+    for slot in slots:
+        for caveat in slot.run.doubts or ():
+            found.setdefault(caveat, []).append(slot.number)
+    if all(slot.run.doubts is None for slot in slots):
+        return None
+    return tuple(
+        dataclasses.replace(
+            caveat,
+            text=f'slot {", ".join(map(str, numbers))}: {caveat.text}',
+        )
+        for caveat, numbers in found.items()
+    )
 
 
 def report(

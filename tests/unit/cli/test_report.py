@@ -2,6 +2,7 @@
 
 """`openstack tier report`, run by the real shell on real result files."""
 
+import json
 import os
 import pathlib
 import stat
@@ -13,6 +14,7 @@ import testtools
 
 from rally_scenarios.bench.result import result as run_result
 from tests.unit.cli import shell
+from tests.unit.cli import test_sweep_effects
 from tests.unit.report import page_reader
 from tests.unit.report import printers
 from tests.unit.report import runs
@@ -146,6 +148,75 @@ class ReportTestCase(testtools.TestCase):
         ran = self.report(self.file('run.json'), '--quantity', 'happiness')
         self.assertEqual(1, ran.status)
         self.assertIn("quantity 'happiness'", ran.stderr)
+        self.assertFalse(self.output.exists())
+
+    def test_a_direction_alone(self):
+        ran = self.report(
+            self.file('before.json'),
+            self.file('after.json', seed=2),
+            *('--quantity', 'iops', '--direction', 'read'),
+        )
+        self.assertEqual(0, ran.status, ran.stderr)
+        page = page_reader.Page(self.output.read_text('utf-8'))
+        self.assertEqual(
+            {'read_iops (IOPS)'},
+            {row['Quantity'] for row in page.table('Quantity', 'Finding')},
+        )
+
+    def sweep(self):
+        return test_sweep_effects.SweepFolder(
+            self.folder / 'out',
+            {'osd_fast': 2, 'osd_slow': 0.5, 'osd_same': 1, '<b>': None},
+        ).file
+
+    def test_a_sweep_has_the_effects_of_tier_effects(self):
+        path = self.sweep()
+        ran = self.report(path)
+        self.assertEqual((0, '', ''), (ran.status, ran.stdout, ran.stderr))
+        page = page_reader.Page(self.output.read_text('utf-8'))
+        told = json.loads(
+            shell.openstack('tier', 'effects', path, '-f', 'json').stdout
+        )
+        iops = [one for one in told if one['Quantity'] in ('iops', '-')]
+        self.assertEqual(
+            [
+                (
+                    one['Treatment'],
+                    '-'
+                    if one['Effect']['effect'] is None
+                    else f'{one["Effect"]["effect"]:.1f}',
+                    one['Finding'],
+                )
+                for one in iops
+            ],
+            [
+                (row['Treatment'], row['Effect'], row['Finding'])
+                for row in page.table('Treatment', 'Effect')
+            ],
+        )
+        self.assertEqual('not in effect', iops[-1]['Finding'])
+        alternative, light, _dark = page.pictures()[0]
+        self.assertTrue(
+            alternative.startswith(
+                'Effects on iops, x, default 100: osd_fast '
+            ),
+            alternative,
+        )
+        self.assertIn('<b> not in effect', alternative)
+        for label in ('default', 'osd_fast', 'osd_slow', 'osd_same'):
+            self.assertIn(label, ''.join(light.itertext()))
+        # The line of the default, which no other chart of bars has.
+        self.assertEqual(
+            1, sum('stroke-dasharray' in node.attrib for node in light.iter())
+        )
+        self.assertEqual([], page.left_open)
+        self.assertNotIn('b', {name for name, _attributes in page.elements})
+        self.assertIn('osd_fast 1', ''.join(page.texts))
+
+    def test_a_sweep_is_reported_alone(self):
+        ran = self.report(self.file('run.json'), self.sweep())
+        self.assertEqual(1, ran.status)
+        self.assertIn('no other file beside it', ran.stderr)
         self.assertFalse(self.output.exists())
 
     def test_the_extra_that_is_missing_is_named(self):
