@@ -23,6 +23,9 @@ from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain import text as escaping
 
+if typing.TYPE_CHECKING:
+    import openstack.connection
+
 #: What is said of a name of --allow that changed nothing.
 NOT_NEEDED = '--allow %r has no effect: no refused change has that name'
 #: Name of the format of `TextFormatter`.
@@ -53,6 +56,16 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
         f'{DEFAULT_CATALOG})',
     )
     add_include_root(parser)
+
+
+def connect(
+    shown: command.Command,
+) -> 'openstack.connection.Connection':
+    """The connection, for a command that does not always need one."""
+    # The shell looked before the arguments were read, and did not log in.
+    shown.auth_required = True
+    shown.app.prepare_to_run_command(shown)
+    return shown.app.client_manager.sdk_connection
 
 
 def add_include_root(parser: argparse.ArgumentParser) -> None:

@@ -57,6 +57,7 @@ READS = (
     Command(prefix='osd pool ls'),
     Command(prefix='osd tree'),
     Command(prefix='osd df', daemon=MGR),
+    Command(prefix='osd pool stats', daemon=MGR),
     Command(prefix='osd pool autoscale-status', daemon=MGR),
     Command(prefix='balancer status', daemon=MGR),
     Command(prefix='config show', daemon=MGR),
@@ -64,7 +65,6 @@ READS = (
     Command(prefix='config log', is_optional=True),
     Command(prefix='status', is_optional=True),
     Command(prefix='osd perf', daemon=MGR, is_optional=True),
-    Command(prefix='osd pool stats', daemon=MGR, is_optional=True),
     Command(prefix='rbd perf image stats', daemon=MGR, is_optional=True),
     # An OSD answers only users that may do anything with it
     # (OSD::handle_command); `config show` has what it sent the manager.

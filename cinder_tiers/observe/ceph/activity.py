@@ -12,6 +12,7 @@ import dataclasses
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
+from cinder_tiers.observe.ceph import client_io
 
 #: Images that are named, the busiest first.
 MOST_IMAGES = 10
@@ -80,8 +81,10 @@ class Reader:
             lambda: parse_osd_dump(self._dump, pools),
             lambda: {'osd_ms': parse_osd_perf(session.command('osd perf'))},
             lambda: {
-                'client_iops': parse_pool_stats(
-                    session.command('osd pool stats'), pools
+                'client_iops': float(
+                    client_io.parse(
+                        session.command('osd pool stats'), pools
+                    ).iops(None)
                 )
             },
             lambda: {
@@ -156,24 +159,6 @@ def parse_osd_perf(perf: collections.abc.Mapping) -> dict[str, float]:
         str(each['id']): float(each['perf_stats']['commit_latency_ms'])
         for each in perf.get('osdstats', perf)['osd_perf_infos']
     }
-
-
-def parse_pool_stats(
-    stats: collections.abc.Iterable[collections.abc.Mapping],
-    pools: collections.abc.Sequence[str],
-) -> float:
-    """I/Os of clients in a second, of `osd pool stats`.
-
-    :param pools: that count.
-    """
-    return float(
-        sum(
-            each['client_io_rate'].get(name, 0)
-            for each in stats
-            if each['pool_name'] in pools
-            for name in ('read_op_per_sec', 'write_op_per_sec')
-        )
-    )
 
 
 def parse_image_stats(report: collections.abc.Mapping) -> dict[str, float]:
