@@ -13,6 +13,7 @@ from hypothesis import strategies
 import testtools
 
 from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.fleet import duration
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.report.content import report as report_content
 from rally_scenarios.report import drawing
@@ -272,6 +273,27 @@ class SeveralTestCase(testtools.TestCase):
             self.assertIn(each, page.texts)
         self.assertIn('0.json', page.texts)
         self.assertIn('1.json', page.texts)
+
+    def test_the_time_is_told_beside_what_it_took(self):
+        run = dataclasses.replace(
+            runs.run(patterns=1),
+            cost=run_result.Cost(
+                told=duration.Duration(
+                    volumes=18, boot=90, prepare=15, measure=105, delete=36
+                ),
+                volumes_s=7.5,
+                boot_s=36.8,
+                prepare_s=42.9,
+                measure_s=97.9,
+            ),
+        )
+        self.assertIn(
+            'volumes 18 s, 8 s; boot 90 s, 37 s; prepare 15 s, 43 s; start,'
+            ' measure and collect 105 s, 98 s; delete 36 s, not known;'
+            ' together 264 s, not known (told by rates assumed for a small'
+            ' cloud)',
+            page_reader.Page(text_of(run)).texts,
+        )
 
     def test_results_that_have_no_tier_in_common_are_shown(self):
         page = page_reader.Page(
