@@ -127,7 +127,7 @@ def demo(report: pathlib.Path) -> None:
             _read,
             ['openstack', 'tier', 'report', *results, '-o', str(report)],
         )
-        problems += _show_figures(found, catalog)
+        problems += show_figures(found, catalog)
         rally_page.result()
         page.result()
     print(
@@ -182,6 +182,43 @@ def place_volumes() -> Iterator[VolumePlacement]:
         for volume in volumes.values():
             # as administrator, as it may still be in the making
             admin.block_storage.delete_volume(volume, force=True)
+
+
+def show_figures(found: dict, catalog: dict) -> list[str]:
+    """Print caveats, figures, and reads and writes; return what is wrong.
+
+    :param found: Rally's JSON report.
+    """
+    rows = read_rows(found)
+    print(
+        _table(
+            tables.CAVEAT_TABLE_COLUMNS,
+            [
+                list(row.values())
+                for row in read_rows(found, tables.CAVEAT_TABLE_TITLE)
+            ],
+        )
+    )
+    print(
+        _table(
+            tables.TIER_TABLE_COLUMNS,
+            [list(row.values()) for row in rows],
+        )
+    )
+    # There are none if no guest is complete, of which compare() has to tell.
+    if any(row['IOPS'] != tables.NO_NUMBER for row in rows):
+        print(
+            _table(
+                tables.DIRECTION_TABLE_COLUMNS,
+                [
+                    list(row.values())
+                    for row in read_rows(found, tables.DIRECTION_TABLE_TITLE)
+                ],
+            )
+        )
+    return compare(
+        rows, estimate_tiers(catalog), find_throttled_tiers(catalog)
+    )
 
 
 def find_misplaced(
@@ -422,32 +459,6 @@ def _show_placement(catalog: dict) -> list[str]:
     return find_misplaced(placements, catalog)
 
 
-def _show_figures(found: dict, catalog: dict) -> list[str]:
-    """Print caveats and figures; return what is wrong with these.
-
-    :param found: Rally's JSON report.
-    """
-    rows = read_rows(found)
-    print(
-        _table(
-            tables.CAVEAT_TABLE_COLUMNS,
-            [
-                list(row.values())
-                for row in read_rows(found, tables.CAVEAT_TABLE_TITLE)
-            ],
-        )
-    )
-    print(
-        _table(
-            tables.TIER_TABLE_COLUMNS,
-            [list(row.values()) for row in rows],
-        )
-    )
-    return compare(
-        rows, estimate_tiers(catalog), find_throttled_tiers(catalog)
-    )
-
-
 def _show(argv: Sequence[str]) -> None:
     done = subprocess.run(argv)
     if done.returncode:
@@ -469,8 +480,19 @@ def _headline(text: str) -> None:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    table = prettytable.PrettyTable(columns)
+    # As a row, since a head cannot have several lines.
+    table = prettytable.PrettyTable(header=False)
     table.align = 'l'
+    table.add_row(
+        [
+            # A word below the other if its figures are narrower.
+            name.replace(' ', '\n')
+            if all(len(str(row[at])) < len(name) for row in rows)
+            else name
+            for at, name in enumerate(columns)
+        ],
+        divider=True,
+    )
     table.add_rows(rows)
     return str(table)
 

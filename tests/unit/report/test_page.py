@@ -215,6 +215,22 @@ class FiguresTestCase(testtools.TestCase):
                 numbers(row['Longest total ms']),
             ),
         )
+        self.assertEqual(0.02, numbers(row['Mean submission ms']))
+
+    def test_p99_of_a_direction_is_that_of_all_its_repeats(self):
+        """Of a single direction, it is p99 of the pattern."""
+        rows = self.page.table('Direction', 'p99 completion ms')
+        alone = self.page.table('Tier', 'p99.9 ms', 'Read with care')
+        for row in rows:
+            if row['Pattern'] == 'randrw-4k':
+                continue
+            (of_pattern,) = (
+                each['p99 ms']
+                for each in alone
+                if (each['Tier'], each['Pattern'])
+                == (row['Tier'], row['Pattern'])
+            )
+            self.assertEqual(of_pattern, row['p99 completion ms'])
 
     def test_the_dark_picture_differs_in_colours_only(self):
         for _alternative, light, dark in self.page.pictures():
