@@ -15,11 +15,11 @@ must also be
 * new: so many windows in a row have never had such a median before, in the
   part of the series that it is compared with.
 
-The last one takes the noise, however it hangs together, from the series
-itself. The cheap conditions are looked at first, so that a quiet series costs
-next to nothing. The test is of ranks, for which a window that is ten times as
-slow is no more than the slowest one. How often all this is wrong, and how soon
-a change is found, is simulated in ``tests/unit/bench/test_watch_change.py``.
+What a tier does again and again is no change. The cheap conditions are looked
+at first, so that a quiet series costs next to nothing. The test is of ranks,
+for which a window that is ten times as slow is no more than the slowest one.
+How often all this is wrong, and how soon a change is found, is simulated in
+``tests/unit/bench/test_watch_change.py``.
 
 Must not know what the values are of.
 """

@@ -87,6 +87,13 @@ class ChangeTestCase(testtools.TestCase):
         self.assertIsNone(change.find(list(values)))
         self.assertIsNotNone(change.find(list(values), least_percent=15))
 
+    def test_a_level_that_the_series_had_before_is_not_new(self):
+        values = 0.02 * numpy.sin(numpy.arange(80))
+        values[60:] += math.log(2)
+        self.assertEqual(60, change.find(list(values)).index)
+        values[10:30] += math.log(2)
+        self.assertIsNone(change.find(list(values)))
+
     def test_too_few_windows_show_nothing(self):
         values = [0.0] * (change.LEAST_BEFORE - 1)
         values += [1.0] * change.LEAST_WINDOWS
