@@ -108,6 +108,15 @@ sh measure.sh
             ),
         )
         parser.add_argument(
+            '--blocks',
+            metavar='<number>',
+            type=_blocks,
+            help=(
+                'how often each treatment is measured, in place of "blocks" '
+                f'in <file> (1 to {sweep_reader.MOST_BLOCKS})'
+            ),
+        )
+        parser.add_argument(
             '--out',
             metavar='<folder>',
             help=(
@@ -152,7 +161,9 @@ sh measure.sh
         tiers = reader.read(
             parsed_args.catalog, include_root=parsed_args.include_root
         )
-        file = sweep_reader.read_file(parsed_args.file, tiers)
+        file = sweep_reader.read_file(
+            parsed_args.file, tiers, blocks=parsed_args.blocks
+        )
         now = datetime.datetime.now(datetime.UTC)
         return file, sweeps.Files(
             sweep_file=parsed_args.file,
@@ -423,6 +434,23 @@ def _check(parsed_args: argparse.Namespace) -> None:
             problem(f'--{name}', 'no --restore beside it', '--restore')
     if problems:
         raise errors.ProblemsFound(problems)
+
+
+def _blocks(text: str) -> int:
+    """A number of blocks that the sweep file may have, too.
+
+    :raises argparse.ArgumentTypeError: it may not.
+    """
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if not 1 <= number <= sweep_reader.MOST_BLOCKS:
+        raise argparse.ArgumentTypeError(
+            f'{text!r}: expected an integer from 1 to '
+            f'{sweep_reader.MOST_BLOCKS}'
+        )
+    return number
 
 
 def _duration(minutes: float) -> str:
