@@ -168,7 +168,11 @@ def of_sweep(
         parts=(
             Part(
                 name=name,
-                summary=(*summary, *_summary(default)[2:]),
+                # Neither its name nor its time is that of the sweep.
+                summary=(
+                    *summary,
+                    *_summary(dataclasses.replace(default, cost=None))[2:],
+                ),
                 caveats=_caveats(measured),
                 figures=tuple(effect_figures.figures(found, swept.default)),
                 environment=environment.facts(default),
