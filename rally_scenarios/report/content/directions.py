@@ -146,8 +146,7 @@ def directions(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
         ),
         table=figure.Table(
             columns=(
-                figure.Column(title='Tier'),
-                figure.Column(title='Pattern'),
+                *report_rows.NAMES,
                 figure.Column(title='Direction'),
                 figure.Column(title='IOPS', digits=1),
                 figure.Column(title='95 % from', digits=1),
