@@ -113,15 +113,8 @@ class _Volumes(columns.FormattableColumn):
         }
 
 
-def _positive(text: str) -> float:
-    value = float(text)
-    if not 0 < value < 1e12:
-        raise argparse.ArgumentTypeError(f'{text}: expected more than 0')
-    return value
-
-
 def _not_negative(text: str) -> float:
-    return 0.0 if float(text) == 0 else _positive(text)
+    return 0.0 if float(text) == 0 else results.positive(text)
 
 
 def _number(text: str) -> int:
@@ -129,20 +122,6 @@ def _number(text: str) -> int:
     if not 0 <= value < 10**9:
         raise argparse.ArgumentTypeError(f'{text}: expected 0 or more')
     return value
-
-
-def _expectation(text: str) -> tuple[str, float]:
-    name, _, value = text.partition('=')
-    limit = expectations.find(name)
-    if not _is_latency(limit):
-        raise argparse.ArgumentTypeError(
-            f'{name[:60]!r}: expected a limit of latency, such as p99_ms_max'
-        )
-    return name, _positive(value)
-
-
-def _is_latency(limit: expectations.Limit | None) -> bool:
-    return limit is not None and limit.unit == 'ms'
 
 
 class ShowHeadroom(base.StatusLister):
@@ -173,17 +152,11 @@ Example: openstack tier headroom database curve.json --expect p99_ms_max=50
         base.add_catalog(parser)
         parser.add_argument('tier', metavar='<tier>', help='name of the tier')
         results.add_files(parser)
-        parser.add_argument(
-            '--expect',
-            metavar='<limit>=<ms>',
-            type=_expectation,
-            action='append',
-            default=[],
-            help=(
-                'until this limit of latency breaks, such as p99_ms_max=50 '
-                '(may be repeated; default: those that the tiers file expects '
-                'of the tier for the pattern of the curve)'
-            ),
+        results.add_expectations(
+            parser,
+            'until this limit of latency breaks, such as p99_ms_max=50 (may '
+            'be repeated; default: those that the tiers file expects of the '
+            'tier for the pattern of the curve)',
         )
         parser.add_argument(
             '--curve',
@@ -199,7 +172,7 @@ Example: openstack tier headroom database curve.json --expect p99_ms_max=50
         parser.add_argument(
             '--per-volume-iops',
             metavar='<iops>',
-            type=_positive,
+            type=results.positive,
             help=(
                 'what a volume of the kind may do (default: the limit of the '
                 "QoS spec of the tier's volume type, from Cinder)"
@@ -493,7 +466,7 @@ def _declared_limits(tier: _Tier, curve: str) -> dict[str, float]:
     found = {
         name: value
         for name, value in declared.expect.get(curve, {}).items()
-        if _is_latency(expectations.find(name))
+        if results.is_latency(expectations.find(name))
     }
     if not found:
         raise errors.TiersError(

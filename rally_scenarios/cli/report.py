@@ -62,6 +62,11 @@ Examples: openstack tier report run.json -o report.html
             'html)',
         )
         results.add_quantities(parser)
+        results.add_expectations(
+            parser,
+            'draw this limit of latency in load curves, such as p99_ms_max=50 '
+            '(may be repeated)',
+        )
         parser.add_argument(
             '--least-difference',
             metavar='<percent>',
@@ -138,6 +143,7 @@ def _report(parsed_args: argparse.Namespace) -> 'report.Report':
             quantities=results.quantities(parsed_args, comparison.QUANTITIES),
             least_difference_percent=parsed_args.least_difference,
         ),
+        dict(parsed_args.expect),
     )
 
 

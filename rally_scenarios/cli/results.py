@@ -103,6 +103,46 @@ def add_quantities(
     )
 
 
+def is_latency(limit: expectations.Limit | None) -> bool:
+    """Whether there is a limit, and it is one of latency."""
+    return limit is not None and limit.unit == 'ms'
+
+
+def positive(text: str) -> float:
+    """A number that a user named, more than 0.
+
+    :raises argparse.ArgumentTypeError: it is not.
+    """
+    value = float(text)
+    if not 0 < value < 1e12:
+        raise argparse.ArgumentTypeError(f'{text}: expected more than 0')
+    return value
+
+
+def _expectation(text: str) -> tuple[str, float]:
+    name, _, value = text.partition('=')
+    if not is_latency(expectations.find(name)):
+        raise argparse.ArgumentTypeError(
+            f'{name[:60]!r}: expected a limit of latency, such as p99_ms_max'
+        )
+    return name, positive(value)
+
+
+def add_expectations(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Adds --expect, as `expect`: [(limit of latency, its value in ms)].
+
+    :param meaning: of it, for the help.
+    """
+    parser.add_argument(
+        '--expect',
+        metavar='<limit>=<ms>',
+        type=_expectation,
+        action='append',
+        default=[],
+        help=meaning,
+    )
+
+
 def quantities(
     parsed_args: argparse.Namespace, default: collections.abc.Iterable[str]
 ) -> tuple[str, ...]:

@@ -235,6 +235,8 @@ def _crossing(
         return 0.0
     for (x0, y0), (x1, y1) in itertools.pairwise(zip(x, y, strict=True)):
         if y1 > most_ms:
+            # fio has a bucket of 0 ns.
+            y0 = max(y0, 1e-6)
             share = (1 / y0 - 1 / most_ms) / (1 / y0 - 1 / y1)
             return x0 + share * (x1 - x0)
     return x[-1] if is_saturated else math.inf

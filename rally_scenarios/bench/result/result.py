@@ -261,10 +261,10 @@ class AskedLoad:
 
         :raises ValueError: one is not possible
         """
-        if not 1 <= self.volume_iops <= self.iops:
+        if not 1 <= self.volume_iops <= self.iops <= 10**12:
             raise ValueError(
                 f'{self.volume_iops} IOPS of a volume and {self.iops} of all:'
-                f' expected at least 1, and of all not less'
+                f' expected at least 1, of all not less, and at most 10^12'
             )
 
 

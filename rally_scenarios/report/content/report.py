@@ -17,6 +17,7 @@ from rally_scenarios.bench.compare import effects
 from rally_scenarios.bench.result import cost as result_cost
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.report.content import claims
+from rally_scenarios.report.content import curves
 from rally_scenarios.report.content import directions
 from rally_scenarios.report.content import effects as effect_figures
 from rally_scenarios.report.content import environment
@@ -105,7 +106,9 @@ def _summary(result: run_result.RunResult) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _figures(result: run_result.RunResult) -> Iterator[figure.Figure]:
+def _figures(
+    result: run_result.RunResult, expected: Mapping[str, float]
+) -> Iterator[figure.Figure]:
     rows = report_rows.rows(result)
     yield intervals.figures(rows)
     heat_map = intervals.heat_map(rows)
@@ -114,6 +117,7 @@ def _figures(result: run_result.RunResult) -> Iterator[figure.Figure]:
     yield latencies.distributions(rows)
     yield latencies.against_iops(rows)
     for found in (
+        curves.curves(result, expected),
         over_time.seconds(rows),
         over_time.repeats(rows),
         guests.guests(rows),
@@ -123,12 +127,14 @@ def _figures(result: run_result.RunResult) -> Iterator[figure.Figure]:
             yield found
 
 
-def _part(name: str, result: run_result.RunResult) -> Part:
+def _part(
+    name: str, result: run_result.RunResult, expected: Mapping[str, float]
+) -> Part:
     return Part(
         name=name,
         summary=_summary(result),
         caveats=result.doubts,
-        figures=tuple(_figures(result)),
+        figures=tuple(_figures(result, expected)),
         environment=environment.facts(result),
         tiers=environment.tiers(result),
     )
@@ -205,14 +211,19 @@ def _caveats(
 def report(
     results: Mapping[str, run_result.RunResult],
     question: comparison.Question,
+    expected: Mapping[str, float] | None = None,
 ) -> Report:
     """The report of some results.
 
     :param results: {by which the user knows it: a result}, at least one; the
         others are compared with the first
     :param question: what is to be found out of them
+    :param expected: {limit of latency: its value in ms}, drawn in load curves
     """
     return Report(
-        parts=tuple(_part(name, found) for name, found in results.items()),
+        parts=tuple(
+            _part(name, found, expected or {})
+            for name, found in results.items()
+        ),
         claims=_claims(results, question),
     )
