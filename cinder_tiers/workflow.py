@@ -151,7 +151,7 @@ def apply(
     report: collections.abc.Callable[[actions.Result], None],
     allowed: collections.abc.Sequence[str] = (),
     is_to_stop: collections.abc.Callable[[], bool] = lambda: False,
-    tell: collections.abc.Callable[[str], None] = lambda line: None,
+    report_progress: collections.abc.Callable[[str], None] = lambda line: None,
     open_clusters: OpenClusters = for_plan.sessions,
 ) -> tuple[actions.Result, ...]:
     """Makes Cinder and Ceph match a catalog, or does what was planned.
@@ -166,7 +166,8 @@ def apply(
         has its own.
     :param is_to_stop: is asked before each action; those after a yes are
         skipped.
-    :param tell: is called with a line of progress while an action takes long.
+    :param report_progress: is called with a line of progress while an action
+        takes long.
     :returns: the result of each action, in the order of the plan.
     :raises errors.TiersError: before anything is written: as `plan`; when
         the lock is not to be had, when the plan has refused actions, or when
@@ -202,7 +203,7 @@ def apply(
                 connection=connection,
                 clusters=clusters,
                 read_usage=ceph_usage.attempt,
-                tell=tell,
+                report_progress=report_progress,
             ),
         )
 

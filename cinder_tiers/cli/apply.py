@@ -98,7 +98,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
                 agree=lambda planned: self._agree(planned, parsed_args),
                 report=self._report,
                 is_to_stop=lambda: interrupt.came,
-                tell=self._tell,
+                report_progress=self._report_progress,
             )
         self._conclude(results, is_interrupted=interrupt.came)
         return render.RESULT_COLUMNS, [
@@ -144,9 +144,9 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
                 '%s: %s', text, escaping.printable_lines(result.reason)
             )
         else:
-            self._tell(text)
+            self._report_progress(text)
 
-    def _tell(self, line: str) -> None:
+    def _report_progress(self, line: str) -> None:
         """One line on stderr, unless --quiet."""
         if not self.app.options.verbose_level or self._is_unread:
             return

@@ -31,7 +31,8 @@ has a section, and is named in a comment. Without a fallback tier, no
 default_volume_type that follows the image is printed.
 
 With --for ceph-reader it prints the command that makes a cephx user for plan,
-audit and export, who can write nothing; with --for ceph-writer, one for apply.
+audit and export, who can write nothing; with --for ceph-writer, one for apply;
+with --for ceph-watcher, one for watch only.
 With --for rook, cephadm, kolla-ansible or openstack-ansible it prints the
 tiers as a fragment of the files of that tool.
 

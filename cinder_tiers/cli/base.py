@@ -23,6 +23,9 @@ from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain import text as escaping
 
+if typing.TYPE_CHECKING:
+    import openstack.connection
+
 #: What is said of a name of --allow that changed nothing.
 NOT_NEEDED = '--allow %r has no effect: no refused change has that name'
 #: Name of the format of `TextFormatter`.
@@ -30,6 +33,7 @@ TEXT = 'text'
 #: Columns of a text that no terminal shows.
 WIDTH_OF_FILES = 120
 _INCLUDE_ROOT = 'CINDER_TIERS_INCLUDE_ROOT'
+_STATE = 'CINDER_TIERS_STATE'
 DEFAULT_CATALOG = '/etc/cinder-tiers/tiers.yaml'
 
 
@@ -54,6 +58,16 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
     add_include_root(parser)
 
 
+def connect(
+    shown: command.Command,
+) -> 'openstack.connection.Connection':
+    """The connection, for a command that does not always need one."""
+    # The shell looked before the arguments were read, and did not log in.
+    shown.auth_required = True
+    shown.app.prepare_to_run_command(shown)
+    return shown.app.client_manager.sdk_connection
+
+
 def add_include_root(parser: argparse.ArgumentParser) -> None:
     """Adds --include-root, beside --catalog."""
     parser.add_argument(
@@ -65,6 +79,31 @@ def add_include_root(parser: argparse.ArgumentParser) -> None:
             f'includes (default: ${_INCLUDE_ROOT}, else the folder of the '
             'tiers file)'
         ),
+    )
+
+
+def add_state(parser: argparse.ArgumentParser, holds: str) -> None:
+    """Adds --state, a folder that outlives the command.
+
+    :param holds: what is in it.
+    """
+    parser.add_argument(
+        '--state',
+        metavar='<folder>',
+        default=os.environ.get(_STATE) or _state_folder(),
+        help=(
+            f'folder of {holds} (default: ${_STATE}, else cinder-tiers below '
+            '$XDG_STATE_HOME or ~/.local/state)'
+        ),
+    )
+
+
+def _state_folder() -> str:
+    """Of this user, and not emptied when the host starts."""
+    return os.path.join(
+        os.environ.get('XDG_STATE_HOME')
+        or os.path.expanduser('~/.local/state'),
+        'cinder-tiers',
     )
 
 

@@ -23,7 +23,6 @@ from cinder_tiers.files.sweep import reader as sweep_reader
 from cinder_tiers.files.tiers import reader
 from cinder_tiers import sweeps
 
-_STATE = 'CINDER_TIERS_STATE'
 _STOPS = 'ending the measuring command; everything will be restored'
 _Shown = tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]
 
@@ -109,6 +108,15 @@ sh measure.sh
             ),
         )
         parser.add_argument(
+            '--blocks',
+            metavar='<number>',
+            type=_blocks,
+            help=(
+                'how often each treatment is measured, in place of "blocks" '
+                f'in <file> (1 to {sweep_reader.MOST_BLOCKS})'
+            ),
+        )
+        parser.add_argument(
             '--out',
             metavar='<folder>',
             help=(
@@ -116,15 +124,8 @@ sh measure.sh
                 'sweep-TIER-TIME in the working directory)'
             ),
         )
-        parser.add_argument(
-            '--state',
-            metavar='<folder>',
-            default=os.environ.get(_STATE) or _state_folder(),
-            help=(
-                'folder of the journal, which must outlive a crash of the '
-                f'host (default: ${_STATE}, else cinder-tiers below '
-                '$XDG_STATE_HOME or ~/.local/state)'
-            ),
+        base.add_state(
+            parser, 'the journal, which must outlive a crash of the host'
         )
         parser.add_argument(
             '-y',
@@ -160,7 +161,9 @@ sh measure.sh
         tiers = reader.read(
             parsed_args.catalog, include_root=parsed_args.include_root
         )
-        file = sweep_reader.read_file(parsed_args.file, tiers)
+        file = sweep_reader.read_file(
+            parsed_args.file, tiers, blocks=parsed_args.blocks
+        )
         now = datetime.datetime.now(datetime.UTC)
         return file, sweeps.Files(
             sweep_file=parsed_args.file,
@@ -433,13 +436,21 @@ def _check(parsed_args: argparse.Namespace) -> None:
         raise errors.ProblemsFound(problems)
 
 
-def _state_folder() -> str:
-    """Of this user, and not emptied when the host starts."""
-    return os.path.join(
-        os.environ.get('XDG_STATE_HOME')
-        or os.path.expanduser('~/.local/state'),
-        'cinder-tiers',
-    )
+def _blocks(text: str) -> int:
+    """A number of blocks that the sweep file may have, too.
+
+    :raises argparse.ArgumentTypeError: it may not.
+    """
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if not 1 <= number <= sweep_reader.MOST_BLOCKS:
+        raise argparse.ArgumentTypeError(
+            f'{text!r}: expected an integer from 1 to '
+            f'{sweep_reader.MOST_BLOCKS}'
+        )
+    return number
 
 
 def _duration(minutes: float) -> str:

@@ -43,14 +43,6 @@ def _file(parsed_args: argparse.Namespace) -> str | None:
     return parsed_args.catalog
 
 
-def _connect(shown: command.Command) -> object:
-    """The connection, for a command that does not always need one."""
-    # The shell looked before the arguments were read, and did not log in.
-    shown.auth_required = True
-    shown.app.prepare_to_run_command(shown)
-    return shown.app.client_manager.sdk_connection
-
-
 def _read(
     shown: command.Command,
     file: str | None,
@@ -60,7 +52,7 @@ def _read(
         return listed_tiers.declared(
             reader.read_file(file, include_root=include_root)
         )
-    return listed_tiers.applied(placement.observe_types(_connect(shown)))
+    return listed_tiers.applied(placement.observe_types(base.connect(shown)))
 
 
 class ListTiers(base.StatusLister):

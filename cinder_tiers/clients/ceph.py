@@ -5,7 +5,8 @@
 The only place that knows librados and librbd: commands go in as JSON and come
 back as values, and every failure is one clear error after a bounded time. It
 only carries; what is read and written is up to `observe` and `execute`.
-What these libraries cannot do for Python is in `cache_flush`.
+What these libraries cannot do for Python is in `cache_flush`; single I/Os, of
+which the latency is measured, in `probe_image`.
 """
 
 import collections.abc
@@ -18,6 +19,7 @@ import re
 import types
 
 from cinder_tiers.clients import cache_flush
+from cinder_tiers.clients import probe_image
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 
@@ -35,7 +37,7 @@ _NAME_A_USER = (
     'name a cephx user with the capabilities for it as user of the cluster '
     'in the tiers file: "openstack tier backend-config --for ceph-reader" '
     'prints how to make one for plan and audit, "--for ceph-writer" one for '
-    'apply'
+    'apply, "--for ceph-watcher" one for watch'
 )
 
 
@@ -323,6 +325,37 @@ class Session:
             pool=pool,
             progress=progress,
         )
+
+    @contextlib.contextmanager
+    def open_probe(
+        self, pool: str, *, data_pool: str
+    ) -> collections.abc.Iterator[probe_image.ProbeImage]:
+        """Opens the image for single I/Os, which is made if there is none.
+
+        :param pool: where the image is.
+        :param data_pool: where its data are; may be the same.
+        :raises errors.Unreachable: when the pool serves no I/O.
+        :raises errors.ActionFailed: as `probe_image.opened`.
+        """
+        with (
+            self._pool(pool) as ioctx,
+            probe_image.opened(
+                self._rbd,
+                ioctx,
+                data_pool=None if data_pool == pool else data_pool,
+            ) as image,
+        ):
+            yield image
+
+    def remove_probe(self, pool: str) -> bool:
+        """Removes the image for single I/Os.
+
+        :returns: whether there was one.
+        :raises errors.Unreachable: when the pool serves no I/O.
+        :raises errors.ActionFailed: as `probe_image.remove`.
+        """
+        with self._pool(pool) as ioctx:
+            return probe_image.remove(self._rbd, ioctx)
 
     def set_rbd_option(
         self, pool: str, option: str, value: str | None

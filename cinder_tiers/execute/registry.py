@@ -25,13 +25,13 @@ def executors(
     connection: openstack.connection.Connection,
     clusters: ceph_client.Sessions,
     read_usage: pool.ReadUsage,
-    tell: cache_tier.Tell = cache_tier.show_nothing,
+    report_progress: cache_tier.ReportProgress = cache_tier.show_nothing,
 ) -> dict[actions.Kind, apply.Executor]:
     """An executor for each kind of object.
 
     :param clusters: {name of the cluster in the catalog: session}.
     :param read_usage: how full a cluster is.
-    :param tell: gets a line now and then from what takes long.
+    :param report_progress: gets a line now and then from what takes long.
     """
     return {
         actions.Kind.ERASURE_CODE_PROFILE: crush.ErasureCodeProfiles(clusters),
@@ -47,7 +47,9 @@ def executors(
             clusters
         ),
         actions.Kind.CEPHX_USER: cephx_user.CephxUsers(clusters),
-        actions.Kind.CACHE_TIER: cache_tier.CacheTiers(clusters, tell=tell),
+        actions.Kind.CACHE_TIER: cache_tier.CacheTiers(
+            clusters, report_progress=report_progress
+        ),
         actions.Kind.VOLUME_TYPE: volume_type.VolumeTypes(connection),
         actions.Kind.QOS_SPEC: qos_spec.QosSpecs(connection),
         actions.Kind.TYPE_QUOTA: type_quota.TypeQuotas(connection),

@@ -4,23 +4,29 @@
 import errno
 import os
 import pathlib
+import secrets
 import shutil
-import tempfile
 
 from cinder_tiers.domain import errors
 
 
 def write(
-    path: str, text: str, *, replace: bool, is_durable: bool = False
+    path: str,
+    content: str | bytes,
+    *,
+    replace: bool,
+    is_durable: bool = False,
+    mode: int = 0o600,
 ) -> None:
     """Writes a file at once.
 
     :param path: of the file.
-    :param text: its content, written as UTF-8.
+    :param content: a text is written as UTF-8.
     :param replace: whether a file that exists is replaced; it keeps its mode.
-        A new one is for its owner only (0600).
     :param is_durable: whether it must be on the disk before this returns, so
         that it is there after a loss of power.
+    :param mode: of a new file, less the umask; as a rule it is for its owner
+        only.
     :raises errors.TiersError: it cannot be written, or it exists and is not
         to be replaced.
     """
@@ -33,11 +39,12 @@ def write(
             raise OSError(errno.EINVAL, 'it exists and is not a regular file')
         if not replace and target.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-        handle, temporary = tempfile.mkstemp(
-            prefix=f'.{target.name}.', dir=target.parent
-        )
-        with os.fdopen(handle, 'w', encoding='utf-8') as stream:
-            stream.write(text)
+        temporary = target.with_name(f'.{target.name}.{secrets.token_hex(8)}')
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with os.fdopen(handle, 'wb') as stream:
+            stream.write(
+                content.encode() if isinstance(content, str) else content
+            )
             if is_durable:
                 stream.flush()
                 os.fsync(stream.fileno())
@@ -49,7 +56,7 @@ def write(
             return
         if target.exists():
             shutil.copymode(target, temporary)
-        pathlib.Path(temporary).replace(target)
+        temporary.replace(target)
         temporary = None
         if is_durable:
             keep_names(str(target.parent))
@@ -64,7 +71,7 @@ def write(
         ) from error
     finally:
         if temporary:
-            pathlib.Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
 def keep_names(folder: str) -> None:

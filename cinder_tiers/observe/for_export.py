@@ -29,7 +29,7 @@ from cinder_tiers.observe import keystone
 from cinder_tiers.observe import visible_cloud as placement
 
 #: {device class or host: {option: value}}
-_Told = dict[str, dict[str, str]]
+_Configured = dict[str, dict[str, str]]
 
 
 def observe(
@@ -119,21 +119,21 @@ def read_cluster(
         for pool in (head, pools.get(head.rbd_default_data_pool or ''))
         if pool
     } & {osd.device_class for osd in osds}
-    told = {
+    configured = {
         name: options
-        for name, options in _told(session, osd_options.CLASS).items()
+        for name, options in _configured(session, osd_options.CLASS).items()
         if name in classes
     }
-    told_hosts = _told(session, osd_options.HOST)
+    configured_hosts = _configured(session, osd_options.HOST)
     schemas = ceph_osds.schemas_of(
-        session, set().union(*told.values(), *told_hosts.values())
+        session, set().union(*configured.values(), *configured_hosts.values())
     )
     users = {f'client.{one.user}' for one in own}
     return inventory.KnownCluster(
         cluster=session.cluster,
         fsid=fsid,
-        told=told,
-        told_hosts=told_hosts,
+        configured=configured,
+        configured_hosts=configured_hosts,
         ceph=ceph_state.CephState(
             crush_rules=rules,
             pools=pools,
@@ -152,13 +152,15 @@ def read_cluster(
                 if (user := observed_user.read(session, name))
             },
             option_schemas=schemas,
-            class_options=_used(session, osd_options.CLASS, told, schemas),
+            class_options=_used(
+                session, osd_options.CLASS, configured, schemas
+            ),
             host_options=_used(
                 session,
                 osd_options.HOST,
                 {
-                    host: told_hosts[host]
-                    for host in told_hosts.keys()
+                    host: configured_hosts[host]
+                    for host in configured_hosts.keys()
                     & {osd.location.get('host') for osd in osds}
                 },
                 schemas,
@@ -168,23 +170,23 @@ def read_cluster(
     )
 
 
-def _told(session: ceph_session.Session, mask: str) -> _Told:
+def _configured(session: ceph_session.Session, mask: str) -> _Configured:
     """{device class or host: {option: value}} that the monitors have.
 
     :param mask: class or host.
     """
-    told: _Told = {}
+    configured: _Configured = {}
     for entry in session.command('config dump'):
         kind, _, name = entry['mask'].partition(':')
         if entry['section'] == 'osd' and kind == mask:
-            told.setdefault(name, {})[entry['name']] = entry['value']
-    return told
+            configured.setdefault(name, {})[entry['name']] = entry['value']
+    return configured
 
 
 def _used(
     session: ceph_session.Session,
     mask: str,
-    told: _Told,
+    configured: _Configured,
     schemas: dict[str, ceph_state.OptionSchema],
 ) -> dict[str, ceph_state.OsdOptions]:
     """The values that OSDs use of those that the monitors have for them.
@@ -192,7 +194,7 @@ def _used(
     :param schemas: {option: schema} of those that the cluster knows.
     """
     used = {}
-    for name, options in told.items():
+    for name, options in configured.items():
         try:
             used[name] = ceph_osds.in_effect(
                 session,

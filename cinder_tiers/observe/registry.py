@@ -94,13 +94,13 @@ CEPH: collections.abc.Mapping[actions.Kind, CephReader] = (
             actions.Kind.OSD_OPTIONS: CephReader(
                 observe=observed_options.observe_classes,
                 read=functools.partial(
-                    observed_options.told, mask=osd_options.CLASS
+                    observed_options.configured, mask=osd_options.CLASS
                 ),
             ),
             actions.Kind.HOST_OSD_OPTIONS: CephReader(
                 observe=observed_options.observe_hosts,
                 read=functools.partial(
-                    observed_options.told, mask=osd_options.HOST
+                    observed_options.configured, mask=osd_options.HOST
                 ),
             ),
             actions.Kind.CACHE_TIER: CephReader(

@@ -35,10 +35,12 @@ def reader(
     def kept(key: actions.Key) -> dict[str, str | None] | None:
         mask = osd_options_kind.MASKS.get(key.kind)
         if mask is not None:
-            told = osd_options.told_options(clusters[key.cluster])
+            configured = osd_options.configured_options(clusters[key.cluster])
             return {
                 f'values.{name}': value
-                for name, value in told.get(f'{mask}:{key.name}', {}).items()
+                for name, value in configured.get(
+                    f'{mask}:{key.name}', {}
+                ).items()
             }
         found = read(key)
         return found and difference.texts_of(found)

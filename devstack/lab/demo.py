@@ -76,7 +76,8 @@ class Estimate:
 def demo(report: pathlib.Path) -> None:
     """Run the chain and print what it shows.
 
-    :param report: where Rally's HTML report is written.
+    :param report: where the report of the result is written; that of Rally
+        beside it, see ``of_rally``.
     :raises DemoFailed: a command failed, a volume lies elsewhere, or the
         throttled tier is not as fast as its disks allow.
     """
@@ -104,7 +105,7 @@ def demo(report: pathlib.Path) -> None:
         )
     report.parent.mkdir(parents=True, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        html = pool.submit(
+        rally_page = pool.submit(
             _read,
             [
                 'rally',
@@ -112,7 +113,7 @@ def demo(report: pathlib.Path) -> None:
                 'report',
                 '--html-static',
                 '--out',
-                str(report),
+                str(of_rally(report)),
                 '--uuid',
                 task,
             ],
@@ -120,32 +121,37 @@ def demo(report: pathlib.Path) -> None:
         found = json.loads(
             _read(['rally', 'task', 'report', '--json', '--uuid', task])
         )
-        html.result()
-    rows = read_rows(found)
-    print(
-        _table(
-            tables.CAVEAT_TABLE_COLUMNS,
-            [
-                list(row.values())
-                for row in read_rows(found, tables.CAVEAT_TABLE_TITLE)
-            ],
+        results = find_results(found)
+        # while the first table is read, and Rally writes its page
+        page = pool.submit(
+            _read,
+            ['openstack', 'tier', 'report', *results, '-o', str(report)],
         )
-    )
-    print(
-        _table(
-            tables.TIER_TABLE_COLUMNS,
-            [list(row.values()) for row in rows],
-        )
-    )
-    problems += compare(
-        rows, estimate_tiers(catalog), find_throttled_tiers(catalog)
-    )
+        problems += show_figures(found, catalog)
+        rally_page.result()
+        page.result()
     print(
         f'\nreport: {report}\n'
+        f'report of Rally: {of_rally(report)}\n'
+        f'result: {" ".join(results)}\n'
         f'demo ended after {time.monotonic() - started:.0f} s'
     )
     if problems:
         raise DemoFailed('\n'.join(problems))
+
+
+def of_rally(report: pathlib.Path) -> pathlib.Path:
+    """Where Rally's own report is: demo-rally.html beside demo.html."""
+    return report.with_name(f'{report.stem}-rally{report.suffix}')
+
+
+def find_results(found: dict) -> list[str]:
+    """Return the paths of the result files that Rally's JSON report names.
+
+    :raises DemoFailed: it names none.
+    """
+    column = tables.RESULT_TABLE_COLUMNS[1]
+    return [row[column] for row in read_rows(found, tables.RESULT_TABLE_TITLE)]
 
 
 def place_volumes() -> Iterator[VolumePlacement]:
@@ -176,6 +182,43 @@ def place_volumes() -> Iterator[VolumePlacement]:
         for volume in volumes.values():
             # as administrator, as it may still be in the making
             admin.block_storage.delete_volume(volume, force=True)
+
+
+def show_figures(found: dict, catalog: dict) -> list[str]:
+    """Print caveats, figures, and reads and writes; return what is wrong.
+
+    :param found: Rally's JSON report.
+    """
+    rows = read_rows(found)
+    print(
+        _table(
+            tables.CAVEAT_TABLE_COLUMNS,
+            [
+                list(row.values())
+                for row in read_rows(found, tables.CAVEAT_TABLE_TITLE)
+            ],
+        )
+    )
+    print(
+        _table(
+            tables.TIER_TABLE_COLUMNS,
+            [list(row.values()) for row in rows],
+        )
+    )
+    # There are none if no guest is complete, of which compare() has to tell.
+    if any(row['IOPS'] != tables.NO_NUMBER for row in rows):
+        print(
+            _table(
+                tables.DIRECTION_TABLE_COLUMNS,
+                [
+                    list(row.values())
+                    for row in read_rows(found, tables.DIRECTION_TABLE_TITLE)
+                ],
+            )
+        )
+    return compare(
+        rows, estimate_tiers(catalog), find_throttled_tiers(catalog)
+    )
 
 
 def find_misplaced(
@@ -437,8 +480,19 @@ def _headline(text: str) -> None:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    table = prettytable.PrettyTable(columns)
+    # As a row, since a head cannot have several lines.
+    table = prettytable.PrettyTable(header=False)
     table.align = 'l'
+    table.add_row(
+        [
+            # A word below the other if its figures are narrower.
+            name.replace(' ', '\n')
+            if all(len(str(row[at])) < len(name) for row in rows)
+            else name
+            for at, name in enumerate(columns)
+        ],
+        divider=True,
+    )
     table.add_rows(rows)
     return str(table)
 

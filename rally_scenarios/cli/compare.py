@@ -6,7 +6,6 @@ import argparse
 import collections.abc
 import pathlib
 
-from cliff import columns
 from osc_lib import exceptions
 
 from cinder_tiers.cli import base
@@ -25,31 +24,6 @@ _COLUMNS = (
     'Finding',
     'Reason',
 )
-
-
-class _Change(columns.FormattableColumn):
-    """A claim's difference with its interval."""
-
-    def human_readable(self) -> str:
-        claim = self._value
-        if claim.difference_percent is None:
-            return '-'
-        return (
-            f'{claim.difference_percent:+.1f} % ({claim.low_percent:+.1f} to'
-            f' {claim.high_percent:+.1f})'
-        )
-
-    def machine_readable(self) -> dict[str, object]:
-        claim = self._value
-        return {
-            'percent': claim.difference_percent,
-            'low_percent': claim.low_percent,
-            'high_percent': claim.high_percent,
-            'probability': claim.probability,
-            'repeats': claim.repeats,
-            'is_paired': claim.is_paired,
-            'repeats_needed': claim.repeats_needed,
-        }
 
 
 class CompareResults(base.StatusLister):
@@ -229,7 +203,7 @@ def _shown(found: object) -> tuple[tuple[str, ...], list[cells.Row]]:
             claim.quantity,
             results.Amount((claim.first, claim.unit)),
             results.Amount((claim.second, claim.unit)),
-            _Change(claim),
+            results.Change(claim),
             claim.finding.value,
             cells.printable(claim.reason),
         )

@@ -11,10 +11,12 @@ from osc_lib import exceptions
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli.render import cells
+from cinder_tiers.files import write_atomic
 from rally_scenarios.cli import results
 
 if typing.TYPE_CHECKING:
     from rally_scenarios.bench.result import result as run_result
+    from rally_scenarios.report.content import report
 
 
 class WriteReport(command.Command):
@@ -23,14 +25,20 @@ class WriteReport(command.Command):
     One HTML file that needs nothing else: charts, each with its table, what
     can be claimed of tiers or results side by side, why figures should be read
     with care, and what they were measured on. The page runs no script. With
-    several results, each of the others is compared with the first. Reads only
+    several results, each of the others is compared with the first. Of a sweep,
+    named by its sweep.json, shows what each treatment is worth. Reads only
     files and needs no credentials.
+
+    To a file whose name ends in .pdf, or with --type pdf, the same page is
+    printed by a Chromium of this host, which reaches no network: that of
+    $CINDER_TIERS_CHROMIUM, else one on $PATH.
     """
 
     _epilog = """Exit status: 0 the report is written; 1 an error occurred; 2 a
 wrong argument.
 
-Example: openstack tier report run.json -o report.html
+Examples: openstack tier report run.json -o report.html
+  openstack tier report before.json after.json -o report.pdf
 """
 
     auth_required = False
@@ -45,9 +53,20 @@ Example: openstack tier report run.json -o report.html
             '--output',
             metavar='<file>',
             required=True,
-            help='HTML file to write',
+            help='file to write; one that exists is replaced',
+        )
+        parser.add_argument(
+            '--type',
+            choices=('html', 'pdf'),
+            help='of the file (default: pdf if its name ends in .pdf, else '
+            'html)',
         )
         results.add_quantities(parser)
+        results.add_expectations(
+            parser,
+            'draw this limit of latency in load curves, such as p99_ms_max=50 '
+            '(may be repeated)',
+        )
         parser.add_argument(
             '--least-difference',
             metavar='<percent>',
@@ -65,33 +84,87 @@ Example: openstack tier report run.json -o report.html
         """
         try:
             from rally_scenarios.bench.compare import comparison
-            from rally_scenarios.report.content import report
             from rally_scenarios.report import drawing
             from rally_scenarios.report import html
+            from rally_scenarios.report import pdf
         except ImportError as error:
             raise exceptions.CommandError(
                 f'tier report needs the extra "report" of cinder-tiers: '
                 f'{error}; install cinder-tiers[report]'
             ) from error
         try:
-            question = comparison.Question(
-                quantities=tuple(parsed_args.quantities)
-                or comparison.QUANTITIES,
-                least_difference_percent=parsed_args.least_difference,
-            )
-            read = results.read_all(parsed_args.results)
-            text = html.page(report.report(_by_short_name(read), question))
-        except (comparison.ComparisonError, drawing.DrawingError) as error:
+            # What is missing is said before charts are drawn.
+            program = pdf.find_program() if _is_pdf(parsed_args) else None
+            page = html.page(_report(parsed_args))
+            content = pdf.print_page(page, program) if program else page
+        except (
+            comparison.ComparisonError,
+            drawing.DrawingError,
+            pdf.PrintingError,
+        ) as error:
             raise exceptions.CommandError(
                 cells.printable_lines(str(error))
             ) from error
-        try:
-            pathlib.Path(parsed_args.output).write_text(text, encoding='utf-8')
-        except OSError as error:
-            raise exceptions.CommandError(
-                f'cannot write {parsed_args.output}: {error.strerror}; name '
-                f'another file'
-            ) from error
+        with base.user_errors():
+            write_atomic.write(
+                parsed_args.output, content, replace=True, mode=0o666
+            )
+
+
+def _is_pdf(parsed_args: argparse.Namespace) -> bool:
+    if parsed_args.type:
+        return parsed_args.type == 'pdf'
+    return pathlib.Path(parsed_args.output).suffix.lower() == '.pdf'
+
+
+def _report(parsed_args: argparse.Namespace) -> 'report.Report':
+    """What is to be shown, of results or of a sweep.
+
+    :raises exceptions.CommandError: a file cannot be read, or a sweep is
+        named with other files.
+    """
+    from rally_scenarios.bench.compare import comparison
+    from rally_scenarios.cli import sweep_results
+    from rally_scenarios.report.content import report
+
+    paths = parsed_args.results
+    sweeps = [path for path in paths if sweep_results.is_sweep(path)]
+    if sweeps and len(paths) > 1:
+        raise exceptions.CommandError(
+            f'{sweeps[0]} is of a sweep: expected no other file beside it; '
+            'write a report of it alone'
+        )
+    if sweeps:
+        return _report_of_sweep(parsed_args)
+    read = results.read_all(paths)
+    return report.report(
+        _by_short_name(read),
+        comparison.Question(
+            quantities=results.quantities(parsed_args, comparison.QUANTITIES),
+            least_difference_percent=parsed_args.least_difference,
+        ),
+        dict(parsed_args.expect),
+    )
+
+
+def _report_of_sweep(parsed_args: argparse.Namespace) -> 'report.Report':
+    from rally_scenarios.bench.compare import comparison
+    from rally_scenarios.bench.compare import effects
+    from rally_scenarios.cli import sweep_results
+    from rally_scenarios.report.content import report
+
+    (path,) = parsed_args.results
+    question = comparison.Question(
+        quantities=sweep_results.quantities(parsed_args),
+        least_difference_percent=parsed_args.least_difference,
+    )
+    file, swept = sweep_results.read(path)
+    return report.of_sweep(
+        pathlib.Path(path).name,
+        swept,
+        effects.of_sweep(swept, question),
+        summary=sweep_results.summary(file),
+    )
 
 
 def _by_short_name(

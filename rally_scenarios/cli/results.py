@@ -33,6 +33,35 @@ class Amount(columns.FormattableColumn):
         return self._value[0]
 
 
+class Change(columns.FormattableColumn):
+    """A claim's difference with its interval; None: there is no claim."""
+
+    def human_readable(self) -> str:
+        """Such as +12.1 % (+9.0 to +15.3); a dash when it is not known."""
+        claim = self._value
+        if claim is None or claim.difference_percent is None:
+            return '-'
+        return (
+            f'{claim.difference_percent:+.1f} % ({claim.low_percent:+.1f} to'
+            f' {claim.high_percent:+.1f})'
+        )
+
+    def machine_readable(self) -> dict[str, object] | None:
+        """All that is known of the difference."""
+        claim = self._value
+        if claim is None:
+            return None
+        return {
+            'percent': claim.difference_percent,
+            'low_percent': claim.low_percent,
+            'high_percent': claim.high_percent,
+            'probability': claim.probability,
+            'repeats': claim.repeats,
+            'is_paired': claim.is_paired,
+            'repeats_needed': claim.repeats_needed,
+        }
+
+
 def add_files(parser: argparse.ArgumentParser) -> None:
     """Adds one or more result files, as `results`."""
     parser.add_argument(
@@ -43,8 +72,13 @@ def add_files(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_quantities(parser: argparse.ArgumentParser) -> None:
-    """Adds --quantity and --direction, as `quantities` and `directions`."""
+def add_quantities(
+    parser: argparse.ArgumentParser, *, default: str = 'iops and p99_ms'
+) -> None:
+    """Adds --quantity and --direction, as `quantities` and `directions`.
+
+    :param default: what is compared without --quantity
+    """
     parser.add_argument(
         '--quantity',
         metavar='<quantity>',
@@ -53,7 +87,7 @@ def add_quantities(parser: argparse.ArgumentParser) -> None:
         dest='quantities',
         help=(
             f'{expectations.QUANTITIES_EXPECTED} '
-            '(may be repeated; default: iops and p99_ms)'
+            f'(may be repeated; default: {default})'
         ),
     )
     parser.add_argument(
@@ -66,6 +100,46 @@ def add_quantities(parser: argparse.ArgumentParser) -> None:
             'each quantity of reads alone, or of writes alone (may be '
             'repeated; default: of both together)'
         ),
+    )
+
+
+def is_latency(limit: expectations.Limit | None) -> bool:
+    """Whether there is a limit, and it is one of latency."""
+    return limit is not None and limit.unit == 'ms'
+
+
+def positive(text: str) -> float:
+    """A number that a user named, more than 0.
+
+    :raises argparse.ArgumentTypeError: it is not.
+    """
+    value = float(text)
+    if not 0 < value < 1e12:
+        raise argparse.ArgumentTypeError(f'{text}: expected more than 0')
+    return value
+
+
+def _expectation(text: str) -> tuple[str, float]:
+    name, _, value = text.partition('=')
+    if not is_latency(expectations.find(name)):
+        raise argparse.ArgumentTypeError(
+            f'{name[:60]!r}: expected a limit of latency, such as p99_ms_max'
+        )
+    return name, positive(value)
+
+
+def add_expectations(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Adds --expect, as `expect`: [(limit of latency, its value in ms)].
+
+    :param meaning: of it, for the help.
+    """
+    parser.add_argument(
+        '--expect',
+        metavar='<limit>=<ms>',
+        type=_expectation,
+        action='append',
+        default=[],
+        help=meaning,
     )
 
 

@@ -6,7 +6,6 @@ Thin: what can be claimed is decided in ``bench.compare.comparison``.
 """
 
 from collections.abc import Mapping
-import pathlib
 from typing import Any
 
 import jsonschema
@@ -18,6 +17,7 @@ from cinder_tiers.domain.catalog import expectations
 from rally_scenarios.bench.compare import comparison
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins import judged_runs
+from rally_scenarios.plugins.results import store
 
 SLA = 'cinder_tiers_compare'
 
@@ -60,12 +60,8 @@ def _baseline(paths: list[str]) -> list[run_result.RunResult]:
     found, wrong = [], []
     for path in paths:
         try:
-            found.append(
-                run_result.read(pathlib.Path(path).expanduser().read_bytes())
-            )
-        except OSError as error:
-            wrong.append(f'baseline {path!r}: cannot read it: {error}')
-        except run_result.ResultFileError as error:
+            found.append(store.read(path))
+        except ValueError as error:
             wrong.append(f'baseline {path!r}: {error}')
     if wrong:
         raise ValueError('\n'.join(wrong))

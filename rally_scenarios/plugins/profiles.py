@@ -8,6 +8,7 @@ file of its own, or lists patterns.  Files are read here and judged in
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 from importlib import resources
 from importlib.resources import abc
 import pathlib
@@ -19,6 +20,7 @@ import yaml
 
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
+from rally_scenarios.bench.fio import load_step
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.profile import job_file
 from rally_scenarios.bench.profile import profile as named_profile
@@ -29,7 +31,13 @@ _DEFAULTS = {'region_mib': 32, 'ramp_seconds': 5, 'runtime_seconds': 6}
 _METHOD_ARGUMENTS = (*_DEFAULTS, 'ioengine')
 _SOURCES = ('patterns', 'profile', 'job_file')
 # Those of a task that ``chosen`` takes.
-ARGUMENTS = (*_SOURCES, 'profile_size', 'repeats', *_METHOD_ARGUMENTS)
+ARGUMENTS = (
+    *_SOURCES,
+    'profile_size',
+    'repeats',
+    'load_steps',
+    *_METHOD_ARGUMENTS,
+)
 
 
 def _folder() -> abc.Traversable:
@@ -132,10 +140,13 @@ def chosen(
     job_file: str | None = None,
     profile_size: str | None = None,
     repeats: int | None = None,
+    load_steps: Sequence[int] | None = None,
     **method: int | str | None,
 ) -> named_profile.NamedProfile:
     """What a task's arguments ask for; those that are None say nothing.
 
+    :param load_steps: see ``load_step.paced``; each pattern runs at each of
+        them
     :param method: region_mib, ramp_seconds, runtime_seconds and ioengine
     :raises cinder_tiers.domain.errors.ProblemsFound: not exactly one of
         patterns, profile and job_file is given, or it cannot be had
@@ -154,13 +165,21 @@ def chosen(
         name: value for name, value in method.items() if value is not None
     }
     if patterns is not None:
-        return _of_patterns(
+        found = _of_patterns(
             patterns, size=profile_size, repeats=repeats, method=method
         )
-    found = named(profile) if profile is not None else from_job_file(job_file)
-    size = named_profile.Size(profile_size or 'paper')
-    return named_profile.changed(
-        named_profile.at_size(found, size), repeats=repeats, **method
+    else:
+        found = (
+            named(profile) if profile is not None else from_job_file(job_file)
+        )
+        size = named_profile.Size(profile_size or 'paper')
+        found = named_profile.changed(
+            named_profile.at_size(found, size), repeats=repeats, **method
+        )
+    if load_steps is None:
+        return found
+    return dataclasses.replace(
+        found, patterns=load_step.paced(found.patterns, load_steps)
     )
 
 

@@ -167,6 +167,7 @@ def _bars(drawing: figure.Bars) -> altair.LayerChart:
     ]
     longest = max(max(bar.value, bar.high or 0.0) for bar in drawing.bars)
     y = altair.Y('label:N', title=None, sort=None)
+    references = [] if drawing.reference is None else [drawing.reference]
     bars = altair.Chart(
         _rows(
             *(
@@ -192,6 +193,9 @@ def _bars(drawing: figure.Bars) -> altair.LayerChart:
             ),
             color=_colour(),
         ),
+        altair.Chart(_rows(*({'reference': each} for each in references)))
+        .mark_rule(strokeDash=[4, 3], color=_AXIS[0])
+        .encode(x='reference:Q'),
         altair.Chart(_rows(*whiskers))
         .mark_rule(strokeWidth=2, color=_TEXT[0])
         .encode(y=y, x='low:Q', x2='high:Q'),

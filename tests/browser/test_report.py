@@ -13,37 +13,16 @@ from selenium import webdriver
 from selenium.webdriver.chrome import service
 import testtools
 
-from rally_scenarios.bench.compare import comparison
-from rally_scenarios.bench.result import result as run_result
-from rally_scenarios.report.content import report as report_content
-from rally_scenarios.report import html
-from tests.unit.report import runs
+from tests.browser import pages
 
 # Of Debian, see bindep.txt: selenium would download others.
 PROGRAM = '/usr/bin/chromium'
 DRIVER = '/usr/bin/chromedriver'
-INJECTED = (
-    '"><script>document.title="run"</script><img src=x onerror=alert(1)>'
-)
 #: Pictures as a browser has decoded them.
 PICTURES = """
 return [...document.images].map(image => [
     image.complete, image.naturalWidth, image.currentSrc])
 """
-
-
-def hostile_page():
-    """A page whose tiers have names that would be markup."""
-    plain = json.loads(
-        run_result.write(runs.run(tiers=('a', 'b'), patterns=2, repeats=2))
-    )
-    plain['tiers'][0]['tier'] = INJECTED
-    plain['environment']['fio']['value'] = INJECTED
-    plain['doubts'] = [{'about': INJECTED, 'text': INJECTED}]
-    result = run_result.read(json.dumps(plain))
-    return html.page(
-        report_content.report({INJECTED: result}, comparison.Question())
-    )
 
 
 class ChromiumTestCase(testtools.TestCase):
@@ -55,7 +34,7 @@ class ChromiumTestCase(testtools.TestCase):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
         path = pathlib.Path(folder.name) / 'report.html'
-        path.write_text(hostile_page(), encoding='utf-8')
+        path.write_text(pages.hostile_page(), encoding='utf-8')
         cls.url = path.as_uri()
         options = webdriver.ChromeOptions()
         options.binary_location = PROGRAM
@@ -138,7 +117,7 @@ class ChromiumTestCase(testtools.TestCase):
         self.assertTrue(self.browser.title.startswith('cinder-tiers: '))
         self.assertEqual(0, self.run_script('return document.scripts.length'))
         self.assertIn(
-            INJECTED, self.run_script('return document.body.textContent')
+            pages.INJECTED, self.run_script('return document.body.textContent')
         )
         self.assertEqual(
             [],

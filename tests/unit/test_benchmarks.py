@@ -55,6 +55,18 @@ class BenchmarkTestCase(testtools.TestCase):
         return done.stdout.splitlines()
 
 
+class SweepEffectsTestCase(BenchmarkTestCase):
+    def test_each_truth_has_a_row(self):
+        heading, *rows = self.run_it(
+            'sweep_effects', '--sweeps', '2', '--options', '2'
+        )
+        self.assertIn('truth', heading)
+        self.assertEqual(2, len(rows))
+        for row in json.loads(self.file.read_text('utf-8')):
+            self.assertEqual(2, row['sweeps'])
+            self.assertLessEqual(row['from %'], row['to %'])
+
+
 class DoorCostTestCase(BenchmarkTestCase):
     def test_each_row_of_the_table_has_its_values(self):
         heading, *rows = self.run_it(

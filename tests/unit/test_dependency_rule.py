@@ -116,8 +116,19 @@ ARROWS = {
     'rally_scenarios.cli': {
         'rally_scenarios.bench',
         'rally_scenarios.report',
+        'rally_scenarios.tune',
+        'rally_scenarios.watch',
         # The shell, the exit statuses and the cells of all tier commands.
         'cinder_tiers.cli',
+    },
+    # The search of a tuning: what is measured it does not know.
+    'rally_scenarios.tune': {'rally_scenarios.bench'},
+    # The use cases of the watch: it measures, and judges by bench.
+    'rally_scenarios.watch': {
+        'rally_scenarios.bench',
+        'cinder_tiers.files',
+        'cinder_tiers.observe',
+        'cinder_tiers.clients',
     },
     'rally_scenarios.report': {'rally_scenarios.report.content'},
     # What a report shows, as values: it draws nothing.
@@ -157,6 +168,7 @@ THIRD_PARTY = {
         'vl_convert',
     },
     'rally_scenarios.report.content': set(),
+    'rally_scenarios.tune': {'optuna'},
     'cinder_tiers': set(),
     'rally_scenarios': set(),
 }

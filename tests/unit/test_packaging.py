@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 
+import ddt
 from packaging import requirements
 from packaging import utils
 import testtools
@@ -118,6 +119,7 @@ class CompletionTestCase(testtools.TestCase):
         )
 
 
+@ddt.ddt
 class UnitsTestCase(testtools.TestCase):
     def unit(self, name):
         parser = configparser.ConfigParser(
@@ -147,7 +149,17 @@ class UnitsTestCase(testtools.TestCase):
             ],
         )
 
-    def test_systemd_finds_the_audit_confined(self):
+    def test_a_watch_that_is_stopped_did_not_fail(self):
+        from cinder_tiers.cli import exit_status
+
+        service = self.unit('tiers-watch.service')['Service']
+        self.assertEqual(
+            [exit_status.UNKNOWN, exit_status.DIFFERENT],
+            [int(word) for word in service['SuccessExitStatus'].split()],
+        )
+
+    @ddt.data('tiers-audit.service', 'tiers-watch.service')
+    def test_systemd_finds_it_confined(self, name):
         if shutil.which('systemd-analyze') is None:
             self.skipTest('systemd-analyze is not installed')
         done = subprocess.run(
@@ -157,7 +169,7 @@ class UnitsTestCase(testtools.TestCase):
                 '--offline=yes',
                 '--no-pager',
                 f'--threshold={MOST_EXPOSURE * 10:.0f}',
-                UNITS / 'tiers-audit.service',
+                UNITS / name,
             ],
             capture_output=True,
             text=True,

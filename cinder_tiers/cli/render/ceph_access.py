@@ -16,6 +16,7 @@ _DEFAULT_CONF = '/etc/ceph/ceph.conf'
 _USERS = {
     'ceph-reader': (ceph_access.reader, 'plan, audit and export'),
     'ceph-writer': (ceph_access.writer, 'apply'),
+    'ceph-watcher': (ceph_access.watcher, 'watch'),
 }
 #: What `--for` may name here.
 TARGETS = tuple(_USERS)
@@ -78,6 +79,11 @@ def _lines(
     if target == 'ceph-reader':
         more = ', '.join(ceph_access.volumes_grants(catalog, cluster))
         yield f'# audit --volumes needs in osd as well: {shlex.quote(more)}'
+    if target == 'ceph-watcher':
+        rbd = ['rbd', *(['--conf', cluster.conf] if cluster.conf else [])]
+        yield '# Once, as an administrator:'
+        for words in ceph_access.watch_preparations(catalog, cluster):
+            yield '# ' + escaping.printable(shlex.join([*rbd, *words]))
 
 
 def _keyring(cluster: catalogs.Cluster, user: ceph_state.CephxUser) -> str:

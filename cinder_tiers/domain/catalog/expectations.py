@@ -62,7 +62,14 @@ _METRICS = {
     ),
 }
 _PERCENTILE = _Metric(unit='ms')
-_PERCENTILE_METRIC = r'p([1-9][0-9]?(?:\.[0-9]{1,3})?)_ms'
+_PERCENT = r'([1-9][0-9]?(?:\.[0-9]{1,3})?)'
+_PERCENTILE_METRIC = f'p{_PERCENT}_ms'
+# Reached or exceeded in so many percent of the seconds, all guests together:
+# clouds promise 90 % of the IOPS that are sold for 99 % of the time.
+_OF_TIME = _Metric(
+    unit='IOPS', bounds=('min',), has_directions=False, is_compared=False
+)
+_OF_TIME_METRIC = f'iops_{_PERCENT}_percent_of_time'
 
 #: Names of limits, without those of percentiles and of one direction.
 NAMES = tuple(
@@ -80,15 +87,18 @@ _DIRECTED = tuple(
 NAME = re.compile(
     f'(?:(?:{"|".join(DIRECTIONS)})_)?'
     f'(?:{"|".join(_DIRECTED)}|{_PERCENTILE_METRIC}_max)'
-    f'|{"|".join(name for name in NAMES if name not in _DIRECTED)}',
+    f'|{"|".join(name for name in NAMES if name not in _DIRECTED)}'
+    f'|{_OF_TIME_METRIC}_min',
     re.ASCII,
 )
 _METRIC_OF_PERCENTILE = re.compile(_PERCENTILE_METRIC, re.ASCII)
+_METRIC_OF_TIME = re.compile(_OF_TIME_METRIC, re.ASCII)
 #: What names of limits are, for messages.
 NAMES_EXPECTED = (
-    f'{", ".join(NAMES)}, or a percentile such as p99_ms_max or '
-    'p99.9_ms_max; those of latency, iops and mib_per_s also of one '
-    'direction, such as write_p99_ms_max'
+    f'{", ".join(NAMES)}, a percentile such as p99_ms_max or '
+    'p99.9_ms_max, or IOPS in so many percent of the seconds such as '
+    'iops_99_percent_of_time_min; those of latency, iops and mib_per_s also '
+    'of one direction, such as write_p99_ms_max'
 )
 #: What names of compared quantities are, for messages. It is a help text, too,
 #: which documentation reads as RST: no name may end with a `_`.
@@ -113,6 +123,9 @@ class Limit:
     percent: float | None = None
     #: Whose it is: `read`, `write`, or None for both together.
     direction: str | None = None
+    #: 1 or more, less than 100: the value is that of so many percent of the
+    #: seconds; None when it is of a whole run.
+    time_percent: float | None = None
 
     @property
     def quantity(self) -> str:
@@ -129,6 +142,8 @@ def find(name: str) -> Limit | None:
 
     >>> find('p99.9_ms_max').percent, find('iops_min').is_least
     (99.9, True)
+    >>> find('iops_99_percent_of_time_min').time_percent
+    99.0
     >>> find('write_lat_mean_ms_max').direction
     'write'
     """
@@ -139,13 +154,21 @@ def find(name: str) -> Limit | None:
     if direction in DIRECTIONS:
         metric = rest
     percentile = _METRIC_OF_PERCENTILE.fullmatch(metric)
+    of_time = _METRIC_OF_TIME.fullmatch(metric)
     return Limit(
         metric=metric,
-        unit=(_PERCENTILE if percentile else _METRICS[metric]).unit,
+        unit=_metric(metric).unit,
         is_least=bound == 'min',
         percent=float(percentile[1]) if percentile else None,
         direction=direction if direction in DIRECTIONS else None,
+        time_percent=float(of_time[1]) if of_time else None,
     )
+
+
+def _metric(name: str) -> _Metric:
+    if _METRIC_OF_TIME.fullmatch(name):
+        return _OF_TIME
+    return _METRICS.get(name, _PERCENTILE)
 
 
 def find_quantity(name: str) -> Limit | None:
@@ -161,10 +184,7 @@ def find_quantity(name: str) -> Limit | None:
     (True, None)
     """
     limit = find(f'{name}_min') or find(f'{name}_max')
-    if (
-        limit is None
-        or not _METRICS.get(limit.metric, _PERCENTILE).is_compared
-    ):
+    if limit is None or not _metric(limit.metric).is_compared:
         return None
     return limit
 

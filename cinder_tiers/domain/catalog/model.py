@@ -33,6 +33,8 @@ Path = tuple[str | int, ...]
 #: Appended to the pool of an erasure coded tier to name its data pool, where
 #: the tiers file does not name it.
 DATA_POOL_SUFFIX = '-data'
+#: RBD image by which a tier is watched, and the RBD namespace it lies in.
+WATCH_IMAGE = 'cinder-tiers-watch'
 
 #: CRUSH root of a pool that names none, which Ceph creates in each cluster.
 CRUSH_ROOT = 'default'

@@ -33,14 +33,14 @@ class KnownCluster:
     #: Its name, and how it was reached.
     cluster: catalogs.Cluster
     fsid: str
-    #: With the options of all that `told` has, and `told_hosts`.
+    #: With the options of all that `configured` has, and `configured_hosts`.
     ceph: ceph_state.CephState
     #: {device class: {option: value}} that the monitors have for its OSDs.
-    told: collections.abc.Mapping[str, collections.abc.Mapping[str, str]] = (
-        dataclasses.field(default_factory=dict)
-    )
+    configured: collections.abc.Mapping[
+        str, collections.abc.Mapping[str, str]
+    ] = dataclasses.field(default_factory=dict)
     #: {host: {option: value}} likewise, of any name in a mask of a host.
-    told_hosts: collections.abc.Mapping[
+    configured_hosts: collections.abc.Mapping[
         str, collections.abc.Mapping[str, str]
     ] = dataclasses.field(default_factory=dict)
 
@@ -76,12 +76,12 @@ def location_of(backend: backends.Backend) -> Location | None:
     ...     })).pool
     'v'
     """
-    told = backend.capabilities.get('location_info')
+    location = backend.capabilities.get('location_info')
     if backend.capabilities.get(
         'storage_protocol'
-    ) != 'ceph' or not isinstance(told, str):
+    ) != 'ceph' or not isinstance(location, str):
         return None
-    parts = told.rsplit(':', 3)
+    parts = location.rsplit(':', 3)
     if len(parts) != 4 or not _UUID.fullmatch(parts[1]):
         return None
     return Location(fsid=parts[1].lower(), user=parts[2], pool=parts[3])

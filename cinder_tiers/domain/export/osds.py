@@ -25,9 +25,9 @@ def class_options(
     known: inventory.KnownCluster, device_class: str | None, remarks: Remarks
 ) -> Options:
     """Configured options of a class, as far as all its OSDs use them."""
-    told = known.told.get(device_class or '', {})
-    return told and _options(
-        told,
+    configured = known.configured.get(device_class or '', {})
+    return configured and _options(
+        configured,
         known.ceph.class_options[device_class],
         known,
         f'{device_class} OSDs',
@@ -40,10 +40,10 @@ def host_options(
 ) -> dict[str, Options]:
     """{host: configured options that all its OSDs use}."""
     found = {}
-    for host, told in sorted(known.told_hosts.items()):
+    for host, configured in sorted(known.configured_hosts.items()):
         if host not in known.ceph.hosts or not limits.HOST.fits(host):
             text = ', '.join(
-                f'{name}={value}' for name, value in sorted(told.items())
+                f'{name}={value}' for name, value in sorted(configured.items())
             )
             remarks.append(
                 f"the monitors' options for the mask host:{host} are left "
@@ -51,7 +51,7 @@ def host_options(
             )
             continue
         options = _options(
-            told,
+            configured,
             known.ceph.host_options[host],
             known,
             f'OSDs on host {host}',
@@ -81,14 +81,14 @@ def primary_affinity(
 
 
 def _options(
-    told: collections.abc.Mapping[str, str],
+    configured: collections.abc.Mapping[str, str],
     used: ceph_state.OsdOptions,
     known: inventory.KnownCluster,
     whose: str,
     remarks: Remarks,
 ) -> Options:
     found: Options = {}
-    for name, text in sorted(told.items()):
+    for name, text in sorted(configured.items()):
         where = f'the option {name}={text} of {whose} is left out'
         schema = known.ceph.option_schemas.get(name)
         if (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cephx users that plan, audit, export and apply act as.
+"""The cephx users that plan, audit, export, apply and watch act as.
 
 Their capabilities follow from the commands that are sent, which are listed
 here once. Grammar: ceph doc/rados/operations/user-management.rst,
@@ -57,9 +57,15 @@ READS = (
     Command(prefix='osd pool ls'),
     Command(prefix='osd tree'),
     Command(prefix='osd df', daemon=MGR),
+    Command(prefix='osd pool stats', daemon=MGR),
     Command(prefix='osd pool autoscale-status', daemon=MGR),
     Command(prefix='balancer status', daemon=MGR),
     Command(prefix='config show', daemon=MGR),
+    # What a cluster does at the moment; only watch asks, and goes on without.
+    Command(prefix='config log', is_optional=True),
+    Command(prefix='status', is_optional=True),
+    Command(prefix='osd perf', daemon=MGR, is_optional=True),
+    Command(prefix='rbd perf image stats', daemon=MGR, is_optional=True),
     # An OSD answers only users that may do anything with it
     # (OSD::handle_command); `config show` has what it sent the manager.
     Command(
@@ -161,6 +167,46 @@ def writer(
             MGR: 'allow r',
         },
     )
+
+
+def watcher(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> ceph_state.CephxUser:
+    """The user that watch needs.
+
+    It writes into an RBD namespace of its own in the pools of the tiers, where
+    no volume is, and reads what the cluster reports of itself.
+    """
+    return ceph_state.CephxUser(
+        name=_name(cluster, 'tiers-watcher'),
+        caps={
+            MON: 'allow r',
+            OSD: ', '.join(
+                f'profile rbd pool={_word(pool)} '
+                f'namespace={catalogs.WATCH_IMAGE}'
+                for pool in _pools(catalog, cluster)
+            ),
+            MGR: 'allow r',
+        },
+    )
+
+
+def watch_preparations(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> tuple[tuple[str, ...], ...]:
+    """What an administrator does once for watch, as words of `rbd`.
+
+    librbd tries a pool before it makes the first image with data in it,
+    outside of all namespaces.
+    """
+    found = []
+    for tier in catalog.tiers_of(cluster.name):
+        namespace = f'{tier.rbd.pool}/{catalogs.WATCH_IMAGE}'
+        found += [
+            ('pool', 'init', tier.rbd.data_pool),
+            ('namespace', 'create', namespace),
+        ]
+    return tuple(dict.fromkeys(found))
 
 
 def volumes_grants(

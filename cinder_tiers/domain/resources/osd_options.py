@@ -405,7 +405,7 @@ def not_heeded(
     names: collections.abc.Iterable[str],
     *,
     wanted: collections.abc.Mapping[str, str],
-    told: collections.abc.Mapping[str, str],
+    configured: collections.abc.Mapping[str, str],
     reasons: collections.abc.Mapping[str, str],
     schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
 ) -> collections.abc.Iterator[str]:
@@ -415,7 +415,7 @@ def not_heeded(
 
     :param names: of options that are not in effect everywhere.
     :param wanted: {option: value that should be in effect}.
-    :param told: {option: value that the monitors have for these OSDs}.
+    :param configured: {option: value that the monitors have for these OSDs}.
     :param reasons: {option: why a value for these OSDs is not in effect}.
     :param schemas: {option: schema}, of all of them.
     :returns: a clause for each, with a semicolon in front.
@@ -423,8 +423,8 @@ def not_heeded(
     for name in names:
         if (
             reasons.get(name)
-            and name in told
-            and _is(schemas[name], told[name], wanted[name])
+            and name in configured
+            and _is(schemas[name], configured[name], wanted[name])
         ):
             yield f'; {name} is already set to this, but {reasons[name]}'
 
@@ -515,7 +515,7 @@ def options_action(
                 changed,
                 wanted=after.values,
                 reasons=before.reasons,
-                told=ceph.told_options.get(
+                configured=ceph.configured_options.get(
                     f'{MASKS[key.kind]}:{key.name}', {}
                 ),
                 schemas=ceph.option_schemas,

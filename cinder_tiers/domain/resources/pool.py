@@ -122,8 +122,8 @@ def _faults(
 def _of_rbd_options(
     rbd: catalogs.RbdPool,
 ) -> collections.abc.Iterator[tuple[tuple[str, ...], str, str, str]]:
-    for name, *told in rbd_options.faults(rbd.rbd_options):
-        yield ('rbd_options', name), *told
+    for name, *fault in rbd_options.faults(rbd.rbd_options):
+        yield ('rbd_options', name), *fault
     if _DATA_POOL in rbd.rbd_options:
         yield (
             ('rbd_options', _DATA_POOL),

@@ -351,7 +351,7 @@ class CephState:
     min_compat_client: str | None = None
     #: {mask of OSDs, such as class:ssd: {option: value that the monitors
     #: have for them}}; empty when the catalog declares no option.
-    told_options: collections.abc.Mapping[
+    configured_options: collections.abc.Mapping[
         str, collections.abc.Mapping[str, str]
     ] = dataclasses.field(default_factory=dict)
     #: None when it was not read, as of releases in which no OSD has the queue

@@ -21,17 +21,18 @@ _REPORT_EVERY_S = 10.0
 _NAMED_OBJECTS = 3
 
 #: Shows a line of progress to the user.
-Tell = collections.abc.Callable[[str], None]
+ReportProgress = collections.abc.Callable[[str], None]
 
 
 def show_nothing(line: str) -> None:
-    """What a caller that shows no progress gives as `Tell`."""
+    """What a caller that shows no progress gives as `ReportProgress`."""
 
 
 class CacheTiers:
     """Sets up cache tiers, changes what needs no flushing, removes them.
 
-    :param tell: gets a line now and then while a cache is emptied.
+    :param report_progress: gets a line now and then while Ceph empties a
+        cache.
     :param wait_s: seconds without progress after which a removal is given
         up.
     """
@@ -40,11 +41,11 @@ class CacheTiers:
         self,
         sessions: ceph.Sessions,
         *,
-        tell: Tell = show_nothing,
+        report_progress: ReportProgress = show_nothing,
         wait_s: float = WAIT_S,
     ) -> None:
         self._sessions = sessions
-        self._tell = tell
+        self._report_progress = report_progress
         self._wait_s = wait_s
 
     def write(
@@ -69,8 +70,11 @@ class CacheTiers:
                         f'{key} is not removed: no consent was given'
                     )
                 _Removal(
-                    session, current, tell=self._tell, wait_s=self._wait_s
-                ).carry_out()
+                    session,
+                    current,
+                    report_progress=self._report_progress,
+                    wait_s=self._wait_s,
+                ).execute()
             return
         pool = {'pool': wanted.cache_pool}
         if current is None:
@@ -134,17 +138,17 @@ class _Removal:
         session: ceph.Session,
         tier: ceph_state.CacheTier,
         *,
-        tell: Tell,
+        report_progress: ReportProgress,
         wait_s: float,
     ) -> None:
         self._session = session
         self._pool = tier.name
         self._cache = tier.cache_pool
-        self._tell = tell
+        self._report_progress = report_progress
         self._wait_s = wait_s
         self._reported = time.monotonic()
 
-    def carry_out(self) -> None:
+    def execute(self) -> None:
         """Does all steps that are left.
 
         :raises errors.ActionFailed: before the first step that is unsafe.
@@ -230,7 +234,7 @@ class _Removal:
     def _report(self, tried: int) -> None:
         if time.monotonic() - self._reported >= _REPORT_EVERY_S:
             self._reported = time.monotonic()
-            self._tell(
+            self._report_progress(
                 f'pool {self._cache}: {tried} objects flushed in this pass'
             )
 

@@ -25,7 +25,7 @@ from cinder_tiers.files.tiers import yaml_document
 
 VERSION = 1
 MAX_SIZE_BYTES = 2**18
-_MOST_BLOCKS = 100
+MOST_BLOCKS = 100
 
 GUEST = 'guest'
 #: {place in the sweep file: place below the tier in the tiers file}
@@ -123,10 +123,10 @@ SCHEMA: dict[str, object] = {
             'additionalProperties': _groups(_VALUE, 'values'),
         },
         'blocks': {
-            'description': f'an integer from 1 to {_MOST_BLOCKS}',
+            'description': f'an integer from 1 to {MOST_BLOCKS}',
             'type': 'integer',
             'minimum': 1,
-            'maximum': _MOST_BLOCKS,
+            'maximum': MOST_BLOCKS,
         },
         'seed': {
             'description': 'an integer of 0 or more',
@@ -153,11 +153,14 @@ class SweepFile:
     text: str
 
 
-def read_file(path: str, tiers: tiers_reader.TiersFile) -> SweepFile:
+def read_file(
+    path: str, tiers: tiers_reader.TiersFile, *, blocks: int | None = None
+) -> SweepFile:
     """Reads a sweep file.
 
     :param path: of the file.
     :param tiers: the tiers file that it starts from.
+    :param blocks: in place of those of the file, from 1 to `MOST_BLOCKS`.
     :raises errors.ProblemsFound: when it cannot be read or is not sound.
     """
     try:
@@ -173,16 +176,21 @@ def read_file(path: str, tiers: tiers_reader.TiersFile) -> SweepFile:
                 )
             ]
         ) from error
-    return read_text(text, file=path, tiers=tiers)
+    return read_text(text, file=path, tiers=tiers, blocks=blocks)
 
 
 def read_text(
-    text: str, *, file: str, tiers: tiers_reader.TiersFile
+    text: str,
+    *,
+    file: str,
+    tiers: tiers_reader.TiersFile,
+    blocks: int | None = None,
 ) -> SweepFile:
     """Reads the text of a sweep file.
 
     :param file: name for messages.
     :param tiers: the tiers file that it starts from.
+    :param blocks: in place of those of the file, from 1 to `MOST_BLOCKS`.
     :raises errors.ProblemsFound: with all problems, in the order of the file.
     """
     document = yaml_document.read(text, file=file)
@@ -203,7 +211,7 @@ def read_text(
     sweep = design.Sweep(
         tier=value['tier'],
         treatments=tuple(treatments),
-        blocks=value.get('blocks', 3),
+        blocks=blocks or value.get('blocks', 3),
         # Any will do; it is told, so that the order can come again.
         seed=value.get('seed', random.SystemRandom().randrange(2**31)),
         slot_minutes=value.get('slot_minutes'),

@@ -2,7 +2,9 @@
 
 """The results of a sweep in a file, which is whole after each slot.
 
-JSON; keys are described in doc/source/admin/sweeps.rst.
+A file that is read may come from anywhere: it is checked, and what it says of
+places of other files is not believed (`result_path`). JSON; keys are described
+in doc/source/admin/sweeps.rst.
 """
 
 import collections.abc
@@ -10,15 +12,78 @@ import dataclasses
 import json
 import os
 
+import jsonschema
+
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.sweep import design
 from cinder_tiers.domain.sweep import record
+from cinder_tiers.files import read_bounded
 from cinder_tiers.files import write_atomic
 
 VERSION = 1
+KIND = 'sweep'
 NAME = 'sweep.json'
+MAX_SIZE_BYTES = 16 * 2**20
 
 RUNNING, COMPLETE, ENDED_EARLY = 'running', 'complete', 'ended early'
+
+_TEXT = {'type': 'string'}
+_COUNT = {'type': 'integer', 'minimum': 1, 'maximum': design.MOST_SLOTS}
+_VALUES = {
+    'type': 'object',
+    'additionalProperties': {'type': ['string', 'number', 'boolean']},
+}
+_SCHEMA = {
+    'type': 'object',
+    'required': [
+        *('version', 'kind', 'tier', 'seed', 'blocks', 'started', 'state'),
+        *('is_brought_back', 'treatments', 'slots'),
+    ],
+    'properties': {
+        'version': {'const': VERSION},
+        'kind': {'const': KIND},
+        'tier': _TEXT,
+        'seed': {'type': 'integer'},
+        'blocks': _COUNT,
+        'sweep_file': _TEXT,
+        'catalog_file': _TEXT,
+        'started': _TEXT,
+        'state': {'enum': [RUNNING, COMPLETE, ENDED_EARLY]},
+        'is_brought_back': {'type': 'boolean'},
+        'treatments': {
+            'type': 'object',
+            'required': [design.DEFAULT],
+            'maxProperties': design.MOST_TREATMENTS + 1,
+            'additionalProperties': {
+                'type': 'object',
+                'required': ['changes', 'guest'],
+                'properties': {'changes': _VALUES, 'guest': _VALUES},
+            },
+        },
+        'slots': {
+            'type': 'array',
+            'maxItems': design.MOST_SLOTS,
+            'items': {
+                'type': 'object',
+                'required': [
+                    *('slot', 'block', 'treatment', 'verdict', 'reason'),
+                    *('started', 'ended', 'exit_status', 'result'),
+                ],
+                'properties': {
+                    'slot': _COUNT,
+                    'block': _COUNT,
+                    'treatment': _TEXT,
+                    'verdict': {'enum': [one.value for one in record.Verdict]},
+                    'reason': _TEXT,
+                    'started': _TEXT,
+                    'ended': _TEXT,
+                    'exit_status': {'type': ['integer', 'null']},
+                    'result': {'type': ['string', 'null']},
+                },
+            },
+        },
+    },
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -74,7 +139,7 @@ def text_of(results: Results) -> str:
         json.dumps(
             {
                 'version': VERSION,
-                'kind': 'sweep',
+                'kind': KIND,
                 'tier': sweep.tier,
                 'seed': sweep.seed,
                 'blocks': sweep.blocks,
@@ -115,3 +180,117 @@ def _slot(one: record.SlotRecord) -> collections.abc.Mapping[str, object]:
         'result': one.measured and one.measured.result_file,
         'is_sound': one.is_sound,
     }
+
+
+def read(path: str) -> Results:
+    """Reads the file.
+
+    :param path: of the file.
+    :raises errors.ProblemsFound: it cannot be read, or is not the result of a
+        sweep.
+    """
+    try:
+        content = read_bounded.read(path, max_bytes=MAX_SIZE_BYTES)
+    except OSError as error:
+        raise _problem(path, error.strerror or str(error)) from error
+    try:
+        value = json.loads(content)
+        jsonschema.validate(value, _SCHEMA)
+    except (ValueError, RecursionError) as error:
+        raise _problem(path, 'a file that is not JSON') from error
+    except jsonschema.ValidationError as error:
+        raise _problem(
+            path, f'{error.message[:200]} at {error.json_path}'
+        ) from error
+    sweep = design.Sweep(
+        tier=value['tier'],
+        treatments=tuple(
+            design.Treatment(
+                name=name,
+                changes={
+                    ('tiers', value['tier'], *place.split('.', 2)): each
+                    for place, each in one['changes'].items()
+                },
+                guest=one['guest'],
+            )
+            for name, one in value['treatments'].items()
+            if name != design.DEFAULT
+        ),
+        blocks=value['blocks'],
+        seed=value['seed'],
+    )
+    problems = list(_wrong_slots(sweep, value['slots']))
+    if problems:
+        raise _problem(path, '; '.join(problems[:5]))
+    return Results(
+        sweep=sweep,
+        sweep_file=value.get('sweep_file', ''),
+        catalog_file=value.get('catalog_file', ''),
+        started=value['started'],
+        state=value['state'],
+        is_brought_back=value['is_brought_back'],
+        records=tuple(map(_record, value['slots'])),
+    )
+
+
+def _wrong_slots(
+    sweep: design.Sweep, slots: collections.abc.Iterable[dict]
+) -> collections.abc.Iterator[str]:
+    """Slots that no such sweep has, or has twice."""
+    names = {one.name for one in sweep.all_treatments}
+    seen = set()
+    for one in slots:
+        turn = one['block'], one['treatment']
+        if one['treatment'] not in names:
+            yield f'slot {one["slot"]} of {one["treatment"][:80]!r}'
+        elif one['block'] > sweep.blocks or turn in seen:
+            yield f'slot {one["slot"]} with block {one["block"]}'
+        seen.add(turn)
+
+
+def _record(value: dict) -> record.SlotRecord:
+    return record.SlotRecord(
+        slot=design.Slot(
+            number=value['slot'],
+            block=value['block'],
+            treatment=value['treatment'],
+        ),
+        verdict=record.Verdict(value['verdict']),
+        reason=value['reason'],
+        measured=None
+        if value['exit_status'] is None
+        else record.Measured(
+            exit_status=value['exit_status'], result_file=value['result']
+        ),
+        started=value['started'],
+        ended=value['ended'],
+    )
+
+
+def result_path(path: str, result_file: str) -> str:
+    """Where the result of a slot is.
+
+    The folder may have been moved since, and the file may come from anywhere:
+    of a name, only its last part counts, in the folder of the file.
+
+    >>> result_path('out/sweep.json', '/home/a/out/slot-0001.json')
+    'out/slot-0001.json'
+
+    :param path: of the file with the results of the sweep.
+    :param result_file: as it says.
+    """
+    return os.path.join(os.path.dirname(path), os.path.basename(result_file))
+
+
+def _problem(path: str, found: str) -> errors.ProblemsFound:
+    return errors.ProblemsFound(
+        [
+            errors.Problem(
+                where=path,
+                found=found,
+                expected=f'the results of a sweep, version {VERSION}',
+                remedy=f'name {NAME} in the folder of "openstack tier sweep '
+                '--out"',
+            )
+        ]
+    )

@@ -63,8 +63,8 @@ def observe(
 
 
 def _default(session: ceph_session.Session, name: str) -> str:
-    told = session.command('config help', key=name)
-    return str(told.get('daemon_default') or told['default'])
+    option = session.command('config help', key=name)
+    return str(option.get('daemon_default') or option['default'])
 
 
 def _has_queue(

@@ -83,10 +83,10 @@ def _observe(
     )
     return {
         'option_schemas': schemas,
-        'told_options': (
-            told_options(session)
-            if schemas and not found.told_options
-            else found.told_options
+        'configured_options': (
+            configured_options(session)
+            if schemas and not found.configured_options
+            else found.configured_options
         ),
         field: {
             name: in_effect(
@@ -103,7 +103,7 @@ def _observe(
     }
 
 
-def told(
+def configured(
     session: ceph_session.Session, name: str, *, mask: str
 ) -> ceph_state.OsdOptions:
     """The options that the monitors have for a device class or host.
@@ -121,7 +121,9 @@ def told(
     return in_effect(session, mask, name, schemas_of(session, names))
 
 
-def told_options(session: ceph_session.Session) -> dict[str, dict[str, str]]:
+def configured_options(
+    session: ceph_session.Session,
+) -> dict[str, dict[str, str]]:
     """What the monitors have for some of the OSDs.
 
     :returns: {mask, such as class:ssd: {option: value}}.
@@ -153,21 +155,21 @@ def schemas_of(
     return found
 
 
-def parse_schema(told: dict) -> ceph_state.OptionSchema:
+def parse_schema(described: dict) -> ceph_state.OptionSchema:
     """An option of `config help`."""
-    default = told.get('daemon_default', '')
+    default = described.get('daemon_default', '')
     if default in ('', None):
-        default = told['default']
+        default = described['default']
     return ceph_state.OptionSchema(
-        name=told['name'],
-        kind=told['type'],
-        words=tuple(told.get('enum_values', ())),
+        name=described['name'],
+        kind=described['type'],
+        words=tuple(described.get('enum_values', ())),
         default=_text(default),
         at_runtime=(
-            told['can_update_at_runtime']
-            and told['name'] not in osd_options.READ_AT_START
+            described['can_update_at_runtime']
+            and described['name'] not in osd_options.READ_AT_START
         ),
-        level=told.get('level', 'advanced'),
+        level=described.get('level', 'advanced'),
     )
 
 
@@ -217,7 +219,7 @@ def in_effect(
             now |= dict.fromkeys(untold, _UNKNOWN)
         elif option == _BACKFILLS and not is_reported:
             now |= _reservers(session, diffs)
-        told = {
+        configured = {
             _normal(schema, entry['value'])
             for entry in dumped
             if (entry['section'], entry['mask'], entry['name'])
@@ -229,7 +231,7 @@ def in_effect(
             {
                 osd_id: diff
                 for osd_id, diff in diffs.items()
-                if now[osd_id] not in told
+                if now[osd_id] not in configured
             },
             queues,
         )
@@ -250,7 +252,8 @@ def in_effect(
                 if not _LOCAL & diffs[osd_id].get(option, {}).keys()
             }
             reasons[option] = (
-                _reason_at_start(schema, free, later, told) or reasons[option]
+                _reason_at_start(schema, free, later, configured)
+                or reasons[option]
             )
         values[option] = osd_options.shown(now)
     return ceph_state.OsdOptions(
@@ -283,14 +286,14 @@ def _diffs(
     :raises errors.TiersError: when neither is allowed.
     """
     try:
-        told = ask_each(
+        answers = ask_each(
             osd_ids, lambda osd_id: session.tell(osd_id, 'config diff')
         )
     except ceph_session.CommandFailed as error:
         if error.errno not in REFUSED:
             raise
     else:
-        return {osd_id: one['diff'] for osd_id, one in told.items()}, False
+        return {osd_id: one['diff'] for osd_id, one in answers.items()}, False
     reported = ask_each(
         osd_ids,
         lambda osd_id: session.command('config show', who=f'osd.{osd_id}'),
@@ -329,13 +332,13 @@ def _reservers(
     :returns: {OSD id: number}; without OSDs that do not report one.
     """
     found = {}
-    for osd_id, told in ask_each(
+    for osd_id, answer in ask_each(
         osd_ids,
         lambda osd_id: session.tell(osd_id, 'dump_recovery_reservations'),
         errno.EINVAL,
     ).items():
         with contextlib.suppress(KeyError, TypeError):
-            found[osd_id] = str(told['local_reservations']['max_allowed'])
+            found[osd_id] = str(answer['local_reservations']['max_allowed'])
     return found
 
 
@@ -425,14 +428,14 @@ def _reason_at_start(
     schema: ceph_state.OptionSchema,
     now: dict[int, str],
     later: dict[int, str],
-    told: set[str],
+    configured: set[str],
 ) -> str:
     """Why OSDs do not use an option that counts from their start.
 
     :param now: {OSD id: value in use}, of those without a value of their
         own.
     :param later: {OSD id: value after a restart}.
-    :param told: values that the monitors have for these OSDs.
+    :param configured: values that the monitors have for these OSDs.
     :returns: '' when nothing of the kind is the matter.
     """
     late = [osd_id for osd_id in now if later[osd_id] != now[osd_id]]
@@ -440,7 +443,7 @@ def _reason_at_start(
         return osd_options.restart_reason(late)
     return ''.join(
         osd_options.start_reason(schema.name, value, unmoved)
-        for value in told
+        for value in configured
         if (unmoved := [osd_id for osd_id in now if now[osd_id] != value])
     )
 

@@ -43,11 +43,11 @@ def cephadm_tunes_memory(
     ]
     if not any(owners.MEMORY in options for options in declared):
         return False
-    told = {
+    configured = {
         (entry['name'], entry['value'])
         for entry in session.command('config dump')
     }
     return {
         (_ORCHESTRATOR, 'cephadm'),
         (f'{owners.MEMORY}_autotune', 'true'),
-    } <= told
+    } <= configured

@@ -72,6 +72,8 @@ PYTHON_PACKAGES = (
     'rally',
     'rally-openstack',
 )
+#: Of this project: commands, scenarios, and the report that the demo writes.
+_EXTRAS = 'cli,rally,report'
 #: Program -> package; the package is pinned in constraints.txt, too.
 TOOLS = {'uv': 'uv', 'supervisord': 'supervisor'}
 #: Extension modules that only Debian has, with the pure modules beside them.
@@ -192,7 +194,7 @@ def make_python_environment(lab: layout.Layout) -> str | None:
             layout.CONSTRAINTS,
             *PYTHON_PACKAGES,
             '-e',
-            f'{layout.REPOSITORY}[cli,rally]',
+            f'{layout.REPOSITORY}[{_EXTRAS}]',
         ],
         log=log,
         environment=environment,
@@ -238,7 +240,7 @@ def _environment_digest() -> str:
     ):
         digest.update(path.read_bytes())
     digest.update(
-        ' '.join((str(layout.REPOSITORY), *PYTHON_PACKAGES)).encode()
+        ' '.join((str(layout.REPOSITORY), _EXTRAS, *PYTHON_PACKAGES)).encode()
     )
     return digest.hexdigest()
 

@@ -105,6 +105,13 @@ def of_runs(
         ', '.join(tier.tier for tier in first.tiers),
         ', '.join(tier.tier for tier in second.tiers),
     )
+    yield from _plain(
+        'tiers are measured',
+        *(
+            'side by side' if run.side_by_side else 'one after another'
+            for run in (first, second)
+        ),
+    )
     for field in dataclasses.fields(first.profile.method):
         yield from _plain(
             field.name.replace('_', ' '),

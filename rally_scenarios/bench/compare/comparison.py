@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What can be claimed of the tiers of one run, or of runs, side by side.
+"""What can be claimed of tiers of one run, of runs, or of treatments.
 
 Pure.  All claims of one comparison are made together: of sixteen patterns
 with two quantities each, one or two would differ by chance, so each is
 corrected for the others (``differences.holm``).
 """
 
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
 import enum
+import itertools
 import math
 
 from cinder_tiers.domain.catalog import expectations
 from rally_scenarios.bench.compare import circumstances
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.result import figures
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import differences
@@ -46,6 +49,22 @@ class Finding(enum.Enum):
     NO_RELEVANT_DIFFERENCE = 'no relevant difference'
     CANNOT_TELL = 'cannot tell'
     NOT_COMPARED = 'not compared'
+
+
+class Within(enum.Enum):
+    """In what both sides had their turns; its effect is then in neither."""
+
+    #: they were measured apart
+    NOTHING = ''
+    #: of one run
+    REPEATS = 'repeats'
+    #: of a sweep, each with a run of either side
+    BLOCKS = 'blocks'
+
+    @property
+    def observations(self) -> str:
+        """What a side has several of, for messages."""
+        return self.value or 'repeats'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +146,7 @@ class Claim:
     probability: float | None = None
     #: of the side that has fewer
     repeats: int = 0
-    #: whether both sides had their turns in the same repeats
+    #: whether both sides had their turns in the same repeats, or blocks
     is_paired: bool = False
     #: repeats of each side that show the wanted difference; None if not even
     #: `differences.MOST_REPEATS` do, or if it is not known
@@ -152,6 +171,35 @@ class Claim:
             f' {self.reason}'
         )
 
+    @property
+    def reversed(self) -> 'Claim':
+        """The same claim, the first side against the second."""
+        found = {
+            Finding.BETTER: Finding.WORSE,
+            Finding.WORSE: Finding.BETTER,
+        }.get(self.finding, self.finding)
+        difference, high, low = (
+            None
+            if each is None
+            else differences.percent(-differences.logarithm(each))
+            for each in (
+                self.difference_percent,
+                self.low_percent,
+                self.high_percent,
+            )
+        )
+        return dataclasses.replace(
+            self,
+            first_tier=self.second_tier,
+            second_tier=self.first_tier,
+            finding=found,
+            first=self.second,
+            second=self.first,
+            difference_percent=difference,
+            low_percent=low,
+            high_percent=high,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
@@ -174,6 +222,7 @@ class _Observed:
     claim: Claim
     difference: differences.Difference | None
     is_least: bool = True
+    within: Within = Within.NOTHING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,12 +269,74 @@ def tiers_of_run(
             pattern,
             _side([run], first, pattern, question),
             _side([run], other, pattern, question),
-            is_paired=True,
+            within=Within.REPEATS,
         )
     ]
     return Comparison(
-        circumstances=tuple(_order_of_turns(run, first)),
+        circumstances=tuple(
+            _order_of_turns(
+                run, first, [name for name in names if name != first]
+            )
+        ),
         claims=_decide(observed, question),
+    )
+
+
+def pairs_of_tiers(
+    found: Sequence[run_result.RunResult],
+    question: Question,
+    *,
+    patterns: Collection[str],
+) -> Comparison:
+    """Compare each two tiers, in some patterns.
+
+    So that the best of all may be named afterwards: a comparison with the one
+    that looks best would not know of how many it is the best.  Tiers of a
+    single run are compared within each repeat, those that are in the same runs
+    within each run, and others as ``runs`` does it.
+
+    :param found: at least one
+    :param patterns: names in the profiles
+    :returns: for each two tiers that have one of the patterns
+    :raises ComparisonError: less than two tiers, or no pattern of what is
+        asked for
+    """
+    of_tiers: dict[str, list[run_result.RunResult]] = {}
+    for run in found:
+        for tier in run.tiers:
+            if any(each.pattern in patterns for each in tier.patterns):
+                of_tiers.setdefault(tier.tier, []).append(run)
+    if len(of_tiers) < 2:
+        raise ComparisonError(
+            f'{", ".join(of_tiers) or "no tier"} ran'
+            f' {" or ".join(sorted(patterns)) or "no pattern"}: expected at'
+            f' least two tiers to compare'
+        )
+    observed = []
+    before: dict[str, None] = {}
+    for one, other in itertools.combinations(of_tiers, 2):
+        sides = of_tiers[one], of_tiers[other]
+        within = Within.NOTHING
+        if [run.run for run in sides[0]] == [run.run for run in sides[1]]:
+            within = Within.REPEATS if len(sides[0]) == 1 else Within.BLOCKS
+            for run in sides[0]:
+                before |= dict.fromkeys(_order_of_turns(run, one, [other]))
+        else:
+            # Their volume types and the like are what is compared.
+            before |= dict.fromkeys(_told_before(*sides, {}))
+        both = [*sides[0], *sides[1]]
+        for pattern in _patterns_of_runs(both, one, other):
+            if pattern in patterns:
+                observed += _observe(
+                    question,
+                    pattern,
+                    _side(sides[0], one, pattern, question),
+                    _side(sides[1], other, pattern, question),
+                    within=within,
+                    reason=_not_the_same(pattern, both),
+                )
+    return Comparison(
+        circumstances=tuple(before), claims=_decide(observed, question)
     )
 
 
@@ -276,6 +387,147 @@ def runs(
         raise ComparisonError('\n'.join(wrong))
     return Comparison(
         circumstances=tuple(found), claims=_decide(observed, question)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Treatment:
+    """What a sweep has changed, with a run of each block."""
+
+    name: str
+    #: {number of the block: the run}, at least one
+    runs: Mapping[int, run_result.RunResult]
+    #: fields of patterns that the treatment changes, such as iodepth
+    varied: frozenset[str] = frozenset()
+
+
+def treatments(
+    default: Mapping[int, run_result.RunResult],
+    others: Sequence[Treatment],
+    question: Question,
+    *,
+    tiers: Sequence[str] | None = None,
+) -> Comparison:
+    """Compare treatments with the default, within each block of a sweep.
+
+    Each run is one observation, whatever its repeats.  Of the quantities, one
+    that says of a pattern what another one says already is left out, so that
+    no claim counts twice: bandwidth beside IOPS of one block size, and reads
+    beside all I/Os of a pattern that only reads.
+
+    :param default: {number of the block: the run of the default}
+    :param others: each has a block in common with the default
+    :param tiers: that are compared; None: all that are in all runs
+    :raises ComparisonError: a tier is not in a run, or none is in all, or no
+        pattern is of what is asked for
+    """
+    observed = []
+    found = list(_changed_default(default))
+    wrong = []
+    for treatment in others:
+        blocks = sorted(default.keys() & treatment.runs.keys())
+        first = [default[block] for block in blocks]
+        second = [treatment.runs[block] for block in blocks]
+        try:
+            together = _tiers_together(
+                first, second, tiers and {tier: tier for tier in tiers}
+            )
+        except ComparisonError as error:
+            wrong.append(f'{treatment.name}: {error}')
+            continue
+        found += [
+            f'{treatment.name}: {each.about}: {each.first} by default,'
+            f' {each.second} with the treatment'
+            for one, other in zip(first, second, strict=True)
+            for each in circumstances.of_runs(one, other, together)
+        ]
+        observed += [
+            dataclasses.replace(
+                each,
+                claim=dataclasses.replace(each.claim, side=treatment.name),
+            )
+            for each in _observe_blocks(
+                first, second, together, question, treatment.varied
+            )
+        ]
+    if wrong:
+        raise ComparisonError('\n'.join(wrong))
+    return Comparison(
+        circumstances=tuple(dict.fromkeys(found)),
+        claims=_decide(observed, question),
+    )
+
+
+def _changed_default(
+    default: Mapping[int, run_result.RunResult],
+) -> Iterator[str]:
+    """What was not the same in all runs of the default."""
+    (begin, first), *others = sorted(default.items())
+    for block, run in others:
+        for each in circumstances.of_runs(
+            first, run, {tier.tier: tier.tier for tier in first.tiers}
+        ):
+            yield (
+                f'default: {each.about}: {each.first} in block {begin},'
+                f' {each.second} in block {block}'
+            )
+
+
+def _observe_blocks(
+    first: Sequence[run_result.RunResult],
+    second: Sequence[run_result.RunResult],
+    tiers: Mapping[str, str],
+    question: Question,
+    varied: Collection[str],
+) -> Iterator[_Observed]:
+    both = [*first, *second]
+    for tier in tiers:
+        for pattern in _patterns_of_runs(both, tier):
+            reason = (
+                _not_the_same(pattern, first)
+                or _not_the_same(pattern, second)
+                or _not_the_same(pattern, both, varied)
+            )
+            names = _saying_more(pattern, both, question.quantities)
+            yield from _observe(
+                dataclasses.replace(question, quantities=names),
+                pattern,
+                _side(first, tier, pattern, question),
+                _side(second, tier, pattern, question),
+                within=Within.BLOCKS,
+                reason=reason,
+            )
+
+
+def _saying_more(
+    pattern: str,
+    side: Sequence[run_result.RunResult],
+    quantities: tuple[str, ...],
+) -> tuple[str, ...]:
+    """Those quantities that no other one of them makes superfluous."""
+    try:
+        known = list(_named(pattern, side))
+    except ValueError:
+        return quantities
+    same = set()
+    # Blocks of one size: the ratio of bandwidths is that of IOPS.
+    if len({each.bs for each in known}) == 1 and known[0].bs is not None:
+        same |= {
+            (f'{direction}mib_per_s', f'{direction}iops')
+            for direction in ('', 'read_', 'write_')
+        }
+    for name in quantities:
+        limit = expectations.find_quantity(name)
+        if limit.direction is not None and all(
+            each.directions == (limit.direction,) for each in known
+        ):
+            same.add((name, limit.metric))
+    return tuple(
+        name
+        for name in quantities
+        if not any(
+            name == which and other in quantities for which, other in same
+        )
     )
 
 
@@ -342,7 +594,7 @@ def _observe_runs(
                 pattern,
                 _side(first, one, pattern, question),
                 _side(second, other, pattern, question),
-                is_paired=False,
+                within=Within.NOTHING,
                 reason=_not_the_same(pattern, both),
             )
 
@@ -378,8 +630,13 @@ def _patterns_of_runs(
     )
 
 
-def _not_the_same(pattern: str, side: Sequence[run_result.RunResult]) -> str:
-    """Why runs of a pattern are not runs of the same; empty if they are."""
+def _named(
+    pattern: str, side: Sequence[run_result.RunResult]
+) -> dict[fio_pattern.Pattern, str]:
+    """{what a profile says of a pattern: the first run that has it}.
+
+    :raises ValueError: a profile does not have it
+    """
     known = {}
     for run in side:
         for tier in run.tiers:
@@ -389,17 +646,35 @@ def _not_the_same(pattern: str, side: Sequence[run_result.RunResult]) -> str:
                 try:
                     known.setdefault(run.pattern_of(each), run.run)
                 except ValueError as error:
-                    return f'run {run.run}: {error}'
-    if len(known) < 2:
-        return ''
-    (one, run), (other, other_run) = list(known.items())[:2]
-    changed = [
-        f'{field.name} {getattr(one, field.name)} in run {run},'
-        f' {getattr(other, field.name)} in run {other_run}'
-        for field in dataclasses.fields(one)
-        if getattr(one, field.name) != getattr(other, field.name)
-    ]
-    return f'the pattern is not the same: {"; ".join(changed)}'
+                    raise ValueError(f'run {run.run}: {error}') from error
+    return known
+
+
+def _not_the_same(
+    pattern: str,
+    side: Sequence[run_result.RunResult],
+    varied: Collection[str] = (),
+) -> str:
+    """Why runs of a pattern are not runs of the same; empty if they are.
+
+    :param varied: fields of patterns that differ on purpose
+    """
+    try:
+        known = list(_named(pattern, side).items())
+    except ValueError as error:
+        return str(error)
+    one, run = known[0] if known else (None, '')
+    for other, other_run in known[1:]:
+        changed = [
+            f'{field.name} {getattr(one, field.name)} in run {run},'
+            f' {getattr(other, field.name)} in run {other_run}'
+            for field in dataclasses.fields(other)
+            if field.name not in varied
+            and getattr(one, field.name) != getattr(other, field.name)
+        ]
+        if changed:
+            return f'the pattern is not the same: {"; ".join(changed)}'
+    return ''
 
 
 def _side(
@@ -444,8 +719,19 @@ def _side(
     )
 
 
-def _order_of_turns(run: run_result.RunResult, first: str) -> Iterator[str]:
-    """Tiers that always had their turn on the same side of the first one."""
+def _order_of_turns(
+    run: run_result.RunResult, first: str, others: Collection[str]
+) -> Iterator[str]:
+    """Tiers that always had their turn on the same side of the first one.
+
+    Or that no tier had a turn for itself.
+    """
+    if run.side_by_side:
+        yield (
+            'the tiers were measured side by side: what they share, such as'
+            ' network and cores of hosts, one took from the others'
+        )
+        return
     began = {
         (tier.tier, slot.repeat): slot.number
         for tier in run.tiers
@@ -453,7 +739,7 @@ def _order_of_turns(run: run_result.RunResult, first: str) -> Iterator[str]:
         for slot in pattern.slots
     }
     for tier in run.tiers:
-        if tier.tier == first:
+        if tier.tier not in others:
             continue
         repeats = [
             repeat
@@ -478,7 +764,7 @@ def _observe(
     first: _Side,
     second: _Side,
     *,
-    is_paired: bool,
+    within: Within,
     reason: str = '',
 ) -> Iterator[_Observed]:
     for name in question.quantities:
@@ -500,15 +786,15 @@ def _observe(
         if claim.reason:
             yield _Observed(claim=claim, difference=None)
             continue
-        sides = _values(first, second, limit, is_paired=is_paired)
+        sides = _values(first, second, limit, within=within)
         claim = dataclasses.replace(
             claim,
             first=_geometric_mean(sides[0]),
             second=_geometric_mean(sides[1]),
             repeats=min(map(len, sides)),
-            is_paired=is_paired,
+            is_paired=within is not Within.NOTHING,
         )
-        too_few = _too_few(first, second, sides, limit)
+        too_few = _too_few(first, second, sides, limit, within)
         if too_few:
             yield _Observed(
                 claim=dataclasses.replace(
@@ -517,10 +803,13 @@ def _observe(
                 difference=None,
             )
             continue
-        compare = differences.of_blocks if is_paired else differences.of_groups
+        compare = (
+            differences.of_blocks if claim.is_paired else differences.of_groups
+        )
         yield _Observed(
             claim=claim,
             is_least=limit.is_least,
+            within=within,
             difference=compare(
                 *sides,
                 resolution=figures.resolution(_complete(first, second), limit),
@@ -543,13 +832,13 @@ def _values(
     second: _Side,
     limit: expectations.Limit,
     *,
-    is_paired: bool,
+    within: Within,
 ) -> tuple[list[float], list[float]]:
     """The observations of both sides, of which none is left out unseen.
 
     One in which nothing was done is 0, whatever the quantity.
     """
-    if is_paired:
+    if within is Within.REPEATS:
         of_repeat = [
             {
                 slot.repeat: figures.figure(slot, limit) or 0.0
@@ -572,6 +861,17 @@ def _values(
         ]
         for side in (first, second)
     ]
+    if within is Within.BLOCKS:
+        # A block needs complete repeats of both sides.
+        pairs = [
+            (_geometric_mean(one), _geometric_mean(other))
+            for one, other in zip(*of_runs, strict=True)
+            if one and other
+        ]
+        return (
+            [one or 0.0 for one, _other in pairs],
+            [other or 0.0 for _one, other in pairs],
+        )
     if min(map(len, of_runs)) < 2:
         return tuple(
             [value for values in side for value in values] for side in of_runs
@@ -602,14 +902,20 @@ def _too_few(
     second: _Side,
     sides: tuple[list[float], list[float]],
     limit: expectations.Limit,
+    within: Within,
 ) -> str:
     """Why such values show nothing; empty if they may."""
     for side, values in zip((first, second), sides, strict=True):
         if len(values) < 2:
-            count = sum(len(slots) for slots in side.runs)
+            count = (
+                len(side.runs)
+                if within is Within.BLOCKS
+                else sum(len(slots) for slots in side.runs)
+            )
             return (
-                f'{side.tier}: {len(values)} of {count} repeats can be used:'
-                f' expected at least 2 in which all guests are complete'
+                f'{side.tier}: {len(values)} of {count} {within.observations}'
+                f' can be used: expected at least 2 in which all guests are'
+                f' complete'
             )
         if min(values) <= 0:
             return f'{side.tier}: in a repeat {figures.nothing_done(limit)}'
@@ -680,9 +986,12 @@ def _decided(
         margin=margin,
         power=question.power,
     )
+    observations = observed.within.observations
     how = (
-        'paired t within repeats' if difference.is_paired else "Welch's t"
-    ) + f', {difference.repeats} repeats, {claims} claims'
+        f'paired t within {observations}'
+        if difference.is_paired
+        else "Welch's t"
+    ) + f', {difference.repeats} {observations}, {claims} claims'
     if p_differs <= alpha:
         is_better = (difference.mean > 0) == observed.is_least
         finding = Finding.BETTER if is_better else Finding.WORSE
@@ -695,7 +1004,7 @@ def _decided(
         )
     else:
         finding = Finding.CANNOT_TELL
-        reason = f'{to_see(question, needed)}; {how}'
+        reason = f'{to_see(question, needed, observations)}; {how}'
     return dataclasses.replace(
         observed.claim,
         finding=finding,
@@ -714,10 +1023,13 @@ def _decided(
     )
 
 
-def to_see(question: Question, needed: int | None) -> str:
+def to_see(
+    question: Question, needed: int | None, observations: str = 'repeats'
+) -> str:
     """A sentence on how many repeats show the wanted difference.
 
     :param needed: see ``Claim.repeats_needed``
+    :param observations: what they are called
     """
     wanted = f'{question.wanted_difference_percent:g} %'
     least = question.least_difference_percent
@@ -725,7 +1037,7 @@ def to_see(question: Question, needed: int | None) -> str:
         return f'{wanted} is no relevant difference (least: {least:g} %)'
     if needed is None:
         return (
-            f'more than {differences.MOST_REPEATS} repeats would be needed'
-            f' to see {wanted}'
+            f'more than {differences.MOST_REPEATS} {observations} would be'
+            f' needed to see {wanted}'
         )
-    return f'to see {wanted}, {needed} repeats are needed'
+    return f'to see {wanted}, {needed} {observations} are needed'

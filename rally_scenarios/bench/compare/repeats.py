@@ -283,7 +283,11 @@ def _seconds(run: run_result.RunResult, repeats: int | None) -> int | None:
     if run.cost is not None:
         return round(
             run.cost.took_seconds
-            + run.cost.told.delete
+            + (
+                run.cost.told.delete
+                if run.cost.delete_s is None
+                else run.cost.delete_s
+            )
             + (repeats - run.profile.repeats) * of_repeat
         )
     return round(expected.seconds - plan.seconds + repeats * of_repeat)
@@ -300,6 +304,7 @@ def _estimate(
         run.profile.method,
         guest_steps=run.guest_steps,
         guests_per_tier=run.guests_per_tier,
+        side_by_side=run.side_by_side,
     )
     return plan, duration.estimate(
         plan,

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import re
 
 from cinder_tiers.domain.catalog import expectations
+from rally_scenarios.bench.result import json_record
 
 # fio HOWTO, "rw=str": the ones that neither trim nor need a second option.
 WORKLOADS = (
@@ -79,6 +80,9 @@ class Pattern:
     size_mib: int | None = None
     #: pause between the common start and the ramp
     startdelay_seconds: int = 0
+    #: whether each job calls fsync at its end, within the time that fio
+    #: counts: what the disk's write cache holds is then on the tier
+    end_fsync: bool = json_record.since(5, default=False)
 
     def __post_init__(self) -> None:
         """Check all fields.
@@ -157,6 +161,8 @@ class Pattern:
                 f'rwmixread_percent {self.rwmixread_percent} with rw'
                 f' {self.rw}: expected one of {", ".join(MIXES)}'
             )
+        if self.end_fsync and 'write' not in self.directions:
+            yield f'end_fsync with rw {self.rw}: expected one that writes'
 
     def _shares_percent(self) -> list[int]:
         return [
@@ -347,6 +353,7 @@ def measure_argv(pattern: Pattern, profile: Profile) -> tuple[str, ...]:
             if value is not None
         ),
         f'--iodepth={pattern.iodepth}',
+        *(('--end_fsync=1',) if pattern.end_fsync else ()),
         '--time_based',
         f'--ramp_time={profile.ramp_seconds}',
         f'--runtime={profile.runtime_seconds}',

@@ -35,6 +35,29 @@ def _hypervisor(
     return vendor
 
 
+_SPENT = {
+    'fill': ('BOOT', 'PREPARED'),
+    'rounds': ('PREPARED', 'PRECONDITIONED'),
+}
+
+
+def spent_seconds(
+    console: frames.GuestConsole, part: str, most_seconds: float
+) -> float | None:
+    """How long a guest took for a part of what it does before it is ready.
+
+    :param part: ``fill``, its region, or ``rounds``, before the first turn
+    :param most_seconds: that have gone by; what is longer is not believed
+    :returns: None if it did not say
+    """
+    at = {event.name: event.integer('at') for event in console.events}
+    begin, end = (at.get(name) for name in _SPENT[part])
+    if begin is None or end is None:
+        return None
+    spent = (end - begin) / 1000
+    return spent if 0 <= spent <= most_seconds else None
+
+
 def system(console: frames.GuestConsole) -> guest_system.GuestSystem | None:
     """What a guest is.
 

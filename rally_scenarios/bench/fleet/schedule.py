@@ -4,8 +4,10 @@
 
 Tiers share disks, network and the hosts' cores, so they take turns: every
 slot belongs to one tier and one pattern, slots follow one another, and within
-a slot all guests of the tier start together.  The whole schedule is in every
-guest's orders before it boots; only its beginning, T0, is agreed later.
+a slot all guests of the tier start together.  Tiers that share no disk may be
+measured side by side: the slots of all tiers with a pattern then begin at the
+same time.  The whole schedule is in every guest's orders before it boots; only
+its beginning, T0, is agreed later.
 
 A fleet may be measured in steps: of the guests of a tier, which all boot once,
 the first few run while the others stay idle.
@@ -25,6 +27,8 @@ from rally_scenarios.bench.fio import pattern as fio_pattern
 # the next slot, and shows.  Many guests on few cores need more.
 GAP_SECONDS = 4
 _OF_IT_FOR_IN_FLIGHT_SECONDS = 2
+# librbd's rbd_cache_max_dirty: what fsync has to write out at the end.
+_WRITE_CACHE_BYTES = 24 * 1024**2
 
 # A small store of hard disks, all guests together; assumed unless a task says
 # otherwise.
@@ -58,14 +62,17 @@ class Slot:
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """All turns, one after another."""
+    """All turns, one after another, or those of all tiers at once."""
 
-    #: in order of time, at least one, ``slots[n].number == n``
+    #: in order of time, at least one, ``slots[n].number == n``; those of a
+    #: pattern that begin at the same time are as long
     slots: tuple[Slot, ...]
     #: how often each tier runs each pattern
     repeats: int = 1
     #: with which the order of turns was drawn; None: it is that of the task
     seed: int | None = None
+    #: whether all tiers run a pattern at the same time
+    side_by_side: bool = False
 
     @property
     def seconds(self) -> int:
@@ -111,7 +118,8 @@ def gap_seconds(
 
     fio waits for what is in flight at its end, and counts from the first
     completion after the ramp: with many large blocks in flight and a slow
-    tier, both take longer than a run.
+    tier, both take longer than a run.  So does fsync at the end, which writes
+    out the cache of each volume.
 
     :param guests: that run at once, times the volumes of each
     :param ramp_seconds: run, but not counted
@@ -128,6 +136,10 @@ def gap_seconds(
         -(-guests * pattern.iodepth * pattern.numjobs // _TIER_IOPS),
     )
     in_flight_seconds = drain_seconds + max(0, drain_seconds - ramp_seconds)
+    if pattern.end_fsync:
+        in_flight_seconds += -(
+            -guests * _WRITE_CACHE_BYTES // (tier_mib_per_second * 1024**2)
+        )
     return least_seconds + max(
         0, in_flight_seconds - _OF_IT_FOR_IN_FLIGHT_SECONDS
     )
@@ -181,8 +193,9 @@ def _orders(
     in_turn: Sequence[_Item],
     repeats: int,
     seed: int | None,
-) -> Iterator[tuple[int, str, _Item]]:
-    """(repeat, tier, what it runs), in order of time."""
+    side_by_side: bool,
+) -> Iterator[tuple[int, tuple[str, ...], _Item]]:
+    """(repeat, tiers that run at once, what they run), in order of time."""
     # Not for secrets: the same seed must give the same order again.
     draw = None if seed is None else random.Random(seed)  # noqa: S311
     tiers, in_turn = list(tiers), list(in_turn)
@@ -194,9 +207,10 @@ def _orders(
             # So that of two repeats each has its turn before the other once.
             tiers.reverse()
             in_turn.reverse()
+        at_once = [tuple(tiers)] if side_by_side else [(t,) for t in tiers]
         yield from (
-            (repeat, tier, item)
-            for tier, item in itertools.product(tiers, in_turn)
+            (repeat, group, item)
+            for group, item in itertools.product(at_once, in_turn)
         )
 
 
@@ -211,6 +225,7 @@ def plan(
     least_gap_seconds: int = GAP_SECONDS,
     seed: int | None = None,
     volumes_per_guest: int = 1,
+    side_by_side: bool = False,
 ) -> Schedule:
     """Lay out all patterns of one tier, then of the next, and so on.
 
@@ -224,6 +239,9 @@ def plan(
     block of a randomised block design, and of each two repeats every tier is
     before every other one once.
 
+    Side by side, a pattern is the turn of all tiers; only the order of
+    patterns is drawn.
+
     :param tiers: names, each once, at least one
     :param patterns: their names each once, at least one
     :param profile: its times give, with the gap, the length of a slot
@@ -236,10 +254,16 @@ def plan(
     :param tier_mib_per_second: see ``gap_seconds``
     :param least_gap_seconds: see ``gap_seconds``
     :param seed: None: tiers and patterns in the order given, in each repeat
-    :raises ValueError: no tier, no pattern, no repeat, a name twice, or steps
-        that do not rise from 1
+    :param side_by_side: all tiers at once; they must share no disk
+    :raises ValueError: no tier, no pattern, no repeat, a name twice, steps
+        that do not rise from 1, or one tier side by side
     """
     _check(tiers, patterns, repeats, guest_steps)
+    if side_by_side and len(tiers) < 2:
+        raise ValueError(
+            f'side_by_side with the tier {tiers[0]!r} alone: expected at least'
+            f' two tiers, or leave side_by_side out'
+        )
     in_turn = [(pattern, None) for pattern in patterns]
     if guest_steps:
         in_turn = [
@@ -249,30 +273,37 @@ def plan(
         ]
     slots: list[Slot] = []
     begin_seconds = 0
-    for repeat, tier, (pattern, guests) in _orders(
-        tiers, in_turn, repeats, seed
+    for repeat, group, (pattern, guests) in _orders(
+        tiers, in_turn, repeats, seed, side_by_side
     ):
-        slots.append(
+        seconds = (
+            pattern.startdelay_seconds
+            + profile.ramp_seconds
+            + profile.runtime_seconds
+            + gap_seconds(
+                pattern,
+                guests=(guests or guests_per_tier) * volumes_per_guest,
+                ramp_seconds=profile.ramp_seconds,
+                tier_mib_per_second=tier_mib_per_second,
+                least_seconds=least_gap_seconds,
+            )
+        )
+        slots.extend(
             Slot(
-                number=len(slots),
+                number=number,
                 tier=tier,
                 pattern=pattern,
                 repeat=repeat,
                 guests=guests,
                 begin_seconds=begin_seconds,
-                seconds=(
-                    pattern.startdelay_seconds
-                    + profile.ramp_seconds
-                    + profile.runtime_seconds
-                    + gap_seconds(
-                        pattern,
-                        guests=(guests or guests_per_tier) * volumes_per_guest,
-                        ramp_seconds=profile.ramp_seconds,
-                        tier_mib_per_second=tier_mib_per_second,
-                        least_seconds=least_gap_seconds,
-                    )
-                ),
+                seconds=seconds,
             )
+            for number, tier in enumerate(group, start=len(slots))
         )
-        begin_seconds += slots[-1].seconds
-    return Schedule(slots=tuple(slots), repeats=repeats, seed=seed)
+        begin_seconds += seconds
+    return Schedule(
+        slots=tuple(slots),
+        repeats=repeats,
+        seed=seed,
+        side_by_side=side_by_side,
+    )

@@ -182,6 +182,12 @@ def _pattern(
             # fio's size is of one process, a pattern's of all.
             size_mib=values['size'] * numjobs,
             startdelay_seconds=values.get('startdelay', 0),
+            # fio calls none in a job that only reads.
+            end_fsync=values['rw'] not in ('read', 'randread')
+            and (
+                values.get('end_fsync', False)
+                or values.get('fsync_on_close', False)
+            ),
         )
     except ValueError as error:
         lines.problem(line, str(error), 'what fio can run', 'fix it')

@@ -79,6 +79,12 @@ def _always(wanted: str, why: str) -> Callable[[str], None]:
     return read
 
 
+def _flag(value: str) -> bool:
+    if value not in ('', '0', '1'):
+        raise Unreadable('0 or 1')
+    return value != '0'
+
+
 def _bytes(value: str) -> int:
     # With its default kb_base, fio takes Ki for 1000 and k for 1024.
     match = re.fullmatch('([0-9]{1,12})([kmgt]?)b?', value.lower())
@@ -153,6 +159,9 @@ _READERS = {
     'rate': _whole(1024, 'KiB'),
     'size': _whole(1024**2, 'MiB'),
     'startdelay': _seconds,
+    # A job has one file and opens it once, so both say the same.
+    'end_fsync': _flag,
+    'fsync_on_close': _flag,
     'ramp_time': _seconds,
     'runtime': _seconds,
     'time_based': _always('1', 'a pattern runs for its time'),

@@ -17,6 +17,7 @@ _REQUIRED = object()
 _TYPE_NAMES = {
     str: 'text',
     int: 'an integer',
+    bool: 'true or false',
     list: 'a list',
     dict: 'a mapping',
 }
@@ -55,6 +56,7 @@ _PATTERN_KEYS = {
     'rate_kib': (int, None),
     'size_mib': (int, None),
     'startdelay_seconds': (int, 0),
+    'end_fsync': (bool, False),
 }
 
 
@@ -79,7 +81,9 @@ class _Reader:
 
     def typed(self, value: object, kind: type, key: str) -> bool:
         """Whether the value is of a type; bool is not an integer."""
-        right = isinstance(value, kind) and not isinstance(value, bool)
+        right = isinstance(value, kind) and (
+            kind is bool or not isinstance(value, bool)
+        )
         if not right:
             self.problem(
                 key,

@@ -14,6 +14,7 @@ import dataclasses
 import functools
 
 from rally_scenarios.bench.fio import histogram
+from rally_scenarios.bench.fio import load_step
 from rally_scenarios.bench.fio import output as fio_output
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import merge
@@ -219,13 +220,18 @@ def _over_repeats(
 
 
 def pattern_result(
-    name: str, slots: Sequence[run_result.SlotResult], *, looks: int = 1
+    name: str,
+    slots: Sequence[run_result.SlotResult],
+    *,
+    looks: int = 1,
+    asked: run_result.AskedLoad | None = None,
 ) -> run_result.PatternResult:
     """A pattern's figures over its repeats.
 
     :param name: of the pattern
     :param slots: one for each repeat
     :param looks: see ``intervals.confidence``
+    :param asked: of all guests; None: as much as they could do
     """
     estimate_mean = functools.partial(intervals.estimate_mean, looks=looks)
     complete = [
@@ -250,6 +256,32 @@ def pattern_result(
         if complete
         else None,
         directions=_over_repeats(complete, estimate_mean),
+        asked=asked,
+    )
+
+
+def _asked(
+    pattern: fio_pattern.Pattern,
+    slots: Sequence[run_result.SlotResult],
+    *,
+    has_guest_steps: bool,
+) -> run_result.AskedLoad | None:
+    """What a pattern asked of all guests of its slots."""
+    of_volume = load_step.asked_iops(pattern)
+    if of_volume is None:
+        return None
+    guests = max((slot.guests for slot in slots), key=len)
+    # Those of which no result arrived do not say; all have as many.
+    volumes = max((len(each.volumes or ()) for each in guests), default=0)
+    unstepped = pattern
+    if has_guest_steps:
+        unstepped = dataclasses.replace(
+            pattern, name=pattern.name.rpartition('.g')[0]
+        )
+    return run_result.AskedLoad(
+        curve=load_step.curve_name(unstepped),
+        iops=of_volume * len(guests) * max(volumes, 1),
+        volume_iops=of_volume,
     )
 
 
@@ -281,21 +313,26 @@ def pattern_results(
 
     :param looks: see ``intervals.confidence``
     """
-    patterns = _listed(
-        dict.fromkeys(slot.pattern for slot in plan.of_tier(tier)), profile
-    )
-    return tuple(
-        pattern_result(
-            pattern.name,
-            [
-                _slot(slot, outcomes)
-                for slot in plan.of_tier(tier)
-                if slot.pattern == pattern
-            ],
-            looks=looks,
+    turns = plan.of_tier(tier)
+    found = []
+    for pattern in _listed(
+        dict.fromkeys(slot.pattern for slot in turns), profile
+    ):
+        of_pattern = [slot for slot in turns if slot.pattern == pattern]
+        slots = [_slot(slot, outcomes) for slot in of_pattern]
+        found.append(
+            pattern_result(
+                pattern.name,
+                slots,
+                looks=looks,
+                asked=_asked(
+                    pattern,
+                    slots,
+                    has_guest_steps=of_pattern[0].guests is not None,
+                ),
+            )
         )
-        for pattern in patterns
-    )
+    return tuple(found)
 
 
 def _tier(
@@ -421,6 +458,7 @@ def build_result(
         profile=named_profile.from_profile(profile),
         guests_per_tier=guests_per_tier,
         seed=plan.seed,
+        side_by_side=plan.side_by_side,
         stopping=stopping,
         precondition=preconditioning,
         cost=cost,

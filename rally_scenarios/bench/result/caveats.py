@@ -372,6 +372,17 @@ def _placement(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
             )
 
 
+def _side_by_side(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
+    if run.side_by_side:
+        yield (
+            'tiers at the same time',
+            f'{_some(tier.tier for tier in run.tiers)}: measured side by side;'
+            f' what they share, such as network and cores of hosts, is in the'
+            f' figures of all of them, and that they share no disk is the'
+            f' word of the task',
+        )
+
+
 def _never_written(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     if NOT_FILLED in (run.environment['clone_or_flat'].value or ''):
         yield (
@@ -483,6 +494,7 @@ _RULES = (
     _missing_guests,
     _cluster,
     _placement,
+    _side_by_side,
     _never_written,
     _preconditioning,
     _contradiction,

@@ -104,6 +104,19 @@ def _throughput(
     return sum(each.bw_bytes for each in found) / 1024**2
 
 
+def _share(percent: float) -> fractions.Fraction:
+    """What is left of a percentage, as written: 99.9 is no binary number."""
+    return 1 - fractions.Fraction(str(percent)) / 100
+
+
+def _iops_of_time(slot: run_result.SlotResult, percent: float) -> float | None:
+    """IOPS that so many percent of the seconds reached; None without any."""
+    if not slot.series:
+        return None
+    ascending = sorted(iops for _begin_ms, iops in slot.series)
+    return ascending[math.floor(len(ascending) * _share(percent))]
+
+
 def figure(
     slot: run_result.SlotResult, limit: expectations.Limit
 ) -> float | None:
@@ -114,6 +127,8 @@ def figure(
         latency or could be shared, or the result does not tell (``not_told``)
     """
     merged = slot.merged
+    if limit.time_percent is not None:
+        return _iops_of_time(slot, limit.time_percent)
     if limit.metric in ('iops', 'mib_per_s'):
         return _throughput(merged, limit)
     if limit.metric in ('lat_mean_ms', 'lat_longest_ms'):
@@ -143,6 +158,10 @@ def not_told(
     :param slots: in which all guests are complete
     :param limit: of any quantity
     """
+    if limit.time_percent is not None:
+        if all(slot.series for slot in slots):
+            return ''
+        return 'the result does not have the IOPS of each second of all guests'
     needs_directions = limit.direction or limit.metric.startswith('lat_')
     if needs_directions and any(
         slot.merged.directions is None for slot in slots
@@ -170,12 +189,22 @@ def too_few_ios(
     """Why a figure rests on too few I/Os; empty if it does not.
 
     A percentile needs some I/Os above it.  Of one direction of a mix, any
-    figure needs some: it may be a small part of all I/Os.
+    figure needs some: it may be a small part of all I/Os.  What a share of
+    the seconds reached needs so many that one of them may be left out.
 
     :param slots: in which all guests are complete, at least one, and which
         have the figure
     :param limit: of any quantity
     """
+    if limit.time_percent is not None:
+        found = min(len(slot.series) for slot in slots)
+        needed = math.ceil(1 / _share(limit.time_percent))
+        if found >= needed:
+            return ''
+        return (
+            f'a repeat has {found} s, of which none is beyond'
+            f' {limit.time_percent:g} %: expected at least {needed} s'
+        )
     if limit.percent is None and limit.direction is None:
         return ''
     what = {None: 'I/Os', 'read': 'reads', 'write': 'writes'}[limit.direction]
@@ -184,8 +213,7 @@ def too_few_ios(
         if least >= LEAST_ABOVE:
             return ''
         return f'a repeat has {least} {what}: expected at least {LEAST_ABOVE}'
-    # As written: 99.9 has no exact binary fraction.
-    share = 1 - fractions.Fraction(str(limit.percent)) / 100
+    share = _share(limit.percent)
     above = math.floor(least * share)
     if above >= LEAST_ABOVE:
         return ''

@@ -28,7 +28,7 @@ from rally_scenarios.bench.result import json_record
 from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
 
-VERSION = 4
+VERSION = 5
 PERCENTILES = (50, 90, 95, 99, 99.9)
 # Each file says of each of them what it is, or why it is not known.
 ENVIRONMENT = (
@@ -246,6 +246,29 @@ class SlotResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AskedLoad:
+    """The load that a paced pattern asked of a tier: a step of a curve."""
+
+    #: the pattern without the step: results of the same curve have the same
+    curve: str
+    #: I/Os per second, of all guests together
+    iops: int
+    #: I/Os per second, of each volume that a guest works on
+    volume_iops: int
+
+    def __post_init__(self) -> None:
+        """Check the numbers, which may come from a file.
+
+        :raises ValueError: one is not possible
+        """
+        if not 1 <= self.volume_iops <= self.iops <= 10**12:
+            raise ValueError(
+                f'{self.volume_iops} IOPS of a volume and {self.iops} of all:'
+                f' expected at least 1, of all not less, and at most 10^12'
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
 class PatternResult:
     """All repeats of one pattern on one tier."""
 
@@ -266,6 +289,8 @@ class PatternResult:
     #: {read or write: what was}; null if none is complete, or if they are not
     #: separate
     directions: Mapping[str, DirectionEstimates] | None = json_record.since(3)
+    #: what was asked for; null: as much as could be done
+    asked: AskedLoad | None = json_record.since(5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -394,8 +419,26 @@ class Cost:
     #: from then until a guest gave the start; null for a start by wall time,
     #: where it is in the next
     prepare_s: float | None
-    #: from then until all results were there; deleting comes after this file
+    #: from then until all results were there
     measure_s: float
+    #: of ``prepare_s``, the longest that a guest filled its region; null if
+    #: no guest said it
+    fill_s: float | None = json_record.since(5)
+    #: of ``prepare_s``, the longest that a guest wrote rounds before the first
+    #: turn; null if no guest said it
+    rounds_s: float | None = json_record.since(5)
+    #: of ``measure_s``, from the first turn to the end of the last; null if no
+    #: result arrived
+    turns_s: float | None = json_record.since(5)
+    #: until servers and volumes were gone; null if the run ended before
+    delete_s: float | None = json_record.since(5)
+
+    def __post_init__(self) -> None:
+        """Check the numbers.
+
+        :raises ValueError: see ``duration.check_amounts``
+        """
+        duration.check_amounts(self)
 
     @property
     def took_seconds(self) -> float:
@@ -443,6 +486,8 @@ class RunResult:
     #: what guests were to write until it is steady, before the first turn;
     #: null: nothing but their regions
     precondition: rounds_before.Precondition | None = json_record.since(4)
+    #: whether all tiers ran a pattern at the same time
+    side_by_side: bool = json_record.since(5, default=False)
 
     def __post_init__(self) -> None:
         """Check the version and that nothing of the environment is missing.

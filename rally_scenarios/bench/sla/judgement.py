@@ -6,7 +6,8 @@ The figure of a limit is the mean over the repeats in which all guests are
 complete.  From two repeats on, its 95 % interval decides: a limit is *held*
 if the whole interval keeps to it, *broken* if none of it does, and in between
 one *cannot tell*.  A single repeat has no interval; its value decides, and
-the text says so.  A percentile of too few I/Os shows nothing.  What was not
+the text says so.  A percentile of too few I/Os, or of too few seconds, shows
+nothing.  What was not
 measured is never held.
 
 Two tiers, or patterns, of an order are compared within each repeat, in which
@@ -357,6 +358,8 @@ def _title(limit: expectations.Limit) -> str:
         'lat_longest_ms': 'longest total latency',
         'fairness': 'fairness (Jain)',
     }
+    if limit.time_percent is not None:
+        return f'all guests in {limit.time_percent:g} % of the seconds'
     title = plain.get(limit.metric) or limit.metric.removesuffix('_ms')
     return f'{title} of {limit.direction}s' if limit.direction else title
 

@@ -80,6 +80,7 @@ class PatternArgs(typing_extensions.TypedDict, closed=True):
     rate_kib: typing_extensions.NotRequired[AtLeastOne]
     size_mib: typing_extensions.NotRequired[AtLeastOne]
     startdelay_seconds: typing_extensions.NotRequired[ZeroOrMore]
+    end_fsync: typing_extensions.NotRequired[bool]
 
 
 class CephArgs(typing_extensions.TypedDict, closed=True):
@@ -170,6 +171,7 @@ class FleetArguments:
     guests_per_tier: int | None = None
     late_after_ms: int = LATE_AFTER_MS
     guest_steps: Sequence[int] | None = None
+    load_steps: Sequence[int] | None = None
     volume_size_gib: int | None = None
     gap_seconds: int | None = None
     region_mib: int | None = None
@@ -192,3 +194,5 @@ class FleetArguments:
     precondition: Mapping[str, Any] | None = None
     #: None: one is drawn for each run
     seed: int | None = None
+    cost_from: str | None = None
+    side_by_side: bool = False

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import re
 
 from rally_scenarios.bench.protocol import frames
+from rally_scenarios.bench.result import cost as result_cost
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins.report import tables
@@ -25,6 +26,8 @@ FLEET_TABLE_COLUMNS = (
     'compute hosts',
     'common clock',
 )
+COST_TITLE = 'CinderTiers: time told and taken'
+COST_COLUMNS = ('part', 'told s', 'taken s')
 CONSOLE_TITLE = 'CinderTiers: console tail of incomplete guests'
 _CONSOLE_LINES = 15
 _RESULT_LINE = re.compile(r'@ctiers \w+ \w+ \w+ data ', re.ASCII)
@@ -100,6 +103,26 @@ def output(shape: fleet_shape.Shape, result: run_result.RunResult) -> dict:
         'Start skew is measured by the common clock',
         FLEET_TABLE_COLUMNS,
         rows,
+    )
+
+
+def cost_output(cost: run_result.Cost) -> dict:
+    """What was told of the time before the run, beside what it took."""
+    parts = result_cost.parts(cost)
+    return tables.table(
+        COST_TITLE,
+        f'Told by {result_cost.source(cost.told)}',
+        COST_COLUMNS,
+        [
+            [
+                each.name,
+                each.told,
+                tables.NO_NUMBER
+                if each.taken is None
+                else round(each.taken, 1),
+            ]
+            for each in (*parts, result_cost.together(parts))
+        ],
     )
 
 

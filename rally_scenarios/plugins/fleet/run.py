@@ -25,9 +25,11 @@ from rally_openstack.common.services.network import neutron
 from rally_openstack.task import scenario as rally_scenario
 
 from rally_scenarios.bench.fleet import common_clock
+from rally_scenarios.bench.fleet import guest_facts
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.fleet import volume_types
+from rally_scenarios.bench.protocol import frames
 from rally_scenarios.bench.result import build
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.guest import orders
@@ -100,6 +102,8 @@ class _Collected:
     stopping: run_result.Stopping | None
     #: {name: console} of guests that are not complete
     consoles: Mapping[str, str]
+    #: what was heard of all guests
+    heard: Mapping[str, frames.GuestConsole]
 
 
 def _nova(scenario: rally_scenario.OpenStackScenario) -> Any:
@@ -233,6 +237,7 @@ class FleetRun:
             with self._timer('delete'):
                 context.access.delete()
                 context.resources.delete(context.limits_seconds['volumes'])
+        self._add_time_to_delete()
         for output in scaling.outputs(
             result, run_plan.disks_of_tiers(context.arguments.fleets)
         ):
@@ -249,11 +254,25 @@ class FleetRun:
             yield
         self._took_s[name] = round(self._context.clock() - began, 3)
 
-    def _cost(self) -> run_result.Cost | None:
+    def _cost(self, collected: _Collected) -> run_result.Cost | None:
         """How long it took so far; None if it was not measured."""
         if 'measure' not in self._took_s:
             return None
+        gone_by_s = sum(self._took_s.values())
+
+        def longest(part: str) -> float | None:
+            found = [
+                guest_facts.spent_seconds(console, part, gone_by_s)
+                for console in collected.heard.values()
+            ]
+            return max(
+                (each for each in found if each is not None), default=None
+            )
+
         return run_result.Cost(
+            fill_s=longest('fill'),
+            rounds_s=longest('rounds'),
+            turns_s=_turns_seconds(collected.outcomes),
             told=self._context.plan.expected,
             volumes_s=self._took_s['create_volumes'],
             boot_s=self._took_s['boot_guests'],
@@ -319,7 +338,7 @@ class FleetRun:
             outcomes=collected.outcomes,
             stopping=collected.stopping,
             preconditioning=plan.precondition,
-            cost=self._cost(),
+            cost=self._cost(collected),
             volume_types=types_of_tiers,
             measured_on=context.probe.look_after(),
             hosts={guest.name: guest.host for guest in guests},
@@ -398,6 +417,7 @@ class FleetRun:
                 for guest, outcome in zip(guests, outcomes, strict=True)
                 if outcome.verdict is not verdict.Verdict.COMPLETE
             },
+            heard=collector.consoles,
         )
 
     def _wait(
@@ -453,6 +473,39 @@ class FleetRun:
         self._add_output(complete=reference.output(path, result.run))
         self.kept = KeptResult(result=result, path=path)
         LOG.info('The result is in %s', path)
+
+    def _add_time_to_delete(self) -> None:
+        """Write the result again, with what came after it was written."""
+        if self.kept is None or self.kept.result.cost is None:
+            return
+        result = dataclasses.replace(
+            self.kept.result,
+            cost=dataclasses.replace(
+                self.kept.result.cost, delete_s=self._took_s['delete']
+            ),
+        )
+        self.kept = KeptResult(
+            result=result, path=store.write(self._context.folder, result)
+        )
+        self._add_output(complete=fleet_report.cost_output(result.cost))
+
+
+def _turns_seconds(
+    outcomes: Sequence[verdict.GuestOutcome],
+) -> float | None:
+    """From the first turn to the end of the last; None if none is known."""
+    measured = [
+        found.measured
+        for outcome in outcomes
+        for found in outcome.slots
+        if found.measured is not None
+    ]
+    if not measured:
+        return None
+    return (
+        max(each.ended_ms for each in measured)
+        - min(each.planned_ms for each in measured)
+    ) / 1000
 
 
 def _fail_unless_complete(result: run_result.RunResult) -> None:

@@ -21,11 +21,13 @@ from rally_scenarios.bench.fleet import duration
 from rally_scenarios.bench.fleet import precondition as rounds_before
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.profile import profile as named_profile
+from rally_scenarios.bench.result import cost as result_cost
 from rally_scenarios.bench.stats import stopping
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins import profiles
+from rally_scenarios.plugins.results import store
 from rally_scenarios.plugins.transport import access
 
 GUESTS_PER_TIER = 3
@@ -48,6 +50,8 @@ class Plan:
     guests: int
     #: how long it will take
     expected: duration.Duration
+    #: the same by rates that are assumed
+    assumed: duration.Duration
     #: how the fleet is made
     shape: fleet_shape.Shape
     #: when repeats are enough; None: their number is fixed
@@ -59,6 +63,11 @@ class Plan:
         """One line on what is to come and how long it may take."""
         parts = self.expected
         repeats, saved = '', 0
+        order = (
+            'of all tiers side by side'
+            if self.slots.side_by_side
+            else 'one after another'
+        )
         if self.stop is not None:
             few = self.slots.up_to(self.stop.looks[0])
             saved += self.slots.seconds - few.seconds
@@ -71,10 +80,11 @@ class Plan:
             f'{duration.in_words(parts.seconds - saved)} to ' if saved else ''
         )
         return (
-            f'{self.guests} guests, {len(self.slots.slots)} runs of fio one'
-            f' after another{repeats}; expected to take about {least}'
+            f'{self.guests} guests, {len(self.slots.slots)} runs of fio'
+            f' {order}{repeats}; expected to take about {least}'
             f'{duration.in_words(parts.seconds)}: volumes {parts.volumes} s,'
-            f' boot {parts.boot} s, prepare {parts.prepare} s,'
+            f' boot {parts.boot} s,'
+            f' prepare {parts.first_sign + parts.prepare} s,'
             + (
                 f' precondition at most {parts.precondition} s,'
                 if parts.precondition
@@ -82,6 +92,7 @@ class Plan:
             )
             + (f' wait {parts.wait} s for the start,' if parts.after else '')
             + f' measure {parts.measure} s, delete {parts.delete} s'
+            + f' ({result_cost.source(parts)})'
         )
 
 
@@ -159,6 +170,12 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         **{name: getattr(arguments, name) for name in profiles.ARGUMENTS}
     )
     guest_steps = arguments.guest_steps or ()
+    if guest_steps and arguments.load_steps:
+        raise ValueError(
+            f'guest_steps {list(guest_steps)} with load_steps'
+            f' {list(arguments.load_steps)}: expected only one of them; a'
+            f' load curve has one axis'
+        )
     guests_per_tier = _guests_per_tier(arguments.guests_per_tier, guest_steps)
     tier_mib_per_second = (
         arguments.tier_mib_per_second or schedule.TIER_MIB_PER_SECOND
@@ -176,6 +193,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         arguments.gap_seconds or schedule.GAP_SECONDS,
         _seed(arguments),
         shape.measured_per_guest,
+        side_by_side=arguments.side_by_side,
     )
     for tier in tiers:
         found = len(slots.of_tier(tier))
@@ -193,15 +211,9 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
             f' {shape.measured_per_guest}: expected only one of them; what is'
             f' written before is steady or not on one volume'
         )
-    return Plan(
-        chosen=chosen,
-        slots=slots,
-        guests_per_tier=guests_per_tier,
-        guests=guests,
-        shape=shape,
-        stop=stop,
-        precondition=rounds,
-        expected=duration.estimate(
+    rates = _rates(arguments, shape)
+    expected, assumed = (
+        duration.estimate(
             slots,
             chosen.method,
             guests=guests,
@@ -212,8 +224,40 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
             measured_per_guest=shape.measured_per_guest,
             tier_mib_per_second=tier_mib_per_second,
             precondition_seconds=rounds.seconds if rounds else 0,
-        ),
+            rates=each,
+        )
+        for each in (rates, duration.ASSUMED)
     )
+    return Plan(
+        chosen=chosen,
+        slots=slots,
+        guests_per_tier=guests_per_tier,
+        guests=guests,
+        shape=shape,
+        stop=stop,
+        precondition=rounds,
+        expected=expected,
+        assumed=assumed,
+    )
+
+
+def _rates(
+    arguments: fleet_arguments.FleetArguments, shape: fleet_shape.Shape
+) -> duration.Rates:
+    """How fast the cloud is, by a former run if the task names one.
+
+    :raises ValueError: its result cannot be read, or does not say it
+    """
+    if arguments.cost_from is None:
+        return duration.ASSUMED
+    try:
+        return result_cost.rates(
+            store.read(arguments.cost_from), by_clock=shape.by_clock
+        )
+    except ValueError as error:
+        raise ValueError(
+            f'cost_from {arguments.cost_from!r}: {error}'
+        ) from error
 
 
 def _precondition(
@@ -307,7 +351,10 @@ def limits_seconds(
 
     :param given: the argument timeouts_seconds, which has the last word
     """
-    return {**duration.time_limits_seconds(plan.expected), **(given or {})}
+    return {
+        **duration.time_limits_seconds(plan.expected, plan.assumed),
+        **(given or {}),
+    }
 
 
 def orders_of(
@@ -327,7 +374,10 @@ def orders_of(
     :raises ValueError: the nonce is none
     """
     after = plan.expected.after
-    launching = plan.slots.slots[0].guests or plan.guests_per_tier
+    first = plan.slots.slots[0]
+    launching = first.guests or plan.guests_per_tier
+    if plan.slots.side_by_side:
+        launching *= len({slot.tier for slot in plan.slots.slots})
     return orders.FleetOrders(
         run=run,
         guests=plan.guests,

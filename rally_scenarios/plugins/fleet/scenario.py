@@ -54,7 +54,8 @@ class FleetFio(harmless.Scenario):
 
     One of patterns, profile and job_file is given.  With guest_steps, each
     pattern runs with the first few guests of a tier, then with more, while
-    the others are idle.  The disks of a fleet are for a table that compares
+    the others are idle; with load_steps, at a few IOPS, then at more.  The
+    disks of a fleet are for a table that compares
     what was measured with what they should do.
     """
 
@@ -105,6 +106,9 @@ class FleetFio(harmless.Scenario):
         zones: fleet_arguments.ZoneArgs | None = None,
         stop_when: fleet_arguments.StopArgs | None = None,
         precondition: fleet_arguments.PreconditionArgs | None = None,
+        load_steps: list[fleet_arguments.AtLeastOne] | None = None,
+        cost_from: str | None = None,
+        side_by_side: bool = False,
     ) -> None:
         """Boot all guests once, then let each tier run each pattern in turn.
 
@@ -139,6 +143,11 @@ class FleetFio(harmless.Scenario):
         :param zones: see ZoneArgs
         :param stop_when: see StopArgs; in place of repeats
         :param precondition: see PreconditionArgs; nothing by default
+        :param load_steps: IOPS that each volume is asked for, in turn, rising
+        :param cost_from: path of a former result, on the host of Rally: how
+            fast the cloud is, for the time that is told before
+        :param side_by_side: all tiers run a pattern at the same time; they
+            must share no disk
         """
         arguments = fleet_arguments.FleetArguments(
             fleets=fleets,
@@ -172,6 +181,9 @@ class FleetFio(harmless.Scenario):
             zones=zones,
             stop_when=stop_when,
             precondition=precondition,
+            load_steps=load_steps,
+            cost_from=cost_from,
+            side_by_side=side_by_side,
         )
         with harmless.errors():
             fleet_run.FleetRun(

@@ -13,6 +13,7 @@ import pathlib
 from rally.task import exporter
 
 from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.plugins.report import tables
 from rally_scenarios.plugins.results import reference
 from rally_scenarios.plugins import servers
 
@@ -23,7 +24,10 @@ def _outputs(task: Mapping) -> Iterator[list]:
         for workload in subtask['workloads']:
             for iteration in workload['data']:
                 complete = iteration['output']['complete']
-                if any(each['title'] == reference.TITLE for each in complete):
+                if any(
+                    each['title'] == tables.RESULT_TABLE_TITLE
+                    for each in complete
+                ):
                     yield complete
 
 

@@ -21,6 +21,9 @@ from rally_scenarios.plugins.report import charts
 
 CAVEAT_TABLE_TITLE = 'CinderTiers: caveats'
 CAVEAT_TABLE_COLUMNS = ('about', 'what was found')
+#: Of the table that ``rally_scenarios.plugins.results.reference`` writes.
+RESULT_TABLE_TITLE = 'CinderTiers: the result file'
+RESULT_TABLE_COLUMNS = ('run', 'file on the host of Rally', 'SHA-256')
 TIER_TABLE_TITLE = 'CinderTiers: figures of each tier'
 TIER_TABLE_COLUMNS = (
     'tier',
@@ -44,6 +47,7 @@ DIRECTION_TABLE_COLUMNS = (
     'IOPS',
     'MiB/s',
     'mean total ms',
+    'mean submission ms',
     'mean completion ms',
     'p99 completion ms',
     'longest total ms',
@@ -151,6 +155,10 @@ def _direction_rows(run: run_result.PatternRun) -> Iterator[list]:
             round(found.iops, 1),
             round(found.bw_bytes / 1024**2, 2),
             charts.in_ms(found.lat_moments.mean_ns),
+            # An engine that submits and waits in one does not tell.
+            _or_no_number(
+                found.slat_moments and charts.in_ms(found.slat_moments.mean_ns)
+            ),
             charts.in_ms(found.clat_moments.mean_ns),
             charts.in_ms(clat.percentiles_ns['99']),
             charts.in_ms(found.lat_moments.max_ns),

@@ -13,10 +13,8 @@ import hashlib
 import pathlib
 
 from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.plugins.report import tables
 from rally_scenarios.plugins import servers
-
-TITLE = 'CinderTiers: the result file'
-COLUMNS = ('run', 'file on the host of Rally', 'SHA-256')
 
 
 def output(path: pathlib.Path, run: str) -> dict:
@@ -27,12 +25,12 @@ def output(path: pathlib.Path, run: str) -> dict:
     :raises OSError: it cannot be read
     """
     return {
-        'title': TITLE,
+        'title': tables.RESULT_TABLE_TITLE,
         'chart_plugin': 'Table',
         'description': 'All figures, not rounded, with intervals and'
         ' histograms',
         'data': {
-            'cols': list(COLUMNS),
+            'cols': list(tables.RESULT_TABLE_COLUMNS),
             'rows': [[run, str(path), _checksum(path.read_bytes())]],
         },
     }
@@ -52,7 +50,7 @@ def result(outputs: Iterable[Mapping]) -> run_result.RunResult:
     rows = [
         row
         for each in outputs
-        if each['title'] == TITLE
+        if each['title'] == tables.RESULT_TABLE_TITLE
         for row in each['data']['rows']
     ]
     if len(rows) != 1:

@@ -89,6 +89,18 @@ def prepare(folder: str) -> pathlib.Path:
         ) from error
 
 
+def read(path: str) -> run_result.RunResult:
+    """Read a result that a task names.
+
+    :param path: on the host of Rally; ``~`` is the home of who runs it
+    :raises ValueError: it cannot be read, or is no result
+    """
+    try:
+        return run_result.read(pathlib.Path(path).expanduser().read_bytes())
+    except OSError as error:
+        raise ValueError(f'cannot read it: {error}') from error
+
+
 def write(folder: pathlib.Path, result: run_result.RunResult) -> pathlib.Path:
     """Write one file, whole or not at all.
 

@@ -6,11 +6,14 @@ What is claimed is found by ``bench.compare``; that nothing can be compared is
 told in place of it, and is no reason to show nothing.
 """
 
+import collections
 from collections.abc import Callable
 from collections.abc import Mapping
+import dataclasses
 from dataclasses import dataclass
 
 from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.compare import effects
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.report.content import figure
 
@@ -42,7 +45,8 @@ class Claims:
     table: figure.Table
 
 
-def _quantity(claim: comparison.Claim) -> str:
+def quantity_text(claim: comparison.Claim) -> str:
+    """The quantity of a claim with its unit."""
     if claim.unit and claim.unit.lower() != claim.quantity:
         return f'{claim.quantity} ({claim.unit})'
     return claim.quantity
@@ -55,7 +59,7 @@ def _cells(claim: comparison.Claim) -> tuple[str | float | None, ...]:
         if claim.first_tier == claim.second_tier
         else f'{claim.second_tier} against {claim.first_tier}',
         claim.pattern,
-        _quantity(claim),
+        quantity_text(claim),
         claim.first,
         claim.second,
         claim.difference_percent,
@@ -78,6 +82,10 @@ def _claims(
             counts=(),
             table=figure.Table(columns=_COLUMNS, rows=()),
         )
+    return _shown(caption, found)
+
+
+def _shown(caption: str, found: comparison.Comparison) -> Claims:
     columns, rows = _COLUMNS, [_cells(claim) for claim in found.claims]
     if not any(claim.side for claim in found.claims):
         columns, rows = columns[1:], [row[1:] for row in rows]
@@ -90,6 +98,36 @@ def _claims(
             if found.count(finding)
         ),
         table=figure.Table(columns=columns, rows=tuple(rows)),
+    )
+
+
+def of_effects(found: effects.Effects, default: str) -> Claims:
+    """The treatments of a sweep, each with the default.
+
+    :param found: of the sweep
+    :param default: name of the treatment that changes nothing
+    """
+    shown = _shown(
+        f'Each treatment compared with {default}, within each block.',
+        found.comparison,
+    )
+    counts = collections.Counter(
+        each.verdict.value for each in found.unmeasured
+    )
+    return dataclasses.replace(
+        shown,
+        circumstances=(*shown.circumstances, *found.left_out),
+        counts=(*shown.counts, *counts.items()),
+        table=dataclasses.replace(
+            shown.table,
+            # The sides are treatments.
+            columns=tuple(
+                figure.Column(title='Treatment')
+                if column.title == 'Result'
+                else column
+                for column in shown.table.columns
+            ),
+        ),
     )
 
 

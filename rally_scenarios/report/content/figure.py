@@ -41,6 +41,8 @@ class Bars:
 
     unit: str
     bars: tuple[Bar, ...]
+    #: value with a line through all bars; None: there is none
+    reference: float | None = None
 
     @property
     def marks(self) -> int:

@@ -3,6 +3,7 @@
 """Guests beside each other: whether all of a tier got the same."""
 
 from collections.abc import Sequence
+import functools
 
 from rally_scenarios.bench.result import figures
 from rally_scenarios.bench.result import result as run_result
@@ -106,14 +107,10 @@ def guests(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
         + "Fairness is Jain's index: 1 if all got the same, 1/n if one of n"
         ' got everything.',
         keys=report_rows.keys(rows),
-        charts=tuple(
-            _chart(name, group, most)
-            for name, group in report_rows.groups(rows).items()
-        ),
+        charts=report_rows.charts(rows, functools.partial(_chart, most=most)),
         table=figure.Table(
             columns=(
-                figure.Column(title='Tier'),
-                figure.Column(title='Pattern'),
+                *report_rows.NAMES,
                 figure.Column(title='Repeat', digits=0),
                 figure.Column(title='Guests', digits=0),
                 figure.Column(title='Fairness', digits=3),

@@ -10,8 +10,7 @@ from rally_scenarios.report.content import figure
 from rally_scenarios.report.content import rows as report_rows
 
 _COLUMNS = (
-    figure.Column(title='Tier'),
-    figure.Column(title='Pattern'),
+    *report_rows.NAMES,
     figure.Column(title='Guests', digits=0),
     figure.Column(title='Complete repeats'),
     figure.Column(title='IOPS', digits=1),
@@ -95,10 +94,7 @@ def figures(rows: Sequence[report_rows.Row]) -> figure.Figure:
         ' there is a single repeat. Each chart has its own axis. Latencies'
         ' in the table are completion latencies of all these repeats, merged.',
         keys=report_rows.keys(rows),
-        charts=tuple(
-            _chart(name, group)
-            for name, group in report_rows.groups(rows).items()
-        ),
+        charts=report_rows.charts(rows, _chart),
         table=figure.Table(columns=_COLUMNS, rows=tuple(map(_cells, rows))),
     )
 

@@ -77,14 +77,10 @@ def distributions(rows: Sequence[report_rows.Row]) -> figure.Figure:
         f' Lines end where fewer than {figures.LEAST_ABOVE} I/Os took longer.'
         ' Both axes are logarithmic.',
         keys=report_rows.keys(rows),
-        charts=tuple(
-            _distribution(name, group)
-            for name, group in report_rows.groups(rows).items()
-        ),
+        charts=report_rows.charts(rows, _distribution),
         table=figure.Table(
             columns=(
-                figure.Column(title='Tier'),
-                figure.Column(title='Pattern'),
+                *report_rows.NAMES,
                 *(
                     figure.Column(title=f'p{percent} ms', digits=3)
                     for percent in percentiles
@@ -184,14 +180,10 @@ def against_iops(rows: Sequence[report_rows.Row]) -> figure.Figure:
         ' steps, for each step, connected in their order. Better is right and'
         ' below. Both axes are logarithmic.',
         keys=report_rows.keys(rows),
-        charts=tuple(
-            _against(name, group)
-            for name, group in report_rows.groups(rows).items()
-        ),
+        charts=report_rows.charts(rows, _against),
         table=figure.Table(
             columns=(
-                figure.Column(title='Tier'),
-                figure.Column(title='Pattern'),
+                *report_rows.NAMES,
                 figure.Column(title='Guests', digits=0),
                 figure.Column(title='IOPS', digits=1),
                 figure.Column(title='Mean p99 ms', digits=3),

@@ -3,6 +3,7 @@
 """What changed within repeats, and from one repeat to the next."""
 
 from collections.abc import Sequence
+import functools
 import math
 import statistics
 
@@ -104,14 +105,12 @@ def seconds(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
         + (f'Each point is the mean of {step} seconds. ' if step > 1 else '')
         + f'Steady or not: {steadiness.RULE}.',
         keys=report_rows.keys(rows),
-        charts=tuple(
-            _seconds_chart(name, group, step)
-            for name, group in report_rows.groups(rows).items()
+        charts=report_rows.charts(
+            rows, functools.partial(_seconds_chart, step=step)
         ),
         table=figure.Table(
             columns=(
-                figure.Column(title='Tier'),
-                figure.Column(title='Pattern'),
+                *report_rows.NAMES,
                 figure.Column(title='Repeat', digits=0),
                 figure.Column(title='Seconds', digits=0),
                 figure.Column(title='Excursion %', digits=1),
@@ -183,14 +182,10 @@ def repeats(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
         ' repeat in which all guests are complete. The axis of latencies is'
         ' logarithmic.',
         keys=report_rows.keys(rows),
-        charts=tuple(
-            _repeats_chart(name, group)
-            for name, group in report_rows.groups(rows).items()
-        ),
+        charts=report_rows.charts(rows, _repeats_chart),
         table=figure.Table(
             columns=(
-                figure.Column(title='Tier'),
-                figure.Column(title='Pattern'),
+                *report_rows.NAMES,
                 figure.Column(title='Repeat', digits=0),
                 figure.Column(title='IOPS', digits=1),
                 figure.Column(title='p50 ms', digits=3),

@@ -8,12 +8,18 @@ finds; see ``rally_scenarios.bench``.
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
 from dataclasses import dataclass
 
 from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.compare import effects
+from rally_scenarios.bench.result import cost as result_cost
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.report.content import claims
+from rally_scenarios.report.content import curves
 from rally_scenarios.report.content import directions
+from rally_scenarios.report.content import effects as effect_figures
 from rally_scenarios.report.content import environment
 from rally_scenarios.report.content import figure
 from rally_scenarios.report.content import guests
@@ -53,6 +59,22 @@ class Report:
     claims: claims.Claims | None
 
 
+def _time(cost: run_result.Cost | None) -> Iterator[tuple[str, str]]:
+    """What was told of the time before the run, beside what it took."""
+    if cost is None:
+        return
+    parts = result_cost.parts(cost)
+    yield (
+        'Time told and taken',
+        '; '.join(
+            f'{each.name} {each.told:.0f} s, '
+            + ('not known' if each.taken is None else f'{each.taken:.0f} s')
+            for each in (*parts, result_cost.together(parts))
+        )
+        + f' (told by {result_cost.source(cost.told)})',
+    )
+
+
 def _summary(result: run_result.RunResult) -> tuple[tuple[str, str], ...]:
     used = result.profile
     return (
@@ -80,10 +102,13 @@ def _summary(result: run_result.RunResult) -> tuple[tuple[str, str], ...]:
             )
             if texts
         ),
+        *_time(result.cost),
     )
 
 
-def _figures(result: run_result.RunResult) -> Iterator[figure.Figure]:
+def _figures(
+    result: run_result.RunResult, expected: Mapping[str, float]
+) -> Iterator[figure.Figure]:
     rows = report_rows.rows(result)
     yield intervals.figures(rows)
     heat_map = intervals.heat_map(rows)
@@ -92,6 +117,7 @@ def _figures(result: run_result.RunResult) -> Iterator[figure.Figure]:
     yield latencies.distributions(rows)
     yield latencies.against_iops(rows)
     for found in (
+        curves.curves(result, expected),
         over_time.seconds(rows),
         over_time.repeats(rows),
         guests.guests(rows),
@@ -101,12 +127,14 @@ def _figures(result: run_result.RunResult) -> Iterator[figure.Figure]:
             yield found
 
 
-def _part(name: str, result: run_result.RunResult) -> Part:
+def _part(
+    name: str, result: run_result.RunResult, expected: Mapping[str, float]
+) -> Part:
     return Part(
         name=name,
         summary=_summary(result),
         caveats=result.doubts,
-        figures=tuple(_figures(result)),
+        figures=tuple(_figures(result, expected)),
         environment=environment.facts(result),
         tiers=environment.tiers(result),
     )
@@ -124,17 +152,78 @@ def _claims(
     return claims.of_tiers(results[first], question)
 
 
+def of_sweep(
+    name: str,
+    swept: effects.Swept,
+    found: effects.Effects,
+    *,
+    summary: tuple[tuple[str, str], ...],
+) -> Report:
+    """The report of a sweep.
+
+    :param name: by which the user knows it
+    :param swept: with a sound slot of the default
+    :param found: its effects
+    :param summary: what it is, as (what, its value)
+    """
+    measured = [slot for slot in swept.slots if slot.run is not None]
+    default = next(
+        slot.run for slot in measured if slot.treatment == swept.default
+    )
+    return Report(
+        parts=(
+            Part(
+                name=name,
+                # Neither its name nor its time is that of the sweep.
+                summary=(
+                    *summary,
+                    *_summary(dataclasses.replace(default, cost=None))[2:],
+                ),
+                caveats=_caveats(measured),
+                figures=tuple(effect_figures.figures(found, swept.default)),
+                environment=environment.facts(default),
+                tiers=environment.tiers(default),
+            ),
+        ),
+        claims=claims.of_effects(found, swept.default),
+    )
+
+
+def _caveats(
+    slots: Sequence[effects.Slot],
+) -> tuple[run_result.Caveat, ...] | None:
+    """Those of all slots, each once; None: no slot was asked for any."""
+    found: dict[run_result.Caveat, list[int]] = {}
+    for slot in slots:
+        for caveat in slot.run.doubts or ():
+            found.setdefault(caveat, []).append(slot.number)
+    if all(slot.run.doubts is None for slot in slots):
+        return None
+    return tuple(
+        dataclasses.replace(
+            caveat,
+            text=f'slot {", ".join(map(str, numbers))}: {caveat.text}',
+        )
+        for caveat, numbers in found.items()
+    )
+
+
 def report(
     results: Mapping[str, run_result.RunResult],
     question: comparison.Question,
+    expected: Mapping[str, float] | None = None,
 ) -> Report:
     """The report of some results.
 
     :param results: {by which the user knows it: a result}, at least one; the
         others are compared with the first
     :param question: what is to be found out of them
+    :param expected: {limit of latency: its value in ms}, drawn in load curves
     """
     return Report(
-        parts=tuple(_part(name, found) for name, found in results.items()),
+        parts=tuple(
+            _part(name, found, expected or {})
+            for name, found in results.items()
+        ),
         claims=_claims(results, question),
     )

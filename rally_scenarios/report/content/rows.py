@@ -7,12 +7,17 @@ the tiers.  Of one tier, patterns of one kind (fio's ``rw``) are compared with
 each other; of one tier with more and more guests, the steps of a pattern.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rally_scenarios.bench.result import caveats
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.report.content import figure
+
+
+#: The first columns of the table of a figure.
+NAMES = (figure.Column(title='Tier'), figure.Column(title='Pattern'))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +102,17 @@ def groups(found: Iterable[Row]) -> dict[str, tuple[Row, ...]]:
     for row in found:
         grouped.setdefault(row.group, []).append(row)
     return {name: tuple(members) for name, members in grouped.items()}
+
+
+def charts(
+    found: Iterable[Row],
+    chart: Callable[[str, tuple[Row, ...]], figure.Chart],
+) -> tuple[figure.Chart, ...]:
+    """A chart of each group.
+
+    :param chart: makes one of the group's name and its rows
+    """
+    return tuple(chart(name, group) for name, group in groups(found).items())
 
 
 def keys(found: Iterable[Row]) -> tuple[figure.Key, ...]:

@@ -535,6 +535,20 @@ class CaveatsTest(testtools.TestCase):
             ),
         )
 
+    def test_tiers_at_the_same_time(self):
+        self.assert_caveats(
+            [
+                (
+                    'tiers at the same time',
+                    'fast: measured side by side; what they share, such as'
+                    ' network and cores of hosts, is in the figures of all of'
+                    ' them, and that they share no disk is the word of the'
+                    ' task',
+                )
+            ],
+            run(side_by_side=True),
+        )
+
     def test_many_names_are_cut_short(self):
         slot = results.slot([10], without=7)
         (found,) = caveats.find_caveats(run(slot))

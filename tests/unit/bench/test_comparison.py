@@ -261,6 +261,22 @@ class RunsTestCase(testtools.TestCase):
         self.assertEqual(1, len(same.circumstances))
         self.assertIn('one run on a side', same.circumstances[0])
 
+    def test_tiers_side_by_side_are_another_circumstance(self):
+        alone = one_tier(1, 1)
+        beside = dataclasses.replace(alone, side_by_side=True)
+        self.assertIn(
+            'tiers are measured: one after another in the first, side by side'
+            ' in the second',
+            self.compare(alone, beside).circumstances,
+        )
+        self.assertFalse(
+            [
+                each
+                for each in self.compare(beside, beside).circumstances
+                if 'side by side' in each
+            ]
+        )
+
     def test_what_only_one_run_knows_is_told(self):
         known = one_tier(1, 1)
         known = dataclasses.replace(
@@ -360,6 +376,10 @@ class TiersTestCase(testtools.TestCase):
         fixed = turns(run, (one, other), (one, other))
         (told,) = comparison.tiers_of_run(fixed, IOPS_ONLY).circumstances
         self.assertIn('gold ran after general in each repeat', told)
+        (told,) = comparison.tiers_of_run(
+            dataclasses.replace(fixed, side_by_side=True), IOPS_ONLY
+        ).circumstances
+        self.assertIn('measured side by side', told)
         changing = turns(run, (one, other), (other, one))
         self.assertEqual(
             (), comparison.tiers_of_run(changing, IOPS_ONLY).circumstances

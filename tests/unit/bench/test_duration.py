@@ -29,6 +29,14 @@ class DurationTest(testtools.TestCase):
                 prepare=240,
                 measure=12 + 12 + 6 * 15,
                 delete=48,
+                turns=6 * 15 - 4,
+                extent=duration.Extent(
+                    guests=12,
+                    volumes=12,
+                    fill_mib=2400,
+                    around_seconds=4 + 12 + 12,
+                    by_clock=False,
+                ),
             ),
             found,
         )
@@ -65,6 +73,30 @@ class DurationTest(testtools.TestCase):
             ),
         )
 
+    def test_a_cloud_that_was_fast_may_be_slow_today(self):
+        fast, assumed = (
+            duration.estimate(
+                PLAN, PROFILE, guests=100, tier_mib_per_second=10, rates=rates
+            )
+            for rates in (
+                duration.Rates(per_boot=1, per_filled_mib=0.2, run='ab'),
+                duration.ASSUMED,
+            )
+        )
+        self.assertEqual((100, 4000), (fast.boot, fast.prepare))
+        limits = duration.time_limits_seconds(fast, assumed)
+        self.assertEqual(
+            (1060, 8060, 2 * 4100 + 60),
+            (limits['boot'], limits['prepare'], limits['ready']),
+        )
+
+    def test_what_is_no_rate_is_refused(self):
+        for value in (-1, float('nan'), float('inf'), 10**400):
+            error = self.assertRaises(
+                ValueError, duration.Rates, per_boot=value
+            )
+            self.assertIn('per_boot', str(error))
+
     def test_with_a_start_by_clock_servers_boot_at_once(self):
         """10 at a time; the wait is what booting and filling leave."""
         found = duration.estimate(
@@ -83,6 +115,14 @@ class DurationTest(testtools.TestCase):
                 after=600,
                 measure=6 * 15,
                 delete=100,
+                turns=6 * 15 - 4,
+                extent=duration.Extent(
+                    guests=25,
+                    volumes=25,
+                    fill_mib=5000,
+                    around_seconds=4,
+                    by_clock=True,
+                ),
             ),
             found,
         )

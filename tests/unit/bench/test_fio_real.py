@@ -57,6 +57,7 @@ class RealFioTest(testtools.TestCase):
         },
         {'rw': 'randread', 'bsrange': '4k-64k', 'startdelay_seconds': 1},
         {'rw': 'write', 'bs': '1m', 'numjobs': 8},
+        {'rw': 'write', 'bs': '4k', 'numjobs': 2, 'end_fsync': True},
     )
     def test_what_is_ordered_is_read(self, options):
         found = self.measure(**options)

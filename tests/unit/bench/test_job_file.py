@@ -127,6 +127,7 @@ class JobFileTest(testtools.TestCase):
         ('startdelay=5-10', 'one time in whole seconds'),
         ('runtime=100ms', 'one time in whole seconds'),
         ('rw=randread:8', 'one of read, write'),
+        ('end_fsync=2', '0 or 1'),
         ('direct=0', 'the page cache of the guest would answer'),
         ('randrepeat=1', 'guests must not write the same blocks'),
         ('iodepth=5000', 'from 1 to 1024'),
@@ -147,6 +148,18 @@ class JobFileTest(testtools.TestCase):
         self.assertIn(text, ' '.join(found))
         self.assertEqual(
             [], [each for each in found if not each.startswith('my.fio:')]
+        )
+
+    def test_fsync_of_all_jobs_is_of_those_that_write(self):
+        found = read(
+            f'{GLOBAL}fsync_on_close=1\n[a]\nrw=randread\n'
+            '[b]\nstonewall\nrw=write\n'
+            '[c]\nstonewall\nrw=write\nfsync_on_close=0\n'
+            '[d]\nstonewall\nrw=write\nfsync_on_close=0\nend_fsync\n'
+        )
+        self.assertEqual(
+            [False, True, False, True],
+            [each.end_fsync for each in found.patterns],
         )
 
     @ddt.data(*job_file._REQUIRED)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
+
 import ddt
 from hypothesis import given
 from hypothesis import strategies
@@ -65,6 +67,58 @@ class LimitTest(testtools.TestCase):
             }
         )
         self.assertEqual([expected], judge(found, **{name: bound})[0])
+
+    def of_seconds(self, *by_repeat):
+        """A run with the IOPS of all guests in each second."""
+        return results.run(
+            {
+                'fast': {
+                    '4k': [
+                        dataclasses.replace(
+                            results.slot([500]),
+                            series=tuple(
+                                (1000 * at, iops)
+                                for at, iops in enumerate(seconds)
+                            ),
+                        )
+                        for seconds in by_repeat
+                    ]
+                }
+            }
+        )
+
+    @ddt.data(
+        # One second of 100 may be below.
+        ([500] * 99 + [10], 450, Outcome.HELD),
+        ([500] * 98 + [10] * 2, 450, Outcome.BROKEN),
+        ([500] * 98 + [10] * 2, 10, Outcome.HELD),
+        ([449] * 100, 450, Outcome.BROKEN),
+        # Two of 299 are less than 1 %, three are not.
+        ([10] * 2 + [500] * 297, 450, Outcome.HELD),
+        ([10] * 3 + [500] * 296, 450, Outcome.BROKEN),
+        # Of 99 s, none may be left out.
+        ([500] * 99, 450, Outcome.CANNOT_TELL),
+        ([], 450, Outcome.NOT_MEASURED),
+    )
+    @ddt.unpack
+    def test_iops_of_a_share_of_the_seconds(self, seconds, bound, expected):
+        outcomes, _texts = judge(
+            self.of_seconds(seconds), iops_99_percent_of_time_min=bound
+        )
+        self.assertEqual([expected], outcomes)
+
+    def test_a_share_of_the_seconds_has_an_interval_over_repeats(self):
+        outcomes, (text,) = judge(
+            self.of_seconds([500] * 100, [400] * 100, [450] * 100),
+            iops_99_percent_of_time_min=449,
+        )
+        self.assertEqual([Outcome.CANNOT_TELL], outcomes)
+        self.assertIn('all guests in 99 % of the seconds 450 IOPS (95', text)
+        _outcomes, (text,) = judge(
+            self.of_seconds([500] * 60), iops_99_percent_of_time_min=1
+        )
+        self.assertIn('a repeat has 60 s', text)
+        self.assertIn('expected at least 100 s', text)
 
     def test_the_text_has_tier_pattern_value_and_limit(self):
         self.assertEqual(

@@ -31,6 +31,7 @@ DOCUMENT = {
             'numjobs': 2,
             'rate_iops': 100,
             'startdelay_seconds': 15,
+            'end_fsync': True,
         },
     ],
 }
@@ -91,6 +92,7 @@ class DocumentTest(testtools.TestCase):
                         numjobs=2,
                         rate_iops=100,
                         startdelay_seconds=15,
+                        end_fsync=True,
                     ),
                 ),
             ),

@@ -157,6 +157,21 @@ class ScheduleTest(testtools.TestCase):
             schedule.plan(['a'], [huge], PROFILE, guests_per_tier=12).seconds,
         )
 
+    def test_a_slot_waits_for_what_fsync_writes_out(self):
+        """12 volumes with 24 MiB each take 29 s at 10 MiB/s."""
+        for synced, expected in ((False, 4), (True, 4 + 29)):
+            self.assertEqual(
+                expected,
+                schedule.gap_seconds(
+                    fio_pattern.Pattern(
+                        name='x', rw='write', bs='4k', end_fsync=synced
+                    ),
+                    guests=12,
+                    ramp_seconds=0,
+                    tier_mib_per_second=10,
+                ),
+            )
+
     def test_nothing_to_measure_and_names_twice_are_refused(self):
         for tiers, patterns, message in (
             ([], [SMALL], 'no tier'),
@@ -194,6 +209,7 @@ class ProfileTest(testtools.TestCase):
         {'rwmixread_percent': 50},
         {'rate_iops': 0},
         {'startdelay_seconds': -1},
+        {'rw': 'randread', 'end_fsync': True},
         {'size_mib': 0},
     )
     def test_a_senseless_pattern_is_refused(self, wrong):
@@ -292,6 +308,7 @@ class ProfileTest(testtools.TestCase):
             rate_kib=100,
             size_mib=4,
             startdelay_seconds=1,
+            end_fsync=True,
         ),
     )
     def test_fio_itself_accepts_the_arguments(self, pattern):
@@ -310,6 +327,81 @@ class ProfileTest(testtools.TestCase):
                 text=True,
             )
         self.assertEqual((0, ''), (done.returncode, done.stderr))
+
+
+class SideBySideTest(testtools.TestCase):
+    def plan(self, **options):
+        return schedule.plan(
+            ['a', 'b', 'c'],
+            [SMALL, LARGE],
+            PROFILE,
+            side_by_side=True,
+            **options,
+        )
+
+    def test_a_pattern_is_the_turn_of_all_tiers(self):
+        plan = self.plan(repeats=2)
+        self.assertEqual(
+            [
+                (repeat, name, begin, tier)
+                for repeat, name, begin in (
+                    (1, 'randwrite-4k', 0),
+                    (1, 'write-1m', 15),
+                    (2, 'randwrite-4k', 30),
+                    (2, 'write-1m', 45),
+                )
+                for tier in 'abc'
+            ],
+            [
+                (s.repeat, s.pattern.name, s.begin_seconds, s.tier)
+                for s in plan.slots
+            ],
+        )
+        self.assertEqual(list(range(12)), [s.number for s in plan.slots])
+        self.assertEqual(60, plan.seconds)
+        self.assertEqual(30, plan.up_to(1).seconds)
+        self.assertTrue(plan.up_to(1).side_by_side)
+
+    def test_each_tier_has_the_turns_that_it_has_alone(self):
+        alone = schedule.plan(
+            ['b'], [SMALL, LARGE], PROFILE, repeats=3, guest_steps=[1, 4]
+        )
+        beside = self.plan(repeats=3, guest_steps=[1, 4])
+        self.assertEqual(
+            [
+                (s.repeat, s.pattern, s.guests, s.begin_seconds, s.seconds)
+                for s in alone.slots
+            ],
+            [
+                (s.repeat, s.pattern, s.guests, s.begin_seconds, s.seconds)
+                for s in beside.of_tier('b')
+            ],
+        )
+
+    def test_the_order_of_patterns_is_drawn_for_all_tiers(self):
+        seen = set()
+        for seed in range(20):
+            plan = self.plan(repeats=2, seed=seed)
+            orders = {
+                tuple(s.pattern.name for s in plan.of_tier(tier))
+                for tier in 'abc'
+            }
+            self.assertEqual(1, len(orders))
+            (names,) = orders
+            self.assertEqual(names[:2], names[3:1:-1])
+            seen.add(names)
+        self.assertEqual(2, len(seen))
+
+    def test_one_tier_has_none_beside_it(self):
+        error = self.assertRaises(
+            ValueError,
+            schedule.plan,
+            ['a'],
+            [SMALL],
+            PROFILE,
+            side_by_side=True,
+        )
+        self.assertIn("side_by_side with the tier 'a' alone", str(error))
 
 
 class RandomOrderTest(testtools.TestCase):

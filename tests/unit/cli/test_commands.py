@@ -329,6 +329,25 @@ class CephUsersTestCase(testtools.TestCase):
             self.printed('--for', 'ceph-reader', path=path),
         )
 
+    def test_who_watches_sees_no_volume(self):
+        printed = self.printed('--for', 'ceph-watcher')
+        self.assertIn(
+            '# rbd namespace create tier-database/cinder-tiers-watch\n',
+            printed,
+        )
+        self.assertIn('# rbd pool init tier-archive-data\n', printed)
+        caps = json.loads(self.printed('--for', 'ceph-watcher', '-f', 'json'))[
+            'ceph'
+        ]['caps']
+        self.assertEqual(('allow r', 'allow r'), (caps['mon'], caps['mgr']))
+        self.assertEqual(
+            [
+                f'profile rbd pool=tier-{name} namespace=cinder-tiers-watch'
+                for name in ('database', 'general', 'archive', 'archive-data')
+            ],
+            caps['osd'].split(', '),
+        )
+
     def test_json_has_the_capabilities(self):
         printed = json.loads(
             self.printed('--for', 'ceph-writer', '-f', 'json')

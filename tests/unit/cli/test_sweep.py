@@ -231,6 +231,14 @@ class SweepTestCase(testtools.TestCase):
             [one['Treatment'] for one in json.loads(ran.stdout)],
         )
 
+    def test_another_number_of_blocks(self):
+        ran = self.tier('sweep', str(self.file), '--dry-run', '--blocks', '2')
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertEqual(10, len(json.loads(ran.stdout)))
+        ran = self.tier('sweep', str(self.file), '--dry-run', '--blocks', '0')
+        self.assertEqual(2, ran.status)
+        self.assertIn('expected an integer from 1 to 100', ran.stderr)
+
     def test_a_dry_run_changes_nothing(self):
         ran = self.tier('sweep', str(self.file), '--dry-run')
         self.assertEqual(0, ran.status, ran.stderr)

@@ -60,12 +60,12 @@ def of_world(world, known_backends=(), *, projects=None, cinder_user='admin'):
                 cluster=catalogs.Cluster(name='ceph', cinder_user=cinder_user),
                 fsid=FSID,
                 ceph=actual.ceph['ceph'],
-                told={
+                configured={
                     key.name: one.values
                     for key, one in world.objects.items()
                     if key.kind is actions.Kind.OSD_OPTIONS
                 },
-                told_hosts={
+                configured_hosts={
                     key.name: one.values
                     for key, one in world.objects.items()
                     if key.kind is actions.Kind.HOST_OSD_OPTIONS

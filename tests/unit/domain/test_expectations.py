@@ -61,6 +61,7 @@ class ExpectationsTestCase(testtools.TestCase):
                         'p99.9_ms_max': 50.5,
                         'mean_ms_max': 1,
                         'fairness_min': 1,
+                        'iops_99.9_percent_of_time_min': 450,
                     },
                     '4k': {'p1_ms_max': 1},
                 }
@@ -79,6 +80,20 @@ class ExpectationsTestCase(testtools.TestCase):
         ),
         ({'a': {'p100_ms_max': 5}}, 'a.p100_ms_max: unknown', 'p99_ms_max'),
         ({'a': {'p0_ms_max': 5}}, 'a.p0_ms_max: unknown', 'p99_ms_max'),
+        *(
+            ({'a': {name: 5}}, f'a.{name}: unknown', 'of_time_min')
+            for name in (
+                'iops_100_percent_of_time_min',
+                'iops_99_percent_of_time_max',
+                'write_iops_99_percent_of_time_min',
+                'p99_ms_99_percent_of_time_max',
+            )
+        ),
+        (
+            {'a': {'iops_99_percent_of_time_min': 0}},
+            'a.iops_99_percent_of_time_min: ',
+            'greater than 0',
+        ),
         (
             {'a': {'iops_min': True}},
             'a.iops_min: iops_min is True',
@@ -135,6 +150,20 @@ class ExpectationsTestCase(testtools.TestCase):
                 metric='guest_iops', unit='IOPS', is_least=True
             ),
             expectations.find('guest_iops_min'),
+        )
+
+    def test_a_limit_of_the_time_is_no_percentile_and_not_compared(self):
+        self.assertEqual(
+            expectations.Limit(
+                metric='iops_99.5_percent_of_time',
+                unit='IOPS',
+                is_least=True,
+                time_percent=99.5,
+            ),
+            expectations.find('iops_99.5_percent_of_time_min'),
+        )
+        self.assertIsNone(
+            expectations.find_quantity('iops_99.5_percent_of_time')
         )
 
     @ddt.data(

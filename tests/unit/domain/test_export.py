@@ -104,8 +104,8 @@ def cloud(
             inventory.KnownCluster(
                 fsid=inventories.FSID,
                 cluster=catalogs.Cluster(name='ceph', user=user),
-                told=ceph.pop('told', {}),
-                told_hosts=ceph.pop('told_hosts', {}),
+                configured=ceph.pop('configured', {}),
+                configured_hosts=ceph.pop('configured_hosts', {}),
                 ceph=dataclasses.replace(
                     empty,
                     crush_rules=RULES,

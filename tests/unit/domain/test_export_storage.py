@@ -33,7 +33,7 @@ class ExportStorageTestCase(testtools.TestCase):
         known = test_export.cloud(
             GOLD,
             pools=[ON_HDD],
-            told=told,
+            configured=told,
             option_schemas={'osd_max_backfills': BACKFILLS},
             class_options={
                 'hdd': ceph_state.OsdOptions(
@@ -76,7 +76,9 @@ class ExportStorageTestCase(testtools.TestCase):
         known = test_export.cloud(
             GOLD,
             option_schemas={'osd_max_backfills': BACKFILLS},
-            told_hosts={host: {'osd_max_backfills': '3'} for host in 'abz'},
+            configured_hosts={
+                host: {'osd_max_backfills': '3'} for host in 'abz'
+            },
             host_options={
                 'a': ceph_state.OsdOptions(
                     name='a', values={'osd_max_backfills': '3'}

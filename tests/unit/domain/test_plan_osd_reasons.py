@@ -18,17 +18,19 @@ NAME = 'osd_max_backfills'
 
 @ddt.ddt
 class OsdReasonsTestCase(testtools.TestCase):
-    def why(self, **told):
+    def why(self, **configured):
         """Of the one action of a plan.
 
-        :param told: what the monitors have for the device class.
+        :param configured: what the monitors have for the device class.
         """
-        return self.action(told=told).why
+        return self.action(configured=configured).why
 
-    def action(self, *, told=None, options=None, mclock=(), level='advanced'):
+    def action(
+        self, *, configured=None, options=None, mclock=(), level='advanced'
+    ):
         """The one action of a plan.
 
-        :param told: what the monitors have for the device class.
+        :param configured: what the monitors have for the device class.
         :param options: that are declared.
         :param mclock: ids of the OSDs with that queue.
         :param level: of the options.
@@ -42,7 +44,7 @@ class OsdReasonsTestCase(testtools.TestCase):
         actual = test_plan.applied(catalog)
         ceph = dataclasses.replace(
             actual.ceph['ceph'],
-            told_options={'class:ssd': told or {}},
+            configured_options={'class:ssd': configured or {}},
             option_schemas={
                 name: ceph_state.OptionSchema(
                     name=name, kind='str', level=level

@@ -72,7 +72,13 @@ class SchemaTestCase(testtools.TestCase):
         strategies.builds(
             '{}{}'.format,
             strategies.sampled_from(('', 'read_', 'write_', 'trim_')),
-            strategies.sampled_from((*expectations.NAMES, 'p99_ms_max')),
+            strategies.sampled_from(
+                (
+                    *expectations.NAMES,
+                    'p99_ms_max',
+                    'iops_99_percent_of_time_min',
+                )
+            ),
         )
         | strategies.from_regex(r'(read_)?p[0-9.]{1,6}_ms_max', fullmatch=True)
         | strategies.text(max_size=20)

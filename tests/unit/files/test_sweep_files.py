@@ -11,11 +11,14 @@ import ddt
 import testtools
 
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import osd_option_names
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.sweep import design
 from cinder_tiers.domain.sweep import kept as keeping
+from cinder_tiers.domain.sweep import record
 from cinder_tiers.files.sweep import journal as journals
 from cinder_tiers.files.sweep import reader
+from cinder_tiers.files.sweep import results
 from cinder_tiers.files.tiers import reader as tiers_reader
 
 TIERS = """version: 1
@@ -50,12 +53,72 @@ factors:
 ETC = pathlib.Path(__file__).resolve().parents[3] / 'etc' / 'cinder-tiers'
 
 
+#: {paper: (treatments, blocks)}
+PAPERS = {
+    'meyer2016': (7, 9),
+    'ornl2013': (17, 3),
+    'poat2016': (2, 3),
+    'lin2013': (24, 3),
+}
+
+
+@ddt.ddt
 class ShippedTestCase(testtools.TestCase):
-    def test_the_sweep_of_a_paper_fits_the_sample_tiers_file(self):
-        tiers = tiers_reader.read(str(ETC / 'tiers.yaml'))
-        file = reader.read_file(str(ETC / 'sweep-meyer2016.yaml'), tiers)
-        self.assertEqual(7, len(file.sweep.treatments))
-        self.assertEqual(72, len(file.sweep.slots))
+    def setUp(self):
+        super().setUp()
+        self.tiers = tiers_reader.read(str(ETC / 'tiers.yaml'))
+
+    def test_each_sweep_of_a_paper_is_known_here(self):
+        self.assertEqual(
+            {f'sweep-{paper}.yaml' for paper in PAPERS},
+            {path.name for path in ETC.glob('sweep-*.yaml')},
+        )
+
+    @ddt.data(*PAPERS)
+    def test_the_sweep_of_a_paper_fits_the_sample_tiers_file(self, paper):
+        path = str(ETC / f'sweep-{paper}.yaml')
+        treatments, blocks = PAPERS[paper]
+        file = reader.read_file(path, self.tiers)
+        self.assertEqual(
+            (treatments, blocks),
+            (len(file.sweep.treatments), file.sweep.blocks),
+        )
+        smoke = reader.read_file(path, self.tiers, blocks=2)
+        self.assertEqual(2 * (treatments + 1), len(smoke.sweep.slots))
+
+    @ddt.data(*PAPERS)
+    def test_each_release_has_all_options_of_the_sweep(self, paper):
+        file = reader.read_file(str(ETC / f'sweep-{paper}.yaml'), self.tiers)
+        used = {
+            str(place[-1])
+            for one in file.sweep.treatments
+            for place in one.changes
+        }
+        missing = {
+            name: found
+            for name in used
+            if (found := osd_option_names.RELEASES.get(name)) != (16, 18, 20)
+        }
+        self.assertEqual({}, missing)
+
+    @ddt.data(
+        'osd_options: {ms_crc_data: [false]}',
+        "osd_options: {debug_osd: ['0/0']}",
+        'osd_options: {osd_op_threads: [8]}',
+        'osd_options: {osd_disk_threads: [8]}',
+        'osd_options: {filestore_flusher: [true]}',
+        'pool_options: {size: [2]}',
+        'primary_affinity: [0.5]',
+        'cache: {mode: [writeback]}',
+    )
+    def test_what_papers_changed_and_no_sweep_can_is_refused(self, factors):
+        self.assertRaises(
+            errors.ProblemsFound,
+            reader.read_text,
+            f'version: 1\ntier: general\nfactors:\n  {factors}\n',
+            file='sweep.yaml',
+            tiers=self.tiers,
+        )
 
 
 @ddt.ddt
@@ -281,3 +344,48 @@ class JournalTestCase(testtools.TestCase):
             errors.ProblemsFound, journals.read, self.path
         )
         self.assertIn('do not remove it', str(error))
+
+
+class ResultsTestCase(testtools.TestCase):
+    def test_they_are_read_as_they_were_written(self):
+        place = ('tiers', 'database', 'qos', 'front_end', 'total_iops_sec')
+        sweep = design.Sweep(
+            tier='database',
+            treatments=(
+                design.Treatment(name='limited', changes={place: '5'}),
+                design.Treatment(name='deep', guest={'iodepth': 16}),
+            ),
+            blocks=2,
+            seed=3,
+        )
+        first, second, *_others = sweep.slots
+        written = results.Results(
+            sweep=sweep,
+            sweep_file='sweep.yaml',
+            catalog_file='tiers.yaml',
+            started='2026-11-23T20:00:00Z',
+            state=results.RUNNING,
+            is_brought_back=False,
+            records=(
+                record.SlotRecord(
+                    slot=first,
+                    verdict=record.Verdict.IN_EFFECT,
+                    measured=record.Measured(
+                        exit_status=0, result_file='/a/slot-0001.json'
+                    ),
+                    started='2026-11-23T20:00:00Z',
+                    ended='2026-11-23T20:01:00Z',
+                ),
+                record.SlotRecord(
+                    slot=second,
+                    verdict=record.Verdict.NOT_IN_EFFECT,
+                    reason='it is not',
+                    started='2026-11-23T20:01:00Z',
+                    ended='2026-11-23T20:02:00Z',
+                ),
+            ),
+        )
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        path = os.path.join(folder, results.NAME)
+        results.write(path, written)
+        self.assertEqual(written, results.read(path))

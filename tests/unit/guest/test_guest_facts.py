@@ -65,6 +65,21 @@ class GuestFactsTest(testtools.TestCase):
     def test_the_hypervisor_is_known_by_its_clock(self, words, expected):
         self.assertEqual(expected, system(words).hypervisor)
 
+    @ddt.data(
+        (('BOOT at=9000', 'PREPARED at=12500'), 3.5),
+        (('BOOT at=9000',), None),
+        (('PREPARED at=12500',), None),
+        (('BOOT at=x', 'PREPARED at=12500'), None),
+        # A guest may say anything: only so much time has gone by.
+        (('BOOT at=9000', 'PREPARED at=99999999'), None),
+        (('BOOT at=9000', 'PREPARED at=8000'), None),
+    )
+    @ddt.unpack
+    def test_how_long_a_guest_filled_its_region(self, events, expected):
+        self.assertEqual(
+            expected, guest_facts.spent_seconds(console(*events), 'fill', 60)
+        )
+
     def test_a_guest_that_says_nothing_has_no_system(self):
         self.assertIsNone(guest_facts.system(console('BOOT kernel=6.1')))
 

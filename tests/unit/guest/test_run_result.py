@@ -6,6 +6,7 @@ import json
 import testtools
 
 from rally_scenarios.bench.fio import histogram
+from rally_scenarios.bench.fio import load_step
 from rally_scenarios.bench.fio import output as fio_output
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import merge
@@ -193,6 +194,68 @@ class RunResultTest(testtools.TestCase):
             [7, 7], [guest.clock_error_ms for guest in found.guests]
         )
         self.assertEqual('fio-3.33', found.environment['fio'].value)
+
+    def asked(self, patterns, guest_steps=()):
+        """(name, curve, IOPS of all, of a volume) of silent guests."""
+        profile = dataclasses.replace(PROFILE, patterns=tuple(patterns))
+        plan = schedule.plan(
+            ['fast'], profile.patterns, profile.method, 1, guest_steps
+        )
+        silent = [
+            verdict.judge(
+                frames.GuestConsole(run=console_text.RUN, guest=name),
+                guest=name,
+                tier='fast',
+                plan=dataclasses.replace(
+                    plan, slots=plan.of_guest('fast', position)
+                ),
+                late_after_ms=500,
+            )
+            for position, name in enumerate(('g000', 'g001', 'g002'))
+        ]
+        return [
+            (each.pattern, *(each.asked and vars(each.asked).values() or ()))
+            for each in build.pattern_results(
+                'fast', plan=plan, profile=profile, outcomes=silent
+            )
+        ]
+
+    def test_a_step_says_which_load_it_asked_of_all_guests(self):
+        self.assertEqual(
+            [
+                ('randwrite-4k.r5', 'randwrite-4k', 15, 5),
+                ('randwrite-4k.r20', 'randwrite-4k', 60, 20),
+            ],
+            self.asked(load_step.paced([PATTERN], [5, 20])),
+        )
+        self.assertEqual([('randwrite-4k',)], self.asked([PATTERN]))
+
+    def test_steps_of_guests_at_one_rate_are_a_curve_too(self):
+        paced = dataclasses.replace(PATTERN, rate_iops=20)
+        self.assertEqual(
+            [
+                ('randwrite-4k.g1', 'randwrite-4k', 20, 20),
+                ('randwrite-4k.g3', 'randwrite-4k', 60, 20),
+            ],
+            self.asked([paced], [1, 3]),
+        )
+
+    def test_a_file_of_version_4_does_not_say_what_was_asked(self):
+        value = json.loads(run_result.write(result(outcome('g000'))))
+        for pattern in value['tiers'][0]['patterns']:
+            del pattern['asked']
+        found = run_result.read(json.dumps({**value, 'version': 4}))
+        self.assertIsNone(found.tiers[0].patterns[0].asked)
+        self.assertIn('asked: it is missing', self.changed(**value))
+
+    def test_a_load_that_cannot_be_is_refused(self):
+        value = json.loads(run_result.write(result(outcome('g000'))))
+        value['tiers'][0]['patterns'][0]['asked'] = {
+            'curve': 'x',
+            'iops': 4,
+            'volume_iops': 5,
+        }
+        self.assertIn('5 IOPS of a volume and 4 of all', self.changed(**value))
 
     def test_a_guest_that_got_half_makes_it_unfair(self):
         document = json.loads(recorded.text('randwrite-4k'))

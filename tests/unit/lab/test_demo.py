@@ -3,12 +3,17 @@
 
 import contextlib
 import io
+import pathlib
+import re
+import tempfile
 
 import ddt
 import testtools
 
 from lab import demo
 from rally_scenarios.plugins.report import tables
+from rally_scenarios.plugins.results import reference
+from tests.unit.report import runs
 
 CATALOG = {
     'tiers': {
@@ -170,3 +175,54 @@ class ReportTest(testtools.TestCase):
 
     def test_a_report_without_the_table_is_an_error(self):
         self.assertRaises(demo.DemoFailed, demo.read_rows, self.task())
+
+    def test_reads_and_writes_are_shown_apart(self):
+        result = runs.run(tiers=('database', 'general'), repeats=1, patterns=5)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            demo.show_figures(
+                self.task(*tables.complete_outputs(result)), CATALOG
+            )
+        lines = printed.getvalue().splitlines()
+        self.assertLessEqual(max(map(len, lines)), 120)
+        (write,) = (
+            [cell.strip() for cell in line.split('|')[1:-1]]
+            for line in lines
+            if re.match(r'\| general +\| randrw-4k +\| write ', line)
+        )
+        found = result.tiers[1].patterns[4].slots[0].merged.directions['write']
+        self.assertEqual(
+            [
+                round(found.iops, 1),
+                round(found.lat_moments.mean_ns / 1e6, 3),
+                round(found.slat_moments.mean_ns / 1e6, 3),
+            ],
+            [float(write[at]) for at in (3, 5, 6)],
+        )
+
+    def test_result_files_are_those_that_iterations_name(self):
+        """As the scenario names them, and two in a task that runs twice."""
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [pathlib.Path(folder) / name for name in ('a', 'b')]
+            for path in paths:
+                path.write_text('{}')
+            self.assertEqual(
+                [str(path) for path in paths],
+                demo.find_results(
+                    self.task(
+                        *(reference.output(path, 'run') for path in paths)
+                    )
+                ),
+            )
+
+    def test_a_task_without_a_result_file_is_an_error(self):
+        error = self.assertRaises(
+            demo.DemoFailed, demo.find_results, self.task()
+        )
+        self.assertIn('the result file', str(error))
+
+    def test_the_report_of_rally_is_beside_ours(self):
+        self.assertEqual(
+            pathlib.Path('/a/demo-rally.html'),
+            demo.of_rally(pathlib.Path('/a/demo.html')),
+        )

@@ -104,7 +104,8 @@ class ReadClusterTestCase(testtools.TestCase):
     def test_options_of_the_classes_in_question_are_read_as_in_effect(self):
         known = self.read(location('tier-archive'))
         self.assertEqual(
-            {'hdd': {'osd_max_backfills': '3', 'osd_is_gone': '1'}}, known.told
+            {'hdd': {'osd_max_backfills': '3', 'osd_is_gone': '1'}},
+            known.configured,
         )
         self.assertEqual(
             {'osd_max_backfills': '3'}, known.ceph.class_options['hdd'].values
@@ -115,7 +116,7 @@ class ReadClusterTestCase(testtools.TestCase):
 
     def test_options_of_hosts_are_read_where_there_is_such_a_host(self):
         known = self.read(location('tier-archive'))
-        self.assertEqual({'hostA', 'gone'}, known.told_hosts.keys())
+        self.assertEqual({'hostA', 'gone'}, known.configured_hosts.keys())
         self.assertEqual(['hostA'], list(known.ceph.host_options))
         self.assertEqual(
             {'osd_max_backfills': '3'}, known.ceph.host_options['hostA'].values
@@ -134,7 +135,7 @@ class ReadClusterTestCase(testtools.TestCase):
             location('gone', user='nobody'),
             location('tier-archive', fsid='f' + FSID[1:], user='stranger'),
         )
-        self.assertEqual(({}, {}), (known.told, known.ceph.users))
+        self.assertEqual(({}, {}), (known.configured, known.ceph.users))
         self.assertIsNone(
             known.ceph.pools['tier-archive'].rbd_default_data_pool
         )

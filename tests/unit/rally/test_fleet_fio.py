@@ -73,8 +73,11 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         )
         self.assertEqual(8, len(self.rows(tables.GUEST_TABLE_TITLE)))
         self.assertEqual(
-            ['database', 'randwrite-4k', 'write', 999.5, 3.91, 0.116, 0.093],
-            self.rows(tables.DIRECTION_TABLE_TITLE)[0][:7],
+            [
+                *('database', 'randwrite-4k', 'write', 999.5, 3.91),
+                *(0.116, 0.024, 0.093),
+            ],
+            self.rows(tables.DIRECTION_TABLE_TITLE)[0][:8],
         )
         self.assert_nothing_is_left()
 
@@ -106,9 +109,59 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.assertEqual(40, cost.told.boot)
         self.assertGreaterEqual(cost.volumes_s, 0)
         self.assertGreater(cost.measure_s, 0)
+        # Of the recorded guests; the file is written again after deleting.
+        self.assertGreater(cost.turns_s, 30)
+        self.assertGreaterEqual(cost.delete_s, 0)
+        rows = self.rows(fleet_report.COST_TITLE)
+        self.assertEqual(['volumes', 8], rows[0][:2])
+        self.assertEqual(['together', cost.told.seconds], rows[-1][:2])
         self.run_scenario(start={'by': 'clock'}, result_folder=self.other())
         (file,) = pathlib.Path(self.other()).iterdir()
         self.assertIsNone(run_result.read(file.read_bytes()).cost.prepare_s)
+
+    def test_tiers_that_share_no_disk_run_at_the_same_time(self):
+        self.run_scenario(side_by_side=True)
+        found = self.result()
+        self.assertTrue(found.side_by_side)
+        self.assertIn(
+            '4 runs of fio of all tiers side by side', self.log.output
+        )
+        self.assertIn(
+            'tiers at the same time', [each.about for each in found.doubts]
+        )
+        turns = {
+            (run.tier.tier, run.name): run.slot.guests[0].planned_ms
+            for run in found.runs
+        }
+        for name in ('randwrite-4k', 'write-1m'):
+            self.assertEqual(
+                turns['database', name] - turns['general', name], 0
+            )
+        error = self.assertRaises(
+            ValueError,
+            self.run_scenario,
+            side_by_side=True,
+            fleets=self.args['fleets'][:1],
+        )
+        self.assertIn('side_by_side with the tier', str(error))
+
+    def test_a_former_result_says_how_fast_the_cloud_is(self):
+        self.run_scenario()
+        (file,) = self.results.iterdir()
+        self.run_scenario(cost_from=str(file), result_folder=self.other())
+        (newer,) = pathlib.Path(self.other()).iterdir()
+        told = run_result.read(newer.read_bytes()).cost.told
+        self.assertEqual(self.result().run, told.rates_of)
+        # The cloud is made of recordings, and takes no time.
+        self.assertLess(told.boot, 40)
+        for wrong, text in (
+            ('/nowhere', 'cannot read it'),
+            ('/dev/null', 'not JSON'),
+        ):
+            error = self.assertRaises(
+                ValueError, self.run_scenario, cost_from=wrong
+            )
+            self.assertIn(f"cost_from '{wrong}': {text}", str(error))
 
     def other(self):
         return str(self.results.parent / 'other')
@@ -380,7 +433,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         )
         self.assertEqual(8, len(self.scenario._output['additive'][0]['data']))
         # Charts are over all repeats.
-        self.assertEqual(11, len(self.scenario._output['complete']))
+        self.assertEqual(12, len(self.scenario._output['complete']))
         self.assertEqual(
             [
                 'database',
@@ -452,7 +505,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.cloud.guests_do['g003'] = lambda lines: lines[:3]
         self.cloud.guests_stop.add('g003')
         self.failure()
-        self.assertEqual(11, len(self.scenario._output['complete']))
+        self.assertEqual(12, len(self.scenario._output['complete']))
         jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
             self.scenario._output
         )

@@ -546,6 +546,27 @@ class ArgumentsTest(testtools.TestCase):
             ).lead_seconds,
         )
 
+    def test_guests_of_all_tiers_launch_fio_at_once_side_by_side(self):
+        lead_seconds = [
+            run_plan.orders_of(
+                plan,
+                run_plan.limits_seconds(plan, None),
+                run='0' * 16,
+                start_serial='x',
+                now=1,
+            ).lead_seconds
+            for plan in (
+                planned(
+                    fleets=FLEETS,
+                    patterns=fleet_fio_case.PATTERNS,
+                    guests_per_tier=2,
+                    side_by_side=side_by_side,
+                )
+                for side_by_side in (False, True)
+            )
+        ]
+        self.assertEqual([4 + 2, 4 + 2 * len(FLEETS)], lead_seconds)
+
     def test_a_region_must_fit_the_data_volume(self):
         error = self.assertRaises(
             ValueError,

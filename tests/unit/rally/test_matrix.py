@@ -212,6 +212,7 @@ class PlanningTest(testtools.TestCase):
     @ddt.data(
         ({'guests_per_tier': 2}, 'expected 3, the last step'),
         ({'guest_steps': [3, 1]}, 'guest_steps [3, 1]'),
+        ({'load_steps': [5, 9]}, 'a load curve has one axis'),
         ({'repeats': 100, 'guest_steps': [1, 2, 3]}, '600 runs'),
         ({'fleets': [{'tier': 'a', 'image': 'x'}] * 2}, 'named twice: a'),
     )

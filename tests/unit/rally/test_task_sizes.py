@@ -37,6 +37,7 @@ NAMES = (
     'idcf2014',
     'ornl2013',
     'poat2016',
+    'curve',
 )
 SIZES = tuple(size.value for size in named_profile.Size)
 ALL = tuple((name, size) for name in NAMES for size in SIZES)
@@ -137,6 +138,9 @@ class TaskSizesTest(testtools.TestCase):
                 ('poat2016', 'smoke'): 4,
                 ('poat2016', 'lab'): 10,
                 ('poat2016', 'paper'): 10,
+                ('curve', 'smoke'): 2,
+                ('curve', 'lab'): 3,
+                ('curve', 'paper'): 10,
             },
             found,
         )
@@ -238,6 +242,37 @@ class TaskSizesTest(testtools.TestCase):
         config = render('idcf2014', disks=0)
         test_tasks.check(config)
         self.assertNotIn('disks', scenarios(config)[0]['fleets'][0])
+
+    def test_a_curve_has_a_pattern_for_each_step(self):
+        (plan,) = plans('curve', size='lab')
+        self.assertEqual(
+            [
+                f'{name}.r{step}'
+                for name in ('randwrite-4k', 'randread-4k')
+                for step in (8, 16, 24, 32, 40, 48)
+            ],
+            [each.name for each in plan.chosen.patterns],
+        )
+        config = render('curve', load_steps=[5, 7], guests_per_tier=1)
+        test_tasks.check(config)
+        (plan,) = plans('curve', load_steps=[5, 7], guests_per_tier=1)
+        self.assertEqual(
+            [5, 7] * 2, [each.rate_iops for each in plan.chosen.patterns]
+        )
+
+    @ddt.data(
+        {'load_steps': [4, 4]},
+        {'load_steps': []},
+        {'load_steps': [0, 1]},
+        {'patterns': [{'name': 'x', 'rw': 'randrw', 'bs': '4k'}]},
+        {'patterns': [{'name': 'x', 'rw': 'read', 'bssplit': '4k/100'}]},
+    )
+    def test_rally_refuses_a_curve(self, wrong):
+        self.assertRaises(
+            exceptions.InvalidTaskConfig,
+            test_tasks.check,
+            render('curve', **wrong),
+        )
 
     def test_arguments_override_the_size(self):
         config = render(

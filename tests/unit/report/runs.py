@@ -46,7 +46,7 @@ def _direction(clat, iops, *, alone):
         total_ios=clat.count,
         clat=None if alone else run_result.latencies(clat),
         clat_moments=moments,
-        slat_moments=None,
+        slat_moments=run_result.Moments(mean_ns=2e4, max_ns=90_000),
         lat_moments=moments,
     )
 

@@ -13,10 +13,14 @@ from hypothesis import strategies
 import testtools
 
 from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.fleet import duration
 from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.report.content import curves
 from rally_scenarios.report.content import report as report_content
 from rally_scenarios.report import drawing
 from rally_scenarios.report import html
+from tests.unit.bench import results
+from tests.unit.bench import test_load_curve
 from tests.unit.report import page_reader
 from tests.unit.report import runs
 
@@ -214,6 +218,22 @@ class FiguresTestCase(testtools.TestCase):
                 numbers(row['Longest total ms']),
             ),
         )
+        self.assertEqual(0.02, numbers(row['Mean submission ms']))
+
+    def test_p99_of_a_direction_is_that_of_all_its_repeats(self):
+        """Of a single direction, it is p99 of the pattern."""
+        rows = self.page.table('Direction', 'p99 completion ms')
+        alone = self.page.table('Tier', 'p99.9 ms', 'Read with care')
+        for row in rows:
+            if row['Pattern'] == 'randrw-4k':
+                continue
+            (of_pattern,) = (
+                each['p99 ms']
+                for each in alone
+                if (each['Tier'], each['Pattern'])
+                == (row['Tier'], row['Pattern'])
+            )
+            self.assertEqual(of_pattern, row['p99 completion ms'])
 
     def test_the_dark_picture_differs_in_colours_only(self):
         for _alternative, light, dark in self.page.pictures():
@@ -272,6 +292,27 @@ class SeveralTestCase(testtools.TestCase):
             self.assertIn(each, page.texts)
         self.assertIn('0.json', page.texts)
         self.assertIn('1.json', page.texts)
+
+    def test_the_time_is_told_beside_what_it_took(self):
+        run = dataclasses.replace(
+            runs.run(patterns=1),
+            cost=run_result.Cost(
+                told=duration.Duration(
+                    volumes=18, boot=90, prepare=15, measure=105, delete=36
+                ),
+                volumes_s=7.5,
+                boot_s=36.8,
+                prepare_s=42.9,
+                measure_s=97.9,
+            ),
+        )
+        self.assertIn(
+            'volumes 18 s, 8 s; boot 90 s, 37 s; prepare 15 s, 43 s; start,'
+            ' measure and collect 105 s, 98 s; delete 36 s, not known;'
+            ' together 264 s, not known (told by rates assumed for a small'
+            ' cloud)',
+            page_reader.Page(text_of(run)).texts,
+        )
 
     def test_results_that_have_no_tier_in_common_are_shown(self):
         page = page_reader.Page(
@@ -474,3 +515,67 @@ class SizeTestCase(testtools.TestCase):
         page = page_reader.Page(text)
         self.assertEqual(1, len(page.pictures()))
         self.assertIn('IOPS over time, Fairness: each guest', text)
+
+
+class CurvesTestCase(testtools.TestCase):
+    """The hockey stick of M/M/1 with 160 IOPS, beside its table."""
+
+    STEPS = (20, 60, 100, 120, 140, 180)
+
+    def run_result(self):
+        def p99_ms(asked):
+            return 4605 / (160 - min(asked, 159.8))
+
+        found = results.run({'fast': {}})
+        patterns = tuple(
+            test_load_curve.paced(
+                'w',
+                asked,
+                [
+                    results.slot(
+                        [min(asked, 159.8)],
+                        clat_ms=[p99_ms(asked) * factor] * 1000,
+                    )
+                    for factor in (0.99, 1, 1.01)
+                ],
+            )
+            for asked in self.STEPS
+        )
+        return dataclasses.replace(
+            found,
+            tiers=(dataclasses.replace(found.tiers[0], patterns=patterns),),
+        )
+
+    def test_a_curve_is_drawn_and_told(self):
+        page = page_reader.Page(
+            html.page(
+                report_content.report(
+                    {'a.json': self.run_result()},
+                    QUESTION,
+                    {'p99_ms_max': 100.0},
+                )
+            )
+        )
+        shown = page.table('Tier', 'Pattern', 'Latency', 'Load')
+        by_load = {row['Load']: row for row in shown}
+        self.assertEqual(
+            {'done', 'saturated', 'knee', '70 % of the most'}
+            | {'p99_ms_max 100'},
+            set(by_load),
+        )
+        self.assertEqual('180', by_load['saturated']['Asked IOPS'])
+        # 160 - 4605 / 100
+        self.assertAlmostEqual(
+            113.95, numbers(by_load['p99_ms_max 100']['IOPS']), 0
+        )
+        told = [
+            alternative
+            for alternative, _light, _dark in page.pictures()
+            if alternative.startswith('Latency against the load, w, p99_ms')
+        ]
+        self.assertEqual(1, len(told))
+        self.assertIn('knee at 140', told[0])
+        self.assertIn('p99_ms_max 100 at 114', told[0])
+
+    def test_a_result_without_steps_has_no_curve(self):
+        self.assertIsNone(curves.curves(runs.run(), {}))

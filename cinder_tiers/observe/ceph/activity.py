@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads what a Ceph cluster does at the moment. Writes nothing.
+
+The commands and keys are those that Ceph 16 to 20 have in common. Each fact is
+read on its own, and what cannot be read is left out: whoever watches a tier
+goes on while the manager is away, or its module rbd_support is off.
+"""
+
+import collections.abc
+import dataclasses
+
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.domain import errors
+from cinder_tiers.observe.ceph import client_io
+
+#: Images that are named, the busiest first.
+MOST_IMAGES = 10
+_RECOVERS = frozenset({'recovering', 'backfilling', 'backfill_wait'})
+_SCRUBS = frozenset({'scrubbing', 'deep'})
+# Of a pool, in `osd dump`, what apply changes or is changed by hand.
+_POOL_FIELDS = (
+    'size',
+    'min_size',
+    'crush_rule',
+    'pg_num',
+    'pg_placement_num',
+    'flags_names',
+    'read_tier',
+    'write_tier',
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Activity:
+    """What the pools of a tier and their cluster do; None: not read."""
+
+    #: Codes of health checks.
+    checks: tuple[str, ...] | None = None
+    #: Placement groups of the cluster that recover or backfill.
+    recovering: int | None = None
+    #: Placement groups of the cluster that are scrubbed.
+    scrubbing: int | None = None
+    osds_up: tuple[int, ...] | None = None
+    #: {id of an OSD: latency of its commits in ms}
+    osd_ms: dict[str, float] | None = None
+    #: I/Os of clients in a second.
+    client_iops: float | None = None
+    #: {image: I/Os in a second}
+    image_iops: dict[str, float] | None = None
+    #: Of the configuration that the monitors keep.
+    config_version: int | None = None
+    #: Options that this version changed.
+    config_names: tuple[str, ...] | None = None
+    #: {pool and option: value}
+    pool_options: dict[str, str] | None = None
+
+
+class Reader:
+    """Reads what a cluster does, for one tier after the other.
+
+    :param session: with the cluster.
+    """
+
+    def __init__(self, session: ceph_session.Session) -> None:
+        self._session = session
+        # What `osd dump` says of an epoch never changes, and with thousands
+        # of OSDs it is long.
+        self._epoch: int | None = None
+        self._dump: dict = {}
+
+    def read(self, pools: collections.abc.Sequence[str]) -> Activity:
+        """What the pools of a tier and their cluster do.
+
+        :param pools: of the tier, first the one that Cinder names.
+        """
+        session = self._session
+        found: dict[str, object] = {}
+        for read_facts in (
+            self._status,
+            lambda: parse_osd_dump(self._dump, pools),
+            lambda: {'osd_ms': parse_osd_perf(session.command('osd perf'))},
+            lambda: {
+                'client_iops': float(
+                    client_io.parse(
+                        session.command('osd pool stats'), pools
+                    ).iops(None)
+                )
+            },
+            lambda: {
+                'image_iops': parse_image_stats(
+                    session.command('rbd perf image stats', pool_spec=pools[0])
+                )
+            },
+            lambda: parse_config_log(session.command('config log', num=1)),
+        ):
+            try:
+                found |= read_facts()
+            except (errors.NotVisible, ceph_session.CommandFailed):
+                continue
+            except errors.Unreachable:
+                # Each of the others would be waited for as long.
+                break
+            except (AttributeError, LookupError, TypeError, ValueError):
+                # A release that says it in another way.
+                continue
+        return Activity(**found)
+
+    def _status(self) -> dict[str, object]:
+        status = self._session.command('status')
+        epoch = status['osdmap']['epoch']
+        if epoch != self._epoch:
+            self._dump = self._session.command('osd dump')
+            self._epoch = epoch
+        return parse_status(status)
+
+
+def parse_status(status: collections.abc.Mapping) -> dict[str, object]:
+    """Facts of `status`."""
+    states = [
+        (set(each['state_name'].split('+')), each['count'])
+        for each in status['pgmap'].get('pgs_by_state', ())
+    ]
+    return {
+        'checks': tuple(sorted(status['health'].get('checks', ()))),
+        'recovering': sum(
+            count for state, count in states if state & _RECOVERS
+        ),
+        'scrubbing': sum(count for state, count in states if state & _SCRUBS),
+    }
+
+
+def parse_osd_dump(
+    dump: collections.abc.Mapping, pools: collections.abc.Sequence[str]
+) -> dict[str, object]:
+    """Facts of `osd dump`.
+
+    :param pools: of which the options are wanted.
+    """
+    return {
+        'osds_up': tuple(
+            sorted(each['osd'] for each in dump['osds'] if each['up'])
+        ),
+        'pool_options': {
+            f'{pool["pool_name"]} {name}': str(value)
+            for pool in dump['pools']
+            if pool['pool_name'] in pools
+            for name, value in (
+                *((name, pool.get(name)) for name in _POOL_FIELDS),
+                *pool.get('options', {}).items(),
+            )
+        },
+    }
+
+
+def parse_osd_perf(perf: collections.abc.Mapping) -> dict[str, float]:
+    """{OSD: latency of its commits in ms} of `osd perf`."""
+    return {
+        str(each['id']): float(each['perf_stats']['commit_latency_ms'])
+        for each in perf.get('osdstats', perf)['osd_perf_infos']
+    }
+
+
+def parse_image_stats(report: collections.abc.Mapping) -> dict[str, float]:
+    """{image: I/Os in a second} of `rbd perf image stats`, the busiest.
+
+    The first answer after a while is empty: the manager begins to ask the
+    OSDs then (src/pybind/mgr/rbd_support/perf.py, get_perf_data).
+    """
+    counters = report['stat_descriptors']
+    places = [counters.index(name) for name in ('write_ops', 'read_ops')]
+    found = {
+        # Pool and image: 0/volume-1, where 0 stands for the name of the pool.
+        name.partition('/')[2]: float(sum(values[place] for place in places))
+        for each in report['stats']
+        for name, values in each.items()
+    }
+    busiest = sorted(found, key=found.__getitem__, reverse=True)
+    return {name: found[name] for name in busiest[:MOST_IMAGES]}
+
+
+def parse_config_log(
+    log: collections.abc.Sequence[collections.abc.Mapping],
+) -> dict[str, object]:
+    """Facts of `config log`, whose first entry is the latest."""
+    if not log:
+        return {'config_version': 0, 'config_names': ()}
+    return {
+        'config_version': int(log[0]['version']),
+        'config_names': tuple(each['name'] for each in log[0]['changes']),
+    }

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads what a tier sells: its volume types, their QoS specs and volumes.
+
+Two lists and one of volumes for each type of the tier. Writes nothing.
+"""
+
+import openstack.connection
+
+from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.clients import qos_specs
+from cinder_tiers.clients import volume_types
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.state import sold
+from cinder_tiers.domain.state import type_succession
+from cinder_tiers.observe.cinder import volumes
+
+
+def observe(
+    connection: openstack.connection.Connection, tier: str
+) -> tuple[sold.SoldType, ...]:
+    """The volume type of a tier, then those that it replaced.
+
+    :param connection: of an administrator.
+    :raises errors.TiersError: there is no such volume type, or Cinder does
+        not answer, or refuses.
+    """
+    with openstack_client.asking_as_admin('list volume types and QoS specs'):
+        specs = {
+            one.id: one.specs
+            for one in qos_specs.list_all(connection.block_storage)
+        }
+        known = volume_types.list_all(connection.block_storage)
+    found = [
+        one
+        for one in known
+        if one.name == tier or type_succession.successor_of(one.name) == tier
+    ]
+    if tier not in {one.name for one in found}:
+        raise errors.TiersError(
+            f'Cinder has no volume type {tier!r}: expected that of the tier; '
+            'name an applied tier, see "openstack tier list"'
+        )
+    if not all(one.shows_qos_specs for one in found):
+        raise errors.NotVisible(
+            'Cinder does not show which QoS spec a volume type has; the '
+            'policy volume_extension:access_types_qos_specs_id must allow it'
+        )
+    return tuple(
+        sold.SoldType(
+            name=one.name,
+            specs=specs.get(one.qos_specs_id, {}),
+            sizes_gib=tuple(_sizes_gib(connection, one)),
+        )
+        for one in sorted(found, key=lambda one: (one.name != tier, one.name))
+    )
+
+
+def _sizes_gib(
+    connection: openstack.connection.Connection,
+    volume_type: volume_types.VolumeType,
+) -> list[int]:
+    with openstack_client.asking_as_admin(
+        f'list volumes of volume type {volume_type.name}'
+    ):
+        return [
+            row['size']
+            for row in openstack_client.rows(
+                connection.block_storage,
+                '/volumes/detail',
+                key='volumes',
+                links='volumes_links',
+                params={
+                    'all_tenants': 'True',
+                    'volume_type_id': volume_type.id,
+                    'limit': volumes.PAGE,
+                },
+            )
+        ]

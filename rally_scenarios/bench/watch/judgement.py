@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is wrong with a watched tier, since when, and what else changed then.
+
+Pure.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace
+import enum
+import math
+
+from cinder_tiers.domain.catalog import expectations
+from rally_scenarios.bench.watch import change
+from rally_scenarios.bench.watch import circumstances
+from rally_scenarios.bench.watch import expectation
+from rally_scenarios.bench.watch import series
+
+#: An I/O that has no completion for so long is said to hang, in seconds.
+HANGS_S = 10.0
+#: A greater latency that has lasted so long is what the tier now has; only an
+#: expectation still says that it is too great.
+REMEMBERED_S = 3600.0
+
+
+class State(enum.Enum):
+    """Of a tier, the worst first."""
+
+    HANGS = 'hangs'
+    FAILS = 'fails'
+    BROKEN = 'expectation broken'
+    SLOWER = 'slower'
+    UNKNOWN = 'cannot tell'
+    SOUND = 'as expected'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Of a tier, at the end of its latest window."""
+
+    state: State
+    #: when it began, seconds since the epoch; None if nothing is wrong
+    since: float | None = None
+    #: what was found, a sentence for each thing
+    reasons: tuple[str, ...] = ()
+    #: what else changed at that time, nearest first
+    circumstances: tuple[str, ...] = ()
+    #: whether each expectation is met
+    findings: tuple[expectation.Finding, ...] = ()
+
+
+def added(
+    kept: series.Series,
+    window: series.Window,
+    expect: expectations.Expectations,
+    *,
+    least_percent: float = change.LEAST_PERCENT,
+) -> tuple[series.Series, Verdict]:
+    """A series with one window more, and what is said of the tier then.
+
+    :param kept: of the tier so far
+    :param window: began after all others
+    :param expect: of the tier
+    :param least_percent: by which a latency is greater if it is to be said
+    """
+    windows = (*kept.windows, window)[-series.MOST_WINDOWS :]
+    changed = replace(kept, windows=windows)
+    for direction in series.DIRECTIONS:
+        found = _change(changed, direction, least_percent)
+        if found is not None:
+            changed = replace(changed, changes=(*changed.changes, found))
+    findings = expectation.judge(expect, windows)
+    changed = replace(
+        changed,
+        changes=changed.changes[-series.MOST_CHANGES :],
+        broken_since={
+            each.name: kept.broken_since.get(each.name, each.since)
+            for each in findings
+            if each.outcome is expectation.Outcome.BROKEN
+        },
+    )
+    return changed, verdict(changed, findings)
+
+
+def _change(
+    kept: series.Series, direction: str, least_percent: float
+) -> series.LevelChange | None:
+    """A change since the last one."""
+    last = kept.last_change(direction)
+    measured = [
+        (window.began_at, level)
+        for window in kept.windows
+        if (level := window.level(direction)) is not None
+        and (last is None or window.began_at >= last.since)
+    ]
+    found = change.find(
+        [level for _, level in measured], least_percent=least_percent
+    )
+    if found is None:
+        return None
+    since = measured[found.index][0]
+    return series.LevelChange(
+        direction=direction,
+        since=since,
+        before_ms=math.exp(found.before),
+        after_ms=math.exp(found.after),
+        circumstances=circumstances.around(kept.windows, since),
+    )
+
+
+def verdict(
+    kept: series.Series, findings: Sequence[expectation.Finding]
+) -> Verdict:
+    """What is said of a tier at the end of its latest window.
+
+    :param kept: with at least one window
+    :param findings: of its expectations
+    """
+    wrong = sorted(_wrong(kept, findings), key=_rank)
+    if wrong:
+        since = wrong[0][1]
+        return Verdict(
+            state=wrong[0][0],
+            since=since,
+            reasons=tuple(text for _, _, text in wrong),
+            circumstances=_named(kept, since),
+            findings=tuple(findings),
+        )
+    unknown = [
+        f'{each.name}: {each.text}'
+        for each in findings
+        if each.outcome is expectation.Outcome.CANNOT_TELL
+    ]
+    if len(kept.windows) < change.LEAST_BEFORE + change.LEAST_WINDOWS:
+        unknown.append(
+            f'{len(kept.windows)} windows: a change of the latency is seen '
+            f'from {change.LEAST_BEFORE + change.LEAST_WINDOWS} on'
+        )
+    return Verdict(
+        state=State.UNKNOWN if unknown else State.SOUND,
+        reasons=tuple(unknown),
+        findings=tuple(findings),
+    )
+
+
+def _rank(wrong: tuple[State, float, str]) -> int:
+    return list(State).index(wrong[0])
+
+
+def _named(kept: series.Series, since: float) -> tuple[str, ...]:
+    """Those that were recorded with a change of that time, or are now seen."""
+    for each in kept.changes:
+        if each.since == since:
+            return each.circumstances
+    return circumstances.around(kept.windows, since)
+
+
+def _wrong(
+    kept: series.Series, findings: Sequence[expectation.Finding]
+) -> Iterator[tuple[State, float, str]]:
+    """(state, since when, sentence) of each thing that is wrong."""
+    last = kept.windows[-1]
+    if last.pending_s >= HANGS_S:
+        yield (
+            State.HANGS,
+            last.began_at + series.WINDOW_S - last.pending_s,
+            f'a {last.pending} has no completion for {last.pending_s:.0f} s',
+        )
+    if last.failed:
+        yield (
+            State.FAILS,
+            last.began_at,
+            f'{last.failed} I/Os of the last window ended with an error',
+        )
+    for each in findings:
+        if each.outcome is expectation.Outcome.BROKEN:
+            yield (
+                State.BROKEN,
+                kept.broken_since[each.name],
+                f'{each.name}: {each.text}',
+            )
+    for direction in series.DIRECTIONS:
+        change_ = kept.last_change(direction)
+        if (
+            change_ is not None
+            and change_.is_worse
+            and last.began_at - change_.since <= REMEMBERED_S
+        ):
+            yield (
+                State.SLOWER,
+                change_.since,
+                f'the median latency of a {direction} went from '
+                f'{change_.before_ms:.3g} to {change_.after_ms:.3g} ms',
+            )

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The results of a sweep as an argument of commands."""
+
+import argparse
+import json
+import os
+import typing
+
+from osc_lib import exceptions
+
+from cinder_tiers.cli import base
+from cinder_tiers.domain.sweep import design
+from cinder_tiers.domain.sweep import record
+from cinder_tiers.files import read_bounded
+from cinder_tiers.files.sweep import results as sweep_files
+from rally_scenarios.cli import results
+
+if typing.TYPE_CHECKING:
+    from rally_scenarios.bench.compare import effects
+
+
+def is_sweep(path: str) -> bool:
+    """Whether a file is the result of a sweep, and not of a run.
+
+    What cannot be read is neither; whoever reads it says why.
+    """
+    try:
+        # A result of a run may be larger, and is then not looked at.
+        if os.path.getsize(path) > sweep_files.MAX_SIZE_BYTES:
+            return False
+        value = json.loads(
+            read_bounded.read(path, max_bytes=sweep_files.MAX_SIZE_BYTES)
+        )
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and value.get('kind') == sweep_files.KIND
+
+
+def read(path: str) -> 'tuple[sweep_files.Results, effects.Swept]':
+    """A sweep that a user named, with the results of its slots.
+
+    A result that cannot be read is a slot without a sound result.
+
+    :param path: of its sweep.json
+    :raises exceptions.CommandError: cannot be read, or not of a sweep
+    """
+    from rally_scenarios.bench.compare import effects
+
+    with base.user_errors():
+        found = sweep_files.read(path)
+    return found, effects.Swept(
+        tier=found.sweep.tier,
+        default=design.DEFAULT,
+        treatments={
+            one.name: frozenset(one.guest) for one in found.sweep.treatments
+        },
+        blocks=found.sweep.blocks,
+        slots=tuple(_slot(path, one) for one in found.records),
+    )
+
+
+def _slot(path: str, one: record.SlotRecord) -> 'effects.Slot':
+    from rally_scenarios.bench.compare import effects
+
+    run, reason = None, one.reason
+    verdict = effects.Verdict.SOUND
+    measured = one.measured
+    if one.verdict is record.Verdict.NOT_IN_EFFECT:
+        verdict = effects.Verdict.NOT_IN_EFFECT
+    elif one.verdict is record.Verdict.CHANGED:
+        verdict = effects.Verdict.CHANGED
+    elif measured is None:
+        reason = reason or 'it was not measured'
+    elif measured.exit_status:
+        reason = f'the command ended with {measured.exit_status}'
+    elif measured.result_file is None:
+        reason = 'the command left no result'
+    else:
+        try:
+            run = results.read(
+                sweep_files.result_path(path, measured.result_file)
+            )
+        except exceptions.CommandError as error:
+            reason = str(error)
+    if verdict is effects.Verdict.SOUND and run is None:
+        verdict = effects.Verdict.NO_RESULT
+    return effects.Slot(
+        number=one.slot.number,
+        block=one.slot.block,
+        treatment=one.slot.treatment,
+        verdict=verdict,
+        reason=reason,
+        run=run,
+    )
+
+
+def quantities(parsed_args: argparse.Namespace) -> tuple[str, ...]:
+    """What `results.add_quantities` was told, of a sweep."""
+    from rally_scenarios.bench.compare import effects
+
+    return results.quantities(
+        parsed_args,
+        effects.OF_ALL if parsed_args.directions else effects.QUANTITIES,
+    )
+
+
+def summary(found: sweep_files.Results) -> tuple[tuple[str, str], ...]:
+    """What a sweep is, as (what, its value), for a report."""
+    sweep = found.sweep
+    return (
+        ('Sweep of tier', sweep.tier),
+        ('Started', found.started),
+        ('State', '; '.join((found.state, *warnings(found)))),
+        ('Blocks', str(sweep.blocks)),
+        ('Seed of the order', str(sweep.seed)),
+        *(
+            (
+                f'Treatment {one.name}',
+                ', '.join(
+                    f'{name} {design.text(value)}'
+                    for name, value in (
+                        *(
+                            (place[-1], each)
+                            for place, each in one.changes.items()
+                        ),
+                        *one.guest.items(),
+                    )
+                ),
+            )
+            for one in sweep.treatments
+        ),
+    )
+
+
+def warnings(found: sweep_files.Results) -> tuple[str, ...]:
+    """What to know of a sweep before its effects."""
+    texts = []
+    if found.state == sweep_files.RUNNING:
+        texts.append(
+            'the sweep is not complete: effects of its first blocks will '
+            'change, and to look at them until one is found finds too many'
+        )
+    elif found.state == sweep_files.ENDED_EARLY:
+        texts.append(
+            f'the sweep ended early, after {len(found.records)} of '
+            f'{len(found.sweep.slots)} slots'
+        )
+    if not found.is_brought_back and found.state != sweep_files.RUNNING:
+        texts.append(
+            'not everything that the sweep changed is as before: run '
+            '"openstack tier sweep --status"'
+        )
+    return tuple(texts)

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Pages that are looked at in a browser."""
+
+import json
+
+from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.report.content import report as report_content
+from rally_scenarios.report import html
+from tests.unit.report import runs
+
+INJECTED = (
+    '"><script>document.title="run"</script><img src=x onerror=alert(1)>'
+)
+
+
+def hostile_page():
+    """A page whose tiers have names that would be markup."""
+    plain = json.loads(
+        run_result.write(runs.run(tiers=('a', 'b'), patterns=2, repeats=2))
+    )
+    plain['tiers'][0]['tier'] = INJECTED
+    plain['environment']['fio']['value'] = INJECTED
+    plain['doubts'] = [{'about': INJECTED, 'text': INJECTED}]
+    result = run_result.read(json.dumps(plain))
+    return html.page(
+        report_content.report({INJECTED: result}, comparison.Question())
+    )

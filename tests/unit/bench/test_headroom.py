@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""How many volumes more: rounding, intervals, and what cannot be told."""
+
+import ddt
+from hypothesis import given
+from hypothesis import strategies
+import testtools
+
+from rally_scenarios.bench.curve import headroom
+from rally_scenarios.bench.curve import load
+from rally_scenarios.bench.stats import intervals
+
+IOPS = strategies.floats(1, 10**6)
+
+
+def within(mean, low=None, high=None):
+    return load.Load(
+        iops=intervals.Estimate(
+            mean=mean,
+            values=1 if low is None else 3,
+            low=low,
+            high=high,
+            spread_percent=None,
+            method='by hand',
+        ),
+        reason='' if low is not None else 'one repeat',
+    )
+
+
+@ddt.ddt
+class HeadroomTest(testtools.TestCase):
+    @ddt.data(
+        # Load, in use; more, from, to; finding.
+        ((140, 120, 160), 100, (4, 2, 6), 'room'),
+        ((139.9, 120, 160), 100, (3, 2, 6), 'room'),
+        ((140, 109.9, 160), 100, (4, 0, 6), 'cannot tell'),
+        ((95, 90, 100), 100, (-1, -1, 0), 'none left'),
+        ((95, 90, 109.9), 100, (-1, -1, 0), 'none left'),
+        ((95, 90, 110), 100, (-1, -1, 1), 'cannot tell'),
+        ((40, 40, 40), 100, (-6, -6, -6), 'none left'),
+    )
+    @ddt.unpack
+    def test_what_is_left_is_shared_by_the_new_volumes(
+        self, found, in_use, volumes, finding
+    ):
+        room = headroom.headroom(
+            within(*found), in_use_iops=in_use, volume_iops=10
+        )
+        self.assertEqual(
+            (*volumes, finding),
+            (
+                room.volumes,
+                room.at_least,
+                room.at_most,
+                room.finding.value,
+            ),
+        )
+
+    def test_one_repeat_gives_a_number_and_claims_nothing(self):
+        room = headroom.headroom(within(140), in_use_iops=0, volume_iops=10)
+        self.assertEqual(
+            (14, None, 'cannot tell', 'one repeat'),
+            (room.volumes, room.at_least, room.finding.value, room.reason),
+        )
+
+    def test_a_load_that_was_kept_is_room_for_at_least_so_many(self):
+        kept = load.Load(at_least_iops=120, reason='add steps of more load')
+        for in_use, number, finding in (
+            (100, 2, 'room'),
+            (111, 0, 'cannot tell'),
+            (200, -8, 'cannot tell'),
+        ):
+            room = headroom.headroom(kept, in_use_iops=in_use, volume_iops=10)
+            self.assertEqual(
+                (None, number, finding),
+                (room.volumes, room.at_least, room.finding.value),
+            )
+            self.assertEqual('add steps of more load', room.reason)
+
+    @given(IOPS, IOPS, IOPS)
+    def test_as_many_fit_and_no_more(self, most, in_use, of_volume):
+        room = headroom.headroom(
+            within(most, most, most), in_use_iops=in_use, volume_iops=of_volume
+        )
+        slack = 1e-6 * (most + in_use + of_volume)
+        self.assertLessEqual(in_use + room.volumes * of_volume, most + slack)
+        self.assertGreater(
+            in_use + (room.volumes + 1) * of_volume, most - slack
+        )

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is said of a tier that is watched, of windows that are made up."""
+
+import dataclasses
+import json
+import random
+
+import ddt
+import testtools
+
+from rally_scenarios.bench.watch import circumstances
+from rally_scenarios.bench.watch import expectation
+from rally_scenarios.bench.watch import judgement
+from rally_scenarios.bench.watch import series
+
+BEGAN = 1_700_000_000.0
+QUIET = series.Status(
+    checks=(),
+    recovering=0,
+    scrubbing=0,
+    osds_up=(0, 1, 2),
+    osd_ms={'0': 1.0, '1': 2.0, '2': 1.0},
+    client_iops=100.0,
+    image_iops={'volume-1': 90.0},
+    config_version=7,
+    config_names=('osd/osd_max_backfills',),
+    pool_options={'tier-database size': '3'},
+)
+
+
+def near(ms):
+    """Ten latencies that differ by a thousandth each."""
+    if isinstance(ms, tuple):
+        return ms
+    return tuple(ms * (1 + number / 1000) for number in range(10))
+
+
+def window(number, *, write_ms=5.0, read_ms=2.0, **fields):
+    """A window; a latency stands for ten near it."""
+    return series.Window(
+        **{
+            'began_at': BEGAN + number * series.WINDOW_S,
+            'write_ms': near(write_ms),
+            'read_ms': near(read_ms),
+            'status': QUIET,
+            **fields,
+        }
+    )
+
+
+def watched(windows, expect=None):
+    """A tier after these windows, one by one: (series, last verdict)."""
+    kept = series.Series(tier='database', pools=('tier-database',))
+    for each in windows:
+        kept, verdict = judgement.added(kept, each, expect or {})
+    return kept, verdict
+
+
+class ExpectationTestCase(testtools.TestCase):
+    EXPECT = {'randwrite-4k': {'p99_ms_max': 10, 'iops_min': 500}}
+
+    def test_a_tier_that_meets_it(self):
+        _, verdict = watched(map(window, range(30)), self.EXPECT)
+        self.assertEqual(judgement.State.SOUND, verdict.state)
+        (found,) = verdict.findings
+        self.assertEqual('randwrite-4k.p99_ms_max', found.name)
+        self.assertEqual('0 of 300 took longer; limit 10 ms', found.text)
+
+    def test_a_tier_that_breaks_it_and_since_when(self):
+        windows = [*map(window, range(30))]
+        windows += [window(30, write_ms=11.0), window(31, write_ms=11.0)]
+        kept, verdict = watched(windows, self.EXPECT)
+        self.assertEqual(judgement.State.BROKEN, verdict.state)
+        self.assertEqual(windows[30].began_at, verdict.since)
+        self.assertEqual(
+            ('randwrite-4k.p99_ms_max: 20 of 300 took longer; limit 10 ms',),
+            verdict.reasons,
+        )
+        # It stays since then, as long as it is broken.
+        for number in range(32, 80):
+            kept, verdict = judgement.added(
+                kept, window(number, write_ms=11.0), self.EXPECT
+            )
+        self.assertEqual(judgement.State.BROKEN, verdict.state)
+        self.assertEqual(windows[30].began_at, verdict.since)
+
+    def test_one_slow_write_in_a_hundred_is_within_p99(self):
+        windows = [
+            window(n, write_ms=(5.0,) * 9 + (11.0 if n % 10 == 0 else 5.0,))
+            for n in range(40)
+        ]
+        _, verdict = watched(windows, self.EXPECT)
+        self.assertEqual(judgement.State.SOUND, verdict.state)
+
+    def test_a_tier_that_just_meets_it_is_seldom_called_broken(self):
+        draw = random.Random(1)
+        windows = [
+            window(
+                n,
+                write_ms=tuple(
+                    11.0 if draw.random() < 0.01 else 5.0 for _ in range(10)
+                ),
+            )
+            for n in range(1000)
+        ]
+        broken = sum(
+            expectation.judge(self.EXPECT, windows[:seen][-30:])[0].outcome
+            is expectation.Outcome.BROKEN
+            for seen in range(30, len(windows) + 1)
+        )
+        self.assertLessEqual(broken, 0.01 * len(windows))
+
+    def test_too_few_ios_tell_nothing(self):
+        _, verdict = watched(map(window, range(20)), self.EXPECT)
+        self.assertEqual(judgement.State.UNKNOWN, verdict.state)
+        self.assertIn('expected at least 300 I/Os', verdict.reasons[0])
+
+    def test_a_probe_pattern_takes_the_place_of_those_of_fleets(self):
+        self.assertEqual(
+            {'probe.p99_ms_max': 5.0},
+            expectation.limits({**self.EXPECT, 'probe': {'p99_ms_max': 5}}),
+        )
+        self.assertEqual(
+            {
+                'probe.read_p99_ms_max': 5.0,
+                'randwrite-4k.p99_ms_max': 10.0,
+            },
+            expectation.limits(
+                {**self.EXPECT, 'probe': {'read_p99_ms_max': 5}}
+            ),
+        )
+
+    def test_a_mean_above_its_limit(self):
+        expect = {'probe': {'write_mean_ms_max': 4.9}}
+        _, verdict = watched(map(window, range(30)), expect)
+        self.assertEqual(judgement.State.BROKEN, verdict.state)
+        _, verdict = watched(
+            map(window, range(30)), {'probe': {'write_mean_ms_max': 5.1}}
+        )
+        self.assertEqual(judgement.State.SOUND, verdict.state)
+
+    def test_a_write_that_hangs_is_slow_and_said_to_hang(self):
+        windows = [*map(window, range(30))]
+        windows.append(
+            window(30, write_ms=(), read_ms=(), pending='write', pending_s=19)
+        )
+        _, verdict = watched(windows, {'probe': {'lat_longest_ms_max': 1000}})
+        self.assertEqual(judgement.State.HANGS, verdict.state)
+        self.assertEqual(windows[-1].began_at + 1, verdict.since)
+        self.assertEqual(
+            'a write has no completion for 19 s', verdict.reasons[0]
+        )
+        self.assertIn('the longest took 1.9e+04 ms', verdict.reasons[1])
+
+
+@ddt.ddt
+class CircumstancesTestCase(testtools.TestCase):
+    @ddt.data(
+        (
+            {'config_version': 8, 'config_names': ('osd/class:ssd/x',)},
+            'the configuration was changed to version 8: osd/class:ssd/x',
+        ),
+        (
+            {'pool_options': {'tier-database size': '2'}},
+            'tier-database size was changed from 3 to 2',
+        ),
+        ({'osds_up': (0, 2)}, 'osd.1 went down'),
+        ({'recovering': 12}, 'recovery of placement groups began (12)'),
+        ({'scrubbing': 3}, 'scrubbing of placement groups began (3)'),
+        (
+            {'osd_ms': {'0': 1.0, '1': 80.0, '2': 1.0}},
+            'osd.1 became slow: 80 ms to commit, the median of all is 1 ms',
+        ),
+        (
+            {'image_iops': {'volume-1': 90.0, 'volume-2': 400.0}},
+            'image volume-2 went from 0 to 400 IOPS',
+        ),
+        (
+            {'client_iops': 250.0},
+            'the load of the tier went from 100 to 250 IOPS',
+        ),
+        ({'checks': ('SLOW_OPS',)}, 'health check SLOW_OPS appeared'),
+    )
+    @ddt.unpack
+    def test_each_fact_that_changes_is_named(self, changed, text):
+        other = dataclasses.replace(QUIET, **changed)
+        windows = [
+            window(n, status=QUIET if n < 3 else other) for n in range(6)
+        ]
+        self.assertEqual(
+            (f'{circumstances.time_text(windows[3].began_at)} {text}',),
+            circumstances.around(windows, windows[3].began_at),
+        )
+        # What was not read is not said to have changed.
+        (name,) = list(changed)[:1]
+        unread = dataclasses.replace(QUIET, **{name: None})
+        self.assertEqual(
+            (),
+            circumstances.around(
+                [window(0), window(1, status=unread)], windows[0].began_at
+            ),
+        )
+
+    def test_the_nearest_is_first_and_the_far_is_not_named(self):
+        near = dataclasses.replace(QUIET, scrubbing=1)
+        both = dataclasses.replace(near, osds_up=(0, 1))
+        windows = [
+            window(n, status=QUIET if n < 15 else near if n < 18 else both)
+            for n in range(40)
+        ]
+        found = circumstances.around(windows, windows[19].began_at)
+        self.assertEqual(2, len(found))
+        self.assertIn('osd.2 went down', found[0])
+        self.assertEqual(
+            (), circumstances.around(windows, windows[39].began_at)
+        )
+
+    def test_a_doubled_latency_is_named_with_what_changed_then(self):
+        throttled = dataclasses.replace(
+            QUIET, config_version=8, config_names=('osd.1/osd_mclock',)
+        )
+        windows = [window(n, write_ms=5 + n % 3 / 10) for n in range(40)]
+        windows += [
+            window(n, write_ms=10 + n % 3 / 10, status=throttled)
+            for n in range(40, 50)
+        ]
+        kept, verdict = watched(windows)
+        self.assertEqual(judgement.State.SLOWER, verdict.state)
+        self.assertEqual(windows[40].began_at, verdict.since)
+        self.assertEqual(
+            ('the median latency of a write went from 5.12 to 10.1 ms',),
+            verdict.reasons,
+        )
+        self.assertIn('osd.1/osd_mclock', verdict.circumstances[0])
+        self.assertEqual(1, len(kept.changes))
+        # As soon as it is as before, nothing is wrong.
+        for n in range(50, 70):
+            kept, verdict = judgement.added(
+                kept, window(n, write_ms=5 + n % 3 / 10), {}
+            )
+        self.assertEqual(judgement.State.SOUND, verdict.state)
+
+
+@ddt.ddt
+class SeriesTestCase(testtools.TestCase):
+    def kept(self):
+        kept, _ = watched(map(window, range(30)), {'probe': {'p99_ms_max': 1}})
+        change = series.LevelChange(
+            direction='read',
+            since=BEGAN,
+            before_ms=1.0,
+            after_ms=2.0,
+            circumstances=('x',),
+        )
+        return dataclasses.replace(kept, changes=(change,))
+
+    def test_what_is_written_is_read(self):
+        kept = self.kept()
+        self.assertEqual(['probe.p99_ms_max'], list(kept.broken_since))
+        self.assertEqual(kept, series.read(series.write(kept)))
+
+    def test_it_does_not_grow_for_ever(self):
+        kept = self.kept()
+        many = dataclasses.replace(
+            kept,
+            windows=kept.windows * 100,
+            changes=kept.changes * 200,
+        )
+        found = series.read(series.write(many))
+        self.assertEqual(series.MOST_WINDOWS, len(found.windows))
+        self.assertEqual(series.MOST_CHANGES, len(found.changes))
+
+    @ddt.data(
+        {'version': 2},
+        {'tier': 1},
+        {'pools': 'x'},
+        {'windows': [3]},
+        {'windows': [{}] * 2000},
+        {'changes': [{'direction': 'up'}]},
+        {'broken_since': {'x': 'y'}},
+        {'broken_since': {'x': -1}},
+    )
+    def test_what_is_no_series_is_refused(self, wrong):
+        document = {**json.loads(series.write(self.kept())), **wrong}
+        self.assertRaises(
+            series.SeriesError, series.read, json.dumps(document)
+        )
+
+    @ddt.data('', '[]', '{', '[' * 10**5, 'null')
+    def test_what_is_no_object_is_refused(self, text):
+        self.assertRaises(series.SeriesError, series.read, text)
+
+    @ddt.data('began_at', 'write_ms', 'pending', 'failed', 'status')
+    def test_each_field_of_a_window_is_checked(self, name):
+        document = json.loads(series.write(self.kept()))
+        document['windows'][0][name] = {'x': float('nan')}
+        if name == 'status':
+            document['windows'][0][name] = {'osd_ms': {'0': 'x'}}
+        self.assertRaises(
+            series.SeriesError, series.read, json.dumps(document)
+        )

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""`openstack tier headroom`, run by the real shell on real result files.
+
+What is sold is read from a real Cinder API; Keystone is a stand-in.
+"""
+
+import dataclasses
+import json
+import math
+import pathlib
+import tempfile
+
+import testtools
+
+from cinder_tiers.clients import volume_types
+from rally_scenarios.bench.fio import load_step
+from rally_scenarios.bench.fio import pattern as fio_pattern
+from rally_scenarios.bench.result import result as run_result
+from tests.unit.bench import results
+from tests.unit.bench import test_load_curve
+from tests.unit.cli import shell
+from tests.unit.cli import tiers_file_case
+from tests.unit.execute import test_cinder
+
+CAPACITY = 160
+STEPS = (20, 60, 100, 120, 140, 180)
+TOLD = ('--per-volume-iops', '5', '--volumes', '10', '--load', '30')
+P99 = ('--expect', 'p99_ms_max=100')
+#: In M/M/1 of 160 IOPS the p99 is 100 ms at 160 - 10 ln(100) IOPS.
+MOST = CAPACITY - 10 * math.log(100)
+
+
+def curve_run(*, tier='database', name='w', factors=(0.99, 1, 1.01)):
+    """A run with the curve of M/M/1."""
+    base = fio_pattern.Pattern(name=name, rw='randwrite', bs='4k')
+    patterns = []
+    for asked in STEPS:
+        done = min(asked, 0.999 * CAPACITY)
+        p99_ms = 1000 * math.log(100) / (CAPACITY - done)
+        patterns.append(
+            test_load_curve.paced(
+                name,
+                asked,
+                [
+                    results.slot([done], clat_ms=[p99_ms * factor] * 1000)
+                    for factor in factors
+                ],
+            )
+        )
+    found = results.run({tier: {}})
+    return dataclasses.replace(
+        found,
+        profile=dataclasses.replace(
+            found.profile, patterns=load_step.paced([base], STEPS)
+        ),
+        tiers=(dataclasses.replace(found.tiers[0], patterns=tuple(patterns)),),
+    )
+
+
+def rows(ran):
+    return {(row['Until'], row['By']): row for row in json.loads(ran.stdout)}
+
+
+class Results:
+    """Writes result files that are gone after the test."""
+
+    def write_result(self, run, name='curve.json'):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name) / name
+        path.write_text(run_result.write(run))
+        return str(path)
+
+
+class ToldTestCase(Results, testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.result = self.write_result(curve_run())
+
+    def told(self, *arguments, **environment):
+        """Without a cloud."""
+        return shell.openstack('tier', 'headroom', *arguments, **environment)
+
+    def test_what_is_told_needs_no_cloud(self):
+        ran = self.told('database', self.result, *P99, *TOLD, '-f', 'json')
+        self.assertEqual((0, ''), (ran.status, ran.stderr))
+        found = rows(ran)
+        row = found['p99_ms_max 100', 'sold']
+        self.assertEqual(
+            (50, 5, 'room'),
+            (row['In use'], row['Of a volume'], row['Finding']),
+        )
+        self.assertAlmostEqual(MOST, row['Load at most']['iops'], 0)
+        self.assertEqual(
+            math.floor((MOST - 50) / 5), row['More volumes']['volumes']
+        )
+        self.assertLess(
+            row['More volumes']['at_least'], row['More volumes']['at_most'] + 1
+        )
+        self.assertIn('3 repeats of 6 steps', row['Rests on'])
+        self.assertIn('10 volumes as told by --volumes', row['Rests on'])
+        row = found['p99_ms_max 100', 'carried']
+        self.assertEqual(
+            math.floor((MOST - 30) / 5), row['More volumes']['volumes']
+        )
+        self.assertIn('as told by --load', row['Rests on'])
+        row = found['70 % of the most', 'sold']
+        self.assertAlmostEqual(
+            0.7 * 0.999 * CAPACITY, row['Load at most']['iops'], 2
+        )
+        self.assertEqual(6, len(found))
+
+    def test_a_tier_that_is_full_has_a_status_of_its_own(self):
+        ran = self.told(
+            *('database', self.result, *P99, '--load', '30'),
+            *('--per-volume-iops', '5', '--volumes', '30'),
+        )
+        self.assertEqual(4, ran.status, ran.stderr)
+        self.assertIn('none left', ran.stdout)
+        self.assertIn('room', ran.stdout)
+
+    def test_one_repeat_tells_nothing(self):
+        one = self.write_result(curve_run(factors=(1,)), 'one.json')
+        ran = self.told('database', one, *P99, *TOLD)
+        self.assertEqual(3, ran.status, ran.stderr)
+        self.assertIn('one repeat has no interval', ran.stdout)
+
+    def test_runs_of_one_curve_are_its_repeats(self):
+        one = self.write_result(curve_run(factors=(1,)), 'one.json')
+        two = self.write_result(curve_run(factors=(1.01,)), 'two.json')
+        ran = self.told('database', one, two, *P99, *TOLD, '-f', 'json')
+        self.assertEqual((0, ''), (ran.status, ran.stderr))
+        self.assertIn('2 repeats of 6', ran.stdout)
+
+    def test_what_it_cannot_answer_it_refuses(self):
+        plain = self.write_result(
+            results.run({'database': {'w': [results.slot([1])]}}), 'p.json'
+        )
+        for arguments, message in (
+            (('database', plain), 'found no load curve'),
+            (('general', self.result), 'found no load curve'),
+            (('database', self.result, '--curve', 'r'), 'found w'),
+            (
+                ('database', self.result, '--volumes', '9'),
+                '--volumes needs --per-volume-iops',
+            ),
+        ):
+            ran = self.told(*arguments, *P99)
+            self.assertEqual((1, ''), (ran.status, ran.stdout))
+            self.assertIn(message, ran.stderr)
+        for wrong in ('iops_min=5', 'p99_ms_max', 'p99_ms_max=-1', 'x=1'):
+            ran = self.told('database', self.result, '--expect', wrong)
+            self.assertEqual((2, ''), (ran.status, ran.stdout))
+
+
+class FromTheCloudTestCase(Results, tiers_file_case.TiersFileTestCase):
+    def test_what_is_sold_and_expected_comes_from_the_cloud(self):
+        self.result = self.write_result(curve_run())
+        ran = self.run_tier('headroom', 'database', self.result)
+        self.assertEqual(1, ran.status)
+        self.assertIn('expects no latency of w', ran.stderr)
+        self.write(
+            self.text.replace(
+                'total_iops_sec: 500', 'write_iops_sec: 8'
+            ).replace(
+                '  general:',
+                '    expect: {w: {p99_ms_max: 100, iops_min: 9}}\n  general:',
+            )
+        )
+        self.assertEqual(0, self.run_tier('apply').status)
+        connection = test_cinder.connect(self.api)
+        self.addCleanup(connection.close)
+        ids = {
+            one.name: one.id
+            for one in volume_types.list_all(connection.block_storage)
+        }
+        for name in ('database', 'database', 'database', 'general'):
+            self.api.add_volume(
+                host='node@ssd#x', volume_type_id=ids[name], size=7
+            )
+        ran = self.run_tier(
+            *('headroom', 'database', self.result, '-f', 'json'),
+        )
+        # The tier has no pool in Ceph, and --load does not say either.
+        self.assertEqual(3, ran.status, ran.stderr)
+        found = rows(ran)
+        row = found['p99_ms_max 100', 'sold']
+        self.assertEqual(
+            (24, 8, math.floor((MOST - 24) / 8), 'room'),
+            (
+                row['In use'],
+                row['Of a volume'],
+                row['More volumes']['volumes'],
+                row['Finding'],
+            ),
+        )
+        self.assertIn('3 volumes in Cinder', row['Rests on'])
+        row = found['p99_ms_max 100', 'carried']
+        self.assertIn('no Ceph pool; or name it by --load', row['Rests on'])
+        ran = self.run_tier(
+            *('headroom', 'database', self.result, '--load', '0'),
+        )
+        self.assertEqual(0, ran.status, ran.stderr)
+        # A type without a limit has no sum.
+        general = self.write_result(curve_run(tier='general'), 'g.json')
+        ran = self.run_tier(
+            *('headroom', 'general', general, *P99, '--load', '0')
+        )
+        self.assertEqual(3, ran.status, ran.stderr)
+        self.assertIn('has no IOPS limit', ran.stdout)
+        ran = self.run_tier('headroom', 'nobody', general, *P99)
+        self.assertEqual(1, ran.status)

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The search of a tuning, in worlds whose truth is known."""
+
+import math
+import os
+import pathlib
+import random
+import stat
+import tempfile
+
+import testtools
+
+from rally_scenarios.tune import study
+
+SPACE = {f'option{place}': 5 for place in range(5)}
+SLOTS = 52
+SLOT_S = 60.0
+
+
+def world(block, candidate, *, planted=True, noise=0.05, seed=1):
+    """The gain of a candidate in a block: always the same."""
+    draw = random.Random(f'{seed} {block} {candidate}')
+    truth = math.log(2) if planted and candidate[2] == 3 else 0.0
+    return truth + draw.gauss(0, noise * math.sqrt(2))
+
+
+def terms(**changed):
+    return study.Terms(**{'space': SPACE, 'seed': 1, **changed})
+
+
+def carry_on(found, *, slots=SLOTS, broken=lambda candidate: (), **about):
+    """Measures until the end of a study; returns the blocks."""
+    blocks = []
+    while True:
+        block = found.next_block(slots - found.seconds / SLOT_S)
+        if block is None:
+            return blocks
+        blocks.append(block)
+        found.take(
+            block,
+            {
+                each: study.Outcome(
+                    gain=world(block.number, each, **about),
+                    broken=broken(each),
+                )
+                for each in block.candidates
+            },
+            seconds=SLOT_S * block.slots,
+        )
+
+
+def end_of(found):
+    """All that a study says in the end."""
+    return found.finalists, found.blocks
+
+
+class StudyTestCase(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = str(pathlib.Path(folder.name) / 'tune.log')
+
+    def test_a_planted_optimum_is_found_within_25_trials_and_confirmed(self):
+        found = study.Study(None, terms())
+        blocks = carry_on(found)
+        searched = [each for each in blocks if each.part is study.Part.SEARCH]
+        trials = sum(len(each.candidates) for each in searched)
+        self.assertLessEqual(trials, 25)
+        chosen = study.decision.choose(found.confirmations)
+        self.assertEqual(3, chosen.candidate[2])
+        self.assertAlmostEqual(100, chosen.difference.percent, delta=15)
+        confirmed = [each for each in blocks if each not in searched]
+        self.assertGreaterEqual(len(confirmed), study.decision.LEAST_BLOCKS)
+        self.assertLessEqual(sum(each.slots for each in blocks), SLOTS)
+
+    def test_on_a_flat_world_nothing_is_better(self):
+        for seed in range(5):
+            found = study.Study(None, terms(seed=seed))
+            carry_on(found, planted=False, seed=seed)
+            self.assertIsNone(study.decision.choose(found.confirmations))
+
+    def test_what_breaks_a_promise_is_never_proposed(self):
+        found = study.Study(None, terms())
+        carry_on(
+            found,
+            broken=lambda each: ('p99 of another tier',) * (each[2] == 3),
+        )
+        self.assertIsNone(study.decision.choose(found.confirmations))
+        self.assertTrue(all(each[2] != 3 for each in found.finalists))
+        self.assertTrue(all(each[2] == 3 for each in found.broken))
+
+    def test_what_breaks_a_promise_later_is_not_proposed_either(self):
+        found = study.Study(None, terms())
+        while found.finalists is None:
+            block = found.next_block(SLOTS - found.seconds / SLOT_S)
+            if block.part is study.Part.CONFIRM:
+                break
+            found.take(
+                block,
+                {
+                    each: study.Outcome(gain=world(block.number, each))
+                    for each in block.candidates
+                },
+                seconds=SLOT_S * block.slots,
+            )
+        carry_on(found, broken=lambda each: ('p99 of another tier',))
+        self.assertEqual((), found.confirmations)
+
+    def test_a_candidate_without_a_figure_is_no_gain(self):
+        found = study.Study(None, terms())
+        block = found.next_block(SLOTS)
+        found.take(
+            block,
+            {each: study.Outcome(gain=None) for each in block.candidates},
+            seconds=1.0,
+        )
+        self.assertEqual((), found.gains)
+        self.assertEqual(2, found.next_block(SLOTS).number)
+
+    def test_a_budget_that_is_too_small_confirms_nothing(self):
+        found = study.Study(None, terms())
+        self.assertIsNone(found.next_block(5))
+        self.assertEqual((), found.confirmations)
+
+    def test_the_file_is_its_owners(self):
+        study.Study(self.path, terms())
+        self.assertEqual(0o600, stat.S_IMODE(os.stat(self.path).st_mode))
+
+    def test_a_link_in_place_of_the_file_is_not_followed(self):
+        os.symlink(f'{self.path}.other', self.path)
+        self.assertRaises(OSError, study.Study, self.path, terms())
+        self.assertFalse(os.path.exists(f'{self.path}.other'))
+
+    def test_the_file_of_another_tuning_is_refused(self):
+        study.Study(self.path, terms(about='p99_ms'))
+        for other in (
+            terms(about='iops'),
+            terms(about='p99_ms', seed=2),
+            terms(about='p99_ms', space={'x': 2}),
+        ):
+            self.assertRaises(study.StudyError, study.Study, self.path, other)
+        pathlib.Path(self.path).write_text('{"op_code": 77}\n[]\n')
+        self.assertRaises(study.StudyError, study.Study, self.path, terms())
+
+    def test_killed_at_any_write_it_ends_the_same(self):
+        """The file is cut off at 12 places, of a line or within one."""
+        whole = study.Study(self.path, terms())
+        carry_on(whole, slots=40)
+        content = pathlib.Path(self.path).read_bytes()
+        wanted = end_of(whole)
+        draw = random.Random(5)
+        for _ in range(12):
+            place = draw.randrange(len(content) // 20, len(content))
+            pathlib.Path(self.path).write_bytes(content[:place])
+            again = study.Study(self.path, terms())
+            carry_on(again, slots=40)
+            self.assertEqual(wanted, end_of(again), place)
+
+    def test_asked_again_it_proposes_the_same(self):
+        found = study.Study(self.path, terms())
+        block = found.next_block(SLOTS)
+        self.assertEqual(block, found.next_block(SLOTS))
+        again = study.Study(self.path, terms())
+        self.assertEqual(block, again.next_block(SLOTS))
