@@ -66,15 +66,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
             ),
         )
         base.add_allow(group)
-        parser.add_argument(
-            '-y',
-            '--yes',
-            action='store_true',
-            help=(
-                'do not ask for confirmation (never asked unless standard '
-                'input is a terminal)'
-            ),
-        )
+        base.add_yes(parser)
         return parser
 
     def take_action(

@@ -98,6 +98,19 @@ def add_state(parser: argparse.ArgumentParser, holds: str) -> None:
     )
 
 
+def add_yes(parser: argparse.ArgumentParser) -> None:
+    """Adds --yes."""
+    parser.add_argument(
+        '-y',
+        '--yes',
+        action='store_true',
+        help=(
+            'do not ask for confirmation (never asked unless standard '
+            'input is a terminal)'
+        ),
+    )
+
+
 def _state_folder() -> str:
     """Of this user, and not emptied when the host starts."""
     return os.path.join(

@@ -27,7 +27,114 @@ _STOPS = 'ending the measuring command; everything will be restored'
 _Shown = tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]
 
 
-class SweepTier(base.CatalogLister):
+class SweepingLister(base.CatalogLister):
+    """A command that sweeps: says what is to come, and what came of it."""
+
+    def announce(self, prepared: preparation.Prepared) -> None:
+        """Says how long it takes, and what it changes for others."""
+        sweep = prepared.sweep
+        minutes = sweep.minutes
+        if self.app.options.verbose_level:
+            took = (
+                'of unknown length (slot_minutes is not set)'
+                if minutes is None
+                else f'of {sweep.slot_minutes:g} min, {_duration(minutes)} in '
+                'all'
+            )
+            self.app.stderr.write(
+                f'{len(sweep.slots)} slots {took}: {len(sweep.treatments)} '
+                f'treatments and the default, blocks: {sweep.blocks}, seed: '
+                f'{sweep.seed}\n'
+            )
+        others = sorted(
+            {
+                name
+                for one in sweep.treatments
+                for name in prepared.tiers_affected(one.name)
+            }
+        )
+        if others:
+            self.log.warning(
+                'the options of OSDs also count for other tiers while they '
+                'are measured: %s',
+                ', '.join(map(escaping.printable, others)),
+            )
+        for treatment in sweep.treatments:
+            if (
+                not prepared.plans[treatment.name].actions
+                and treatment.changes
+            ):
+                self.log.warning(
+                    'treatment %s is the same as the default',
+                    escaping.printable(treatment.name),
+                )
+
+    def agree(
+        self, prepared: preparation.Prepared, parsed_args: argparse.Namespace
+    ) -> None:
+        """Says what is to come, and asks a person, if there is one.
+
+        :raises errors.TiersError: the answer was not yes.
+        """
+        self.announce(prepared)
+        stdin = self.app.stdin
+        if parsed_args.yes or stdin is None or not stdin.isatty():
+            return
+        self.app.stderr.write('Begin? [y/N] ')
+        self.app.stderr.flush()
+        if stdin.readline().strip().lower() not in ('y', 'yes'):
+            raise errors.ActionFailed(
+                'Nothing was changed because the answer was not yes.'
+            )
+
+    def report_slot(self, one: record.SlotRecord) -> None:
+        """One line per slot on stderr, unless --quiet."""
+        text = (
+            f'slot {one.slot.number}, block {one.slot.block}, '
+            f'{escaping.printable(one.slot.treatment)}: {one.verdict.value}'
+        )
+        if one.measured and one.measured.exit_status:
+            self.log.error(
+                '%s; the command ended with %d',
+                text,
+                one.measured.exit_status,
+            )
+        elif one.reason:
+            self.log.error(
+                '%s: %s', text, escaping.printable_lines(one.reason)
+            )
+        elif self.app.options.verbose_level:
+            self.app.stderr.write(f'{text}\n')
+
+    def report_back(self, back: sweeps.BroughtBack) -> None:
+        """What is not as before."""
+        for one in back.values:
+            if one.is_back:
+                continue
+            if one.name in back.accepted:
+                self.log.warning(
+                    '%s stays %s, as another user has set it',
+                    escaping.printable(one.name),
+                    render.value(one.found),
+                )
+                continue
+            self.log.error(
+                '%s is %s, and was %s before the sweep: %s',
+                escaping.printable(one.name),
+                render.value(one.found),
+                render.value(one.setting.before),
+                escaping.printable_lines(one.reason)
+                or 'another user has set it; add --allow or --accept with '
+                'this name to "openstack tier sweep --restore"',
+            )
+        if back.planned:
+            self.log.warning(
+                '"tier plan" is not empty: %s',
+                escaping.printable('; '.join(back.planned)),
+            )
+
+
+class SweepTier(SweepingLister):
     """Measure a tier with other options, and bring everything back.
 
     For each slot of the sweep file, applies a treatment as "tier apply" does,
@@ -127,15 +234,7 @@ sh measure.sh
         base.add_state(
             parser, 'the journal, which must outlive a crash of the host'
         )
-        parser.add_argument(
-            '-y',
-            '--yes',
-            action='store_true',
-            help=(
-                'do not ask for confirmation (never asked unless standard '
-                'input is a terminal)'
-            ),
-        )
+        base.add_yes(parser)
         return parser
 
     def take_action(self, parsed_args: argparse.Namespace) -> _Shown:
@@ -179,47 +278,8 @@ sh measure.sh
         prepared = sweeps.prepare(
             connection=self.app.client_manager.sdk_connection, file=file
         )
-        self._announce(prepared)
+        self.announce(prepared)
         return render.SLOT_COLUMNS, list(render.slot_rows(prepared))
-
-    def _announce(self, prepared: preparation.Prepared) -> None:
-        """Says how long it takes, and what it changes for others."""
-        sweep = prepared.sweep
-        minutes = sweep.minutes
-        if self.app.options.verbose_level:
-            took = (
-                'of unknown length (slot_minutes is not set)'
-                if minutes is None
-                else f'of {sweep.slot_minutes:g} min, {_duration(minutes)} in '
-                'all'
-            )
-            self.app.stderr.write(
-                f'{len(sweep.slots)} slots {took}: {len(sweep.treatments)} '
-                f'treatments and the default, blocks: {sweep.blocks}, seed: '
-                f'{sweep.seed}\n'
-            )
-        others = sorted(
-            {
-                name
-                for one in sweep.treatments
-                for name in prepared.tiers_affected(one.name)
-            }
-        )
-        if others:
-            self.log.warning(
-                'the options of OSDs also count for other tiers while they '
-                'are measured: %s',
-                ', '.join(map(escaping.printable, others)),
-            )
-        for treatment in sweep.treatments:
-            if (
-                not prepared.plans[treatment.name].actions
-                and treatment.changes
-            ):
-                self.log.warning(
-                    'treatment %s is the same as the default',
-                    escaping.printable(treatment.name),
-                )
 
     def _run(self, parsed_args: argparse.Namespace) -> _Shown:
         file, files = self._files(parsed_args)
@@ -231,18 +291,18 @@ sh measure.sh
                 file=file,
                 files=files,
                 lock=lock.of(parsed_args),
-                agree=lambda prepared: self._agree(prepared, parsed_args),
+                agree=lambda prepared: self.agree(prepared, parsed_args),
                 measure=measure.Command(
                     parsed_args.command,
                     folder=files.results,
                     tier=file.sweep.tier,
                     is_to_stop=lambda: interrupt.came,
                 ),
-                report=self._report,
+                report=self.report_slot,
                 is_to_stop=lambda: interrupt.came,
             )
         self._conclude(results.records, len(file.sweep.slots))
-        self._tell(back)
+        self.report_back(back)
         if not back.is_complete:
             self.exit_status = exit_status.DIFFERENT
         elif interrupt.came:
@@ -255,43 +315,6 @@ sh measure.sh
             render.record_row(one) for one in results.records
         ]
 
-    def _agree(
-        self, prepared: preparation.Prepared, parsed_args: argparse.Namespace
-    ) -> None:
-        """Says what is to come, and asks a person, if there is one.
-
-        :raises errors.TiersError: the answer was not yes.
-        """
-        self._announce(prepared)
-        stdin = self.app.stdin
-        if parsed_args.yes or stdin is None or not stdin.isatty():
-            return
-        self.app.stderr.write('Begin? [y/N] ')
-        self.app.stderr.flush()
-        if stdin.readline().strip().lower() not in ('y', 'yes'):
-            raise errors.ActionFailed(
-                'Nothing was changed because the answer was not yes.'
-            )
-
-    def _report(self, one: record.SlotRecord) -> None:
-        """One line per slot on stderr, unless --quiet."""
-        text = (
-            f'slot {one.slot.number}, block {one.slot.block}, '
-            f'{escaping.printable(one.slot.treatment)}: {one.verdict.value}'
-        )
-        if one.measured and one.measured.exit_status:
-            self.log.error(
-                '%s; the command ended with %d',
-                text,
-                one.measured.exit_status,
-            )
-        elif one.reason:
-            self.log.error(
-                '%s: %s', text, escaping.printable_lines(one.reason)
-            )
-        elif self.app.options.verbose_level:
-            self.app.stderr.write(f'{text}\n')
-
     def _conclude(
         self,
         records: collections.abc.Sequence[record.SlotRecord],
@@ -301,33 +324,6 @@ sh measure.sh
         if sound < wanted:
             self.exit_status = exit_status.UNKNOWN
             self.log.error('%d of %d slots have a sound result', sound, wanted)
-
-    def _tell(self, back: sweeps.BroughtBack) -> None:
-        """What is not as before."""
-        for one in back.values:
-            if one.is_back:
-                continue
-            if one.name in back.accepted:
-                self.log.warning(
-                    '%s stays %s, as another user has set it',
-                    escaping.printable(one.name),
-                    render.value(one.found),
-                )
-                continue
-            self.log.error(
-                '%s is %s, and was %s before the sweep: %s',
-                escaping.printable(one.name),
-                render.value(one.found),
-                render.value(one.setting.before),
-                escaping.printable_lines(one.reason)
-                or 'another user has set it; add --allow or --accept with '
-                'this name to "openstack tier sweep --restore"',
-            )
-        if back.planned:
-            self.log.warning(
-                '"tier plan" is not empty: %s',
-                escaping.printable('; '.join(back.planned)),
-            )
 
     def _restore(self, parsed_args: argparse.Namespace) -> tuple[_Shown, bool]:
         """Brings back; also says whether everything is back."""
@@ -345,7 +341,7 @@ sh measure.sh
                     f'{escaping.printable(parsed_args.state)}.\n'
                 )
             return (render.BACK_COLUMNS, []), True
-        self._tell(back)
+        self.report_back(back)
         if self.app.options.verbose_level:
             self.app.stderr.write(
                 f'Sweep of tier {escaping.printable(back.journal.tier)}, '

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a run says of a candidate, beside the run of the default.
+
+Pure.
+"""
+
+from collections.abc import Mapping
+import math
+
+from cinder_tiers.domain.catalog import expectations
+from rally_scenarios.bench.result import figures
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.bench.sla import judgement
+from rally_scenarios.bench.stats import differences
+
+
+def _figure(
+    run: run_result.RunResult, tier: str, limit: expectations.Limit
+) -> dict[str, float]:
+    """{pattern: geometric mean of its repeats}, of those that have one."""
+    found = {}
+    for each in (
+        each for one in run.tiers if one.tier == tier for each in one.patterns
+    ):
+        slots = figures.complete(each.slots)
+        if (
+            not slots
+            or not figures.is_about(limit, run, each)
+            or figures.not_told(slots, limit)
+        ):
+            continue
+        values = [figures.figure(slot, limit) or 0.0 for slot in slots]
+        if min(values) > 0 and not figures.too_few_ios(slots, limit):
+            found[each.pattern] = differences.mean_logarithm(values)
+    return found
+
+
+def gain(
+    default: run_result.RunResult,
+    treated: run_result.RunResult,
+    *,
+    tier: str,
+    goal: str,
+) -> float | None:
+    """How much better a run is than that of the default.
+
+    The mean of all patterns, as each counts as much as the others.
+
+    :param tier: that is tuned
+    :param goal: name as in ``expectations.find_quantity``
+    :returns: natural logarithm, more than 0 if better, whether more of the
+        goal is better or less; None: a pattern of the default has no figure
+        in the other run, or there is none
+    """
+    limit = expectations.find_quantity(goal)
+    first, second = (_figure(run, tier, limit) for run in (default, treated))
+    if not first or not first.keys() <= second.keys():
+        return None
+    mean = math.fsum(second[each] - first[each] for each in first) / len(first)
+    return mean if limit.is_least else -mean
+
+
+def broken(
+    default: run_result.RunResult,
+    treated: run_result.RunResult,
+    expected: Mapping[str, expectations.Expectations],
+) -> tuple[str, ...]:
+    """Promises that a run breaks and that of the default does not.
+
+    :param expected: {tier: its expectations}
+    """
+    before, after = (
+        judgement.judge(run, judgement.Terms(in_catalog=expected))
+        for run in (default, treated)
+    )
+    return (
+        tuple(
+            other.text
+            for one, other in zip(before, after, strict=True)
+            if other.outcome is judgement.Outcome.BROKEN
+            and one.outcome is not judgement.Outcome.BROKEN
+        )
+        if len(before) == len(after)
+        else ()
+    )

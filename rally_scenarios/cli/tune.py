@@ -1,0 +1,637 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""`openstack tier tune`: searches better options of a tier, with a budget."""
+
+import argparse
+import collections.abc
+import dataclasses
+import hashlib
+import json
+import os
+import re
+import signal
+import time
+import typing
+
+from osc_lib import exceptions
+
+from cinder_tiers.cli import base
+from cinder_tiers.cli import exit_status
+from cinder_tiers.cli import interruption
+from cinder_tiers.cli import lock
+from cinder_tiers.cli.render import cells
+from cinder_tiers.cli import sweep as sweep_command
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.sweep import design
+from cinder_tiers.execute import measure
+from cinder_tiers.files.sweep import reader as sweep_reader
+from cinder_tiers.files.sweep import results as sweep_files
+from cinder_tiers.files.tiers import reader
+from cinder_tiers.files import write_atomic
+from cinder_tiers.observe import cloud_id
+from cinder_tiers import sweeps
+from rally_scenarios.cli import sweep_results
+
+if typing.TYPE_CHECKING:
+    from rally_scenarios.bench.tune import decision
+    from rally_scenarios.tune import study as studies
+
+_COLUMNS = ('Candidate', 'Blocks', 'Gain', 'Finding', 'Reason')
+_STOPS = 'ending the measuring command; everything will be restored'
+_BUDGET = re.compile(
+    r'(?:(\d{1,4})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?', re.ASCII
+)
+#: Of the file with what is proposed, in the folder of --out.
+PROPOSAL = 'proposal.yaml'
+# Blocks in a row without any figure: the command that measures is at fault.
+_MOST_IN_VAIN = 3
+_Candidate = tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Space:
+    """Options with the values that are tried; 0 is the tiers file's."""
+
+    #: {place in the tiers file: values, without that of the tiers file}
+    values: collections.abc.Mapping[catalogs.Path, tuple[catalogs.Value, ...]]
+
+    def changes(
+        self, candidate: _Candidate
+    ) -> dict[catalogs.Path, catalogs.Value]:
+        """What a candidate changes."""
+        return {
+            place: values[number - 1]
+            for (place, values), number in zip(
+                self.values.items(), candidate, strict=True
+            )
+            if number
+        }
+
+    def words(self, candidate: _Candidate) -> str:
+        """Such as osd_max_backfills=4."""
+        return (
+            ' '.join(
+                f'{place[-1]}={design.text(value)}'
+                for place, value in self.changes(candidate).items()
+            )
+            or design.DEFAULT
+        )
+
+    def groups(self, candidate: _Candidate) -> dict[str, object]:
+        """What a candidate changes, as sweep files have it."""
+        found: dict[str, object] = {}
+        for place, value in self.changes(candidate).items():
+            holder = found
+            for key in place[2:-1]:
+                if key != 'rbd':
+                    holder = holder.setdefault(key, {})
+            holder[place[-1]] = value
+        return found
+
+
+class TuneTier(sweep_command.SweepingLister):
+    """Search better options of a tier within a time, and confirm them.
+
+    The factors of the sweep file are the options and the values to try. Each
+    block measures the default and some candidates, which are changed, checked
+    and brought back as "tier sweep" does it, by the command that follows "--".
+    What looks best is confirmed on fresh blocks. Ends with options for the
+    tiers file, in the folder of --out, or with "nothing better than the
+    default was found"; changes no tiers file. Started again with the same
+    arguments, it goes on. After a kill, "tier sweep --restore" brings back
+    what is left.
+    """
+
+    _epilog = """Exit status: 0 the search is over: something better is
+confirmed, or nothing better was found; 3 the budget was too small to confirm
+anything; 4 some value is not as before; 1 an error occurred; 2 a wrong
+argument; 5 a value is refused, and nothing was changed; 6 a service did not
+answer; 130 interrupted, and everything is as before.
+
+Example: openstack tier tune database space.yaml --goal p99_ms --budget 4h --
+sh measure.sh
+"""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        lock.add(parser)
+        parser.add_argument('tier', metavar='<tier>', help='tier to tune')
+        parser.add_argument(
+            'file',
+            metavar='<file>',
+            help='sweep file with factors: the options and values to try',
+        )
+        parser.add_argument(
+            'command',
+            metavar='<command>',
+            nargs='+',
+            help='command that measures one slot, after "--"',
+        )
+        parser.add_argument(
+            '--goal',
+            metavar='<quantity>',
+            type=_goal,
+            default='p99_ms',
+            help=(
+                'what is to be better, in all patterns of the result '
+                f'together: {expectations.QUANTITIES_EXPECTED} (default: '
+                'p99_ms)'
+            ),
+        )
+        parser.add_argument(
+            '--budget',
+            metavar='<time>',
+            type=_seconds,
+            required=True,
+            help='for all slots, such as 4h, 90m or 1h30m',
+        )
+        parser.add_argument(
+            '--least-difference',
+            metavar='<percent>',
+            type=_percent,
+            default=0.0,
+            help='a smaller gain is none (default: 0)',
+        )
+        parser.add_argument(
+            '--wanted-difference',
+            metavar='<percent>',
+            type=_percent,
+            default=10.0,
+            help=(
+                'the gain that the confirmation is to show; a smaller one '
+                'needs more blocks (default: 10)'
+            ),
+        )
+        parser.add_argument(
+            '--out',
+            metavar='<folder>',
+            help=(
+                'folder for the results of blocks and the proposal (default: '
+                'tune-TIER in the working directory)'
+            ),
+        )
+        base.add_state(
+            parser, 'the journals, which must outlive a crash of the host'
+        )
+        base.add_yes(parser)
+        return parser
+
+    def take_action(
+        self,
+        parsed_args: argparse.Namespace,
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+        """Searches, confirms and shows.
+
+        Expected failures end as CommandError of OSC.
+        """
+        # They take seconds, which no other command should need.
+        try:
+            from rally_scenarios.tune import study as studies
+        except ImportError as error:
+            raise exceptions.CommandError(
+                f'tier tune needs the extra "tune" of cinder-tiers: {error}; '
+                'install cinder-tiers[tune]'
+            ) from error
+        with base.user_errors():
+            tuning = _Tuning(self, parsed_args)
+            try:
+                study = studies.Study(tuning.journal(), tuning.terms(studies))
+            except (studies.StudyError, OSError) as error:
+                raise exceptions.CommandError(
+                    cells.printable_lines(
+                        f'{error}; remove the file to begin anew'
+                    )
+                ) from error
+            with interruption.Interrupt(
+                _STOPS, (signal.SIGINT, signal.SIGTERM)
+            ) as interrupt:
+                self.exit_status = tuning.carry_on(study, interrupt)
+            return _COLUMNS, tuning.conclude(study)
+
+
+class _Tuning:
+    """One start of the command."""
+
+    def __init__(
+        self, command: TuneTier, parsed_args: argparse.Namespace
+    ) -> None:
+        self._command = command
+        self._args = parsed_args
+        self._tiers = reader.read(
+            parsed_args.catalog, include_root=parsed_args.include_root
+        )
+        self._file = sweep_reader.read_file(parsed_args.file, self._tiers)
+        self._space = _space_of(self._file.sweep, parsed_args)
+        self._out = parsed_args.out or f'tune-{parsed_args.tier}'
+        self._connection = command.app.client_manager.sdk_connection
+        self._expected = {
+            one.name: one.expect
+            for one in self._tiers.catalog.tiers
+            if one.expect
+        }
+
+    def journal(self) -> str:
+        """Path of the search's own journal, beside that of the sweep."""
+        digest = hashlib.sha256(
+            cloud_id.identity_of(self._connection).encode()
+        ).hexdigest()
+        try:
+            os.makedirs(self._args.state, mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise errors.TiersError(
+                f'{self._args.state} cannot be made: {error.strerror}; name '
+                'another folder with --state'
+            ) from error
+        return os.path.join(
+            self._args.state, f'tune-{digest[:16]}-{self._args.tier}.log'
+        )
+
+    def terms(self, studies: typing.Any) -> 'studies.Terms':
+        """What the search is held to, so that it may go on."""
+        return studies.Terms(
+            space={
+                '.'.join(map(str, place[2:])): len(values) + 1
+                for place, values in self._space.values.items()
+            },
+            seed=self._file.sweep.seed,
+            least_percent=self._args.least_difference,
+            wanted_percent=self._args.wanted_difference,
+            about=json.dumps(
+                [
+                    self._args.goal,
+                    self._tiers.text,
+                    list(map(list, self._space.values.values())),
+                ]
+            ),
+        )
+
+    def carry_on(
+        self, study: 'studies.Study', interrupt: interruption.Interrupt
+    ) -> int:
+        """Measures blocks until the search is over; the exit status."""
+        prepared = sweeps.prepare(connection=self._connection, file=self._file)
+        self._command.agree(prepared, self._args)
+        in_vain = 0
+        while True:
+            block = study.next_block(self._slots_left(study))
+            if block is None:
+                is_over = study.finalists == () or any(
+                    each.difference for each in study.confirmations
+                )
+                return exit_status.OK if is_over else exit_status.UNKNOWN
+            self._say_block(block)
+            began = time.monotonic()
+            outcomes, back = self._measure(block, interrupt)
+            if back is not None:
+                self._command.report_back(back)
+                if not back.is_complete:
+                    return exit_status.DIFFERENT
+            if interrupt.came:
+                return exit_status.INTERRUPTED
+            study.take(block, outcomes, seconds=time.monotonic() - began)
+            if any(each.gain is not None for each in outcomes.values()):
+                in_vain = 0
+                continue
+            in_vain += 1
+            if in_vain == _MOST_IN_VAIN:
+                raise errors.ActionFailed(
+                    f'{in_vain} blocks in a row have no sound figure of '
+                    f'{self._args.goal} beside that of the default: see '
+                    f'{self._out}'
+                )
+
+    def _slots_left(self, study: 'studies.Study') -> float:
+        slots = sum(each.slots for each in study.blocks)
+        slot_s = (
+            study.seconds / slots
+            if slots and study.seconds
+            else 60 * self._file.sweep.slot_minutes
+        )
+        return (self._args.budget - study.seconds) / slot_s
+
+    def _say_block(self, block: 'studies.Block') -> None:
+        if self._command.app.options.verbose_level:
+            words = '; '.join(map(self._space.words, block.candidates))
+            self._command.app.stderr.write(
+                f'block {block.number}, {block.part.value}: '
+                f'{cells.printable(words)}\n'
+            )
+
+    def _measure(
+        self, block: 'studies.Block', interrupt: interruption.Interrupt
+    ) -> tuple[
+        'dict[decision.Candidate, studies.Outcome]',
+        sweeps.BroughtBack | None,
+    ]:
+        from rally_scenarios.tune import study as studies
+
+        names = {_name(each): each for each in block.candidates}
+        outcomes: dict[_Candidate, studies.Outcome] = {}
+        try:
+            found, back = self._run(block.number, names, interrupt)
+        except (errors.ProblemsFound, errors.Refused):
+            # Nothing was changed. Each value alone can be, or the command
+            # would not have begun.
+            refused = self._refused(block)
+            if not refused:
+                raise
+            for candidate, reason in refused.items():
+                outcomes[candidate] = studies.Outcome(
+                    gain=None, broken=(reason,)
+                )
+                del names[_name(candidate)]
+            if not names:
+                return outcomes, None
+            found, back = self._run(block.number, names, interrupt)
+        return {**outcomes, **found}, back
+
+    def _run(
+        self,
+        number: int,
+        names: dict[str, _Candidate],
+        interrupt: interruption.Interrupt,
+    ) -> tuple[
+        'dict[decision.Candidate, studies.Outcome]', sweeps.BroughtBack
+    ]:
+        """Sweeps one block."""
+        folder = self._folder(number)
+        file, text = self._sweep_file(number, names)
+        _, back = sweeps.run(
+            connection=self._connection,
+            file=file,
+            files=sweeps.Files(
+                sweep_file=os.path.join(folder, 'sweep.yaml'),
+                catalog_file=self._args.catalog,
+                catalog_text=self._tiers.text,
+                state=self._args.state,
+                results=folder,
+            ),
+            lock=lock.of(self._args),
+            agree=lambda prepared: None,
+            measure=measure.Command(
+                self._args.command,
+                folder=folder,
+                tier=self._args.tier,
+                is_to_stop=lambda: interrupt.came,
+            ),
+            report=self._command.report_slot,
+            is_to_stop=lambda: interrupt.came,
+        )
+        # So that "tier sweep" can measure the block again.
+        write_atomic.write(
+            os.path.join(folder, 'sweep.yaml'), text, replace=True
+        )
+        path = os.path.join(folder, sweep_files.NAME)
+        return self._outcomes(path, names), back
+
+    def _outcomes(
+        self, path: str, names: dict[str, _Candidate]
+    ) -> 'dict[decision.Candidate, studies.Outcome]':
+        from rally_scenarios.bench.tune import measured
+        from rally_scenarios.tune import study as studies
+
+        _, swept = sweep_results.read(path)
+        default = swept.runs(design.DEFAULT).get(1)
+        found = {}
+        for name, candidate in names.items():
+            run = swept.runs(name).get(1)
+            if default is None or run is None:
+                found[candidate] = studies.Outcome(gain=None)
+                continue
+            found[candidate] = studies.Outcome(
+                gain=measured.gain(
+                    default, run, tier=self._args.tier, goal=self._args.goal
+                ),
+                broken=measured.broken(default, run, self._expected),
+            )
+        return found
+
+    def _refused(self, block: 'studies.Block') -> dict[_Candidate, str]:
+        """Combinations that cannot be, although each value alone can."""
+        found = {}
+        for each in block.candidates:
+            try:
+                file, _ = self._sweep_file(block.number, {_name(each): each})
+                sweeps.prepare(connection=self._connection, file=file)
+            except (errors.ProblemsFound, errors.Refused) as error:
+                found[each] = f'refused: {error}'
+        return found
+
+    def _sweep_file(
+        self, number: int, names: dict[str, _Candidate]
+    ) -> tuple[sweep_reader.SweepFile, str]:
+        """One block as a sweep, and its text."""
+        text = json.dumps(
+            {
+                'version': sweep_reader.VERSION,
+                'tier': self._args.tier,
+                'blocks': 1,
+                'seed': self._file.sweep.seed + number,
+                'slot_minutes': self._file.sweep.slot_minutes,
+                'treatments': {
+                    name: self._space.groups(candidate)
+                    for name, candidate in names.items()
+                },
+            },
+            indent=2,
+        )
+        return sweep_reader.read_text(
+            text, file=f'block {number}', tiers=self._tiers
+        ), text
+
+    def _folder(self, number: int) -> str:
+        """Of a block; another one if a process was killed within it."""
+        path = os.path.join(self._out, f'block-{number:04}')
+        again = 1
+        while os.path.exists(os.path.join(path, sweep_files.NAME)):
+            again += 1
+            path = os.path.join(self._out, f'block-{number:04}-{again}')
+        return path
+
+    def conclude(self, study: 'studies.Study') -> list[cells.Row]:
+        """Writes what is proposed, and says so; a row of each candidate."""
+        from rally_scenarios.bench.tune import decision
+
+        confirmations = study.confirmations
+        chosen = decision.choose(confirmations)
+        if study.finalists is not None:
+            self._propose(chosen)
+        rows = [
+            self._row(
+                each.candidate,
+                len(study.confirmed[each.candidate]),
+                _interval(each),
+                'proposed'
+                if each is chosen
+                else 'better'
+                if each.is_better
+                else 'not better',
+                f'{decision.differences.CONFIDENCE:.0%} interval; corrected '
+                f'probability {each.probability:.2g}',
+            )
+            for each in confirmations
+        ]
+        rows += [
+            self._row(
+                candidate, 0, None, 'breaks a promise', '; '.join(broken)
+            )
+            for candidate, broken in study.broken.items()
+        ]
+        measured = decision.by_candidate(study.gains)
+        return rows + [
+            self._row(
+                candidate,
+                len(gains),
+                {'percent': _percent_of(sum(gains) / len(gains))},
+                'searched',
+                'not confirmed: the best of many looks better than it is',
+            )
+            for candidate, gains in measured.items()
+            if candidate not in study.broken
+        ]
+
+    def _row(
+        self,
+        candidate: _Candidate,
+        blocks: int,
+        gain: dict[str, float] | None,
+        finding: str,
+        reason: str,
+    ) -> cells.Row:
+        return (
+            cells.printable(self._space.words(candidate)),
+            blocks,
+            cells.Optional(
+                gain
+                and ' to '.join(f'{each:+.1f} %' for each in gain.values())
+            ),
+            finding,
+            cells.printable(reason),
+        )
+
+    def _propose(self, chosen: 'decision.Confirmation | None') -> None:
+        if chosen is None:
+            self._command.log.warning(
+                'nothing better than the default was found'
+            )
+            return
+        path = os.path.join(self._out, PROPOSAL)
+        tiers: dict[str, object] = {}
+        for place, value in self._space.changes(chosen.candidate).items():
+            holder: dict = tiers
+            for key in place[:-1]:
+                holder = holder.setdefault(key, {})
+            holder[place[-1]] = value
+        write_atomic.write(path, _yaml(tiers), replace=True)
+        self._command.log.warning(
+            '%s',
+            cells.printable(
+                f'better than the default, and confirmed: '
+                f'{self._space.words(chosen.candidate)}; {path} has it for '
+                f'the tiers file'
+            ),
+        )
+
+
+def _space_of(sweep: design.Sweep, parsed_args: argparse.Namespace) -> _Space:
+    """Options and values out of the treatments, each of one value.
+
+    :raises errors.ProblemsFound: the file is no space, or of another tier.
+    """
+    problems = []
+
+    def problem(found: str, expected: str, remedy: str) -> None:
+        problems.append(
+            errors.Problem(
+                where=parsed_args.file,
+                found=found,
+                expected=expected,
+                remedy=remedy,
+            )
+        )
+
+    if sweep.tier != parsed_args.tier:
+        problem(
+            f'a sweep of tier {sweep.tier!r}',
+            f'one of {parsed_args.tier!r}',
+            'name that tier, or another file',
+        )
+    if sweep.slot_minutes is None:
+        problem(
+            'no slot_minutes',
+            'how long the command takes, to divide the budget',
+            'add it',
+        )
+    values: dict[catalogs.Path, list[catalogs.Value]] = {}
+    for one in sweep.treatments:
+        if one.guest or len(one.changes) != 1:
+            problem(
+                f'treatment {one.name}',
+                'factors with vary: one_at_a_time, and no guest: the load '
+                'stays what it is',
+                'write the options and values as factors',
+            )
+            continue
+        ((place, value),) = one.changes.items()
+        values.setdefault(place, []).append(value)
+    if problems:
+        raise errors.ProblemsFound(problems)
+    return _Space(
+        values={place: tuple(each) for place, each in values.items()}
+    )
+
+
+def _name(candidate: _Candidate) -> str:
+    return 'candidate-' + '-'.join(map(str, candidate))
+
+
+def _interval(found: 'decision.Confirmation') -> dict[str, float] | None:
+    if found.difference is None:
+        return None
+    low, high = found.difference.interval_percent
+    return {'low_percent': low, 'high_percent': high}
+
+
+def _percent_of(gain: float) -> float:
+    from rally_scenarios.bench.stats import differences
+
+    return differences.percent(gain)
+
+
+def _yaml(value: dict) -> str:
+    import yaml
+
+    return yaml.safe_dump(value, sort_keys=False)
+
+
+def _goal(text: str) -> str:
+    if expectations.find_quantity(text) is None:
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is none of {expectations.QUANTITIES_EXPECTED}'
+        )
+    return text
+
+
+def _percent(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < 1000:
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is not a number from 0 to 1000'
+        )
+    return value
+
+
+def _seconds(text: str) -> float:
+    match = _BUDGET.fullmatch(text)
+    seconds = 0
+    if match:
+        hours, minutes, rest = (int(each or 0) for each in match.groups())
+        seconds = 3600 * hours + 60 * minutes + rest
+    if not seconds:
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is no time such as 4h, 90m or 1h30m'
+        )
+    return float(seconds)
