@@ -272,6 +272,15 @@ def _said_of(path: str, back: BroughtBack) -> str:
     )
 
 
+def check_closed(*, connection: _Connection, state: str) -> None:
+    """Refuses to begin while a sweep has something to bring back.
+
+    :param state: folder of journals.
+    :raises errors.ActionFailed: a journal is open.
+    """
+    _check_closed(journals.path_in(state, cloud_id.identity_of(connection)))
+
+
 def _check_closed(path: str) -> None:
     found = journals.read(path)
     if found is not None:

@@ -225,6 +225,10 @@ class _Tuning:
         )
         self._file = sweep_reader.read_file(parsed_args.file, self._tiers)
         self._space = _space_of(self._file.sweep, parsed_args)
+        # The same at each start, also of a file without a seed.
+        self._seed = int(
+            hashlib.sha256(self._file.text.encode()).hexdigest()[:7], 16
+        )
         self._out = parsed_args.out or f'tune-{parsed_args.tier}'
         self._connection = command.app.client_manager.sdk_connection
         self._expected = {
@@ -256,7 +260,7 @@ class _Tuning:
                 '.'.join(map(str, place[2:])): len(values) + 1
                 for place, values in self._space.values.items()
             },
-            seed=self._file.sweep.seed,
+            seed=self._seed,
             least_percent=self._args.least_difference,
             wanted_percent=self._args.wanted_difference,
             about=json.dumps(
@@ -272,16 +276,17 @@ class _Tuning:
         self, study: 'studies.Study', interrupt: interruption.Interrupt
     ) -> int:
         """Measures blocks until the search is over; the exit status."""
-        prepared = sweeps.prepare(connection=self._connection, file=self._file)
-        self._command.agree(prepared, self._args)
+        block = study.next_block(self._slots_left(study))
+        if block is not None:
+            sweeps.check_closed(
+                connection=self._connection, state=self._args.state
+            )
+            self._command.agree(
+                sweeps.prepare(connection=self._connection, file=self._file),
+                self._args,
+            )
         in_vain = 0
-        while True:
-            block = study.next_block(self._slots_left(study))
-            if block is None:
-                is_over = study.finalists == () or any(
-                    each.difference for each in study.confirmations
-                )
-                return exit_status.OK if is_over else exit_status.UNKNOWN
+        while block is not None:
             self._say_block(block)
             began = time.monotonic()
             outcomes, back = self._measure(block, interrupt)
@@ -292,16 +297,19 @@ class _Tuning:
             if interrupt.came:
                 return exit_status.INTERRUPTED
             study.take(block, outcomes, seconds=time.monotonic() - began)
-            if any(each.gain is not None for each in outcomes.values()):
-                in_vain = 0
-                continue
-            in_vain += 1
+            is_in_vain = all(each.gain is None for each in outcomes.values())
+            in_vain = in_vain + 1 if is_in_vain else 0
             if in_vain == _MOST_IN_VAIN:
                 raise errors.ActionFailed(
                     f'{in_vain} blocks in a row have no sound figure of '
                     f'{self._args.goal} beside that of the default: see '
                     f'{self._out}'
                 )
+            block = study.next_block(self._slots_left(study))
+        is_over = study.finalists == () or any(
+            each.difference for each in study.confirmations
+        )
+        return exit_status.OK if is_over else exit_status.UNKNOWN
 
     def _slots_left(self, study: 'studies.Study') -> float:
         slots = sum(each.slots for each in study.blocks)
@@ -429,7 +437,7 @@ class _Tuning:
                 'version': sweep_reader.VERSION,
                 'tier': self._args.tier,
                 'blocks': 1,
-                'seed': self._file.sweep.seed + number,
+                'seed': self._seed + number,
                 'slot_minutes': self._file.sweep.slot_minutes,
                 'treatments': {
                     name: self._space.groups(candidate)
@@ -457,7 +465,12 @@ class _Tuning:
 
         confirmations = study.confirmations
         chosen = decision.choose(confirmations)
-        if study.finalists is not None:
+        if study.finalists is None:
+            self._command.log.warning(
+                'the search is not over: start the command again, with more '
+                'time if its budget is spent'
+            )
+        else:
             self._propose(chosen)
         rows = [
             self._row(

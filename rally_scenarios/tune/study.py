@@ -20,6 +20,8 @@ from dataclasses import dataclass
 import enum
 import fcntl
 import os
+import random
+import statistics
 import warnings
 
 import optuna
@@ -29,11 +31,12 @@ from rally_scenarios.bench.tune import decision
 
 #: Of one block of the search, beside the default.
 CANDIDATES = 3
-#: So often the candidate that leads is measured before another one does.
-_LEADER_MEASUREMENTS = 3
+#: Of one candidate in the search, at most: so often the one that leads is
+#: measured before it is believed.
+_MEASUREMENTS = 3
 # Candidates by chance, before there is anything to learn from.
 _STARTUP = 8
-# Proposals in a row that were measured already, and cannot be used.
+# Proposals for a block; if all are known, the space is, too.
 _MOST_ASKED = 50
 _BLOCKS, _BROKEN, _ABOUT = 'blocks', 'broken', 'about'
 _FINALISTS, _PLANNED = 'finalists', 'planned'
@@ -161,10 +164,31 @@ def by_chance(seed: int) -> optuna.samplers.BaseSampler:
     return optuna.samplers.RandomSampler(seed=seed)
 
 
+def _latin(terms: Terms) -> tuple[decision.Candidate, ...]:
+    """So few candidates that each value of each option is in one of them.
+
+    Without them, a value may not be tried at all while the budget lasts.
+    """
+    # Not for secrets: it must be the same at each start.
+    draw = random.Random(f'latin {terms.seed}')  # noqa: S311
+    columns = []
+    for count in terms.space.values():
+        values = list(range(1, count))
+        draw.shuffle(values)
+        columns.append(values)
+    most = max(map(len, columns))
+    return tuple(
+        tuple(values[row % len(values)] for values in columns)
+        for row in range(most)
+    )
+
+
 class Study:
     """One tuning, from its file on.
 
     :param path: of the journal; None: in memory only
+    :param covers: whether the first candidates have each value once, a Latin
+        hypercube; else they are of the sampler, too
     :raises StudyError: the file is of another tuning, or of none
     """
 
@@ -174,6 +198,7 @@ class Study:
         terms: Terms,
         *,
         make_sampler: MakeSampler = tpe,
+        covers: bool = True,
     ) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._terms = terms
@@ -182,6 +207,7 @@ class Study:
             option: optuna.distributions.CategoricalDistribution(range(count))
             for option, count in terms.space.items()
         }
+        self._first = _latin(terms) if covers else ()
         about = repr(dataclasses.astuple(terms))
         try:
             self._study = optuna.create_study(
@@ -314,6 +340,8 @@ class Study:
                         part=Part.SEARCH,
                         candidates=candidates,
                     )
+            if not self.gains:
+                return None  # with more time, it may begin
             self._end_search(slots_left)
         left = self._study.user_attrs[_PLANNED] - sum(
             each.part is Part.CONFIRM for each in self.blocks
@@ -416,13 +444,18 @@ class Study:
             self._enqueue_leader()
         waiting = list(pending)
         found: list[decision.Candidate] = []
+        measured = decision.by_candidate(self.gains)
         for _ in range(_MOST_ASKED):
             if len(found) >= CANDIDATES:
                 break
             trial = waiting.pop(0) if waiting else self._ask()
             candidate = self._candidate(trial)
+            gains = measured.get(candidate, ())
             if decision.is_default(candidate):
                 self._study.tell(trial.number, 0.0)
+            elif len(gains) >= _MEASUREMENTS and candidate not in self.broken:
+                # The sampler learns it once more; it takes no time.
+                self._study.tell(trial.number, statistics.fmean(gains))
             elif candidate in self.broken or candidate in found:
                 self._study.tell(
                     trial.number, state=optuna.trial.TrialState.FAIL
@@ -437,12 +470,22 @@ class Study:
         measured = decision.by_candidate(self.gains).get(lead, ())
         if (
             lead is not None
-            and len(measured) < _LEADER_MEASUREMENTS
+            and len(measured) < _MEASUREMENTS
             and not self._trials(optuna.trial.TrialState.WAITING)
         ):
             self._study.enqueue_trial(self._params(lead))
 
     def _ask(self) -> optuna.Trial:
+        if not self._trials(optuna.trial.TrialState.WAITING):
+            asked = {
+                self._candidate(trial)
+                for trial in self._study.get_trials(deepcopy=False)
+                if self._is_whole(trial)
+            }
+            for candidate in self._first:
+                if candidate not in asked:
+                    self._study.enqueue_trial(self._params(candidate))
+                    break
         number = sum(
             map(self._is_whole, self._study.get_trials(deepcopy=False))
         )

@@ -123,6 +123,48 @@ class StudyTestCase(testtools.TestCase):
         found = study.Study(None, terms())
         self.assertIsNone(found.next_block(5))
         self.assertEqual((), found.confirmations)
+        self.assertIsNone(found.finalists)
+        self.assertIsNotNone(found.next_block(SLOTS))
+
+    def test_each_value_is_tried_first(self):
+        found = study.Study(None, terms())
+        for _ in range(2):
+            block = found.next_block(SLOTS)
+            found.take(
+                block,
+                {each: study.Outcome(gain=-0.1) for each in block.candidates},
+                seconds=1.0,
+            )
+        for place in range(5):
+            self.assertLessEqual(
+                {1, 2, 3, 4}, {each.candidate[place] for each in found.gains}
+            )
+
+    def test_a_small_space_is_searched_until_it_is_known(self):
+        """Nothing is measured for the time that is left."""
+        found = study.Study(None, terms(space={'option': 3}))
+        blocks = []
+        while (block := found.next_block(10_000)) is not None:
+            blocks.append(block)
+            found.take(
+                block,
+                {
+                    each: study.Outcome(gain=0.7 * (each == (1,)) + 0.01)
+                    for each in block.candidates
+                },
+                seconds=1.0,
+            )
+        searched = [
+            candidate
+            for each in blocks
+            if each.part is study.Part.SEARCH
+            for candidate in each.candidates
+        ]
+        self.assertEqual({(1,), (2,)}, set(searched))
+        self.assertLessEqual(len(searched), 6)
+        self.assertEqual(
+            (1,), study.decision.choose(found.confirmations).candidate
+        )
 
     def test_the_file_is_its_owners(self):
         study.Study(self.path, terms())
