@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Series of which it is known how they respond to a fault."""
+
+import ddt
+from hypothesis import given
+from hypothesis import strategies
+import numpy as np
+import testtools
+
+from rally_scenarios.bench.fault import response
+
+# When the series begins: as clocks say it, not 0.
+EPOCH = 1_764_000_000.0
+RULE = response.Rule()
+
+
+def noisy(generator, levels, deviation, correlation=0.0):
+    """AR(1) noise around levels, in parts of them."""
+    noise = generator.normal(size=len(levels))
+    found = np.empty(len(levels))
+    found[0] = noise[0]
+    for at in range(1, len(levels)):
+        found[at] = (
+            correlation * found[at - 1]
+            + (1 - correlation**2) ** 0.5 * noise[at]
+        )
+    return np.maximum(0, np.asarray(levels) * (1 + deviation * found))
+
+
+def levels(*parts):
+    """Seconds of (length, level)."""
+    return [level for length, level in parts for _ in range(length)]
+
+
+def series(values, **named):
+    return response.Series(
+        begins_at=EPOCH,
+        values=tuple(None if each is None else float(each) for each in values),
+        **named,
+    )
+
+
+def span(began, ended, **named):
+    return response.Span(
+        began_at=EPOCH + began, ended_at=EPOCH + ended, **named
+    )
+
+
+def responds(values, began, ended, **named):
+    return response.respond(series(values, **named), span(began, ended))
+
+
+@ddt.ddt
+class KnownTestCase(testtools.TestCase):
+    @ddt.data(0, 7, 60, 200)
+    def test_the_load_has_recovered_when_it_is_as_before(self, late_s):
+        found = responds(
+            levels((60, 100), (50 + late_s, 40), (240 - late_s, 100)), 60, 110
+        )
+        self.assertLessEqual(found.recovered.after_s, late_s)
+        self.assertGreaterEqual(
+            found.recovered.after_s, late_s - RULE.window_s
+        )
+        self.assertEqual('', found.recovered.reason)
+
+    def test_since_the_beginning_is_later_by_the_length_of_the_fault(self):
+        known = series(levels((60, 100), (80, 0), (100, 100)))
+        of_fault = span(60, 110)
+        found = response.respond(known, of_fault)
+        self.assertEqual(
+            found.recovered.after_s + 50,
+            found.recovered_since_beginning_s(of_fault),
+        )
+
+    def test_a_load_gets_along_with_a_fault_that_goes_on(self):
+        found = responds(levels((60, 100), (20, 10), (200, 100)), 60, 180)
+        self.assertTrue(10 <= found.gets_along.after_s <= 20)
+        self.assertEqual(0, found.recovered.after_s)
+
+    def test_a_fault_that_does_nothing(self):
+        found = responds(levels((300, 100)), 60, 180)
+        self.assertEqual(
+            (0, 0, 0.0),
+            (
+                found.gets_along.after_s,
+                found.recovered.after_s,
+                found.longest_stall_s,
+            ),
+        )
+
+    def test_what_breaks_down_again_has_not_recovered_before(self):
+        found = responds(
+            levels((60, 100), (30, 0), (60, 100), (30, 20), (60, 100)), 60, 90
+        )
+        self.assertTrue(80 <= found.recovered.after_s <= 90)
+
+    def test_each_part_has_its_seconds_only(self):
+        found = responds(
+            levels((60, 100), (30, 10), (60, 90)), began=60.5, ended=88.5
+        )
+        self.assertEqual(
+            [(60, 100, 100, 100), (29, 10, 10, 10), (61, 10, 90, 90)],
+            [
+                (part.seconds, part.least, part.median, part.most)
+                for part in (found.before, found.during, found.after)
+            ],
+        )
+
+    def test_seconds_that_may_be_the_faults_are_its_own(self):
+        found = response.respond(
+            series(levels((200, 100))), span(100, 120, clock_error_s=2.5)
+        )
+        self.assertEqual(
+            (97, 26, 77),
+            (found.before.seconds, found.during.seconds, found.after.seconds),
+        )
+
+    @ddt.data(2, 5, 40)
+    def test_the_longest_stall(self, length):
+        found = responds(
+            levels((60, 100), (3, 0), (20, 60), (length, 0), (200, 100)),
+            60,
+            120,
+        )
+        self.assertAlmostEqual(
+            max(3, length), found.longest_stall_s, delta=0.8
+        )
+
+    def test_a_stall_that_never_ends(self):
+        found = responds(levels((60, 100), (90, 0)), 60, 100)
+        self.assertEqual(90, found.longest_stall_s)
+        self.assertEqual('not within these 50 s', found.recovered.reason)
+
+    def test_less_latency_is_better(self):
+        found = responds(
+            levels((60, 5), (50, 900), (100, 5)), 60, 90, is_more_better=False
+        )
+        self.assertTrue(10 <= found.recovered.after_s <= 20)
+        self.assertIsNone(found.longest_stall_s)
+        worse = responds(
+            levels((60, 5), (30, 1), (100, 1)), 60, 90, is_more_better=False
+        )
+        self.assertEqual(0, worse.recovered.after_s)
+
+    def test_a_latency_of_a_second_without_completion_is_none(self):
+        found = responds(
+            levels((60, 5), (50, None), (100, 5)),
+            60,
+            90,
+            is_more_better=False,
+        )
+        self.assertEqual(20, found.recovered.after_s)
+        self.assertIsNone(found.during.mean)
+        self.assertEqual(30, found.during.seconds)
+
+    def test_a_wider_bound_is_met_sooner(self):
+        known = series(levels((60, 100), (30, 0), (60, 85), (60, 100)))
+        times = [
+            response.respond(
+                known, span(60, 90), response.Rule(bound_percent=percent)
+            ).recovered.after_s
+            for percent in (10, 20)
+        ]
+        self.assertEqual([True, True], [52 < times[0] <= 60, times[1] <= 0])
+
+
+@ddt.ddt
+class UnknownTestCase(testtools.TestCase):
+    @ddt.data(
+        ((29, 100), (30, 0), (60, 100), '29 s before the fault'),
+        ((60, 0), (30, 0), (60, 100), 'nothing was completed before'),
+        ((60, 100), (30, 0), (20, 100), 'too short to tell: 20 s'),
+        ((60, 100), (30, 0), (60, 50), 'not within these 60 s'),
+    )
+    @ddt.unpack
+    def test_why_recovery_is_not_known(self, before, during, after, reason):
+        found = responds(
+            levels(before, during, after), before[0], before[0] + during[0]
+        )
+        self.assertIsNone(found.recovered.after_s)
+        self.assertIn(reason, found.recovered.reason)
+
+    def test_as_before_only_in_the_end(self):
+        found = responds(levels((60, 100), (90, 0), (15, 100)), 60, 90)
+        self.assertIsNone(found.recovered.after_s)
+        self.assertIn('too late to tell', found.recovered.reason)
+
+    def test_a_stall_before_the_fault(self):
+        found = responds(
+            levels((30, 100), (5, 0), (30, 100), (30, 0), (90, 100)), 65, 95
+        )
+        self.assertIn('a stall of 5 s before', found.recovered.reason)
+
+    @ddt.data(
+        (500, 510, 'ends before the fault begins'),
+        (100, 510, 'ends before the fault does'),
+        (-50, -40, '0 s before the fault'),
+    )
+    @ddt.unpack
+    def test_a_fault_outside_of_the_series(self, began, ended, reason):
+        found = responds(levels((200, 100)), began, ended)
+        self.assertIn(reason, found.recovered.reason)
+        self.assertIn(reason, found.gets_along.reason)
+
+    def test_a_latency_that_was_none_before(self):
+        found = responds(
+            levels((50, 5), (1, None), (100, 5)), 60, 90, is_more_better=False
+        )
+        self.assertIn('nothing was completed', found.recovered.reason)
+
+    @ddt.data((None,), (-1.0,), (float('nan'),), (float('inf'),))
+    def test_values_that_are_not_possible_are_refused(self, values):
+        self.assertRaises(
+            ValueError, response.Series, begins_at=0.0, values=values
+        )
+
+    def test_a_span_ends_after_it_begins(self):
+        self.assertRaises(ValueError, span, 10, 9)
+        self.assertRaises(ValueError, span, 10, 11, clock_error_s=-1)
+
+    @ddt.data({'window_s': 0}, {'bound_percent': -1}, {'bound_percent': 100})
+    def test_a_rule_is_possible(self, numbers):
+        self.assertRaises(ValueError, response.Rule, **numbers)
+
+    @given(
+        strategies.lists(strategies.floats(0, 1e9), max_size=90),
+        strategies.floats(-20, 120),
+        strategies.floats(0, 120),
+        strategies.booleans(),
+    )
+    def test_there_is_a_time_or_a_reason(self, values, began, length, more):
+        found = responds(values, began, began + length, is_more_better=more)
+        for moment in (found.recovered, found.gets_along):
+            self.assertEqual(moment.after_s is None, bool(moment.reason))
+        self.assertEqual(
+            len(values),
+            sum(
+                part.seconds
+                for part in (found.before, found.during, found.after)
+            ),
+        )
+
+
+@ddt.ddt
+class SimulatedTestCase(testtools.TestCase):
+    """The truth is known, and found in nearly all of many series."""
+
+    @ddt.data((0.05, 0.0), (0.15, 0.0), (0.10, 0.5))
+    @ddt.unpack
+    def test_recovery_is_found_within_a_window(self, deviation, correlation):
+        generator = np.random.default_rng(20261124)
+        right = 0
+        for _ in range(200):
+            late_s = int(generator.integers(0, 120))
+            depth = generator.uniform(0, 60)
+            found = responds(
+                noisy(
+                    generator,
+                    levels((120, 100), (60 + late_s, depth), (300, 100)),
+                    deviation,
+                    correlation,
+                ),
+                120,
+                180,
+            )
+            right += found.recovered.after_s is not None and (
+                -RULE.window_s <= found.recovered.after_s - late_s <= 2
+            )
+        self.assertGreaterEqual(right, 190)
+
+    @ddt.data((0.05, 0.0), (0.15, 0.0))
+    @ddt.unpack
+    def test_what_stays_worse_is_never_said_to_have_recovered(
+        self, deviation, correlation
+    ):
+        generator = np.random.default_rng(20261125)
+        wrong = sum(
+            responds(
+                noisy(
+                    generator,
+                    levels((120, 100), (60, 30), (300, 65)),
+                    deviation,
+                    correlation,
+                ),
+                120,
+                180,
+            ).recovered.after_s
+            is not None
+            for _ in range(200)
+        )
+        self.assertEqual(0, wrong)
