@@ -67,6 +67,28 @@ class SweepEffectsTestCase(BenchmarkTestCase):
             self.assertLessEqual(row['from %'], row['to %'])
 
 
+class TuningTestCase(BenchmarkTestCase):
+    def test_each_search_has_a_row_of_each_truth(self):
+        heading, *rows = self.run_it('tuning', '--tunings', '2')
+        self.assertIn('search', heading)
+        self.assertEqual(4, len(rows))
+        found = json.loads(self.file.read_text('utf-8'))
+        self.assertEqual(
+            [
+                (search, truth)
+                for search in ('tune', 'chance')
+                for truth in ('no effect', 'one doubles')
+            ],
+            [(row['search'], row['truth']) for row in found],
+        )
+        for row in found:
+            self.assertEqual(
+                2, row['right'] + row['wrong'] + row['missed'], row
+            )
+            self.assertLessEqual(row['from %'], row['to %'])
+            self.assertLessEqual(row['alone'], row['right'])
+
+
 class DoorCostTestCase(BenchmarkTestCase):
     def test_each_row_of_the_table_has_its_values(self):
         heading, *rows = self.run_it(
