@@ -8,6 +8,11 @@ command can distinguish it from a bug. Must not know how errors are shown.
 
 import collections.abc
 import dataclasses
+import itertools
+
+#: As many problems of one input are listed. A file of 1 MB can have 200,000,
+#: which nobody reads, and which take seconds and 30 MB to tell.
+MOST_PROBLEMS = 1000
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -38,11 +43,23 @@ class TiersError(Exception):
 class ProblemsFound(TiersError):
     """Input is wrong; nothing has been changed.
 
-    :param problems: all that were found, at least one.
+    :param problems: all that were found, at least one. Of more than
+        `MOST_PROBLEMS` the first are kept, and one more problem says so, with
+        the place of the first that is not listed.
     """
 
     def __init__(self, problems: collections.abc.Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
+        found = list(itertools.islice(problems, MOST_PROBLEMS + 1))
+        if len(found) > MOST_PROBLEMS:
+            found[-1] = Problem(
+                where=found[-1].where,
+                found=f'more than {MOST_PROBLEMS} problems; this one and '
+                'those after it are not listed',
+                expected='none',
+                remedy='fix those above, and check again',
+                rule=found[-1].rule,
+            )
+        self.problems = tuple(found)
         super().__init__('\n'.join(str(problem) for problem in self.problems))
 
 

@@ -15,6 +15,7 @@ prints.
 import collections.abc
 import copy
 import functools
+import itertools
 import json
 import sys
 
@@ -73,20 +74,27 @@ def check(
     :param what: the kind of file, for messages.
     :returns: the document without its broken parts, so that the other rules
         can still be looked at, and the problems in the order of the file.
+    :raises errors.ProblemsFound: there are more problems than are listed. The
+        rest of the document was not looked at.
     """
-    validator = _Validator(described or schema())
-    found = sorted(
-        validator.iter_errors(value),
-        key=lambda error: source.lines.get(_path(error), 0),
-    )
+    broken: list[tuple[jsonschema.ValidationError, list[errors.Problem]]] = []
+    left = errors.MOST_PROBLEMS
+    for error in _Validator(described or schema()).iter_errors(value):
+        of_it = list(
+            itertools.islice(_problems(error, source, what), left + 1)
+        )
+        broken.append((error, of_it))
+        left -= len(of_it)
+        if left < 0:
+            break
+    broken.sort(key=lambda one: source.lines.get(_path(one[0]), 0))
+    problems = tuple(itertools.chain(*(of_it for _, of_it in broken)))
+    if left < 0:
+        raise errors.ProblemsFound(problems)
     sound = copy.deepcopy(value)
-    for error in found:
+    for error, _ in broken:
         sound = _without(sound, error)
-    return sound, tuple(
-        problem
-        for error in found
-        for problem in _problems(error, source, what)
-    )
+    return sound, problems
 
 
 def _unique(

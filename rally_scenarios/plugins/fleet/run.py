@@ -234,10 +234,13 @@ class FleetRun:
             # Before anything is deleted, which may take long.
             self._keep(result)
         finally:
-            with self._timer('delete'):
-                context.access.delete()
-                context.resources.delete(context.limits_seconds['volumes'])
-        self._add_time_to_delete()
+            try:
+                with self._timer('delete'):
+                    context.access.delete()
+                    context.resources.delete(context.limits_seconds['volumes'])
+                self._add_time_to_delete()
+            finally:
+                self._refer_to_kept()
         for output in scaling.outputs(
             result, run_plan.disks_of_tiers(context.arguments.fleets)
         ):
@@ -470,9 +473,17 @@ class FleetRun:
 
     def _keep(self, result: run_result.RunResult) -> None:
         path = store.write(self._context.folder, result)
-        self._add_output(complete=reference.output(path, result.run))
         self.kept = KeptResult(result=result, path=path)
         LOG.info('The result is in %s', path)
+
+    def _refer_to_kept(self) -> None:
+        """Name the result file, once nothing more is written to it."""
+        if self.kept is not None:
+            self._add_output(
+                complete=reference.output(
+                    self.kept.path, self.kept.result.run
+                )
+            )
 
     def _add_time_to_delete(self) -> None:
         """Write the result again, with what came after it was written."""

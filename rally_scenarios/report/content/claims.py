@@ -86,6 +86,18 @@ def _claims(
 
 
 def _shown(caption: str, found: comparison.Comparison) -> Claims:
+    reasons = {claim.reason for claim in found.claims}
+    if len(reasons) == 1 and found.count(comparison.Finding.CANNOT_TELL) == (
+        len(found.claims)
+    ):
+        # A table that repeats it hides what comes after it.
+        return Claims(
+            caption=f'{caption} Nothing can be claimed of any of the '
+            f'{len(found.claims)} figures: {reasons.pop()}.',
+            circumstances=found.circumstances,
+            counts=(),
+            table=figure.Table(columns=_COLUMNS, rows=()),
+        )
     columns, rows = _COLUMNS, [_cells(claim) for claim in found.claims]
     if not any(claim.side for claim in found.claims):
         columns, rows = columns[1:], [row[1:] for row in rows]

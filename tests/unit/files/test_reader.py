@@ -589,10 +589,28 @@ class IntegerTestCase(testtools.TestCase):
             )
 
 
+@ddt.ddt
 class ManyTiersTestCase(testtools.TestCase):
-    def test_thousands_of_wrong_names_are_all_told(self):
+    def test_the_first_thousand_wrong_names_are_told(self):
         for name in ('wrong overflows', 'a chain of overflows'):
-            self.assertLess(3999, len(problems(hostile_catalogs.TEXTS[name])))
+            found = problems(hostile_catalogs.TEXTS[name])
+            self.assertEqual(1001, len(found))
+            self.assertIn('more than 1000 problems', found[-1])
+
+    @ddt.data('many keys', 'more of them', 'tags that are numbers')
+    def test_the_first_thousand_wrong_values_are_told(self, name):
+        found = problems(hostile_catalogs.TEXTS[name])
+        self.assertEqual(1001, len(found))
+        self.assertLess(len('\n'.join(found)), 500_000)
+        self.assertIn('not listed', found[-1])
+
+    def test_exactly_a_thousand_are_all_told(self):
+        found = problems(
+            'version: 1\ntiers: {a: {fallback: true, backend: b}}\n'
+            + '\n'.join(f'k{n}: 1' for n in range(1000))
+        )
+        self.assertEqual(1000, len(found))
+        self.assertNotIn('not listed', found[-1])
 
 
 class FileTestCase(testtools.TestCase):

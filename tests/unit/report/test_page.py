@@ -107,6 +107,14 @@ class FiguresTestCase(testtools.TestCase):
             f'better: {found.count(comparison.Finding.BETTER)}', self.text
         )
 
+    def test_that_one_repeat_proves_nothing_is_told_once(self):
+        text = text_of(runs.run(repeats=1))
+        self.assertEqual(
+            1, text.count('expected at least 2 in which all guests are')
+        )
+        self.assertIn('Nothing can be claimed of any of the ', text)
+        self.assertNotIn('<th scope="col">Finding', text)
+
     def test_a_caveat_stands_beside_what_it_doubts(self):
         (stall,) = (
             each for each in self.run_result.doubts if each.about == 'stall'
