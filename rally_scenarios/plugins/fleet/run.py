@@ -480,9 +480,7 @@ class FleetRun:
         """Name the result file, once nothing more is written to it."""
         if self.kept is not None:
             self._add_output(
-                complete=reference.output(
-                    self.kept.path, self.kept.result.run
-                )
+                complete=reference.output(self.kept.path, self.kept.result.run)
             )
 
     def _add_time_to_delete(self) -> None:
