@@ -7,21 +7,14 @@ import json
 import queue
 import re
 import subprocess
-import sys
 import threading
 import time
 
 import fixtures
 from testtools import content as details
 
+from tests.functional import disk_iops
 from tests.functional import lab
-
-_DEVSTACK = str(lab.REPOSITORY / 'devstack')
-if _DEVSTACK not in sys.path:
-    sys.path.insert(0, _DEVSTACK)
-
-from lab.ceph import topology  # noqa: E402
-from lab.host import throttle  # noqa: E402
 
 #: Of 160 that three disks of 160 can do with three copies, and of 80 after.
 LOAD_IOPS = 110
@@ -58,26 +51,6 @@ class WatchTest(lab.LabTestCase):
         self.addCleanup(process.terminate)
         return process
 
-    def set_disk_iops(self, iops):
-        """Of all hard disks of the lab."""
-        held = throttle.Throttle(throttle.name_for(self.root))
-        devices = {
-            line.split()[0]
-            for name in (*throttle.V1_FILES, *throttle.V2_FILES)
-            if (held.folder() / name).exists()
-            for line in (held.folder() / name).read_text().splitlines()
-        }
-        self.assertNotEqual(set(), devices)
-        held.add(
-            dict.fromkeys(
-                devices,
-                throttle.DiskSpeed(
-                    iops=iops,
-                    bytes_per_second=topology.HDD_SPEED.bytes_per_second,
-                ),
-            )
-        )
-
     def test_disks_that_become_slower_are_named_in_time(self):
         self.begin(
             *('fio', '--name=load', '--ioengine=rbd', '--clientname=admin'),
@@ -107,9 +80,9 @@ class WatchTest(lab.LabTestCase):
         reader.start()
         time.sleep(BEFORE_S)
         self.assertEqual([], [one for one in said if _SINCE.search(one)])
-        self.addCleanup(self.set_disk_iops, topology.HDD_SPEED.iops)
+        disks = self.useFixture(disk_iops.DiskIops(self.root))
         slower_at = datetime.datetime.now(datetime.UTC)
-        self.set_disk_iops(SLOW_IOPS)
+        disks.set(SLOW_IOPS)
         named = None
         while named is None:
             passed = datetime.datetime.now(datetime.UTC) - slower_at
