@@ -128,6 +128,35 @@ class Session:
         output, _said = self._ask(prefix, arguments)
         return parse(output) if output.strip() else None
 
+    def ask_manager(self, prefix: str, **arguments: object) -> object:
+        """Runs a command of a module of the manager, such as rbd_support.
+
+        The monitors pass such a command on as well, but without the caps of
+        the user, and modules that look at them refuse it then
+        (src/pybind/mgr/rbd_support/common.py, authorize_request).
+
+        :param arguments: those of the command.
+        :returns: the parsed JSON of the answer; None for an empty one.
+        :raises CommandFailed: when the manager refused it.
+        :raises errors.Unreachable: when no manager answered in time.
+        """
+        request = json.dumps({'prefix': prefix, 'format': 'json', **arguments})
+        try:
+            code, output, said = self._handle.mgr_command(request, b'')
+        except self._rados.Error as error:
+            raise errors.Unreachable(
+                f'The manager of Ceph cluster {self.cluster.name!r} did not '
+                f'answer "{prefix}": {error}'
+            ) from error
+        if -code == errno.ETIMEDOUT:
+            raise errors.Unreachable(
+                f'The manager of Ceph cluster {self.cluster.name!r} did not '
+                f'answer "{prefix}" within {TIMEOUT_S} s; is one active?'
+            )
+        if code:
+            raise self._failure(prefix, -code, said)
+        return parse(output) if output.strip() else None
+
     def crush_map(self) -> tuple[bytes, int]:
         """The CRUSH map in Ceph's encoding, and its version.
 

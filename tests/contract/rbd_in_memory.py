@@ -11,7 +11,12 @@ import json
 import threading
 import time
 
+from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.clients import probe_image
+
+#: What a module of the manager refuses that comes by a monitor.
+OF_MANAGER = frozenset({'rbd perf image stats'})
+NOT_AUTHORIZED = 'not authorized on pool=, namespace='
 
 
 class Rbd:
@@ -161,6 +166,16 @@ class Session:
         self.answers = answers or {}
 
     def command(self, prefix, **arguments):
+        if prefix in OF_MANAGER:
+            raise ceph_session.CommandFailed(
+                NOT_AUTHORIZED, errno=errno.EACCES
+            )
+        return self._answer(prefix)
+
+    def ask_manager(self, prefix, **arguments):
+        return self._answer(prefix)
+
+    def _answer(self, prefix):
         answer = self.answers[prefix]
         if isinstance(answer, Exception):
             raise answer
@@ -209,7 +224,12 @@ class _Handle:
     def open_ioctx(self, pool):
         return contextlib.nullcontext(Ioctx(pool))
 
-    def mon_command(self, request, _data):
+    def mon_command(self, request, data):
+        if json.loads(request)['prefix'] in OF_MANAGER:
+            return -errno.EACCES, b'', NOT_AUTHORIZED
+        return self.mgr_command(request, data)
+
+    def mgr_command(self, request, _data):
         prefix = json.loads(request)['prefix']
         if prefix not in self._answers:
             return -errno.EINVAL, b'', 'unrecognized command'

@@ -87,12 +87,15 @@ class Reader:
                     ).iops(None)
                 )
             },
+            lambda: parse_config_log(session.command('config log', num=1)),
+            # The last: a manager that is away is waited for.
             lambda: {
                 'image_iops': parse_image_stats(
-                    session.command('rbd perf image stats', pool_spec=pools[0])
+                    session.ask_manager(
+                        'rbd perf image stats', pool_spec=pools[0]
+                    )
                 )
             },
-            lambda: parse_config_log(session.command('config log', num=1)),
         ):
             try:
                 found |= read_facts()

@@ -269,8 +269,13 @@ class Scheduler(fixtures.Fixture):
             scheduler_default_weighers=WEIGHERS,
             state_path=str(folder),
         )
-        # Tests change types from one request to the next.
-        self.conf.config(group='cinder_tiers', applied_cache_seconds=0)
+        self.conf.config(
+            group='cinder_tiers',
+            # Tests change types from one request to the next.
+            applied_cache_seconds=0,
+            # A machine that is busy enough is slower than the default.
+            glance_timeout=60.0,
+        )
         door.forget()
         self.addCleanup(forget_doors)
         rpc.init(cfg.CONF)

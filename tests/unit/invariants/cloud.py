@@ -166,7 +166,7 @@ class Cloud(fixtures.Fixture):
             on_no_access=world.on_no_access,
             trust_tags_of=world.trust,
             applied_cache_seconds=0,
-            glance_timeout=5.0,
+            glance_timeout=60.0,
             glance_failures=3,
             glance_retry_seconds=10.0,
         )

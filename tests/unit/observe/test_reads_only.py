@@ -20,7 +20,8 @@ OBSERVE = pathlib.Path(__file__).resolve().parents[3] / 'cinder_tiers/observe'
 READS = frozenset(one.prefix for one in ceph_access.READS)
 #: Methods of the session with Ceph and of openstacksdk that write.
 WRITES = re.compile(
-    r'set_rbd_option|put|post|patch|delete|mon_command|osd_command'
+    r'set_rbd_option|put|post|patch|delete|mon_command|mgr_command'
+    r'|osd_command'
     r'|(add|create|delete|remove|set|unset|update)_\w+'
 )
 
@@ -35,8 +36,8 @@ def writing_calls(source):
             continue
         name = node.func.attr
         values = [getattr(one, 'value', None) for one in node.args]
-        if name in ('command', 'tell'):
-            prefix = values[0 if name == 'command' else 1]
+        if name in ('command', 'ask_manager', 'tell'):
+            prefix = values[1 if name == 'tell' else 0]
             writes = prefix not in READS
         elif name == 'request':
             writes = 'GET' not in values
