@@ -8,6 +8,7 @@ import contextlib
 import io
 import logging
 import os
+import sys
 import shutil
 import typing
 
@@ -96,6 +97,37 @@ def add_state(parser: argparse.ArgumentParser, holds: str) -> None:
             '$XDG_STATE_HOME or ~/.local/state)'
         ),
     )
+
+
+def add_measuring_command(parser: argparse.ArgumentParser) -> None:
+    """Adds all that follows "--" as `command`, wherever options are.
+
+    argparse gives an argument that takes any number of words those that come
+    with the positional argument before it, which may be none, and then knows
+    no place for words after an option: "FILE --out FOLDER -- COMMAND" would
+    be an error.
+    """
+    parser.add_argument(
+        'command',
+        metavar='<command>',
+        nargs='*',
+        help='command that measures one slot, after "--"',
+    )
+    parse = parser.parse_known_args
+
+    def parse_known_args(
+        args: collections.abc.Sequence[str] | None = None,
+        namespace: argparse.Namespace | None = None,
+    ) -> tuple[argparse.Namespace, list[str]]:
+        words = list(sys.argv[1:] if args is None else args)
+        if '--' not in words:
+            return parse(words, namespace)
+        place = words.index('--')
+        found, unknown = parse(words[:place], namespace)
+        found.command = [*found.command, *words[place + 1 :]]
+        return found, unknown
+
+    parser.parse_known_args = parse_known_args  # type: ignore[method-assign]
 
 
 def add_yes(parser: argparse.ArgumentParser) -> None:

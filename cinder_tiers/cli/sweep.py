@@ -165,12 +165,7 @@ sh measure.sh
         parser.add_argument(
             'file', metavar='<file>', nargs='?', help='sweep file'
         )
-        parser.add_argument(
-            'command',
-            metavar='<command>',
-            nargs='*',
-            help='command that measures one slot, after "--"',
-        )
+        base.add_measuring_command(parser)
         group = parser.add_mutually_exclusive_group()
         group.add_argument(
             '--dry-run',

@@ -65,7 +65,7 @@ class StallTest(test_measurement.MeasurementCase):
             disks.set(disk_iops.topology.HDD_SPEED.iops)
 
         def on_start(start):
-            if start.slot == 1 and not stalls:
+            if start.slot == 0 and not stalls:
                 stalls.append(threading.Thread(target=stall))
                 stalls[0].start()
 

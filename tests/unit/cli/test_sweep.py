@@ -134,10 +134,10 @@ class SweptCloudTestCase(testtools.TestCase):
 
     def arguments(self, command, out, arguments):
         return (
+            str(self.file),
             '--out',
             str(self.folder / out),
             *arguments,
-            str(self.file),
             '--',
             *command,
         )
