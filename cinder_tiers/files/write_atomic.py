@@ -17,6 +17,7 @@ def write(
     replace: bool,
     is_durable: bool = False,
     mode: int = 0o600,
+    follows: bool = True,
 ) -> None:
     """Writes a file at once.
 
@@ -27,15 +28,19 @@ def write(
         that it is there after a loss of power.
     :param mode: of a new file, less the umask; as a rule it is for its owner
         only.
+    :param follows: whether a symbolic link is followed; else a file takes its
+        place. To be False for a name that no user has given.
     :raises errors.TiersError: it cannot be written, or it exists and is not
         to be replaced.
     """
     target = pathlib.Path(path)
     temporary = None
     try:
-        # To rename a file to /dev/null or /dev/stdout would replace these.
-        target = pathlib.Path(os.path.realpath(path))
-        if target.exists() and not target.is_file():
+        if follows:
+            # To rename a file to /dev/null or /dev/stdout would replace these.
+            target = pathlib.Path(os.path.realpath(path))
+        is_link = target.is_symlink()
+        if not is_link and target.exists() and not target.is_file():
             raise OSError(errno.EINVAL, 'it exists and is not a regular file')
         if not replace and target.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
@@ -54,7 +59,7 @@ def write(
             if is_durable:
                 keep_names(str(target.parent))
             return
-        if target.exists():
+        if not is_link and target.exists():
             shutil.copymode(target, temporary)
         temporary.replace(target)
         temporary = None

@@ -129,7 +129,7 @@ def write(path: str, results: Results) -> None:
 
     :raises errors.TiersError: it cannot be written.
     """
-    write_atomic.write(path, text_of(results), replace=True)
+    write_atomic.write(path, text_of(results), replace=True, follows=False)
 
 
 def text_of(results: Results) -> str:

@@ -115,7 +115,7 @@ class _Writing:
         start = f'{indent}{scalar(key)}:'
         is_section = len(path) <= 2 and value and isinstance(value, dict)
         line = (
-            f'{start} {_flow(value)}'
+            f'{start} {flow(value)}'
             if _is_flat(value) and not is_section
             else ''
         )
@@ -159,12 +159,17 @@ def _is_flat(value: _Value) -> bool:
     return True
 
 
-def _flow(value: _Value) -> str:
+def flow(value: _Value) -> str:
+    """A value in one line, with all that is in it.
+
+    >>> flow({'size': 3, 'tags': ['a']})
+    '{size: 3, tags: [a]}'
+    """
     if isinstance(value, dict):
         return (
             '{'
             + ', '.join(
-                f'{scalar(key)}: {_flow(one)}' for key, one in value.items()
+                f'{scalar(key)}: {flow(one)}' for key, one in value.items()
             )
             + '}'
         )

@@ -29,8 +29,8 @@ MAX_NODES = 200_000
 #: combining characters cost the square of their length.
 MAX_SCALAR_CHARS = 1024
 
-# Marks of the C and Python loaders agree; the C one is 10 times faster.
-_LOADER = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
+#: Marks of the C and Python loaders agree; the C one is 10 times faster.
+LOADER = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 _SCALARS = frozenset(
     f'tag:yaml.org,2002:{name}' for name in ('bool', 'float', 'int', 'null')
 )
@@ -76,7 +76,7 @@ def read(text: str, *, file: str, max_nodes: int = MAX_NODES) -> Document:
         problems = list(_refusals(text, file, max_nodes))
         if problems:
             raise errors.ProblemsFound(problems)
-        node = yaml.compose(text, Loader=_LOADER)
+        node = yaml.compose(text, Loader=LOADER)
     except yaml.YAMLError as error:
         raise errors.ProblemsFound([_syntax(error, file)]) from error
     reading = _Reading(file=file)
@@ -96,7 +96,7 @@ def _refusals(
 ) -> collections.abc.Iterator[errors.Problem]:
     """Looks at YAML events, one by one, before anything is built."""
     depth = documents = nodes = 0
-    for event in yaml.parse(text, Loader=_LOADER):
+    for event in yaml.parse(text, Loader=LOADER):
         where = f'{file}:{event.start_mark.line + 1}'
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
