@@ -26,7 +26,7 @@ import statistics
 
 from scipy import stats
 
-from rally_scenarios.bench.tune import decision
+from rally_scenarios.bench.tune import history
 from rally_scenarios.tune import study
 
 TUNINGS = 200
@@ -77,17 +77,18 @@ def tuned(seed, *, search, is_planted, slots, noise_percent):
         spent += block.slots
         found.take(
             block,
-            {
-                each: study.Outcome(
+            [
+                history.Outcome(
+                    candidate=each,
                     gain=measured(block.number, each)
-                    - measured(block.number, default)
+                    - measured(block.number, default),
                 )
                 for each in block.candidates
-            },
+            ],
             seconds=1.0,
         )
-    tried = [_is_planted(each.candidate) for each in found.gains]
-    best = decision.choose(found.confirmations)
+    tried = [_is_planted(each.candidate) for each in found.history.gains]
+    best = found.history.proposed
     return (
         best and best.candidate,
         tried.index(True) + 1 if any(tried) else None,

@@ -30,19 +30,25 @@ _Shown = tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]
 class SweepingLister(base.CatalogLister):
     """A command that sweeps: says what is to come, and what came of it."""
 
-    def announce(self, prepared: preparation.Prepared) -> None:
-        """Says how long it takes, and what it changes for others."""
+    def announce(
+        self, prepared: preparation.Prepared, *, length: str | None = None
+    ) -> None:
+        """Says how long it takes, and what it changes for others.
+
+        :param length: how long, in a line; None: all slots of the sweep.
+        """
         sweep = prepared.sweep
         minutes = sweep.minutes
         if self.app.options.verbose_level:
             took = (
                 'of unknown length (slot_minutes is not set)'
                 if minutes is None
-                else f'of {sweep.slot_minutes:g} min, {_duration(minutes)} in '
+                else f'of {sweep.slot_minutes:g} min, {duration(minutes)} in '
                 'all'
             )
             self.app.stderr.write(
-                f'{len(sweep.slots)} slots {took}: {len(sweep.treatments)} '
+                length
+                or f'{len(sweep.slots)} slots {took}: {len(sweep.treatments)} '
                 f'treatments and the default, blocks: {sweep.blocks}, seed: '
                 f'{sweep.seed}\n'
             )
@@ -70,13 +76,18 @@ class SweepingLister(base.CatalogLister):
                 )
 
     def agree(
-        self, prepared: preparation.Prepared, parsed_args: argparse.Namespace
+        self,
+        prepared: preparation.Prepared,
+        parsed_args: argparse.Namespace,
+        *,
+        length: str | None = None,
     ) -> None:
         """Says what is to come, and asks a person, if there is one.
 
+        :param length: as of `announce`.
         :raises errors.TiersError: the answer was not yes.
         """
-        self.announce(prepared)
+        self.announce(prepared, length=length)
         stdin = self.app.stdin
         if parsed_args.yes or stdin is None or not stdin.isatty():
             return
@@ -444,10 +455,10 @@ def _blocks(text: str) -> int:
     return number
 
 
-def _duration(minutes: float) -> str:
+def duration(minutes: float) -> str:
     """A length of time for people.
 
-    >>> _duration(90), _duration(12)
+    >>> duration(90), duration(12)
     ('1 h 30 min', '12 min')
     """
     hours, rest = divmod(round(minutes), 60)

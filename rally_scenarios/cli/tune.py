@@ -5,6 +5,7 @@
 import argparse
 import collections.abc
 import dataclasses
+import datetime
 import hashlib
 import json
 import os
@@ -25,29 +26,41 @@ from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.sweep import design
+from cinder_tiers.domain.sweep import preparation
+from cinder_tiers.domain.sweep import record
 from cinder_tiers.execute import measure
 from cinder_tiers.files.sweep import reader as sweep_reader
 from cinder_tiers.files.sweep import results as sweep_files
+from cinder_tiers.files.tiers import edit
 from cinder_tiers.files.tiers import reader
+from cinder_tiers.files.tiers import writer
 from cinder_tiers.files import write_atomic
 from cinder_tiers.observe import cloud_id
 from cinder_tiers import sweeps
 from rally_scenarios.cli import sweep_results
+from rally_scenarios.cli import tune_results
 
 if typing.TYPE_CHECKING:
+    from rally_scenarios.bench.tune import budget as budgets
     from rally_scenarios.bench.tune import decision
+    from rally_scenarios.bench.tune import history as histories
+    from rally_scenarios.bench.tune import judged as judgements
+    from rally_scenarios.bench.tune import tuning as tunings
     from rally_scenarios.tune import study as studies
 
+_PREVIEW_COLUMNS = ('Option', 'Value', 'Changes')
 _COLUMNS = ('Candidate', 'Blocks', 'Gain', 'Finding', 'Reason')
 _STOPS = 'ending the measuring command; everything will be restored'
 _BUDGET = re.compile(
     r'(?:(\d{1,4})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?', re.ASCII
 )
-#: Of the file with what is proposed, in the folder of --out.
-PROPOSAL = 'proposal.yaml'
+#: What is proposed, in the folder of --out: the options alone, and what makes
+#: the tiers file have them.
+PROPOSAL, PATCH = 'proposal.yaml', 'proposal.patch'
 # Blocks in a row without any figure: the command that measures is at fault.
 _MOST_IN_VAIN = 3
 _Candidate = tuple[int, ...]
+_Shown = tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -68,16 +81,6 @@ class _Space:
             )
             if number
         }
-
-    def words(self, candidate: _Candidate) -> str:
-        """Such as osd_max_backfills=4."""
-        return (
-            ' '.join(
-                f'{place[-1]}={design.text(value)}'
-                for place, value in self.changes(candidate).items()
-            )
-            or design.DEFAULT
-        )
 
     def groups(self, candidate: _Candidate) -> dict[str, object]:
         """What a candidate changes, as sweep files have it."""
@@ -108,7 +111,8 @@ class TuneTier(sweep_command.SweepingLister):
 confirmed, or nothing better was found; 3 the budget was too small to confirm
 anything; 4 some value is not as before; 1 an error occurred; 2 a wrong
 argument; 5 a value is refused, and nothing was changed; 6 a service did not
-answer; 130 interrupted, and everything is as before.
+answer; 130 interrupted, and everything is as before. With --dry-run: 0, or 3
+if the budget is too small for any search.
 
 Example: openstack tier tune database space.yaml --goal p99_ms --budget 4h --
 sh measure.sh
@@ -127,8 +131,16 @@ sh measure.sh
         parser.add_argument(
             'command',
             metavar='<command>',
-            nargs='+',
+            nargs='*',
             help='command that measures one slot, after "--"',
+        )
+        parser.add_argument(
+            '--dry-run',
+            action='store_true',
+            help=(
+                'show each value with what it changes, and what the budget '
+                'is enough for; change nothing, and begin no search'
+            ),
         )
         parser.add_argument(
             '--goal',
@@ -182,11 +194,14 @@ sh measure.sh
     def take_action(
         self,
         parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    ) -> _Shown:
         """Searches, confirms and shows.
 
         Expected failures end as CommandError of OSC.
         """
+        if parsed_args.dry_run:
+            with base.user_errors():
+                return _Tuning(self, parsed_args).preview()
         # They take seconds, which no other command should need.
         try:
             from rally_scenarios.tune import study as studies
@@ -197,6 +212,7 @@ sh measure.sh
             ) from error
         with base.user_errors():
             tuning = _Tuning(self, parsed_args)
+            tuning.check_command()
             try:
                 study = studies.Study(tuning.journal(), tuning.terms(studies))
             except (studies.StudyError, OSError) as error:
@@ -205,11 +221,12 @@ sh measure.sh
                         f'{error}; remove the file to begin anew'
                     )
                 ) from error
+            tuning.claim_folder(study)
             with interruption.Interrupt(
                 _STOPS, (signal.SIGINT, signal.SIGTERM)
             ) as interrupt:
                 self.exit_status = tuning.carry_on(study, interrupt)
-            return _COLUMNS, tuning.conclude(study)
+            return tuning.conclude(study)
 
 
 class _Tuning:
@@ -237,6 +254,74 @@ class _Tuning:
             if one.expect
         }
 
+    def check_command(self) -> None:
+        """Refuses to begin without a command.
+
+        :raises errors.ProblemsFound: there is none.
+        """
+        if not self._args.command:
+            raise errors.ProblemsFound(
+                [
+                    errors.Problem(
+                        where='<command>',
+                        found='no command that measures',
+                        expected='one after "--"',
+                        remedy='see "openstack tier tune --help"',
+                    )
+                ]
+            )
+
+    def preview(self) -> _Shown:
+        """What would be searched; changes nothing."""
+        prepared = sweeps.prepare(connection=self._connection, file=self._file)
+        outlook = self._outlook()
+        self._command.announce(prepared, length=self._length(outlook))
+        if not outlook.blocks:
+            self._command.exit_status = exit_status.UNKNOWN
+            self._command.log.warning(
+                'the budget is too small: a search needs at least %d slots, '
+                '%s',
+                outlook.least_slots,
+                sweep_command.duration(
+                    outlook.least_slots * self._file.sweep.slot_minutes
+                ),
+            )
+        rows = []
+        for one in self._file.sweep.treatments:
+            ((place, value),) = one.changes.items()
+            rows.append(
+                (
+                    cells.printable(_option(place)),
+                    cells.printable(design.text(value)),
+                    cells.Words(
+                        preparation.differing(prepared.plans[one.name])
+                    ),
+                )
+            )
+        return _PREVIEW_COLUMNS, rows
+
+    def _outlook(self) -> 'budgets.Outlook':
+        from rally_scenarios.bench.tune import budget as budgets
+
+        return budgets.outlook(
+            self._args.budget / (60 * self._file.sweep.slot_minutes),
+            [len(values) + 1 for values in self._space.values.values()],
+            wanted_percent=self._args.wanted_difference,
+            least_percent=self._args.least_difference,
+        )
+
+    def _length(self, outlook: 'budgets.Outlook') -> str:
+        """What the budget is enough for, in words."""
+        minutes = self._file.sweep.slot_minutes
+        slots = int(self._args.budget / 60 / minutes)
+        return (
+            f'{len(self._space.values)} options, {outlook.combinations} '
+            f'combinations of their values; {slots} slots of {minutes:g} min, '
+            f'{sweep_command.duration(self._args.budget / 60)} in all: up to '
+            f'{outlook.candidates} candidates in {outlook.blocks} blocks of '
+            f'the search, and {outlook.reserve} slots to confirm the best\n'
+        )
+
     def journal(self) -> str:
         """Path of the search's own journal, beside that of the sweep."""
         digest = hashlib.sha256(
@@ -257,7 +342,7 @@ class _Tuning:
         """What the search is held to, so that it may go on."""
         return studies.Terms(
             space={
-                '.'.join(map(str, place[2:])): len(values) + 1
+                _option(place): len(values) + 1
                 for place, values in self._space.values.items()
             },
             seed=self._seed,
@@ -272,6 +357,65 @@ class _Tuning:
             ),
         )
 
+    def claim_folder(self, study: 'studies.Study') -> None:
+        """Makes the folder of --out, or goes on in it.
+
+        :raises errors.TiersError: it cannot be made, or is of another tuning.
+        """
+        from rally_scenarios.bench.tune import tuning as tunings
+
+        path = os.path.join(self._out, tunings.NAME)
+        try:
+            os.makedirs(self._out, mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise errors.TiersError(
+                f'{self._out} cannot be made: {error.strerror}; name another '
+                'folder with --out'
+            ) from error
+        if (
+            os.path.lexists(path)
+            and tune_results.read(path).identity != study.identity
+        ):
+            raise errors.TiersError(
+                f'Nothing was changed because {path} is of another tuning; '
+                'name another folder with --out'
+            )
+        self._keep(study)
+
+    def _tuning(self, study: 'studies.Study') -> 'tunings.Tuning':
+        from rally_scenarios.bench.tune import tuning as tunings
+
+        declared = self._tiers.whole.value
+        return tunings.Tuning(
+            version=tunings.VERSION,
+            kind=tunings.KIND,
+            identity=study.identity,
+            tier=self._args.tier,
+            goal=self._args.goal,
+            budget_s=self._args.budget,
+            seed=self._seed,
+            options=tuple(
+                tunings.Option(
+                    name=_option(place),
+                    default=_declared(declared, place),
+                    values=tuple(map(design.text, values)),
+                )
+                for place, values in self._space.values.items()
+            ),
+            history=study.history,
+        )
+
+    def _keep(self, study: 'studies.Study') -> None:
+        """Writes what is known so far, for reports."""
+        from rally_scenarios.bench.tune import tuning as tunings
+
+        write_atomic.write(
+            os.path.join(self._out, tunings.NAME),
+            tunings.write(self._tuning(study)),
+            replace=True,
+            follows=False,
+        )
+
     def carry_on(
         self, study: 'studies.Study', interrupt: interruption.Interrupt
     ) -> int:
@@ -284,20 +428,21 @@ class _Tuning:
             self._command.agree(
                 sweeps.prepare(connection=self._connection, file=self._file),
                 self._args,
+                length=self._length(self._outlook()),
             )
         in_vain = 0
         while block is not None:
-            self._say_block(block)
-            began = time.monotonic()
-            outcomes, back = self._measure(block, interrupt)
+            self._say_block(study, block)
+            outcomes, seconds, back = self._measure(block, interrupt)
             if back is not None:
                 self._command.report_back(back)
                 if not back.is_complete:
                     return exit_status.DIFFERENT
             if interrupt.came:
                 return exit_status.INTERRUPTED
-            study.take(block, outcomes, seconds=time.monotonic() - began)
-            is_in_vain = all(each.gain is None for each in outcomes.values())
+            study.take(block, outcomes, seconds=seconds)
+            self._keep(study)
+            is_in_vain = all(each.gain is None for each in outcomes)
             in_vain = in_vain + 1 if is_in_vain else 0
             if in_vain == _MOST_IN_VAIN:
                 raise errors.ActionFailed(
@@ -306,23 +451,27 @@ class _Tuning:
                     f'{self._out}'
                 )
             block = study.next_block(self._slots_left(study))
-        is_over = study.finalists == () or any(
-            each.difference for each in study.confirmations
+        return (
+            exit_status.OK
+            if study.history.end.is_over
+            else exit_status.UNKNOWN
         )
-        return exit_status.OK if is_over else exit_status.UNKNOWN
 
     def _slots_left(self, study: 'studies.Study') -> float:
-        slots = sum(each.slots for each in study.blocks)
+        history = study.history
+        slots = sum(each.slots for each in history.blocks)
         slot_s = (
-            study.seconds / slots
-            if slots and study.seconds
+            history.seconds / slots
+            if slots and history.seconds
             else 60 * self._file.sweep.slot_minutes
         )
-        return (self._args.budget - study.seconds) / slot_s
+        return (self._args.budget - history.seconds) / slot_s
 
-    def _say_block(self, block: 'studies.Block') -> None:
+    def _say_block(
+        self, study: 'studies.Study', block: 'studies.Block'
+    ) -> None:
         if self._command.app.options.verbose_level:
-            words = '; '.join(map(self._space.words, block.candidates))
+            words = '; '.join(map(self._tuning(study).words, block.candidates))
             self._command.app.stderr.write(
                 f'block {block.number}, {block.part.value}: '
                 f'{cells.printable(words)}\n'
@@ -330,14 +479,16 @@ class _Tuning:
 
     def _measure(
         self, block: 'studies.Block', interrupt: interruption.Interrupt
-    ) -> tuple[
-        'dict[decision.Candidate, studies.Outcome]',
-        sweeps.BroughtBack | None,
-    ]:
-        from rally_scenarios.tune import study as studies
+    ) -> tuple['list[histories.Outcome]', float, sweeps.BroughtBack | None]:
+        """(outcomes, seconds, what was brought back) of a block."""
+        from rally_scenarios.bench.tune import history as histories
 
         names = {_name(each): each for each in block.candidates}
-        outcomes: dict[_Candidate, studies.Outcome] = {}
+        outcomes: list[histories.Outcome] = []
+        found = self._measured_before(block.number, names)
+        if found is not None:
+            return *found, None
+        began = time.monotonic()
         try:
             found, back = self._run(block.number, names, interrupt)
         except (errors.ProblemsFound, errors.Refused):
@@ -347,25 +498,60 @@ class _Tuning:
             if not refused:
                 raise
             for candidate, reason in refused.items():
-                outcomes[candidate] = studies.Outcome(
-                    gain=None, broken=(reason,)
+                outcomes.append(
+                    histories.Outcome(
+                        candidate=candidate, gain=None, broken=(reason,)
+                    )
                 )
                 del names[_name(candidate)]
             if not names:
-                return outcomes, None
+                return outcomes, 0.0, None
             found, back = self._run(block.number, names, interrupt)
-        return {**outcomes, **found}, back
+        return [*outcomes, *found], time.monotonic() - began, back
+
+    def _measured_before(
+        self, number: int, names: dict[str, _Candidate]
+    ) -> 'tuple[list[histories.Outcome], float] | None':
+        """(outcomes, seconds) of a block that is in its folder already.
+
+        It is there if a process was ended between the last slot and its own
+        journal. None: it is to be measured.
+        """
+        wanted, _ = self._sweep_file(number, names)
+        for folder in tune_results.block_folders(self._out, number):
+            path = os.path.join(folder, sweep_files.NAME)
+            try:
+                results = sweep_files.read(path)
+            except errors.ProblemsFound:
+                # It was ended before its first slot, or changed by hand: it
+                # is measured again, in another folder.
+                continue
+            if (
+                dataclasses.replace(wanted.sweep, slot_minutes=None)
+                == results.sweep
+                and len(results.records) == len(results.sweep.slots)
+                and not any(
+                    one.measured and one.measured.exit_status
+                    for one in results.records
+                )
+            ):
+                return self._outcomes(path, names), _seconds_of(
+                    results.records
+                )
+        return None
 
     def _run(
         self,
         number: int,
         names: dict[str, _Candidate],
         interrupt: interruption.Interrupt,
-    ) -> tuple[
-        'dict[decision.Candidate, studies.Outcome]', sweeps.BroughtBack
-    ]:
+    ) -> tuple['list[histories.Outcome]', sweeps.BroughtBack]:
         """Sweeps one block."""
-        folder = self._folder(number)
+        folder = tune_results.block_folder(
+            self._out,
+            number,
+            again=len(tune_results.block_folders(self._out, number)) + 1,
+        )
         file, text = self._sweep_file(number, names)
         _, back = sweeps.run(
             connection=self._connection,
@@ -390,30 +576,39 @@ class _Tuning:
         )
         # So that "tier sweep" can measure the block again.
         write_atomic.write(
-            os.path.join(folder, 'sweep.yaml'), text, replace=True
+            os.path.join(folder, 'sweep.yaml'),
+            text,
+            replace=True,
+            follows=False,
         )
         path = os.path.join(folder, sweep_files.NAME)
         return self._outcomes(path, names), back
 
     def _outcomes(
         self, path: str, names: dict[str, _Candidate]
-    ) -> 'dict[decision.Candidate, studies.Outcome]':
+    ) -> 'list[histories.Outcome]':
+        from rally_scenarios.bench.tune import history as histories
         from rally_scenarios.bench.tune import measured
-        from rally_scenarios.tune import study as studies
 
         _, swept = sweep_results.read(path)
         default = swept.runs(design.DEFAULT).get(1)
-        found = {}
+        found = []
         for name, candidate in names.items():
             run = swept.runs(name).get(1)
             if default is None or run is None:
-                found[candidate] = studies.Outcome(gain=None)
+                found.append(histories.Outcome(candidate=candidate, gain=None))
                 continue
-            found[candidate] = studies.Outcome(
-                gain=measured.gain(
-                    default, run, tier=self._args.tier, goal=self._args.goal
-                ),
-                broken=measured.broken(default, run, self._expected),
+            found.append(
+                histories.Outcome(
+                    candidate=candidate,
+                    gain=measured.gain(
+                        default,
+                        run,
+                        tier=self._args.tier,
+                        goal=self._args.goal,
+                    ),
+                    broken=measured.broken(default, run, self._expected),
+                )
             )
         return found
 
@@ -450,103 +645,77 @@ class _Tuning:
             text, file=f'block {number}', tiers=self._tiers
         ), text
 
-    def _folder(self, number: int) -> str:
-        """Of a block; another one if a process was killed within it."""
-        path = os.path.join(self._out, f'block-{number:04}')
-        again = 1
-        while os.path.exists(os.path.join(path, sweep_files.NAME)):
-            again += 1
-            path = os.path.join(self._out, f'block-{number:04}-{again}')
-        return path
-
-    def conclude(self, study: 'studies.Study') -> list[cells.Row]:
+    def conclude(self, study: 'studies.Study') -> _Shown:
         """Writes what is proposed, and says so; a row of each candidate."""
-        from rally_scenarios.bench.tune import decision
+        from rally_scenarios.bench.tune import history as histories
+        from rally_scenarios.bench.tune import judged
 
-        confirmations = study.confirmations
-        chosen = decision.choose(confirmations)
-        if study.finalists is None:
-            self._command.log.warning(
-                'the search is not over: start the command again, with more '
-                'time if its budget is spent'
-            )
+        self._keep(study)
+        tuning = self._tuning(study)
+        proposed = tuning.history.proposed
+        if tuning.history.end is histories.End.BETTER:
+            self._propose(tuning, proposed)
+        elif tuning.history.end.is_over:
+            self._command.log.warning('%s', tuning.history.end.value)
         else:
-            self._propose(chosen)
-        rows = [
-            self._row(
-                each.candidate,
-                len(study.confirmed[each.candidate]),
-                _interval(each),
-                'proposed'
-                if each is chosen
-                else 'better'
-                if each.is_better
-                else 'not better',
-                f'{decision.differences.CONFIDENCE:.0%} interval; corrected '
-                f'probability {each.probability:.2g}',
-            )
-            for each in confirmations
-        ]
-        rows += [
-            self._row(
-                candidate, 0, None, 'breaks a promise', '; '.join(broken)
-            )
-            for candidate, broken in study.broken.items()
-        ]
-        measured = decision.by_candidate(study.gains)
-        return rows + [
-            self._row(
-                candidate,
-                len(gains),
-                {'percent': _percent_of(sum(gains) / len(gains))},
-                'searched',
-                'not confirmed: the best of many looks better than it is',
-            )
-            for candidate, gains in measured.items()
-            if candidate not in study.broken
-        ]
-
-    def _row(
-        self,
-        candidate: _Candidate,
-        blocks: int,
-        gain: dict[str, float] | None,
-        finding: str,
-        reason: str,
-    ) -> cells.Row:
-        return (
-            cells.printable(self._space.words(candidate)),
-            blocks,
-            cells.Optional(
-                gain
-                and ' to '.join(f'{each:+.1f} %' for each in gain.values())
-            ),
-            finding,
-            cells.printable(reason),
-        )
-
-    def _propose(self, chosen: 'decision.Confirmation | None') -> None:
-        if chosen is None:
             self._command.log.warning(
-                'nothing better than the default was found'
+                '%s: start the command again, with more time if its budget '
+                'is spent',
+                tuning.history.end.value,
             )
-            return
+        return _COLUMNS, [
+            (
+                cells.printable(one.words),
+                one.blocks,
+                cells.Optional(_gain(one)),
+                one.finding.value,
+                cells.printable(one.reason),
+            )
+            for one in judged.candidates(tuning)
+        ]
+
+    def _propose(
+        self, tuning: 'tunings.Tuning', proposed: 'decision.Confirmation'
+    ) -> None:
         path = os.path.join(self._out, PROPOSAL)
+        changes = self._space.changes(proposed.candidate)
         tiers: dict[str, object] = {}
-        for place, value in self._space.changes(chosen.candidate).items():
+        for place, value in changes.items():
             holder: dict = tiers
             for key in place[:-1]:
                 holder = holder.setdefault(key, {})
             holder[place[-1]] = value
-        write_atomic.write(path, _yaml(tiers), replace=True)
+        write_atomic.write(
+            path,
+            writer.lay_out(tiers, comments={}, project_names={}),
+            replace=True,
+            follows=False,
+        )
         self._command.log.warning(
             '%s',
             cells.printable(
-                f'better than the default, and confirmed: '
-                f'{self._space.words(chosen.candidate)}; {path} has it for '
-                f'the tiers file'
+                f'{tuning.history.end.value}: '
+                f'{tuning.words(proposed.candidate)}; {path} has it in the '
+                'structure of the tiers file'
             ),
         )
+        patch = os.path.join(self._out, PATCH)
+        try:
+            text = edit.patch(self._args.catalog, self._tiers.whole, changes)
+        except edit.EditError as error:
+            self._command.log.warning(
+                'there is no patch, for %s', cells.printable(str(error))
+            )
+            return
+        write_atomic.write(patch, text, replace=True, follows=False)
+        if self._command.app.options.verbose_level:
+            self._command.app.stderr.write(
+                cells.printable(
+                    f'{patch} changes the tiers file: "patch -p1" or "git '
+                    'apply" in its folder, then "openstack tier plan"'
+                )
+                + '\n'
+            )
 
 
 def _space_of(sweep: design.Sweep, parsed_args: argparse.Namespace) -> _Space:
@@ -601,23 +770,39 @@ def _name(candidate: _Candidate) -> str:
     return 'candidate-' + '-'.join(map(str, candidate))
 
 
-def _interval(found: 'decision.Confirmation') -> dict[str, float] | None:
-    if found.difference is None:
+def _gain(found: 'judgements.Judged') -> str | None:
+    """A gain for people; None: there is none."""
+    values = (
+        (found.gain_percent,)
+        if found.low_percent is None
+        else (found.low_percent, found.high_percent)
+    )
+    if None in values:
         return None
-    low, high = found.difference.interval_percent
-    return {'low_percent': low, 'high_percent': high}
+    return ' to '.join(f'{each:+.1f} %' for each in values)
 
 
-def _percent_of(gain: float) -> float:
-    from rally_scenarios.bench.stats import differences
+def _option(place: catalogs.Path) -> str:
+    """The name of an option, as it stands below the tier."""
+    return '.'.join(map(str, place[2:]))
 
-    return differences.percent(gain)
+
+def _declared(value: object, place: catalogs.Path) -> str:
+    """A value of the tiers file as text; empty: it is not there."""
+    for key in place:
+        value = value.get(key) if isinstance(value, dict) else None
+    return '' if value is None else design.text(value)
 
 
-def _yaml(value: dict) -> str:
-    import yaml
-
-    return yaml.safe_dump(value, sort_keys=False)
+def _seconds_of(
+    records: collections.abc.Sequence[record.SlotRecord],
+) -> float:
+    """From the start of the first slot to the end of the last one."""
+    first, last = (
+        datetime.datetime.fromisoformat(each)
+        for each in (records[0].started, records[-1].ended)
+    )
+    return max(0.0, (last - first).total_seconds())
 
 
 def _goal(text: str) -> str:

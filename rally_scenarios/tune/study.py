@@ -13,33 +13,42 @@ not know what is measured.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
-import enum
 import fcntl
 import os
 import random
+import secrets
+import stat
 import statistics
 import warnings
 
 import optuna
 from optuna.storages import journal
 
+from rally_scenarios.bench.result import json_record
+from rally_scenarios.bench.tune import budget
 from rally_scenarios.bench.tune import decision
+from rally_scenarios.bench.tune import history as histories
 
-#: Of one block of the search, beside the default.
-CANDIDATES = 3
-#: Of one candidate in the search, at most: so often the one that leads is
-#: measured before it is believed.
-_MEASUREMENTS = 3
 # Candidates by chance, before there is anything to learn from.
 _STARTUP = 8
 # Proposals for a block; if all are known, the space is, too.
 _MOST_ASKED = 50
-_BLOCKS, _BROKEN, _ABOUT = 'blocks', 'broken', 'about'
+# Names within the journal. Each block has an attribute of its own: all of
+# them in one would be written again with each block.
+_BLOCK, _BROKEN, _ABOUT, _ID = 'block {}', 'broken', 'about', 'id'
 _FINALISTS, _PLANNED = 'finalists', 'planned'
+#: More than a tuning of weeks writes.
+MAX_SIZE_BYTES = 64 * 2**20
+# What a file of another kind, or one that was changed by hand, leads to.
+_NOT_OURS = (
+    *(ValueError, LookupError, TypeError, AttributeError, AssertionError),
+    *(ArithmeticError, RecursionError),
+)
 
 #: Makes a sampler of Optuna out of a seed.
 MakeSampler = Callable[[int], optuna.samplers.BaseSampler]
@@ -49,20 +58,13 @@ class StudyError(ValueError):
     """A file that is not of this tuning; the message says why."""
 
 
-class Part(enum.Enum):
-    """What a block is for."""
-
-    SEARCH = 'search'
-    CONFIRM = 'confirm'
-
-
 @dataclass(frozen=True, kw_only=True)
 class Block:
     """The default and some candidates, measured close together in time."""
 
     #: from 1
     number: int
-    part: Part
+    part: histories.Part
     #: without the default
     candidates: tuple[decision.Candidate, ...]
 
@@ -70,33 +72,6 @@ class Block:
     def slots(self) -> int:
         """Of its measurements."""
         return len(self.candidates) + 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What became of a candidate in a block."""
-
-    #: natural logarithm; None: it has no sound figure beside the default
-    gain: float | None
-    #: constraints that it breaks, in words
-    broken: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Taken:
-    """A block that is over."""
-
-    number: int
-    part: Part
-    #: of its candidates
-    outcomes: Mapping[decision.Candidate, Outcome]
-    #: that it took
-    seconds: float
-
-    @property
-    def slots(self) -> int:
-        """Of its measurements, with that of the default."""
-        return len(self.outcomes) + 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,9 +109,24 @@ class _KernelLock:
 def _storage(path: str) -> optuna.storages.BaseStorage:
     """The journal, readable by its owner only, without a torn last line."""
     handle = os.open(
-        path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600
+        path,
+        os.O_RDWR
+        | os.O_CREAT
+        | os.O_CLOEXEC
+        | os.O_NOFOLLOW
+        # Not to wait for the other end of a pipe.
+        | os.O_NONBLOCK,
+        0o600,
     )
-    with open(handle, 'r+b') as stream:
+    with open(handle, 'r+b', buffering=0) as stream:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise StudyError(f'{path} is no regular file')
+        if found.st_size > MAX_SIZE_BYTES:
+            raise StudyError(
+                f'{path} has {found.st_size} bytes, and at most '
+                f'{MAX_SIZE_BYTES} were expected'
+            )
         content = stream.read()
         whole = content.rfind(b'\n') + 1
         if whole < len(content):
@@ -208,7 +198,6 @@ class Study:
             for option, count in terms.space.items()
         }
         self._first = _latin(terms) if covers else ()
-        about = repr(dataclasses.astuple(terms))
         try:
             self._study = optuna.create_study(
                 storage=_storage(path) if path else None,
@@ -216,19 +205,30 @@ class Study:
                 direction='maximize',
                 load_if_exists=True,
             )
-            found = self._study.user_attrs.get(_ABOUT)
-        except (
-            *(ValueError, KeyError, TypeError),
-            *(AttributeError, AssertionError),
-        ) as error:
+            #: what the sampler is to be told of the last block
+            self._untold: list[int] = []
+            self._history = self._begun(repr(dataclasses.astuple(terms)))
+            self._settle()
+        except StudyError as error:
+            raise StudyError(f'{path} {error}') from error
+        except _NOT_OURS as error:
             raise StudyError(f'{path} cannot be read: {error}') from error
-        if found not in (None, about):
+
+    def _begun(self, about: str) -> histories.History:
+        """What the journal says.
+
+        :param about: of this tuning
+        :raises StudyError: it is of another one
+        """
+        found = self._study.user_attrs
+        if found.get(_ABOUT, about) != about:
             raise StudyError(
-                f'{path} is of a tuning with other options, values, goal or '
-                f'seed'
+                'is of a tuning with other options, values, goal or seed'
             )
-        if found is None:
+        if _ABOUT not in found:
             self._study.set_user_attr(_ABOUT, about)
+        if _ID not in found:
+            self._study.set_user_attr(_ID, secrets.token_hex(8))
         if not self._study.get_trials(deepcopy=False):
             # The default is trial 0: its gain is 0 by definition.
             self._study.add_trial(
@@ -238,81 +238,39 @@ class Study:
                     value=0.0,
                 )
             )
-
-        self._settle()
-
-    @property
-    def blocks(self) -> tuple[Taken, ...]:
-        """Those that are over, in their order."""
-        return tuple(
-            Taken(
-                number=number,
-                part=Part(each['part']),
-                seconds=each['seconds'],
-                outcomes={
-                    tuple(candidate): Outcome(gain=gain, broken=tuple(broken))
-                    for candidate, gain, broken in each['outcomes']
-                },
+        blocks = []
+        while (key := _BLOCK.format(len(blocks) + 1)) in found:
+            blocks.append(
+                json_record.read(histories.Taken, found[key]['taken'])
             )
-            for number, each in enumerate(self._taken, 1)
-        )
-
-    @property
-    def _taken(self) -> list[dict]:
-        return self._study.user_attrs.get(_BLOCKS, [])
-
-    @property
-    def seconds(self) -> float:
-        """Spent on blocks so far."""
-        return float(sum(each['seconds'] for each in self._taken))
-
-    def _gains(self, part: Part) -> tuple[decision.Gain, ...]:
-        return tuple(
-            decision.Gain(candidate=candidate, gain=outcome.gain)
-            for block in self.blocks
-            if block.part is part
-            for candidate, outcome in block.outcomes.items()
-            if outcome.gain is not None
-        )
-
-    @property
-    def gains(self) -> tuple[decision.Gain, ...]:
-        """Of all measurements of the search, in their order."""
-        return self._gains(Part.SEARCH)
-
-    @property
-    def broken(self) -> dict[decision.Candidate, tuple[str, ...]]:
-        """{candidate that breaks a constraint: which, in words}."""
-        return {
-            candidate: outcome.broken
-            for block in self.blocks
-            for candidate, outcome in block.outcomes.items()
-            if outcome.broken
-        }
-
-    @property
-    def finalists(self) -> tuple[decision.Candidate, ...] | None:
-        """Candidates to be confirmed; None: the search is not over."""
-        found = self._study.user_attrs.get(_FINALISTS)
-        return None if found is None else tuple(map(tuple, found))
-
-    @property
-    def confirmed(self) -> dict[decision.Candidate, list[float]]:
-        """{candidate to be confirmed: its gains in fresh blocks}."""
-        gains = decision.by_candidate(self._gains(Part.CONFIRM))
-        return {each: gains.get(each, []) for each in self.finalists or ()}
-
-    @property
-    def confirmations(self) -> tuple[decision.Confirmation, ...]:
-        """What fresh blocks say of the candidates."""
-        return decision.confirm(
+            self._untold = list(map(int, found[key]['trials']))
+        read = json_record.read(
+            histories.History,
             {
-                candidate: gains
-                for candidate, gains in self.confirmed.items()
-                if candidate not in self.broken
+                'blocks': [],
+                'finalists': found.get(_FINALISTS),
+                'planned': found.get(_PLANNED, 0),
+                'least_percent': self._terms.least_percent,
             },
-            least_percent=self._terms.least_percent,
         )
+        read = dataclasses.replace(read, blocks=tuple(blocks))
+        read.check(tuple(self._terms.space.values()))
+        for trial in self._study.get_trials(deepcopy=False):
+            if trial.distributions and not (
+                trial.distributions.items() <= self._distributions.items()
+            ):
+                raise StudyError('has values that are none of this tuning')
+        return read
+
+    @property
+    def identity(self) -> str:
+        """Of this tuning: another one, even if it is alike, has another."""
+        return str(self._study.user_attrs[_ID])
+
+    @property
+    def history(self) -> histories.History:
+        """All that was measured, and what it says."""
+        return self._history
 
     def next_block(self, slots_left: float) -> Block | None:
         """What is to be measured next; None: it is over.
@@ -322,7 +280,7 @@ class Study:
 
         :param slots_left: how many slots the budget still has
         """
-        number = len(self.blocks) + 1
+        number = len(self.history.blocks) + 1
         pending = []
         for trial in self._trials(optuna.trial.TrialState.RUNNING):
             if self._is_whole(trial):
@@ -331,32 +289,33 @@ class Study:
                 self._study.tell(
                     trial.number, state=optuna.trial.TrialState.FAIL
                 )
-        if self.finalists is None:
-            if pending or slots_left >= CANDIDATES + 1 + self._reserve():
+        if self.history.finalists is None:
+            if pending or self._is_search_affordable(slots_left):
                 candidates = tuple(self._search(pending))
                 if candidates:
                     return Block(
                         number=number,
-                        part=Part.SEARCH,
+                        part=histories.Part.SEARCH,
                         candidates=candidates,
                     )
-            if not self.gains:
+            if not self.history.gains:
                 return None  # with more time, it may begin
             self._end_search(slots_left)
-        left = self._study.user_attrs[_PLANNED] - sum(
-            each.part is Part.CONFIRM for each in self.blocks
-        )
-        candidates = tuple(
-            each for each in self.finalists if each not in self.broken
-        )
-        if not candidates or left <= 0:
+        elif self.history.may_be_planned:
+            self._plan(slots_left)
+        candidates = self.history.to_confirm
+        if not candidates or not self.history.blocks_left:
             return None
-        return Block(number=number, part=Part.CONFIRM, candidates=candidates)
+        return Block(
+            number=number,
+            part=histories.Part.CONFIRM,
+            candidates=candidates,
+        )
 
     def take(
         self,
         block: Block,
-        outcomes: Mapping[decision.Candidate, Outcome],
+        outcomes: Iterable[histories.Outcome],
         *,
         seconds: float,
     ) -> None:
@@ -365,37 +324,35 @@ class Study:
         :param outcomes: of each candidate of the block
         :param seconds: that it took
         """
+        taken = histories.Taken(
+            part=block.part, seconds=seconds, outcomes=tuple(outcomes)
+        )
+        running = [
+            trial.number
+            for trial in self._trials(optuna.trial.TrialState.RUNNING)
+        ]
         # One line of the journal: it is taken, or it is not.
         self._study.set_user_attr(
-            _BLOCKS,
-            [
-                *self._taken,
-                {
-                    'part': block.part.value,
-                    'seconds': seconds,
-                    'trials': [
-                        trial.number
-                        for trial in self._trials(
-                            optuna.trial.TrialState.RUNNING
-                        )
-                    ],
-                    'outcomes': [
-                        (candidate, each.gain, each.broken)
-                        for candidate, each in outcomes.items()
-                    ],
-                },
-            ],
+            _BLOCK.format(len(self._history.blocks) + 1),
+            {'taken': json_record.plain(taken), 'trials': running},
         )
+        self._history = dataclasses.replace(
+            self._history, blocks=(*self._history.blocks, taken)
+        )
+        self._untold = running
         self._settle()
 
     def _settle(self) -> None:
         """Tells the sampler of the last block, if it was not told."""
-        if not self._taken:
+        if not self._untold:
             return
-        outcomes = self.blocks[-1].outcomes
+        outcomes = {
+            each.candidate: each for each in self._history.blocks[-1].outcomes
+        }
         for trial in self._trials(optuna.trial.TrialState.RUNNING):
-            if trial.number in self._taken[-1]['trials']:
+            if trial.number in self._untold:
                 self._tell(trial, outcomes[self._candidate(trial)])
+        self._untold = []
 
     def _trials(
         self, state: optuna.trial.TrialState
@@ -413,29 +370,46 @@ class Study:
     def _params(self, candidate: decision.Candidate) -> dict[str, int]:
         return dict(zip(self._distributions, candidate, strict=True))
 
-    def _reserve(self) -> int:
-        """Slots that are kept for the confirmation."""
-        return self._blocks_to_confirm(decision.MOST_FINALISTS) * (
-            decision.MOST_FINALISTS + 1
+    def _is_search_affordable(self, slots_left: float) -> bool:
+        return budget.is_search_affordable(
+            slots_left,
+            budget.reserve(
+                self.history.gains,
+                wanted_percent=self._terms.wanted_percent,
+                least_percent=self._terms.least_percent,
+            ),
         )
 
     def _blocks_to_confirm(self, candidates: int) -> int:
         return decision.blocks_to_confirm(
-            self.gains,
+            self.history.gains,
             candidates=max(1, candidates),
             wanted_percent=self._terms.wanted_percent,
             least_percent=self._terms.least_percent,
         )
 
     def _end_search(self, slots_left: float) -> None:
-        chosen = decision.finalists(self.gains, broken=self.broken)
-        planned = min(
-            self._blocks_to_confirm(len(chosen)),
-            int(slots_left / (len(chosen) + 1)),
+        chosen = decision.finalists(
+            self.history.gains, broken=self.history.broken
         )
-        # In this order: one that was ended between is asked again.
-        self._study.set_user_attr(_PLANNED, planned)
         self._study.set_user_attr(_FINALISTS, chosen)
+        self._history = dataclasses.replace(self._history, finalists=chosen)
+        self._plan(slots_left)
+
+    def _plan(self, slots_left: float) -> None:
+        """Decides how many blocks confirm, by the time that is left."""
+        found = self.history
+        done = sum(
+            each.part is histories.Part.CONFIRM for each in found.blocks
+        )
+        count = len(found.to_confirm)
+        planned = min(
+            self._blocks_to_confirm(count),
+            done + max(0, int(slots_left / (count + 1))),
+        )
+        if planned != found.planned:
+            self._study.set_user_attr(_PLANNED, planned)
+            self._history = dataclasses.replace(found, planned=planned)
 
     def _search(
         self, pending: Sequence[optuna.trial.FrozenTrial]
@@ -444,19 +418,22 @@ class Study:
             self._enqueue_leader()
         waiting = list(pending)
         found: list[decision.Candidate] = []
-        measured = decision.by_candidate(self.gains)
+        measured = decision.by_candidate(self.history.gains)
         for _ in range(_MOST_ASKED):
-            if len(found) >= CANDIDATES:
+            if len(found) >= budget.CANDIDATES:
                 break
             trial = waiting.pop(0) if waiting else self._ask()
             candidate = self._candidate(trial)
             gains = measured.get(candidate, ())
             if decision.is_default(candidate):
                 self._study.tell(trial.number, 0.0)
-            elif len(gains) >= _MEASUREMENTS and candidate not in self.broken:
+            elif (
+                len(gains) >= budget.MEASUREMENTS
+                and candidate not in self.history.broken
+            ):
                 # The sampler learns it once more; it takes no time.
                 self._study.tell(trial.number, statistics.fmean(gains))
-            elif candidate in self.broken or candidate in found:
+            elif candidate in self.history.broken or candidate in found:
                 self._study.tell(
                     trial.number, state=optuna.trial.TrialState.FAIL
                 )
@@ -466,11 +443,11 @@ class Study:
 
     def _enqueue_leader(self) -> None:
         """Has the candidate that leads measured again, if it was rarely."""
-        lead = decision.leader(self.gains, broken=self.broken)
-        measured = decision.by_candidate(self.gains).get(lead, ())
+        lead = decision.leader(self.history.gains, broken=self.history.broken)
+        measured = decision.by_candidate(self.history.gains).get(lead, ())
         if (
             lead is not None
-            and len(measured) < _MEASUREMENTS
+            and len(measured) < budget.MEASUREMENTS
             and not self._trials(optuna.trial.TrialState.WAITING)
         ):
             self._study.enqueue_trial(self._params(lead))
@@ -499,7 +476,9 @@ class Study:
             )
             return self._study.ask(self._distributions)
 
-    def _tell(self, trial: optuna.trial.FrozenTrial, outcome: Outcome) -> None:
+    def _tell(
+        self, trial: optuna.trial.FrozenTrial, outcome: histories.Outcome
+    ) -> None:
         if outcome.broken:
             live = optuna.trial.Trial(self._study, trial._trial_id)
             live.set_constraint(_BROKEN, 1.0)

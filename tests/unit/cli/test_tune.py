@@ -37,6 +37,21 @@ cp "$2/$kind-$noise.json" "$CINDER_TIERS_SWEEP_RESULT"
 """
 
 
+#: Counts the slots of all starts; a file says in which the parent is killed,
+#: and how many seconds after it.
+KILLED = """#!/bin/sh
+slot=$(($(cat "$2/slot" 2>/dev/null || echo 0) + 1))
+echo $slot > "$2/slot"
+if [ -e "$2/kill-$slot" ]; then
+    case $(cat "$2/kill-$slot") in
+    0) kill -9 $PPID ;;
+    *) setsid sh -c "sleep $(cat "$2/kill-$slot"); kill -9 $PPID" \\
+        >/dev/null 2>&1 & ;;
+    esac
+fi
+"""
+
+
 class TuneTestCase(test_sweep.SweptCloudTestCase):
     def setUp(self):
         super().setUp()
@@ -65,7 +80,10 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
         return ('sh', str(self.script), kind, str(self.folder))
 
     def tune(self, *command, **about):
-        return self.tier('tune', *self.arguments_of(*command, **about))
+        first = ()
+        if command[:1] == ('--dry-run',):
+            first, command = command[:1], command[1:]
+        return self.tier('tune', *first, *self.arguments_of(*command, **about))
 
     def assert_cloud_as_before(self):
         self.assertEqual(self.before, self.world())
@@ -89,6 +107,18 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
             '100',
             proposal['tiers']['limited']['qos']['front_end']['read_iops_sec'],
         )
+        subprocess.run(
+            ['git', 'apply', str(self.folder / 'out' / 'proposal.patch')],
+            cwd=self.folder,
+            check=True,
+            env={'GIT_CEILING_DIRECTORIES': str(self.folder.parent)},
+        )
+        (planned,) = json.loads(self.tier('plan').stdout)
+        self.assertEqual(
+            ('qos spec tier-limited', {'specs.read_iops_sec': '100'}),
+            (planned['Object'], planned['After']),
+        )
+        self.catalog.write_text(test_sweep.TIERS, 'utf-8')
         (journal,) = self.state.glob('tune-*')
         self.assertEqual(0o600, stat.S_IMODE(os.stat(journal).st_mode))
         # It is over: nothing is measured again.
@@ -105,15 +135,16 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
         self.assertFalse((self.folder / 'out' / 'proposal.yaml').exists())
         self.assert_cloud_as_before()
 
-    def test_killed_it_is_restored_and_goes_on(self):
-        killed = subprocess.run(
+    def started(self, *command):
+        """A tuning as a process of its own, which its command may end."""
+        return subprocess.run(
             [
                 sys.executable,
                 '-c',
                 test_two_applies.SCRIPT,
                 *self.api.arguments_of('admin'),
                 *('tune', '--catalog', str(self.catalog)),
-                *self.arguments_of(*test_sweep.kills(2)),
+                *self.arguments_of(*command),
             ],
             cwd=test_two_applies.TOP,
             text=True,
@@ -129,16 +160,121 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
                 **self.environment,
             },
         )
-        self.assertEqual(-9, killed.returncode, killed.stderr)
+
+    def complete_blocks(self):
+        """Numbers of blocks, each as often as all of it was measured."""
+        found = []
+        for path in (self.folder / 'out').glob('block-*/sweep.json'):
+            results = json.loads(path.read_text())
+            if len(results['slots']) == results['number_of_slots']:
+                found.append(int(path.parent.name.split('-')[1]))
+        return sorted(found)
+
+    def test_killed_it_is_restored_and_goes_on(self):
+        """Within a slot, and at moments after one that chance gives."""
+        # {slot, counted over all starts: when the command is killed}
+        for slot, when in {2: '0', 5: '0.01', 9: '0.3', 13: '0.6'}.items():
+            (self.folder / f'kill-{slot}').write_text(when)
+        self.script.write_text(KILLED + MEASURES, 'utf-8')
+        kills = refused = 0
+        while (ran := self.started(*self.measure('fast'))).returncode == -9:
+            kills += 1
+            if list(self.state.glob('sweep-*')):
+                again = self.tune(*self.measure('fast'))
+                self.assertEqual(1, again.status)
+                self.assertIn('tier sweep --restore', again.stderr)
+                self.assertEqual(0, self.tier('sweep', '--restore').status)
+                refused += 1
+            self.assert_cloud_as_before()
+        self.assertEqual(0, ran.returncode, ran.stderr)
+        self.assertEqual(4, kills)
+        self.assertGreaterEqual(refused, 1)
+        self.assert_cloud_as_before()
+        blocks = self.complete_blocks()
+        tuning = self.tuning()
+        self.assertEqual(
+            list(range(1, len(tuning['history']['blocks']) + 1)), blocks
+        )
+        self.assertTrue((self.folder / 'out' / 'block-0001-2').exists())
+        self.assertIn('proposed', ran.stdout)
+
+    def tuning(self):
+        return json.loads((self.folder / 'out' / 'tune.json').read_text())
+
+    def test_a_block_that_was_measured_is_not_measured_again(self):
+        """A process may end between its last slot and the own journal."""
+        self.assertEqual(0, self.tune(*self.measure('fast')).status)
+        (journal,) = self.state.glob('tune-*')
+        lines = journal.read_text().splitlines(keepends=True)
+        first = next(
+            number for number, line in enumerate(lines) if '"block 1"' in line
+        )
+        journal.write_text(''.join(lines[:first]))
+        before = self.tuning()
+        blocks = self.complete_blocks()
+        ran = self.tune('false')
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertEqual(blocks, self.complete_blocks())
+        for one, other in zip(
+            before['history']['blocks'],
+            self.tuning()['history']['blocks'],
+            strict=True,
+        ):
+            self.assertEqual(one['outcomes'], other['outcomes'])
+        self.assert_cloud_as_before()
+
+    def test_a_folder_of_another_tuning_is_refused(self):
+        self.assertEqual(0, self.tune(*self.measure('fast')).status)
+        (journal,) = self.state.glob('tune-*')
+        journal.unlink()
         ran = self.tune(*self.measure('fast'))
         self.assertEqual(1, ran.status)
-        self.assertIn('tier sweep --restore', ran.stderr)
-        self.assertEqual(0, self.tier('sweep', '--restore').status)
-        self.assert_cloud_as_before()
+        self.assertIn('is of another tuning', ran.stderr)
+        (self.folder / 'out' / 'tune.json').write_text('[]')
         ran = self.tune(*self.measure('fast'))
-        self.assertEqual(0, ran.status, ran.stderr)
-        self.assertTrue((self.folder / 'out' / 'block-0001-2').exists())
+        self.assertEqual(1, ran.status)
+        self.assertIn('not of a tuning', ran.stderr)
         self.assert_cloud_as_before()
+
+    def test_links_in_the_folder_are_not_followed(self):
+        out = self.folder / 'out'
+        out.mkdir()
+        kept = self.folder / 'kept'
+        kept.write_text('mine')
+        for name in ('proposal.yaml', 'proposal.patch', 'block-0001'):
+            (out / name).symlink_to(kept)
+        self.assertEqual(0, self.tune(*self.measure('fast')).status)
+        self.assertEqual('mine', kept.read_text())
+        self.assertTrue((out / 'block-0001-2').is_dir())
+        self.assertFalse((out / 'proposal.yaml').is_symlink())
+
+    def test_a_dry_run_says_what_the_budget_is_enough_for(self):
+        ran = self.tune('--dry-run', budget='30m')
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertEqual(
+            [
+                ('qos.front_end.read_iops_sec', value)
+                for value in ('100', '200')
+            ],
+            [(row['Option'], row['Value']) for row in json.loads(ran.stdout)],
+        )
+        self.assertIn(
+            ['qos spec tier-limited: specs.read_iops_sec is 500, not 100'],
+            [row['Changes'] for row in json.loads(ran.stdout)],
+        )
+        self.assertIn(
+            '1 options, 3 combinations of their values; 1500 slots of 0.02 '
+            'min, 30 min in all: up to 6 candidates in 6 blocks of the '
+            'search, and 24 slots to confirm the best',
+            ran.stderr,
+        )
+        ran = self.tune('--dry-run', budget='30s')
+        self.assertEqual(3, ran.status, ran.stderr)
+        self.assertIn('a search needs at least 28 slots', ran.stderr)
+        self.assertFalse((self.folder / 'out').exists())
+        self.assertFalse(self.state.exists())
+        self.assertEqual(self.before, self.world())
+        self.assertEqual(1, self.tune().status)
 
     def test_a_command_without_a_figure_ends_the_search(self):
         ran = self.tune('true')
