@@ -26,8 +26,9 @@ class WriteReport(command.Command):
     can be claimed of tiers or results side by side, why figures should be read
     with care, and what they were measured on. The page runs no script. With
     several results, each of the others is compared with the first. Of a sweep,
-    named by its sweep.json, shows what each treatment is worth. Reads only
-    files and needs no credentials.
+    named by its sweep.json, shows what each treatment is worth; of a tuning,
+    named by its tune.json, what was searched and confirmed. Reads only files
+    and needs no credentials.
 
     To a file whose name ends in .pdf, or with --type pdf, the same page is
     printed by a Chromium of this host, which reaches no network: that of
@@ -118,24 +119,29 @@ def _is_pdf(parsed_args: argparse.Namespace) -> bool:
 
 
 def _report(parsed_args: argparse.Namespace) -> 'report.Report':
-    """What is to be shown, of results or of a sweep.
+    """What is to be shown, of results, of a sweep or of a tuning.
 
-    :raises exceptions.CommandError: a file cannot be read, or a sweep is
-        named with other files.
+    :raises exceptions.CommandError: a file cannot be read, or a sweep or a
+        tuning is named with other files.
     """
     from rally_scenarios.bench.compare import comparison
     from rally_scenarios.cli import sweep_results
+    from rally_scenarios.cli import tune_results
     from rally_scenarios.report.content import report
 
     paths = parsed_args.results
-    sweeps = [path for path in paths if sweep_results.is_sweep(path)]
-    if sweeps and len(paths) > 1:
-        raise exceptions.CommandError(
-            f'{sweeps[0]} is of a sweep: expected no other file beside it; '
-            'write a report of it alone'
-        )
-    if sweeps:
-        return _report_of_sweep(parsed_args)
+    for what, is_it, alone in (
+        ('sweep', sweep_results.is_sweep, _report_of_sweep),
+        ('tuning', tune_results.is_tuning, _report_of_tuning),
+    ):
+        found = [path for path in paths if is_it(path)]
+        if found and len(paths) > 1:
+            raise exceptions.CommandError(
+                f'{found[0]} is of a {what}: expected no other file beside '
+                'it; write a report of it alone'
+            )
+        if found:
+            return alone(parsed_args)
     read = results.read_all(paths)
     return report.report(
         _by_short_name(read),
@@ -165,6 +171,24 @@ def _report_of_sweep(parsed_args: argparse.Namespace) -> 'report.Report':
         effects.of_sweep(swept, question),
         summary=sweep_results.summary(file),
     )
+
+
+def _report_of_tuning(parsed_args: argparse.Namespace) -> 'report.Report':
+    from rally_scenarios.cli import tune_results
+    from rally_scenarios.report.content import report
+
+    (path,) = parsed_args.results
+    with base.user_errors():
+        tuning = tune_results.read(path)
+    slots = list(tune_results.sound_slots(path, tuning))
+    if not slots:
+        raise exceptions.CommandError(
+            cells.printable_lines(
+                f'{path}: no sound result of its blocks was found; expected '
+                'their folders, such as block-0001, beside it'
+            )
+        )
+    return report.of_tuning(pathlib.Path(path).name, tuning, slots)
 
 
 def _by_short_name(

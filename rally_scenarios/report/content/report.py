@@ -16,6 +16,7 @@ from rally_scenarios.bench.compare import comparison
 from rally_scenarios.bench.compare import effects
 from rally_scenarios.bench.result import cost as result_cost
 from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.bench.tune import tuning as tunings
 from rally_scenarios.report.content import claims
 from rally_scenarios.report.content import curves
 from rally_scenarios.report.content import directions
@@ -27,6 +28,7 @@ from rally_scenarios.report.content import intervals
 from rally_scenarios.report.content import latencies
 from rally_scenarios.report.content import over_time
 from rally_scenarios.report.content import rows as report_rows
+from rally_scenarios.report.content import tuning as tuning_figures
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +181,9 @@ def of_sweep(
                     *summary,
                     *_summary(dataclasses.replace(default, cost=None))[2:],
                 ),
-                caveats=_caveats(measured),
+                caveats=_caveats(
+                    [(str(slot.number), slot.run) for slot in measured]
+                ),
                 figures=tuple(effect_figures.figures(found, swept.default)),
                 environment=environment.facts(default),
                 tiers=environment.tiers(default),
@@ -189,22 +193,54 @@ def of_sweep(
     )
 
 
+def of_tuning(
+    name: str,
+    tuning: tunings.Tuning,
+    slots: Sequence[tuple[str, run_result.RunResult]],
+) -> Report:
+    """The report of a tuning.
+
+    :param name: by which the user knows it
+    :param slots: (block.slot, its sound result), of all blocks, the first one
+        first; at least one
+    """
+    first = slots[0][1]
+    return Report(
+        parts=(
+            Part(
+                name=name,
+                summary=(
+                    *tuning_figures.summary(tuning),
+                    *_summary(dataclasses.replace(first, cost=None))[2:],
+                ),
+                caveats=_caveats(slots),
+                figures=tuple(tuning_figures.figures(tuning)),
+                environment=environment.facts(first),
+                tiers=environment.tiers(first),
+            ),
+        ),
+        claims=None,
+    )
+
+
 def _caveats(
-    slots: Sequence[effects.Slot],
+    slots: Sequence[tuple[str, run_result.RunResult]],
 ) -> tuple[run_result.Caveat, ...] | None:
-    """Those of all slots, each once; None: no slot was asked for any."""
-    found: dict[run_result.Caveat, list[int]] = {}
-    for slot in slots:
-        for caveat in slot.run.doubts or ():
-            found.setdefault(caveat, []).append(slot.number)
-    if all(slot.run.doubts is None for slot in slots):
+    """Those of all slots, each once; None: no slot was asked for any.
+
+    :param slots: (by which a slot is known, its result)
+    """
+    found: dict[run_result.Caveat, list[str]] = {}
+    for slot, run in slots:
+        for caveat in run.doubts or ():
+            found.setdefault(caveat, []).append(slot)
+    if all(run.doubts is None for _slot, run in slots):
         return None
     return tuple(
         dataclasses.replace(
-            caveat,
-            text=f'slot {", ".join(map(str, numbers))}: {caveat.text}',
+            caveat, text=f'slot {", ".join(known)}: {caveat.text}'
         )
-        for caveat, numbers in found.items()
+        for caveat, known in found.items()
     )
 
 

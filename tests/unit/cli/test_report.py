@@ -3,6 +3,7 @@
 """`openstack tier report`, run by the real shell on real result files."""
 
 import json
+import math
 import os
 import pathlib
 import stat
@@ -13,6 +14,8 @@ import tempfile
 import testtools
 
 from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.bench.tune import history as histories
+from rally_scenarios.bench.tune import tuning as tunings
 from tests.unit.cli import shell
 from tests.unit.cli import test_sweep_effects
 from tests.unit.report import page_reader
@@ -218,6 +221,123 @@ class ReportTestCase(testtools.TestCase):
         self.assertEqual(1, ran.status)
         self.assertIn('no other file beside it', ran.stderr)
         self.assertFalse(self.output.exists())
+
+    def tuning(self, **changed):
+        """The file of a tuning, with the folder of its only block."""
+        sweep = pathlib.Path(self.sweep())
+        folder = self.folder / 'tuned'
+        folder.mkdir()
+        sweep.parent.rename(folder / 'block-0001')
+
+        def block(part, *gains):
+            return histories.Taken(
+                part=part,
+                seconds=60.0,
+                outcomes=tuple(
+                    histories.Outcome(
+                        candidate=candidate, gain=gain, broken=broken
+                    )
+                    for candidate, gain, broken in gains
+                ),
+            )
+
+        history = histories.History(
+            blocks=(
+                block(
+                    histories.Part.SEARCH,
+                    ((1, 0), math.log(2), ()),
+                    ((2, 1), None, ()),
+                    ((0, 1), 0.1, ('p99 of <b>',)),
+                ),
+                *(
+                    block(
+                        histories.Part.CONFIRM,
+                        ((1, 0), math.log(2) + noise, ()),
+                    )
+                    for noise in (0.01, -0.01, 0.0, 0.0)
+                ),
+            ),
+            finalists=((1, 0),),
+            planned=4,
+        )
+        path = folder / tunings.NAME
+        path.write_text(
+            tunings.write(
+                tunings.Tuning(
+                    **{
+                        'version': tunings.VERSION,
+                        'kind': tunings.KIND,
+                        'identity': 'x',
+                        'tier': 'general',
+                        'goal': 'iops',
+                        'budget_s': 3600.0,
+                        'seed': 1,
+                        'options': (
+                            tunings.Option(
+                                name='qos.front_end.<b>',
+                                default='500',
+                                values=('100', '200'),
+                            ),
+                            tunings.Option(
+                                name='rbd.osd_options.b',
+                                default='',
+                                values=('1',),
+                            ),
+                        ),
+                        'history': history,
+                        **changed,
+                    }
+                )
+            ),
+            'utf-8',
+        )
+        return str(path)
+
+    def test_a_tuning_has_its_search_and_its_confirmation(self):
+        ran = self.report(self.tuning())
+        self.assertEqual((0, '', ''), (ran.status, ran.stdout, ran.stderr))
+        page = page_reader.Page(self.output.read_text('utf-8'))
+        self.assertEqual(
+            [('<b>=100', '100.0', 'proposed'), ('b=1', '-', 'ruled out')],
+            [
+                (row['Candidate'], row['Gain %'], row['Finding'])
+                for row in page.table('Candidate', 'Finding')
+            ][:2],
+        )
+        self.assertEqual(
+            [('<b>=100', '100.0', '100.0'), ('<b>=200 b=1', '-', '100.0')],
+            [
+                (row['Candidate'], row['Gain %'], row['Best so far %'])
+                for row in page.table('Measurement', 'Best so far %')
+            ][:2],
+        )
+        confirmed, searched = (
+            alternative for alternative, *_ in page.pictures()
+        )
+        self.assertIn('<b>=100 200, from 19', confirmed)
+        self.assertIn('<b>=100 100 %', searched)
+        self.assertIn('100, 200; in the tiers file: 500', page.texts)
+        self.assertEqual([], page.left_open)
+        self.assertNotIn('b', {name for name, _attributes in page.elements})
+
+    def test_a_tuning_that_contradicts_itself_is_refused(self):
+        path = pathlib.Path(self.tuning())
+        value = json.loads(path.read_text('utf-8'))
+        for change, said in (
+            ({'goal': 'speed'}, "goal 'speed'"),
+            ({'options': []}, 'no candidate of this space'),
+            ({'version': 2}, 'this code reads version 1'),
+            ({'history': {}}, 'history.blocks: it is missing'),
+        ):
+            path.write_text(json.dumps({**value, **change}), 'utf-8')
+            ran = self.report(str(path))
+            self.assertEqual(1, ran.status, change)
+            self.assertIn(said, ran.stderr)
+        path.write_text(json.dumps(value), 'utf-8')
+        (path.parent / 'block-0001').rename(path.parent / 'elsewhere')
+        ran = self.report(str(path))
+        self.assertEqual(1, ran.status)
+        self.assertIn('no sound result of its blocks was found', ran.stderr)
 
     def test_the_extra_that_is_missing_is_named(self):
         for missing in ('altair', 'vl_convert', 'jinja2', 'scipy'):
