@@ -22,6 +22,7 @@ from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe.ceph import client_io
 from cinder_tiers.observe.cinder import sold as cinder_sold
 from cinder_tiers.observe import for_audit
+from rally_scenarios.cli import arguments
 from rally_scenarios.cli import results
 
 if typing.TYPE_CHECKING:
@@ -113,17 +114,6 @@ class _Volumes(columns.FormattableColumn):
         }
 
 
-def _not_negative(text: str) -> float:
-    return 0.0 if float(text) == 0 else results.positive(text)
-
-
-def _number(text: str) -> int:
-    value = int(text)
-    if not 0 <= value < 10**9:
-        raise argparse.ArgumentTypeError(f'{text}: expected 0 or more')
-    return value
-
-
 class ShowHeadroom(base.StatusLister):
     """Show how many more volumes a tier takes until an expectation breaks.
 
@@ -172,7 +162,7 @@ Example: openstack tier headroom database curve.json --expect p99_ms_max=50
         parser.add_argument(
             '--per-volume-iops',
             metavar='<iops>',
-            type=results.positive,
+            type=arguments.positive,
             help=(
                 'what a volume of the kind may do (default: the limit of the '
                 "QoS spec of the tier's volume type, from Cinder)"
@@ -181,7 +171,7 @@ Example: openstack tier headroom database curve.json --expect p99_ms_max=50
         parser.add_argument(
             '--volumes',
             metavar='<number>',
-            type=_number,
+            type=arguments.count,
             help=(
                 'how many volumes the tier has sold, each with '
                 '--per-volume-iops (default: those of its volume type, each '
@@ -191,7 +181,7 @@ Example: openstack tier headroom database curve.json --expect p99_ms_max=50
         parser.add_argument(
             '--load',
             metavar='<iops>',
-            type=_not_negative,
+            type=arguments.not_negative,
             help=(
                 'what the tier carries now, of the direction of the curve '
                 '(default: what clients do on its pools, from Ceph)'

@@ -108,6 +108,14 @@ tiers.yaml
             ),
         )
         parser.add_argument(
+            '--cluster',
+            metavar='<name>',
+            help=(
+                'with --volumes: the Ceph cluster of the tiers file that they '
+                'are in; needed for pools whose name is in several clusters'
+            ),
+        )
+        parser.add_argument(
             '--on',
             metavar='<tier>',
             help='with --diagnostics: the tier that the disks are on',
@@ -147,6 +155,10 @@ tiers.yaml
             raise exceptions.CommandError(
                 '--on is for --diagnostics; the pool of a volume says on '
                 'which tier it is'
+            )
+        if parsed_args.cluster and not parsed_args.volumes:
+            raise exceptions.CommandError(
+                '--cluster is for --volumes, whose pools it has'
             )
         with base.user_errors():
             catalog = reader.read_file(
@@ -229,6 +241,15 @@ tiers.yaml
     ) -> tuple[tuple[str, ...], list[cells.Row]]:
         from rally_scenarios.bench.recommend import recommendation
 
+        if parsed_args.on and catalog.tier(parsed_args.on) is None:
+            raise exceptions.CommandError(
+                cells.printable(
+                    f'--on {parsed_args.on}: the tiers file has no such tier: '
+                    'expected one of '
+                    f'{", ".join(one.name for one in catalog.tiers)}'
+                )
+            )
+        of_pool = _tiers_of_pools(catalog, parsed_args.cluster)
         volumes = _volumes(parsed_args)
         found = list(results.read_all(parsed_args.results).values())
         advice = self._advice(
@@ -237,18 +258,12 @@ tiers.yaml
             found,
             [each.load for each in volumes if each.load is not None],
         )
-        of_pool = {
-            pool: one.name
-            for one in catalog.tiers
-            if one.rbd is not None
-            for pool in one.rbd.pools
-        }
         moves = recommendation.moves(
             advice,
             {
-                each.name: of_pool.get(each.pool)
+                each.name: of_pool.get(each.pool, ())
                 if each.pool is not None
-                else parsed_args.on
+                else tuple(filter(None, [parsed_args.on]))
                 for each in volumes
             },
         )
@@ -279,6 +294,33 @@ def _content(path: str, max_bytes: int) -> bytes:
     if len(found) > max_bytes:
         raise exceptions.CommandError(
             f'{path}: has more than {max_bytes} bytes; name another file'
+        )
+    return found
+
+
+def _tiers_of_pools(
+    catalog: catalogs.Catalog, cluster: str | None
+) -> dict[str, tuple[str, ...]]:
+    """{pool: its tiers}: several clusters may have a pool of one name.
+
+    :param cluster: only its pools; None: those of all clusters
+    :raises exceptions.CommandError: no tier is in that cluster.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    clusters = set()
+    for one in catalog.tiers:
+        if one.rbd is None:
+            continue
+        clusters.add(one.rbd.cluster)
+        if cluster in (None, one.rbd.cluster):
+            for pool in one.rbd.pools:
+                found[pool] = (*found.get(pool, ()), one.name)
+    if cluster is not None and cluster not in clusters:
+        raise exceptions.CommandError(
+            cells.printable(
+                f'no tier of the tiers file is in cluster {cluster}: expected '
+                f'one of {", ".join(sorted(clusters)) or "none"}'
+            )
         )
     return found
 

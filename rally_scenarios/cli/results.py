@@ -12,6 +12,7 @@ from osc_lib import exceptions
 
 from cinder_tiers.cli.render import cells
 from cinder_tiers.domain.catalog import expectations
+from rally_scenarios.cli import arguments
 
 if typing.TYPE_CHECKING:
     from rally_scenarios.bench.result import result as run_result
@@ -108,24 +109,13 @@ def is_latency(limit: expectations.Limit | None) -> bool:
     return limit is not None and limit.unit == 'ms'
 
 
-def positive(text: str) -> float:
-    """A number that a user named, more than 0.
-
-    :raises argparse.ArgumentTypeError: it is not.
-    """
-    value = float(text)
-    if not 0 < value < 1e12:
-        raise argparse.ArgumentTypeError(f'{text}: expected more than 0')
-    return value
-
-
 def _expectation(text: str) -> tuple[str, float]:
     name, _, value = text.partition('=')
     if not is_latency(expectations.find(name)):
         raise argparse.ArgumentTypeError(
             f'{name[:60]!r}: expected a limit of latency, such as p99_ms_max'
         )
-    return name, positive(value)
+    return name, arguments.positive(value)
 
 
 def add_expectations(parser: argparse.ArgumentParser, meaning: str) -> None:

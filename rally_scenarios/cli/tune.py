@@ -4,12 +4,12 @@
 
 import argparse
 import collections.abc
+import contextlib
 import dataclasses
 import datetime
 import hashlib
 import json
 import os
-import re
 import signal
 import time
 import typing
@@ -37,6 +37,7 @@ from cinder_tiers.files.tiers import writer
 from cinder_tiers.files import write_atomic
 from cinder_tiers.observe import cloud_id
 from cinder_tiers import sweeps
+from rally_scenarios.cli import arguments
 from rally_scenarios.cli import sweep_results
 from rally_scenarios.cli import tune_results
 
@@ -51,9 +52,6 @@ if typing.TYPE_CHECKING:
 _PREVIEW_COLUMNS = ('Option', 'Value', 'Changes')
 _COLUMNS = ('Candidate', 'Blocks', 'Gain', 'Finding', 'Reason')
 _STOPS = 'ending the measuring command; everything will be restored'
-_BUDGET = re.compile(
-    r'(?:(\d{1,4})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?', re.ASCII
-)
 #: What is proposed, in the folder of --out: the options alone, and what makes
 #: the tiers file have them.
 PROPOSAL, PATCH = 'proposal.yaml', 'proposal.patch'
@@ -156,21 +154,21 @@ sh measure.sh
         parser.add_argument(
             '--budget',
             metavar='<time>',
-            type=_seconds,
+            type=arguments.duration_s,
             required=True,
-            help='for all slots, such as 4h, 90m or 1h30m',
+            help=f'for all slots, such as {arguments.DURATIONS}',
         )
         parser.add_argument(
             '--least-difference',
             metavar='<percent>',
-            type=_percent,
+            type=arguments.percent,
             default=0.0,
             help='a smaller gain is none (default: 0)',
         )
         parser.add_argument(
             '--wanted-difference',
             metavar='<percent>',
-            type=_percent,
+            type=arguments.percent,
             default=10.0,
             help=(
                 'the gain that the confirmation is to show; a smaller one '
@@ -213,20 +211,32 @@ sh measure.sh
         with base.user_errors():
             tuning = _Tuning(self, parsed_args)
             tuning.check_command()
-            try:
-                study = studies.Study(tuning.journal(), tuning.terms(studies))
-            except (studies.StudyError, OSError) as error:
-                raise exceptions.CommandError(
-                    cells.printable_lines(
-                        f'{error}; remove the file to begin anew'
+            path = tuning.journal()
+            with contextlib.ExitStack() as stack:
+                try:
+                    study = studies.Study(
+                        stack.enter_context(studies.opened(path)),
+                        tuning.terms(studies),
                     )
-                ) from error
-            tuning.claim_folder(study)
-            with interruption.Interrupt(
-                _STOPS, (signal.SIGINT, signal.SIGTERM)
-            ) as interrupt:
-                self.exit_status = tuning.carry_on(study, interrupt)
-            return tuning.conclude(study)
+                except studies.StudyInUseError as error:
+                    raise exceptions.CommandError(
+                        cells.printable(
+                            f'{path}: {error}: a tuning of this tier is '
+                            'running; wait for its end'
+                        )
+                    ) from error
+                except (studies.StudyError, OSError) as error:
+                    raise exceptions.CommandError(
+                        cells.printable_lines(
+                            f'{path}: {error}; remove the file to begin anew'
+                        )
+                    ) from error
+                tuning.claim_folder(study)
+                with interruption.Interrupt(
+                    _STOPS, (signal.SIGINT, signal.SIGTERM)
+                ) as interrupt:
+                    self.exit_status = tuning.carry_on(study, interrupt)
+                return tuning.conclude(study)
 
 
 class _Tuning:
@@ -392,7 +402,7 @@ class _Tuning:
             identity=study.identity,
             tier=self._args.tier,
             goal=self._args.goal,
-            budget_s=self._args.budget,
+            budget_s=float(self._args.budget),
             seed=self._seed,
             options=tuple(
                 tunings.Option(
@@ -811,25 +821,3 @@ def _goal(text: str) -> str:
             f'{text!r} is none of {expectations.QUANTITIES_EXPECTED}'
         )
     return text
-
-
-def _percent(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < 1000:
-        raise argparse.ArgumentTypeError(
-            f'{text!r} is not a number from 0 to 1000'
-        )
-    return value
-
-
-def _seconds(text: str) -> float:
-    match = _BUDGET.fullmatch(text)
-    seconds = 0
-    if match:
-        hours, minutes, rest = (int(each or 0) for each in match.groups())
-        seconds = 3600 * hours + 60 * minutes + rest
-    if not seconds:
-        raise argparse.ArgumentTypeError(
-            f'{text!r} is no time such as 4h, 90m or 1h30m'
-        )
-    return float(seconds)

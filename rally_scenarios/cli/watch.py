@@ -7,7 +7,6 @@ Exit statuses and table are those of all tier commands.
 
 import argparse
 import collections.abc
-import re
 import signal
 import threading
 import typing
@@ -19,6 +18,7 @@ from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
 from cinder_tiers.files.tiers import reader
+from rally_scenarios.cli import arguments
 
 if typing.TYPE_CHECKING:
     from rally_scenarios.watch import watch as watching
@@ -34,8 +34,6 @@ _COLUMNS = (
     'Probe IOPS',
     'Client IOPS',
 )
-_DURATION = re.compile(r'([1-9][0-9]{0,5})(s|min|h)', re.ASCII)
-_SECONDS = {'s': 1, 'min': 60, 'h': 3600}
 _NOT_WATCHED = 'not watched'
 _Shown = tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]
 
@@ -96,8 +94,8 @@ Example: openstack tier watch --tier database --for 10min -f json
             '--for',
             dest='seconds',
             metavar='<duration>',
-            type=_duration_s,
-            help='end after this time, such as 90s, 10min or 2h',
+            type=arguments.duration_s,
+            help=f'end after this time, such as {arguments.DURATIONS}',
         )
         group.add_argument(
             '--remove',
@@ -292,19 +290,3 @@ def _row_of_not_watched(name: str, reason: str) -> cells.Row:
         cells.Words(()),
         *[nothing] * 4,
     )
-
-
-def _duration_s(text: str) -> int:
-    """Seconds of an argument.
-
-    >>> _duration_s('10min')
-    600
-
-    :raises argparse.ArgumentTypeError: it is no duration.
-    """
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        raise argparse.ArgumentTypeError(
-            f'{text[:40]!r}: expected a number with s, min or h, such as 10min'
-        )
-    return int(found[1]) * _SECONDS[found[2]]

@@ -14,8 +14,10 @@ not know what is measured.
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import dataclasses
 from dataclasses import dataclass
 import fcntl
@@ -55,7 +57,11 @@ MakeSampler = Callable[[int], optuna.samplers.BaseSampler]
 
 
 class StudyError(ValueError):
-    """A file that is not of this tuning; the message says why."""
+    """A journal that is not of this tuning; the message says why."""
+
+
+class StudyInUseError(StudyError):
+    """Another process has the journal."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,24 +96,28 @@ class Terms:
     about: str = ''
 
 
-class _KernelLock:
-    """A lock that a process that was killed does not leave behind."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._handle = -1
+class _HeldAlready:
+    """The lock that Optuna asks for: `opened` has a better one."""
 
     def acquire(self) -> bool:
-        self._handle = os.open(self._path, os.O_RDWR | os.O_CLOEXEC)
-        fcntl.flock(self._handle, fcntl.LOCK_EX)
         return True
 
     def release(self) -> None:
-        os.close(self._handle)
+        pass
 
 
-def _storage(path: str) -> optuna.storages.BaseStorage:
-    """The journal, readable by its owner only, without a torn last line."""
+@contextlib.contextmanager
+def opened(path: str) -> Iterator[optuna.storages.BaseStorage]:
+    """The journal of a tuning, for this process alone.
+
+    It is readable by its owner only. A torn last line, of a process that was
+    killed while it wrote, is removed.
+
+    :param path: of the file, which is made if it is not there
+    :raises StudyInUseError: another process has it
+    :raises StudyError: it is none
+    :raises OSError: it cannot be opened
+    """
     handle = os.open(
         path,
         os.O_RDWR
@@ -119,22 +129,30 @@ def _storage(path: str) -> optuna.storages.BaseStorage:
         0o600,
     )
     with open(handle, 'r+b', buffering=0) as stream:
+        try:
+            # The kernel releases it, also after a kill.
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StudyInUseError('another process has it') from error
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
-            raise StudyError(f'{path} is no regular file')
+            raise StudyError('is no regular file')
         if found.st_size > MAX_SIZE_BYTES:
             raise StudyError(
-                f'{path} has {found.st_size} bytes, and at most '
-                f'{MAX_SIZE_BYTES} were expected'
+                f'has {found.st_size} bytes, and at most {MAX_SIZE_BYTES} '
+                'were expected'
             )
         content = stream.read()
         whole = content.rfind(b'\n') + 1
         if whole < len(content):
-            # A process was killed, or the host, while it wrote.
             stream.truncate(whole)
-    return optuna.storages.JournalStorage(
-        journal.JournalFileBackend(path, lock_obj=_KernelLock(path))
-    )
+        try:
+            storage = optuna.storages.JournalStorage(
+                journal.JournalFileBackend(path, lock_obj=_HeldAlready())
+            )
+        except _NOT_OURS as error:
+            raise StudyError(f'cannot be read: {error}') from error
+        yield storage
 
 
 def tpe(seed: int) -> optuna.samplers.BaseSampler:
@@ -174,17 +192,17 @@ def _latin(terms: Terms) -> tuple[decision.Candidate, ...]:
 
 
 class Study:
-    """One tuning, from its file on.
+    """One tuning, from its journal on.
 
-    :param path: of the journal; None: in memory only
+    :param storage: as of `opened`; None: in memory only
     :param covers: whether the first candidates have each value once, a Latin
         hypercube; else they are of the sampler, too
-    :raises StudyError: the file is of another tuning, or of none
+    :raises StudyError: the journal is of another tuning, or of none
     """
 
     def __init__(
         self,
-        path: str | None,
+        storage: optuna.storages.BaseStorage | None,
         terms: Terms,
         *,
         make_sampler: MakeSampler = tpe,
@@ -200,7 +218,7 @@ class Study:
         self._first = _latin(terms) if covers else ()
         try:
             self._study = optuna.create_study(
-                storage=_storage(path) if path else None,
+                storage=storage,
                 study_name='tune',
                 direction='maximize',
                 load_if_exists=True,
@@ -209,10 +227,10 @@ class Study:
             self._untold: list[int] = []
             self._history = self._begun(repr(dataclasses.astuple(terms)))
             self._settle()
-        except StudyError as error:
-            raise StudyError(f'{path} {error}') from error
+        except StudyError:
+            raise
         except _NOT_OURS as error:
-            raise StudyError(f'{path} cannot be read: {error}') from error
+            raise StudyError(f'cannot be read: {error}') from error
 
     def _begun(self, about: str) -> histories.History:
         """What the journal says.

@@ -324,24 +324,24 @@ def _standing(tier: str, best: Sequence[str], pairs: _Pairs) -> Standing:
 
 
 def moves(
-    advice: Advice, placed: Mapping[str, str | None]
+    advice: Advice, placed: Mapping[str, Collection[str]]
 ) -> tuple[Move, ...]:
     """What can be said of volumes where they are.
 
     :param advice: whose loads have the names of the volumes
-    :param placed: {volume: tier that it is on; None: not known}; those without
-        a load are idle
+    :param placed: {volume: tiers that it may be on; empty: it is on none};
+        those without a load are idle
     """
     of_load = {each.load.name: each for each in advice.recommendations}
     return tuple(
-        _move(of_load.get(name), tier, advice.claims)
-        for name, tier in placed.items()
+        _move(of_load.get(name), tuple(tiers), advice.claims)
+        for name, tiers in placed.items()
     )
 
 
 def _move(
     found: Recommendation | None,
-    tier: str | None,
+    tiers: tuple[str, ...],
     claims: Sequence[comparison.Claim],
 ) -> Move:
     def say(placing: Placing, reason: str, to: str | None = None) -> Move:
@@ -354,11 +354,18 @@ def _move(
             reason=reason,
         )
 
+    tier = tiers[0] if len(tiers) == 1 else None
     pairs = _Pairs(claims, found.patterns if found else ())
     if found is None:
         return say(Placing.IDLE, 'does less than one I/O per second')
     if tier is None:
-        return say(Placing.CANNOT_TELL, 'on no tier of the tiers file')
+        return say(
+            Placing.CANNOT_TELL,
+            'its pool may be that of any of the tiers '
+            f'{", ".join(tiers)}: name the cluster'
+            if tiers
+            else 'not known to be on a tier of the tiers file',
+        )
     if not found.places:
         return say(Placing.CANNOT_TELL, found.reason)
     if tier not in pairs.tiers:

@@ -335,17 +335,19 @@ class MovesTestCase(testtools.TestCase):
             seen(name='reader', read_percent=100, block_bytes={'read': 4096}),
             seen(name='elsewhere'),
             seen(name='new'),
+            seen(name='anywhere'),
         ]
         advice = recommendation.recommend([run(self.RUN)], wanted, IOPS)
         found = recommendation.moves(
             advice,
             {
-                'slow': 'general',
-                'fast': 'database',
-                'reader': 'general',
-                'elsewhere': None,
-                'new': 'another',
-                'sleeper': 'general',
+                'slow': ['general'],
+                'fast': ['database'],
+                'reader': ['general'],
+                'elsewhere': [],
+                'new': ['another'],
+                'sleeper': ['general'],
+                'anywhere': ['database', 'general'],
             },
         )
         self.assertEqual(
@@ -356,6 +358,7 @@ class MovesTestCase(testtools.TestCase):
                 ('cannot tell', None),
                 ('cannot tell', None),
                 ('idle', None),
+                ('cannot tell', None),
             ],
             [(each.placing.value, each.to) for each in found],
         )

@@ -155,6 +155,39 @@ class RecommendTestCase(testtools.TestCase):
         path = self.write('right.json', json.dumps(volumes[1:]))
         self.assertEqual(0, self.recommend('--volumes', path).status)
 
+    def test_two_clusters_may_have_a_pool_of_one_name(self):
+        self.catalog = self.write(
+            'two.yaml',
+            TIERS.replace(
+                'clusters:\n', 'clusters:\n  far: {cinder_user: cinder}\n'
+            )
+            .replace('cluster: ceph', 'cluster: far', 1)
+            .replace('tier-database', 'tier-general'),
+        )
+        wrong = test_recommend.image(
+            read_ops=0.0,
+            read_bytes=0.0,
+            write_bytes=400 * 4096.0,
+            write_latency=20e6,
+        )
+        path = self.write('iostat.json', json.dumps([wrong]))
+        ran = self.recommend('--volumes', path, '-f', 'json')
+        self.assertEqual(3, ran.status, ran.stderr)
+        (row,) = json.loads(ran.stdout)
+        self.assertIsNone(row['Tier'])
+        self.assertIn('any of the tiers database, general', row['Reason'])
+        for cluster, status in (('ceph', 4), ('far', 0), ('x', 1)):
+            ran = self.recommend('--volumes', path, '--cluster', cluster)
+            self.assertEqual(status, ran.status, ran.stderr)
+        self.assertIn('expected one of ceph, far', ran.stderr)
+
+    def test_a_tier_that_is_not_there_is_an_error(self):
+        path = self.folder / 'server.json'
+        path.write_bytes(test_recommend.diagnostics())
+        ran = self.recommend('--diagnostics', str(path), '--on', 'genral')
+        self.assertEqual(1, ran.status)
+        self.assertIn('expected one of database, general', ran.stderr)
+
     def test_disks_of_a_server(self):
         disk = test_recommend.disk(
             read_requests=0, read_bytes=0, write_bytes=3000 * 4096

@@ -69,7 +69,7 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
                     run_result.write(run), 'utf-8'
                 )
 
-    def arguments_of(self, *command, budget='30m', tier='limited'):
+    def arguments_of(self, *command, budget='30min', tier='limited'):
         return (
             *('--goal', 'iops', '--budget', budget),
             *('--out', str(self.folder / 'out')),
@@ -249,7 +249,7 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
         self.assertFalse((out / 'proposal.yaml').is_symlink())
 
     def test_a_dry_run_says_what_the_budget_is_enough_for(self):
-        ran = self.tune('--dry-run', budget='30m')
+        ran = self.tune('--dry-run', budget='30min')
         self.assertEqual(0, ran.status, ran.stderr)
         self.assertEqual(
             [

@@ -2,6 +2,7 @@
 
 """The search of a tuning, in worlds whose truth is known."""
 
+import contextlib
 import functools
 import math
 import os
@@ -74,6 +75,15 @@ class StudyTestCase(testtools.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.path = str(pathlib.Path(folder.name) / 'tune.log')
+        self.held = contextlib.ExitStack()
+        self.addCleanup(self.held.close)
+
+    def study(self, about):
+        """That of the file, as another process would find it."""
+        self.held.close()
+        return study.Study(
+            self.held.enter_context(study.opened(self.path)), about
+        )
 
     def test_a_planted_optimum_is_found_within_25_trials_and_confirmed(self):
         found = study.Study(None, terms())
@@ -175,28 +185,28 @@ class StudyTestCase(testtools.TestCase):
         self.assertEqual((1,), found.history.proposed.candidate)
 
     def test_the_file_is_its_owners(self):
-        study.Study(self.path, terms())
+        self.study(terms())
         self.assertEqual(0o600, stat.S_IMODE(os.stat(self.path).st_mode))
 
     def test_a_link_in_place_of_the_file_is_not_followed(self):
         os.symlink(f'{self.path}.other', self.path)
-        self.assertRaises(OSError, study.Study, self.path, terms())
+        self.assertRaises(OSError, self.study, terms())
         self.assertFalse(os.path.exists(f'{self.path}.other'))
 
     def test_the_file_of_another_tuning_is_refused(self):
-        study.Study(self.path, terms(about='p99_ms'))
+        self.study(terms(about='p99_ms'))
         for other in (
             terms(about='iops'),
             terms(about='p99_ms', seed=2),
             terms(about='p99_ms', space={'x': 2}),
         ):
-            self.assertRaises(study.StudyError, study.Study, self.path, other)
+            self.assertRaises(study.StudyError, self.study, other)
         pathlib.Path(self.path).write_text('{"op_code": 77}\n[]\n')
-        self.assertRaises(study.StudyError, study.Study, self.path, terms())
+        self.assertRaises(study.StudyError, self.study, terms())
 
     def test_killed_at_any_write_it_ends_the_same(self):
         """The file is cut off at 12 places, of a line or within one."""
-        whole = study.Study(self.path, terms())
+        whole = self.study(terms())
         carry_on(whole, slots=40)
         content = pathlib.Path(self.path).read_bytes()
         wanted = end_of(whole)
@@ -204,13 +214,13 @@ class StudyTestCase(testtools.TestCase):
         for _ in range(12):
             place = draw.randrange(len(content) // 20, len(content))
             pathlib.Path(self.path).write_bytes(content[:place])
-            again = study.Study(self.path, terms())
+            again = self.study(terms())
             carry_on(again, slots=40)
             self.assertEqual(wanted, end_of(again), place)
 
     def test_any_change_of_the_file_is_refused_or_harmless(self):
         """Nothing but StudyError comes out, whatever is in it."""
-        carry_on(study.Study(self.path, terms()), slots=40)
+        carry_on(self.study(terms()), slots=40)
         lines = pathlib.Path(self.path).read_text().splitlines()
         draw = random.Random(7)
         refused = 0
@@ -240,7 +250,7 @@ class StudyTestCase(testtools.TestCase):
                     )
             pathlib.Path(self.path).write_text('\n'.join(changed) + '\n')
             try:
-                found = study.Study(self.path, terms())
+                found = self.study(terms())
                 found.next_block(40 - found.history.seconds / SLOT_S)
             except study.StudyError:
                 refused += 1
@@ -248,17 +258,15 @@ class StudyTestCase(testtools.TestCase):
 
     def test_what_is_no_regular_file_or_too_large_is_refused(self):
         os.mkfifo(self.path)
-        self.assertRaises(study.StudyError, study.Study, self.path, terms())
+        self.assertRaises(study.StudyError, self.study, terms())
         os.unlink(self.path)
         with open(self.path, 'wb') as stream:
             stream.truncate(study.MAX_SIZE_BYTES + 1)
-        error = self.assertRaises(
-            study.StudyError, study.Study, self.path, terms()
-        )
+        error = self.assertRaises(study.StudyError, self.study, terms())
         self.assertIn('at most', str(error))
 
     def test_more_time_confirms_what_had_too_little(self):
-        found = study.Study(self.path, terms())
+        found = self.study(terms())
         while (block := found.next_block(28)).part is history.Part.SEARCH:
             found.take(
                 block,
@@ -269,13 +277,23 @@ class StudyTestCase(testtools.TestCase):
                 break
         carry_on(found, slots=found.history.seconds / SLOT_S + 2)
         self.assertEqual(history.End.UNCONFIRMED, found.history.end)
-        again = study.Study(self.path, terms())
+        again = self.study(terms())
         carry_on(again, slots=SLOTS)
         self.assertEqual(history.End.BETTER, again.history.end)
 
+    def test_two_processes_do_not_search_at_once(self):
+        self.study(terms())
+        with (
+            testtools.ExpectedException(study.StudyInUseError),
+            study.opened(self.path),
+        ):
+            pass
+        self.held.close()
+        self.study(terms())
+
     def test_asked_again_it_proposes_the_same(self):
-        found = study.Study(self.path, terms())
+        found = self.study(terms())
         block = found.next_block(SLOTS)
         self.assertEqual(block, found.next_block(SLOTS))
-        again = study.Study(self.path, terms())
+        again = self.study(terms())
         self.assertEqual(block, again.next_block(SLOTS))

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Values of arguments, and what is said of those that are none."""
+
+import argparse
+
+import ddt
+import testtools
+
+from rally_scenarios.cli import arguments
+
+
+@ddt.ddt
+class ArgumentsTestCase(testtools.TestCase):
+    @ddt.data(
+        (arguments.positive, '2.5', 2.5),
+        (arguments.not_negative, '0', 0.0),
+        (arguments.count, '17', 17),
+        (arguments.percent, '0', 0.0),
+        (arguments.percent, '99.9', 99.9),
+        (arguments.duration_s, '90s', 90),
+        (arguments.duration_s, '2h', 7200),
+        (arguments.duration_s, '1h30min5s', 5405),
+    )
+    @ddt.unpack
+    def test_a_value(self, read, text, value):
+        self.assertEqual(value, read(text))
+
+    @ddt.data(
+        (arguments.positive, ('0', '-1', 'nan', 'inf', 'x', '', '1e13')),
+        (arguments.not_negative, ('-1', 'nan', 'inf', 'x', '')),
+        (arguments.count, ('-1', '1.5', '', '\u0661', '1' * 10)),
+        (arguments.percent, ('-1', '100', 'nan', 'x')),
+        (
+            arguments.duration_s,
+            ('', '10', '0s', '1d', '-1s', '9' * 9 + 's', '5min1h', '30m'),
+        ),
+    )
+    @ddt.unpack
+    def test_what_is_none_is_told_with_what_was_expected(self, read, texts):
+        for text in texts:
+            error = self.assertRaises(argparse.ArgumentTypeError, read, text)
+            self.assertIn(f'{text!r}: expected a', str(error))
