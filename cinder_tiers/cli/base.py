@@ -8,8 +8,8 @@ import contextlib
 import io
 import logging
 import os
-import sys
 import shutil
+import sys
 import typing
 
 from cliff.formatters import base as formatters

@@ -126,12 +126,7 @@ sh measure.sh
             metavar='<file>',
             help='sweep file with factors: the options and values to try',
         )
-        parser.add_argument(
-            'command',
-            metavar='<command>',
-            nargs='*',
-            help='command that measures one slot, after "--"',
-        )
+        base.add_measuring_command(parser)
         parser.add_argument(
             '--dry-run',
             action='store_true',
@@ -325,9 +320,10 @@ class _Tuning:
         minutes = self._file.sweep.slot_minutes
         slots = int(self._args.budget / 60 / minutes)
         return (
-            f'{len(self._space.values)} options, {outlook.combinations} '
-            f'combinations of their values; {slots} slots of {minutes:g} min, '
-            f'{sweep_command.duration(self._args.budget / 60)} in all: up to '
+            f'options: {len(self._space.values)}, combinations of their '
+            f'values: {outlook.combinations}; {slots} slots of {minutes:g} '
+            f'min, {sweep_command.duration(self._args.budget / 60)} in all: '
+            'up to '
             f'{outlook.candidates} candidates in {outlook.blocks} blocks of '
             f'the search, and {outlook.reserve} slots to confirm the best\n'
         )

@@ -74,9 +74,10 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
 
     def arguments_of(self, *command, budget='30min', tier='limited'):
         return (
+            *(tier, str(self.file)),
             *('--goal', 'iops', '--budget', budget),
             *('--out', str(self.folder / 'out')),
-            *(tier, str(self.file), '--', *command),
+            *('--', *command),
         )
 
     def measure(self, kind):
@@ -266,7 +267,7 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
             [row['Changes'] for row in json.loads(ran.stdout)],
         )
         self.assertIn(
-            '1 options, 3 combinations of their values; 1500 slots of 0.02 '
+            'options: 1, combinations of their values: 3; 1500 slots of 0.02 '
             'min, 30 min in all: up to 6 candidates in 6 blocks of the '
             'search, and 24 slots to confirm the best',
             ran.stderr,
