@@ -163,7 +163,8 @@ remove_leftovers() {
         "$STATE/tempest.conf" >"$STATE/cleanup.conf" || return
     if ! { run env -C "$STATE" "$PWD/$VENV/bin/python" -m tempest.cmd.main \
             cleanup --prefix tempest- --config-file "$STATE/cleanup.conf" \
-            && lab_python tests/tempest_leftovers.py "$LAB/clouds.yaml"
+            && lab_python tests/tempest_leftovers.py "$LAB/clouds.yaml" \
+                "$LAB/ceph/ceph.conf"
     } >"$STATE/cleanup.log" 2>&1; then
         fail "what tests left is not all removed: $STATE/cleanup.log"
     fi
