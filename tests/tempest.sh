@@ -12,9 +12,9 @@ usage() {
 usage: tests/tempest.sh [-h] [--doors {both,off,on}] [--concurrency N] [REGEX]
        tests/tempest.sh --ours [--concurrency N] [REGEX]
 
-Runs tempest.api.volume, or of it the tests that REGEX finds, against the
-running lab of devstack/lab.sh: with both doors closed, then with both open,
-as the lab has them. Prints how many passed, failed and were skipped, what
+Runs tempest.api.volume and cinder-tempest-plugin, or of them the tests that
+REGEX finds, against the running lab of devstack/lab.sh: with both doors
+closed, then with both open, as the lab has them. Prints how many passed, failed and were skipped, what
 failed and why, and compares the two passes.
 
 With --ours, it runs the tests of this project (cinder_tiers/tempest) in their
@@ -54,6 +54,7 @@ END_OF_USAGE
 # Tempest has no stable branches: which tests there are, and what they expect,
 # changes with its version. Two passes are alike only with the same one.
 readonly TEMPEST='tempest==47.0.0'
+readonly CINDER_PLUGIN='cinder-tempest-plugin==1.23.0'
 readonly VENV=.tox/tempest
 readonly CONSTRAINTS=devstack/lab/constraints.txt
 readonly KNOWN=tests/tempest_known_failures.yaml
@@ -185,7 +186,7 @@ compare() {
 }
 
 doors=both
-package='^tempest\.api\.volume'
+package='^(tempest\.api\.volume|cinder_tempest_plugin)'
 ours=
 concurrency=2
 regex=
@@ -262,7 +263,8 @@ trap finish EXIT
 trap 'interrupted INT 130' INT
 trap 'interrupted TERM 143' TERM
 # Of this tree, so that a change of ours needs no new installation.
-install_venv "$VENV" -c "$CONSTRAINTS" "$TEMPEST" -e . || exit 1
+install_venv "$VENV" -c "$CONSTRAINTS" "$TEMPEST" "$CINDER_PLUGIN" -e . \
+    || exit 1
 for pass in "${passes[@]}"; do
     if ! run_pass "$pass"; then
         fail "doors $pass: none ran, see above"

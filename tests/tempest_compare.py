@@ -104,15 +104,8 @@ def read(folder: pathlib.Path) -> Run:
     )
 
 
-def worse(before: Run | None, after: Run, known: dict[str, str]) -> set[str]:
-    """The tests that tell against a run.
-
-    :param before: what it is compared with
-    :param known: {name of a test that fails: cause}; it matters only where
-        there is nothing to compare
-    """
-    if before is None:
-        return after.names('failed') - set(known)
+def worse(before: Run, after: Run) -> set[str]:
+    """The tests that fail or do not run only in the later run."""
     return after.names('failed') - before.names('failed') | before.names(
         'passed'
     ) - after.names('passed')
@@ -151,6 +144,17 @@ def report(runs: list[Run], known: dict[str, str]) -> list[str]:
     return lines
 
 
+def counts_line(run: Run, wrong: set[str]) -> str:
+    """The line that tests/run.sh adds up.
+
+    :param run: the last one
+    :param wrong: its tests that tell against it, those that did not run too
+    """
+    passed = len(run.names('passed') - wrong)
+    skipped = len((run.names('skipped') | run.names('failed')) - wrong)
+    return f'{passed} passed, {len(wrong)} failed, {skipped} skipped'
+
+
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument(
@@ -177,23 +181,28 @@ def main() -> int:
     if empty:
         print(f'\nno test passed, doors {" and ".join(empty)}')
         return 1
-    before = runs[0] if len(runs) == 2 else None
-    found = worse(before, runs[-1], known)
+    last = runs[-1]
+    found = worse(runs[0], last) if len(runs) == 2 else set()
     for test in sorted(found):
         print(
-            f'\nworse, doors {runs[-1].name}: {test}: '
-            f'{runs[-1].outcomes.get(test, "did not run")}'
+            f'\nworse, doors {last.name}: {test}: '
+            f'{last.outcomes.get(test, "did not run")}'
         )
-    if not found:
+    unlisted = last.names('failed') - set(known) - found
+    for test in sorted(unlisted):
+        print(f'\nfailed, and is no known failure: {test}')
+    wrong = found | unlisted
+    if not wrong:
         print(
-            f'\ndoors {runs[-1].name}: '
+            f'\ndoors {last.name}: '
             + (
                 'every test that passes without the doors passes'
-                if before
+                if len(runs) == 2
                 else 'no failure that is not known'
             )
         )
-    return 1 if found else 0
+    print(f'\n{counts_line(last, wrong)}')
+    return 1 if wrong else 0
 
 
 if __name__ == '__main__':
