@@ -6,6 +6,7 @@
 set -u -o pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . tests/processes.sh
+. tests/doors.sh
 
 usage() {
     cat <<'END_OF_USAGE'
@@ -58,9 +59,7 @@ readonly CINDER_PLUGIN='cinder-tempest-plugin==1.23.0'
 readonly VENV=.tox/tempest
 readonly CONSTRAINTS=devstack/lab/constraints.txt
 readonly KNOWN=tests/tempest_known_failures.yaml
-readonly LAB=${CINDER_TIERS_LAB:-/var/lib/cinder-tiers-lab}
 readonly STATE=$LAB/tempest
-readonly CLOSED=$LAB/etc/cinder.d/tempest-doors-closed.conf
 # A test that hangs must not hang the machine that runs this.
 readonly PASS_LIMIT_SECONDS=3600
 
@@ -86,33 +85,6 @@ finish() {
     [[ -n $unclean ]] && remove_leftovers
     open_doors || status=1
     exit "$status"
-}
-
-restart_doors() {
-    run devstack/lab.sh restart cinder-api cinder-scheduler
-}
-
-close_doors() {
-    # Cinder reads these files by their names: this one is the last.
-    cat >"$CLOSED" <<END_OF_CONF || return
-# Made by tests/tempest.sh while it runs; safe to remove.
-[DEFAULT]
-api_paste_config = $LAB/venv/etc/cinder/api-paste.ini
-scheduler_default_filters = AvailabilityZoneFilter,CapacityFilter,CapabilitiesFilter
-scheduler_default_weighers = CapacityWeigher
-END_OF_CONF
-    restart_doors
-}
-
-# Also after a run that was killed.
-open_doors() {
-    [[ -e $CLOSED ]] || return 0
-    rm "$CLOSED" && restart_doors
-}
-
-# lab_python ARGUMENT...: the Python of the lab has a client of OpenStack.
-lab_python() {
-    run "$LAB/venv/bin/python" -B "$@"
 }
 
 # run_pass DOORS: one pass; its results are in a folder of its own.
