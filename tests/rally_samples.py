@@ -17,6 +17,7 @@ import sys
 from rally import api as rally_api
 from rally.common import objects
 from rally import exceptions
+from rally import plugins
 import yaml
 
 import tempest_conf
@@ -97,7 +98,9 @@ def result_of(api: rally_api.API, config: dict) -> str:
         ]
         api.task.start(deployment=ENVIRONMENT, config=config, task=uuid)
     except exceptions.RallyException as error:
-        return ' '.join(str(error).split())[:LONGEST_MESSAGE] or repr(error)
+        # What stands before it is the task.
+        reason = str(error).rpartition('Reason(s):')[2] or repr(error)
+        return ' '.join(reason.split())[:LONGEST_MESSAGE]
     return failure_of(objects.Task.get(uuid, detailed=True))
 
 
@@ -115,6 +118,7 @@ def run(options: argparse.Namespace) -> int:
         config_file=str(options.lab / 'rally' / 'rally.conf'),
         config_args=['--log-file', str(options.state / 'rally.log')],
     )
+    plugins.load()
     results: Results = {}
     try:
         for name, config in subtasks(api, options.samples, options.regex):

@@ -56,10 +56,10 @@ class CompareTestCase(testtools.TestCase):
             capture_output=True,
         )
 
-    def compare(self, *doors):
+    def compare(self, *doors, option='--known'):
         """Compare; return the exit status and the lines."""
         done = subprocess.run(
-            [sys.executable, str(COMPARE), '--known', str(self.known), *doors],
+            [sys.executable, str(COMPARE), option, str(self.known), *doors],
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -138,6 +138,23 @@ class CompareTestCase(testtools.TestCase):
         self.assertEqual('no test passed, doors off and on', lines[-1])
         self.folder.joinpath('empty').mkdir()
         self.assertEqual(1, self.compare('empty')[0])
+
+    def test_what_passes_without_the_doors_must_be_listed(self):
+        self.have('off', a=PASSES, b=FAILS, c=SKIPPED)
+        status, lines = self.compare('off', option='--without-doors')
+        self.assertEqual(1, status)
+        self.assertEqual(f'passed without the doors: {NAME}a', lines[0])
+        self.assertEqual('1 passed, 1 failed, 1 skipped', lines[-1])
+        self.known.write_text(f'{NAME}a: it needs no door')
+        status, lines = self.compare('off', option='--without-doors')
+        self.assertEqual(0, status)
+        self.assertEqual('  it needs no door', lines[1])
+        self.assertEqual('1 passed, 0 failed, 2 skipped', lines[-1])
+
+    def test_if_none_fails_without_the_doors_they_were_not_closed(self):
+        self.have('off', a=PASSES)
+        self.known.write_text(f'{NAME}a: it needs no door')
+        self.assertEqual(1, self.compare('off', option='--without-doors')[0])
 
 
 class ConfTestCase(testtools.TestCase):
