@@ -3,9 +3,12 @@
 """Compares the last stestr runs of two folders, for tests/tempest.sh.
 
 Prints what passed, failed and was skipped in each, and each failure. The exit
-status is 1 when a test that did not fail in the first run fails in the second,
-or did not run there. One folder alone is compared with the known failures.
-Run it with a Python that has stestr and PyYAML.
+status is 1 when a test that does not fail in the first run fails in the
+second, or did not run there, and when a test fails that is no known failure.
+With --without-doors, a run of our own tests with the doors closed: each must
+fail that is not listed. The last line has the counts of the last run as
+tests/run.sh reads them; a known failure is one of the skipped tests. Run it
+with a Python that has stestr and PyYAML.
 """
 
 import argparse
