@@ -18,6 +18,7 @@ import sys
 
 from openstack import connection
 from openstack import exceptions
+from openstack import resource
 import rados
 import rbd
 
@@ -44,7 +45,7 @@ def remove_servers(cloud: connection.Connection):
     servers = [
         server
         for server in cloud.compute.servers(all_projects=True)
-        if server.name.startswith(PREFIX)
+        if is_of_tempest(server)
     ]
     for server in servers:
         cloud.compute.delete_server(server)
@@ -137,24 +138,35 @@ def remove_kept(ioctx: rados.Ioctx, name: str) -> bool:
 
 
 def remove_images(cloud: connection.Connection):
-    """Remove the images of Tempest; one that is in use stays."""
-    for image in cloud.image.images():
-        if image.name and image.name.startswith(PREFIX):
+    """Remove the images of Tempest; one that is in use stays.
+
+    Those of projects that are gone, too: not all have a name that tells where
+    they are from.
+    """
+    images = list(cloud.image.images())
+    projects = {project.id for project in cloud.identity.projects()}
+    for image in images:
+        if is_of_tempest(image) or image.owner_id not in projects:
             with contextlib.suppress(exceptions.ConflictException):
                 cloud.image.delete_image(image)
+
+
+def is_of_tempest(found: resource.Resource) -> bool:
+    """Whether the name tells so."""
+    return (found.name or '').startswith(PREFIX)
 
 
 def remove_types(cloud: connection.Connection):
     """Remove volume types, group types and QoS specs of Tempest."""
     store = cloud.block_storage
     for found in store.types(is_public='None'):
-        if found.name.startswith(PREFIX):
+        if is_of_tempest(found):
             store.delete_type(found)
     for found in store.group_types():
-        if found.name.startswith(PREFIX):
+        if is_of_tempest(found):
             store.delete_group_type(found)
     for found in store.qos_specs():
-        if found.name.startswith(PREFIX):
+        if is_of_tempest(found):
             store.delete_qos_spec(found)
 
 
@@ -181,7 +193,7 @@ def remaining(
         ('user', cloud.identity.users()),
     ):
         for one in found:
-            if (one.name or '').startswith(PREFIX):
+            if is_of_tempest(one):
                 yield f'{kind} {one.name} ({one.id})'
     with rados.Rados(conffile=str(ceph_conf)) as cluster:
         for pool in cluster.list_pools():
