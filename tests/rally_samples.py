@@ -114,10 +114,7 @@ def run(options: argparse.Namespace) -> int:
     flavor = cloud.compute.find_flavor(FLAVOR) or cloud.compute.create_flavor(
         name=FLAVOR, ram=128, vcpus=1, disk=1
     )
-    api = rally_api.API(
-        config_file=str(options.lab / 'rally' / 'rally.conf'),
-        config_args=['--log-file', str(options.state / 'rally.log')],
-    )
+    api = rally_api.API(config_file=str(options.lab / 'rally' / 'rally.conf'))
     plugins.load()
     results: Results = {}
     try:

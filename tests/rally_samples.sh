@@ -26,7 +26,8 @@ options:
   -h, --help  show this help message and exit
 
 The samples are those of the version that the lab has, from PyPI, in
-.tox/rally-samples. The results are in the folder rally-samples of the lab.
+.tox/rally-samples. The results and the log are in the folder rally-samples of
+the lab.
 The doors are closed by a file in etc/cinder.d of the lab and a restart of
 cinder-api and cinder-scheduler, and opened again at the end.
 
@@ -85,6 +86,15 @@ samples() {
         "$LAB" "$SOURCE/samples/tasks/scenarios" "$STATE"
 }
 
+# run_samples ARGUMENT...: what Rally says of itself is in a log.
+run_samples() {
+    if ! samples run "$@" 2>>"$STATE/rally.log"; then
+        tail -n 5 "$STATE/rally.log" >&2
+        echo "tests/rally_samples.sh: not all ran: $STATE/rally.log" >&2
+        return 1
+    fi
+}
+
 regex='^cinder/|^nova/.*volume'
 while (($# > 0)); do
     case $1 in
@@ -120,9 +130,9 @@ trap finish EXIT
 trap 'interrupted INT 130' INT
 trap 'interrupted TERM 143' TERM
 fetch_samples || exit 1
-rm -f "$STATE"/*.json
-open_doors && samples run --doors on --regex "$regex" || exit 1
+rm -f "$STATE"/*.json "$STATE"/rally.log
+open_doors && run_samples --doors on --regex "$regex" || exit 1
 if samples failed; then
-    close_doors && samples run --doors off --failed || exit 1
+    close_doors && run_samples --doors off --failed || exit 1
 fi
 samples judge --known "$KNOWN"
