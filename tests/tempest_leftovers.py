@@ -117,6 +117,10 @@ def remove_kept_volumes(ceph_conf: pathlib.Path):
                 # A clone of a clone is removed first, its parent afterwards.
                 while any(remove_kept(ioctx, name) for name in kept(ioctx)):
                     pass
+        # Glance puts an image there whose volume was cloned.
+        for pool in cluster.list_pools():
+            with cluster.open_ioctx(pool) as ioctx:
+                empty_trash(ioctx)
 
 
 def kept(ioctx: rados.Ioctx) -> list[str]:
@@ -135,6 +139,13 @@ def remove_kept(ioctx: rados.Ioctx, name: str) -> bool:
             image.remove_snap(snapshot['name'])
     rbd.RBD().remove(ioctx, name)
     return True
+
+
+def empty_trash(ioctx: rados.Ioctx):
+    """Remove the images in the trash of a pool that have no clones."""
+    for found in list(rbd.RBD().trash_list(ioctx)):
+        with contextlib.suppress(rbd.ImageHasSnapshots, rbd.ImageBusy):
+            rbd.RBD().trash_remove(ioctx, found['id'])
 
 
 def remove_images(cloud: connection.Connection):
@@ -200,6 +211,8 @@ def remaining(
             with cluster.open_ioctx(pool) as ioctx:
                 for name in kept(ioctx):
                     yield f'RBD image {pool}/{name}'
+                for found in rbd.RBD().trash_list(ioctx):
+                    yield f'RBD image in the trash: {pool}/{found["name"]}'
 
 
 def main() -> int:
