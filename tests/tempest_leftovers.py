@@ -117,10 +117,12 @@ def remove_kept_volumes(ceph_conf: pathlib.Path):
                 # A clone of a clone is removed first, its parent afterwards.
                 while any(remove_kept(ioctx, name) for name in kept(ioctx)):
                     pass
-        # Glance puts an image there whose volume was cloned.
+        # There are images whose volume was cloned, and volumes whose snapshot
+        # was.
         for pool in cluster.list_pools():
             with cluster.open_ioctx(pool) as ioctx:
-                empty_trash(ioctx)
+                while empty_trash(ioctx):
+                    pass
 
 
 def kept(ioctx: rados.Ioctx) -> list[str]:
@@ -133,19 +135,35 @@ def remove_kept(ioctx: rados.Ioctx, name: str) -> bool:
     with rbd.Image(ioctx, name) as image:
         if has_children(image):
             return False
-        for snapshot in list(image.list_snaps()):
-            if image.is_protected_snap(snapshot['name']):
-                image.unprotect_snap(snapshot['name'])
-            image.remove_snap(snapshot['name'])
+        remove_snapshots(image)
     rbd.RBD().remove(ioctx, name)
     return True
 
 
-def empty_trash(ioctx: rados.Ioctx):
-    """Remove the images in the trash of a pool that have no clones."""
+def remove_snapshots(image: rbd.Image):
+    """Remove the snapshots of an image, which have no clones."""
+    for snapshot in list(image.list_snaps()):
+        if image.is_protected_snap(snapshot['name']):
+            image.unprotect_snap(snapshot['name'])
+        image.remove_snap(snapshot['name'])
+
+
+def empty_trash(ioctx: rados.Ioctx) -> bool:
+    """Remove what is in the trash of a pool and has no clones.
+
+    :returns: whether something was removed: a clone in the trash goes first,
+        its parent the next time
+    """
+    some = False
     for found in list(rbd.RBD().trash_list(ioctx)):
+        with rbd.Image(ioctx, image_id=found['id']) as image:
+            if has_children(image):
+                continue
+            remove_snapshots(image)
         with contextlib.suppress(rbd.ImageHasSnapshots, rbd.ImageBusy):
             rbd.RBD().trash_remove(ioctx, found['id'])
+            some = True
+    return some
 
 
 def remove_images(cloud: connection.Connection):
