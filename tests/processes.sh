@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 
-# What tests/run.sh and tests/tempest.sh share. It is sourced.
+# What tests/run.sh, tests/tempest.sh and tests/rally_samples.sh share. It is
+# sourced.
 
 child=
 

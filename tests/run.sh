@@ -28,11 +28,13 @@ parts:
   all         all of these; the default
   long        programmes, most against the lab, in 75 minutes   (tox -e long),
               and after them ceph18 and ceph20
+  tempest     Tempest's tests of volumes with and without the doors, and those
+              of this project, against the lab            (tests/tempest.sh)
   ceph18      the contract part in a Debian 13, with Ceph 18 and Python 3.13
   ceph20      the contract part in a Debian forky, with Ceph 20 and Python 3.14
 
-The lab is brought up for the functional and the long part and, unless it was
-up before, taken down at the end. Its state is in $CINDER_TIERS_LAB. The
+The lab is brought up for the functional, the long and the tempest part and,
+unless it was up before, taken down at the end. Its state is in $CINDER_TIERS_LAB. The
 contract part makes a lab of its own that has only Ceph, in a folder beside it
 whose name ends in -contract, and removes all of it but uv and supervisord.
 Another Debian is made by devstack/release.sh, and stays for the next time.
@@ -50,6 +52,7 @@ examples:
   tests/run.sh long            # before a release, after a change of a door
   devstack/lab.sh up && tests/run.sh functional   # leaves the lab up
   tests/run.sh contract ceph18 ceph20             # each Ceph that is supported
+  tests/run.sh tempest         # after a change of a door, or of Cinder's version
 END_OF_USAGE
 }
 
@@ -241,8 +244,8 @@ $failures"
     fi
 }
 
-# run_lab_tests PART ARGUMENT...: the arguments are those of lab.sh up.
-run_lab_tests() {
+# bring_lab_up PART ARGUMENT...: the arguments are those of lab.sh up.
+bring_lab_up() {
     local part=$1 status started=$SECONDS
     shift
     run devstack/lab.sh up "$@" >>"$RESULTS/$part.log" 2>&1
@@ -251,9 +254,43 @@ run_lab_tests() {
     if ((status != 0)); then
         fail "$part" "none ran, devstack/lab.sh up: status $status"
         end_of_log "$part"
-        return
     fi
-    run_tests "$part" "$part" ".tox/$part"
+    return "$status"
+}
+
+# run_lab_tests PART ARGUMENT...: the arguments are those of lab.sh up.
+run_lab_tests() {
+    bring_lab_up "$@" && run_tests "$1" "$1" ".tox/$1"
+}
+
+# add_counts PART: what the last line of its log says, to its counts.
+add_counts() {
+    local part=$1 last passed=0 failed=0 skipped=0
+    local line='^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$'
+    last=$(tail -n 1 "$RESULTS/$part.log")
+    if [[ -e $RESULTS/$part.counts ]]; then
+        read -r passed failed skipped <"$RESULTS/$part.counts"
+    fi
+    if [[ $last =~ $line ]]; then
+        echo "$((passed + BASH_REMATCH[1]))" "$((failed + BASH_REMATCH[2]))" \
+            "$((skipped + BASH_REMATCH[3]))" >"$RESULTS/$part.counts"
+    fi
+}
+
+# What Tempest skips, or is known to fail, the lab does not have.
+run_tempest_tests() {
+    local part=tempest command status
+    bring_lab_up "$part" || return
+    for command in 'tests/tempest.sh' 'tests/tempest.sh --ours'; do
+        # shellcheck disable=SC2086
+        run $command >>"$RESULTS/$part.log" 2>&1
+        status=$?
+        add_counts "$part"
+        if ((status != 0)); then
+            fail "$part" "$command: exit status $status"
+            end_of_log "$part"
+        fi
+    done
 }
 
 # It takes half a minute to make it again.
@@ -275,17 +312,13 @@ run_contract_tests() {
 
 # run_release_tests PART RELEASE: the contract part in there.
 run_release_tests() {
-    local part=$1 release=$2 status last failures
+    local part=$1 release=$2 status failures
     # As devstack/lab.sh --release has it.
     run env CINDER_TIERS_LAB="/var/lib/cinder-tiers-$release" \
         devstack/release.sh "$release" tests/run.sh contract \
         >>"$RESULTS/$part.log" 2>&1
     status=$?
-    last=$(tail -n 1 "$RESULTS/$part.log")
-    if [[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped$ ]]
-    then
-        echo "${BASH_REMATCH[@]:1}" >"$RESULTS/$part.counts"
-    fi
+    add_counts "$part"
     if ((status != 0)); then
         failures=$(grep -A "$MOST_LINES_OF_A_LOG" '^FAILED' \
             "$RESULTS/$part.log")
@@ -310,6 +343,7 @@ run_part() {
         cinder) run_tests cinder cinder-tests .tox/cinder-tests ;;
         contract) run_contract_tests ;;
         functional | long) run_lab_tests "$part" ;;
+        tempest) run_tempest_tests ;;
         ceph18) run_release_tests "$part" trixie ;;
         ceph20) run_release_tests "$part" forky ;;
     esac
@@ -348,7 +382,7 @@ for argument in "${@:-all}"; do
             | ceph20)
             without_lab+=("$argument")
             ;;
-        functional)
+        functional | tempest)
             with_lab+=("$argument")
             ;;
         long)

@@ -6,19 +6,21 @@
 set -u -o pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 . tests/processes.sh
+. tests/doors.sh
 
 usage() {
     cat <<'END_OF_USAGE'
 usage: tests/tempest.sh [-h] [--doors {both,off,on}] [--concurrency N] [REGEX]
-       tests/tempest.sh --ours [--concurrency N] [REGEX]
+       tests/tempest.sh --ours [--doors {off,on}] [--concurrency N] [REGEX]
 
-Runs tempest.api.volume, or of it the tests that REGEX finds, against the
-running lab of devstack/lab.sh: with both doors closed, then with both open,
-as the lab has them. Prints how many passed, failed and were skipped, what
+Runs tempest.api.volume and cinder-tempest-plugin, or of them the tests that
+REGEX finds, against the running lab of devstack/lab.sh: with both doors
+closed, then with both open, as the lab has them. Prints how many passed, failed and were skipped, what
 failed and why, and compares the two passes.
 
 With --ours, it runs the tests of this project (cinder_tiers/tempest) in their
-place, once, with both doors open.
+place, once, with both doors open. With the doors closed, they must fail; it
+prints which pass, and fails if one does that is not listed with a reason.
 
 options:
   -h, --help       show this help message and exit
@@ -37,8 +39,7 @@ lab's password, are in the folder tempest of the lab; Tempest itself is in
 begins with tempest-, and the volumes of projects that are gone.
 
 exit status: 0 when every test that passes without the doors passes with them,
-and, where nothing can be compared, when each failure is a known one; 1 when
-not, or when no test ran; 2 for a wrong argument; 130 or 143 when interrupted.
+and each failure is a known one; 1 when not, or when no test ran; 2 for a wrong argument; 130 or 143 when interrupted.
 
 environment:
   CINDER_TIERS_LAB  folder of the lab (/var/lib/cinder-tiers-lab)
@@ -54,12 +55,12 @@ END_OF_USAGE
 # Tempest has no stable branches: which tests there are, and what they expect,
 # changes with its version. Two passes are alike only with the same one.
 readonly TEMPEST='tempest==47.0.0'
+readonly CINDER_PLUGIN='cinder-tempest-plugin==1.23.0'
 readonly VENV=.tox/tempest
 readonly CONSTRAINTS=devstack/lab/constraints.txt
 readonly KNOWN=tests/tempest_known_failures.yaml
-readonly LAB=${CINDER_TIERS_LAB:-/var/lib/cinder-tiers-lab}
+readonly PASSING=tests/tempest_without_doors.yaml
 readonly STATE=$LAB/tempest
-readonly CLOSED=$LAB/etc/cinder.d/tempest-doors-closed.conf
 # A test that hangs must not hang the machine that runs this.
 readonly PASS_LIMIT_SECONDS=3600
 
@@ -85,33 +86,6 @@ finish() {
     [[ -n $unclean ]] && remove_leftovers
     open_doors || status=1
     exit "$status"
-}
-
-restart_doors() {
-    run devstack/lab.sh restart cinder-api cinder-scheduler
-}
-
-close_doors() {
-    # Cinder reads these files by their names: this one is the last.
-    cat >"$CLOSED" <<END_OF_CONF || return
-# Made by tests/tempest.sh while it runs; safe to remove.
-[DEFAULT]
-api_paste_config = $LAB/venv/etc/cinder/api-paste.ini
-scheduler_default_filters = AvailabilityZoneFilter,CapacityFilter,CapabilitiesFilter
-scheduler_default_weighers = CapacityWeigher
-END_OF_CONF
-    restart_doors
-}
-
-# Also after a run that was killed.
-open_doors() {
-    [[ -e $CLOSED ]] || return 0
-    rm "$CLOSED" && restart_doors
-}
-
-# lab_python ARGUMENT...: the Python of the lab has a client of OpenStack.
-lab_python() {
-    run "$LAB/venv/bin/python" -B "$@"
 }
 
 # run_pass DOORS: one pass; its results are in a folder of its own.
@@ -163,7 +137,8 @@ remove_leftovers() {
         "$STATE/tempest.conf" >"$STATE/cleanup.conf" || return
     if ! { run env -C "$STATE" "$PWD/$VENV/bin/python" -m tempest.cmd.main \
             cleanup --prefix tempest- --config-file "$STATE/cleanup.conf" \
-            && lab_python tests/tempest_leftovers.py "$LAB/clouds.yaml"
+            && lab_python tests/tempest_leftovers.py "$LAB/clouds.yaml" \
+                "$LAB/ceph/ceph.conf"
     } >"$STATE/cleanup.log" 2>&1; then
         fail "what tests left is not all removed: $STATE/cleanup.log"
     fi
@@ -175,16 +150,18 @@ same_tests() {
 }
 
 compare() {
-    local folders=("$results/$1")
-    if [[ $1 == on ]] && same_tests; then
+    local folders=("$results/$1") expected=(--known "$KNOWN")
+    if [[ -n $ours ]]; then
+        [[ $1 == off ]] && expected=(--without-doors "$PASSING")
+    elif [[ $1 == on ]] && same_tests; then
         folders=("$results/off" "$results/on")
     fi
     run "$VENV/bin/python" -B tests/tempest_compare.py \
-        --known "$KNOWN" "${folders[@]}"
+        "${expected[@]}" "${folders[@]}"
 }
 
 doors=both
-package='^tempest\.api\.volume'
+package='^(tempest\.api\.volume|cinder_tempest_plugin)'
 ours=
 concurrency=2
 regex=
@@ -226,11 +203,7 @@ results=$STATE
 [[ -n $regex ]] && results=$STATE/some
 if [[ -n $ours ]]; then
     results=$STATE/ours
-    if [[ $doors == off ]]; then
-        echo "tests/tempest.sh: --ours: with the doors off they fail" >&2
-        exit 2
-    fi
-    doors=on
+    [[ $doors == both ]] && doors=on
 fi
 case $doors in
     both) passes=(off on) ;;
@@ -261,7 +234,8 @@ trap finish EXIT
 trap 'interrupted INT 130' INT
 trap 'interrupted TERM 143' TERM
 # Of this tree, so that a change of ours needs no new installation.
-install_venv "$VENV" -c "$CONSTRAINTS" "$TEMPEST" -e . || exit 1
+install_venv "$VENV" -c "$CONSTRAINTS" "$TEMPEST" "$CINDER_PLUGIN" -e . \
+    || exit 1
 for pass in "${passes[@]}"; do
     if ! run_pass "$pass"; then
         fail "doors $pass: none ran, see above"

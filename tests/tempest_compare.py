@@ -3,9 +3,12 @@
 """Compares the last stestr runs of two folders, for tests/tempest.sh.
 
 Prints what passed, failed and was skipped in each, and each failure. The exit
-status is 1 when a test that did not fail in the first run fails in the second,
-or did not run there. One folder alone is compared with the known failures.
-Run it with a Python that has stestr and PyYAML.
+status is 1 when a test that does not fail in the first run fails in the
+second, or did not run there, and when a test fails that is no known failure.
+With --without-doors, a run of our own tests with the doors closed: each must
+fail that is not listed. The last line has the counts of the last run as
+tests/run.sh reads them; a known failure is one of the skipped tests. Run it
+with a Python that has stestr and PyYAML.
 """
 
 import argparse
@@ -104,15 +107,8 @@ def read(folder: pathlib.Path) -> Run:
     )
 
 
-def worse(before: Run | None, after: Run, known: dict[str, str]) -> set[str]:
-    """The tests that tell against a run.
-
-    :param before: what it is compared with
-    :param known: {name of a test that fails: cause}; it matters only where
-        there is nothing to compare
-    """
-    if before is None:
-        return after.names('failed') - set(known)
+def worse(before: Run, after: Run) -> set[str]:
+    """The tests that fail or do not run only in the later run."""
     return after.names('failed') - before.names('failed') | before.names(
         'passed'
     ) - after.names('passed')
@@ -151,13 +147,49 @@ def report(runs: list[Run], known: dict[str, str]) -> list[str]:
     return lines
 
 
+def prove_nothing(run: Run, known: dict[str, str]) -> int:
+    """Print which tests pass without the doors; the exit status.
+
+    :param run: of our own tests, with the doors closed
+    :param known: {name of a test that may pass: why}
+    """
+    wrong = run.names('passed') - set(known)
+    for test in sorted(run.names('passed')):
+        print(f'passed without the doors: {test}')
+        print(f'  {known.get(test, "is not listed: what does it prove?")}')
+    for test in sorted(run.names('failed')):
+        print(f'failed without the doors: {test}\n  {run.messages[test]}')
+    for test in sorted(set(known) & run.names('failed')):
+        print(f'listed, and failed: {test}')
+    passed = len(run.names('failed'))
+    skipped = len(set(run.outcomes) - run.names('failed') - wrong)
+    print(f'\n{passed} passed, {len(wrong)} failed, {skipped} skipped')
+    return 1 if wrong or not passed else 0
+
+
+def counts_line(run: Run, wrong: set[str]) -> str:
+    """The line that tests/run.sh adds up.
+
+    :param run: the last one
+    :param wrong: its tests that tell against it, those that did not run too
+    """
+    passed = len(run.names('passed') - wrong)
+    skipped = len((run.names('skipped') | run.names('failed')) - wrong)
+    return f'{passed} passed, {len(wrong)} failed, {skipped} skipped'
+
+
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument(
+    lists = arguments.add_mutually_exclusive_group(required=True)
+    lists.add_argument(
         '--known',
         type=pathlib.Path,
-        required=True,
-        help='YAML file: {name of a test: cause}',
+        help='YAML file: {name of a test that fails: cause}',
+    )
+    lists.add_argument(
+        '--without-doors',
+        type=pathlib.Path,
+        help='YAML file: {name of a test that passes without them: why}',
     )
     arguments.add_argument(
         'folders',
@@ -169,31 +201,39 @@ def main() -> int:
     options = arguments.parse_args()
     if len(options.folders) > 2:
         arguments.error('more than two folders')
-    known = yaml.safe_load(options.known.read_text()) or {}
+    listed = options.known or options.without_doors
+    known = yaml.safe_load(listed.read_text()) or {}
     runs = [read(folder) for folder in options.folders]
+    if options.without_doors:
+        return prove_nothing(runs[-1], known)
     for line in report(runs, known):
         print(line)
     empty = [run.name for run in runs if not run.names('passed')]
     if empty:
         print(f'\nno test passed, doors {" and ".join(empty)}')
         return 1
-    before = runs[0] if len(runs) == 2 else None
-    found = worse(before, runs[-1], known)
+    last = runs[-1]
+    found = worse(runs[0], last) if len(runs) == 2 else set()
     for test in sorted(found):
         print(
-            f'\nworse, doors {runs[-1].name}: {test}: '
-            f'{runs[-1].outcomes.get(test, "did not run")}'
+            f'\nworse, doors {last.name}: {test}: '
+            f'{last.outcomes.get(test, "did not run")}'
         )
-    if not found:
+    unlisted = last.names('failed') - set(known) - found
+    for test in sorted(unlisted):
+        print(f'\nfailed, and is no known failure: {test}')
+    wrong = found | unlisted
+    if not wrong:
         print(
-            f'\ndoors {runs[-1].name}: '
+            f'\ndoors {last.name}: '
             + (
                 'every test that passes without the doors passes'
-                if before
+                if len(runs) == 2
                 else 'no failure that is not known'
             )
         )
-    return 1 if found else 0
+    print(f'\n{counts_line(last, wrong)}')
+    return 1 if wrong else 0
 
 
 if __name__ == '__main__':

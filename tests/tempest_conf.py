@@ -151,7 +151,11 @@ def sections(
             'manage_volume': True,
             'manage_snapshot': True,
             'extend_attached_volume': True,
+            'volume_revert': True,
+            'concurrency_tests': True,
         },
+        # The tests of roles in cinder-tempest-plugin.
+        'enforce_scope': {'cinder': True},
     }
 
 

@@ -56,10 +56,10 @@ class CompareTestCase(testtools.TestCase):
             capture_output=True,
         )
 
-    def compare(self, *doors):
+    def compare(self, *doors, option='--known'):
         """Compare; return the exit status and the lines."""
         done = subprocess.run(
-            [sys.executable, str(COMPARE), '--known', str(self.known), *doors],
+            [sys.executable, str(COMPARE), option, str(self.known), *doors],
             cwd=self.folder,
             capture_output=True,
             text=True,
@@ -69,9 +69,10 @@ class CompareTestCase(testtools.TestCase):
             line for line in done.stdout.splitlines() if line
         ]
 
-    def test_a_failure_of_both_passes_is_listed_and_is_not_worse(self):
+    def test_a_known_failure_of_both_passes_is_listed_and_not_worse(self):
         self.have('off', a=PASSES, b=FAILS, c=SKIPPED)
         self.have('on', a=PASSES, b=FAILS, c=SKIPPED)
+        self.known.write_text(f'{NAME}b: some cause')
         status, lines = self.compare('off', 'on')
         self.assertEqual(0, status)
         self.assertEqual(
@@ -85,10 +86,25 @@ class CompareTestCase(testtools.TestCase):
         self.assertEqual(
             [
                 f'failed, doors off and on: {NAME}b',
+                '  known: some cause',
                 '  off: OSError: no space',
                 '  on: OSError: no space',
             ],
-            lines[3:6],
+            lines[3:7],
+        )
+        self.assertEqual('1 passed, 0 failed, 2 skipped', lines[-1])
+
+    def test_a_failure_of_both_passes_must_be_a_known_one(self):
+        self.have('off', a=PASSES, b=FAILS)
+        self.have('on', a=PASSES, b=FAILS)
+        status, lines = self.compare('off', 'on')
+        self.assertEqual(1, status)
+        self.assertEqual(
+            [
+                f'failed, and is no known failure: {NAME}b',
+                '1 passed, 1 failed, 0 skipped',
+            ],
+            lines[-2:],
         )
 
     def test_what_fails_or_does_not_run_only_with_the_doors_is_worse(self):
@@ -101,8 +117,9 @@ class CompareTestCase(testtools.TestCase):
                 f'worse, doors on: {NAME}a: failed',
                 f'worse, doors on: {NAME}b: did not run',
                 f'worse, doors on: {NAME}c: skipped',
+                '1 passed, 3 failed, 0 skipped',
             ],
-            lines[-3:],
+            lines[-4:],
         )
 
     def test_one_pass_may_have_known_failures_and_names_their_cause(self):
@@ -121,6 +138,23 @@ class CompareTestCase(testtools.TestCase):
         self.assertEqual('no test passed, doors off and on', lines[-1])
         self.folder.joinpath('empty').mkdir()
         self.assertEqual(1, self.compare('empty')[0])
+
+    def test_what_passes_without_the_doors_must_be_listed(self):
+        self.have('off', a=PASSES, b=FAILS, c=SKIPPED)
+        status, lines = self.compare('off', option='--without-doors')
+        self.assertEqual(1, status)
+        self.assertEqual(f'passed without the doors: {NAME}a', lines[0])
+        self.assertEqual('1 passed, 1 failed, 1 skipped', lines[-1])
+        self.known.write_text(f'{NAME}a: it needs no door')
+        status, lines = self.compare('off', option='--without-doors')
+        self.assertEqual(0, status)
+        self.assertEqual('  it needs no door', lines[1])
+        self.assertEqual('1 passed, 0 failed, 2 skipped', lines[-1])
+
+    def test_if_none_fails_without_the_doors_they_were_not_closed(self):
+        self.have('off', a=PASSES)
+        self.known.write_text(f'{NAME}a: it needs no door')
+        self.assertEqual(1, self.compare('off', option='--without-doors')[0])
 
 
 class ConfTestCase(testtools.TestCase):

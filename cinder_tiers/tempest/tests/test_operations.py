@@ -13,6 +13,7 @@ from cinder_tiers.tempest.tests import tier_test
 
 #: The first microversions with groups, with one by a group type.
 _GROUPS = '3.13'
+_LIMITS = {'total_iops_sec': '700', 'read_bytes_sec': '9000000'}
 
 
 class OperationsTest(tier_test.TierTest):
@@ -90,6 +91,8 @@ class GroupsTest(tier_test.TierTest):
         self,
     ) -> None:
         """A group has no image that could choose."""
+        # Removed after the group, which takes the volume with it.
+        image = self.make_image(self.tiers.tag)
         of_admin = self.os_admin.volumes_client_latest
         kind = self.ask(
             'POST',
@@ -136,12 +139,11 @@ class GroupsTest(tier_test.TierTest):
                     'name': tier_test.unique_name('volume'),
                     'group_id': group,
                     'volume_type': following,
-                    'imageRef': self.make_image(self.tiers.tag),
+                    'imageRef': image,
                 }
             },
             version=_GROUPS,
         )['volume']['id']
-        self.remove_volume_later(made, self.volumes)
         self.assert_on_tier(self.available(made), self.tiers.fallback_type)
 
     def _status(self, group: str) -> str | None:
@@ -188,11 +190,29 @@ class LimitsTest(tier_test.TierTest):
         volume = self.make_volume(imageRef=self.make_image())
         self.assert_on_tier(volume, self.tiers.fallback_type)
 
+
+class QosTest(tier_test.TierTest):
+    """With a tier that is made here: those of a cloud may have no QoS."""
+
+    needs_admin = True
+
+    @classmethod
+    def resource_setup(cls) -> None:
+        """A private tier whose volume type has limits for hosts."""
+        super().resource_setup()
+        client = cls.os_admin.volume_qos_client_latest
+        specs = client.create_qos(
+            name=tier_test.unique_name('qos'), consumer='front-end', **_LIMITS
+        )['qos_specs']['id']
+        cls.addClassResourceCleanup(client.delete_qos, specs)
+        cls.tier = cls.make_private_tier(cls.volumes.project_id)
+        client.associate_qos(specs, cls.tier['id'])
+
     @decorators.idempotent_id('7b36a94a-0559-4f03-a46b-f7566b3c3ee2')
     def test_the_qos_of_the_tier_reaches_the_connection(self) -> None:
         """What a host is told when it connects the volume."""
-        wanted = self._specs_for_hosts()
-        volume = self.make_volume(imageRef=self.make_image(self.tiers.tag))
+        volume = self.make_volume(imageRef=self.make_image(self.tier['name']))
+        self.assertEqual(self.tier['name'], volume['volume_type'])
         action = f'volumes/{volume["id"]}/action'
         of_admin = self.os_admin.volumes_client_latest
         connector = {
@@ -220,30 +240,5 @@ class LimitsTest(tier_test.TierTest):
         )
         found = told['connection_info']['data']['qos_specs'] or {}
         self.assertEqual(
-            wanted, {key: found.get(key) for key in wanted}, found
+            _LIMITS, {key: found.get(key) for key in _LIMITS}, found
         )
-
-    def _specs_for_hosts(self) -> dict[str, str]:
-        """The QoS specs of the tier that the host of a guest enforces.
-
-        Those per GiB are left out: the host is told their product.
-        """
-        [one] = (
-            one for one in self.types if one['name'] == self.tiers.tier_type
-        )
-        if not one.get('qos_specs_id'):
-            raise self.skipException(
-                f'volume type {one["name"]} has no QoS specs'
-            )
-        specs = self.os_admin.volume_qos_client_latest.show_qos(
-            one['qos_specs_id']
-        )['qos_specs']
-        if specs['consumer'] == 'back-end':
-            raise self.skipException(
-                f'the consumer of QoS specs {specs["name"]} is the back end'
-            )
-        return {
-            key: value
-            for key, value in specs['specs'].items()
-            if '_per_gb' not in key
-        }

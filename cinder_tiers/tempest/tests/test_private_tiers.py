@@ -4,7 +4,6 @@
 
 import contextlib
 import json
-import time
 
 from tempest.common import waiters
 from tempest import config
@@ -12,8 +11,6 @@ from tempest.lib.common.utils import test_utils
 from tempest.lib import decorators
 from tempest.lib import exceptions
 
-from cinder_tiers.domain.state import cinder as cinder_state
-from cinder_tiers.tempest import expected
 from cinder_tiers.tempest.tests import tier_test
 
 CONF = config.CONF
@@ -44,47 +41,12 @@ class PrivateTierTest(tier_test.TierTest):
             raise cls.skipException(
                 '[cinder_tiers] has neither admin nor private_type'
             )
-        cls._make_tier()
-
-    @classmethod
-    def _make_tier(cls) -> None:
-        """A tier that has nothing but its volume type.
-
-        Its backends are those of the tagged tier: what counts is the type.
-        """
-        types = cls.os_admin.volume_types_client_latest
-        name = tier_test.unique_name('private')
-        backends = expected.backend_names(cls.types, cls.tiers.tier_type)
-        made = types.create_volume_type(
-            name=name,
-            **{
-                'os-volume-type-access:is_public': False,
-                'extra_specs': {
-                    cinder_state.NAME: name,
-                    cinder_state.TAGS: name,
-                    cinder_state.PRIORITY: '99',
-                    **(
-                        {
-                            cinder_state.BACKEND: ' '.join(
-                                f'{cinder_state.OR} {one}'
-                                for one in sorted(backends)
-                            )
-                        }
-                        if backends
-                        else {}
-                    ),
-                },
-            },
-        )['volume_type']
-        cls.addClassResourceCleanup(types.delete_volume_type, made['id'])
-        types.add_type_access(
-            made['id'],
-            project=cls.os_alt.volumes_client_latest.project_id,
+        made = cls.make_private_tier(
+            cls.os_alt.volumes_client_latest.project_id
         )
         cls.is_made = True
-        cls.private_type, cls.private_id = name, made['id']
-        cls.private_tag = name
-        time.sleep(CONF.cinder_tiers.applied_cache_seconds)
+        cls.private_type, cls.private_id = made['name'], made['id']
+        cls.private_tag = made['name']
 
     def volume_of_alt(self) -> str:
         """A volume of the project that has access, on the tier; its id."""

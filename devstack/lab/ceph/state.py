@@ -17,6 +17,7 @@ from lab.ceph import topology
 
 IMAGES_POOL = 'images'
 IMAGES_CLIENT = 'glance'
+_OLDEST_CLIENT = 'mimic'
 _IMAGES_RULE = 'images-ssd'
 #: Key in the monitor's key-value store: INITIAL_OPTIONS were set.
 _OPTIONS_MARK = 'cinder-tiers-lab/first-options'
@@ -169,6 +170,15 @@ def make_images_pool(monitor: monitor_client.Monitor) -> None:
             }
         )
         monitor.initialise_rbd_pool(IMAGES_POOL)
+        # For clones of the second version, as devstack-plugin-ceph does it.
+        # With the first, neither Glance nor Cinder can delete an image or a
+        # volume below a clone.
+        monitor.command(
+            {
+                'prefix': 'osd set-require-min-compat-client',
+                'version': _OLDEST_CLIENT,
+            }
+        )
     entity = f'client.{IMAGES_CLIENT}'
     try:
         keyring_text(monitor, entity)
