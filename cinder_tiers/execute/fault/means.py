@@ -247,7 +247,17 @@ class Means:
         :param wait_s: that it may take to show.
         :raises errors.Unreachable: Ceph does not answer.
         """
-        found = self.stand(target)
+        try:
+            found = self.stand(target)
+        except errors.Unreachable:
+            raise
+        except errors.TiersError as error:
+            return Mended(
+                target=target,
+                found=_UNKNOWN,
+                outcome=restore.Outcome.FAILED,
+                reason=str(error),
+            )
         outcome, reason = restore.Outcome.AS_BEFORE, ''
         if found != before(target):
             try:

@@ -314,6 +314,13 @@ class MendTestCase(FaultCase):
         )
         self.assertIn('osd.2 is still down, expected up', found.reason)
 
+    def test_an_answer_that_is_not_known_is_told(self):
+        (target,) = self.targets(OUT)
+        self.cluster.osds[1].weight = None
+        found = self.means(are_ended=False).mend(target, wait_s=0)
+        self.assertEqual(restore.Outcome.FAILED, found.outcome)
+        self.assertIn('not known', found.reason)
+
     def test_an_osd_that_is_gone_is_told(self):
         (target,) = self.targets(OUT)
         del self.cluster.osds[1]
