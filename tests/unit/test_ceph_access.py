@@ -37,7 +37,7 @@ def sent(folder):
             if not (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)
-                and node.func.attr in ('command', 'tell')
+                and node.func.attr in ('ask_manager', 'command', 'tell')
             ):
                 continue
             prefix = node.args[node.func.attr == 'tell']
