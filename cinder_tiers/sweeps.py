@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The use cases of sweeps: prepare, run, bring back, look.
+"""The use cases of sweeps, with faults or without: prepare, run, bring back.
 
 Each holds the lock of apply while it writes, so that neither an apply nor
 another sweep changes the same cloud meanwhile. Must not know how arguments
@@ -17,6 +17,8 @@ import openstack.connection
 from cinder_tiers.clients import ceph as ceph_clients
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.fault import fault as faults
+from cinder_tiers.domain.fault import objections
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
@@ -26,14 +28,19 @@ from cinder_tiers.domain.sweep import kept as keeping
 from cinder_tiers.domain.sweep import preparation
 from cinder_tiers.domain.sweep import record
 from cinder_tiers.execute import apply as execution
+from cinder_tiers.execute.fault import means as fault_means
+from cinder_tiers.execute.fault import slot as fault_slot
 from cinder_tiers.execute import lock as locks
+from cinder_tiers.execute import measure as measuring
 from cinder_tiers.execute import registry
 from cinder_tiers.execute import restore as restoring
 from cinder_tiers.execute import sweep as sweeping
+from cinder_tiers.files.sweep import announcement
 from cinder_tiers.files.sweep import journal as journals
 from cinder_tiers.files.sweep import reader as sweep_reader
 from cinder_tiers.files.sweep import results as result_files
 from cinder_tiers.files.tiers import reader
+from cinder_tiers.observe.ceph import fault_facts
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import cloud_id
 from cinder_tiers.observe import for_plan
@@ -66,7 +73,7 @@ class BroughtBack:
     """What became of the values from before."""
 
     journal: journals.Journal
-    values: tuple[restoring.Restored, ...]
+    values: tuple[restoring.Restored | fault_means.Mended, ...]
     #: Names of values that another user set and that are accepted.
     accepted: frozenset[str] = frozenset()
     #: What "tier plan" now shows, as text; None: it was not looked at.
@@ -142,6 +149,42 @@ def _world(
     )
 
 
+def _means(
+    clusters: dict[str, ceph_clients.Session],
+    cluster: str,
+    pool: str,
+    *,
+    are_ended: bool = True,
+) -> fault_means.Means:
+    session = clusters[cluster]
+    return fault_means.Means(
+        session, fault_facts.Reader(session), pool, are_ended=are_ended
+    )
+
+
+def _prepared(
+    file: sweep_reader.SweepFile,
+    world: _World,
+    clusters: dict[str, ceph_clients.Session],
+) -> tuple[preparation.Prepared, fault_means.Means | None]:
+    """All that is going to be done, and what makes the faults."""
+    prepared = preparation.prepare(
+        file.sweep, file.catalogs, world.observe(), world.now
+    )
+    if not file.faults.faults:
+        return prepared, None
+    tier = file.catalogs[design.DEFAULT].tier(file.sweep.tier)
+    means = _means(clusters, tier.rbd.cluster, tier.rbd.data_pool)
+    facts, targets = means.facts(file.faults.faults, file.sweep.seed)
+    objections.check(targets, facts)
+    return dataclasses.replace(
+        prepared,
+        struck=faults.Struck(
+            cluster=tier.rbd.cluster, fsid=facts.fsid, targets=targets
+        ),
+    ), means
+
+
 def prepare(
     *,
     connection: _Connection,
@@ -152,13 +195,11 @@ def prepare(
 
     :param connection: of an administrator.
     :raises errors.TiersError: a service does not answer, or the sweep cannot
-        be made here; see `preparation.prepare`.
+        be made here; see `preparation.prepare` and `objections.check`.
     """
     with open_clusters(file.catalogs[design.DEFAULT]) as clusters:
         world = _world(connection, clusters, file)
-        return preparation.prepare(
-            file.sweep, file.catalogs, world.observe(), world.now
-        )
+        return _prepared(file, world, clusters)[0]
 
 
 def run(
@@ -168,9 +209,10 @@ def run(
     files: Files,
     lock: workflow.Lock,
     agree: collections.abc.Callable[[preparation.Prepared], None],
-    measure: sweeping.Measure,
+    measure: measuring.Command,
     report: collections.abc.Callable[[record.SlotRecord], None],
     is_to_stop: collections.abc.Callable[[], bool] = lambda: False,
+    allowed: collections.abc.Container[str] = (),
     open_clusters: workflow.OpenClusters = for_plan.sessions,
     settle_s: float = _SETTLE_S,
 ) -> tuple[result_files.Results, BroughtBack]:
@@ -182,6 +224,7 @@ def run(
     :param measure: measures one slot.
     :param report: is called with each slot as soon as it is over.
     :param is_to_stop: is asked before each slot.
+    :param allowed: fsids of clusters in which faults may be made.
     :param settle_s: seconds that a write may take to be in effect.
     :raises errors.TiersError: before anything is written: as `prepare`, when
         the lock is not to be had, or when a journal is open; later: when a
@@ -197,9 +240,10 @@ def run(
     ):
         _check_closed(path)
         world = _world(connection, clusters, file)
-        prepared = preparation.prepare(
-            file.sweep, file.catalogs, world.observe(), world.now
-        )
+        prepared, means = _prepared(file, world, clusters)
+        targets = prepared.struck.targets if prepared.struck else ()
+        if prepared.struck:
+            objections.check_consent(prepared.struck, allowed)
         agree(prepared)
         result_file = result_files.make_folder(files.results)
         journal = journals.Journal(
@@ -212,6 +256,7 @@ def run(
             by=locks.me(),
             results=os.path.abspath(result_file),
             kept=prepared.kept,
+            targets=tuple(one for one in targets if one.is_to_mend),
         )
         results = result_files.Results(
             sweep=file.sweep,
@@ -238,14 +283,29 @@ def run(
             sweeping.run(
                 prepared,
                 world=world,
-                measure=measure,
+                measure=measure
+                if means is None
+                else fault_slot.Measure(
+                    measure,
+                    made=file.faults,
+                    targets=targets,
+                    means=means,
+                    read_announcement=announcement.read,
+                    is_to_stop=is_to_stop,
+                ),
                 report=take,
                 is_to_stop=is_to_stop,
                 settle_s=settle_s,
             )
         except Exception as error:  # noqa: BLE001 - raised again below
             failure = error
-        back = _bring_back(path, journal, world, settle_s=settle_s)
+        back = _bring_back(
+            path,
+            journal,
+            world,
+            mend=None if means is None else means.mend,
+            settle_s=settle_s,
+        )
         results = dataclasses.replace(
             results,
             is_brought_back=back.is_complete,
@@ -291,30 +351,41 @@ def _check_closed(path: str) -> None:
         )
 
 
+#: Mends what a fault has left.
+_Mend = collections.abc.Callable[[faults.Target], fault_means.Mended]
+
+
 def _bring_back(
     path: str,
     journal: journals.Journal,
     world: _World,
     *,
+    mend: _Mend | None,
     settle_s: float,
     allowed: frozenset[str] = frozenset(),
     accepted: frozenset[str] = frozenset(),
 ) -> BroughtBack:
     """Brings everything back, and removes the journal when all is read back.
 
+    First the OSDs, which have to be told the values.
+
+    :param mend: None: no fault was made.
     :raises errors.Unreachable: a service does not answer.
     """
     try:
         back = BroughtBack(
             journal=journal,
             accepted=accepted,
-            values=restoring.restore(
-                journal.kept,
-                executors=world.executors,
-                read=world.read,
-                now=world.now,
-                allowed=allowed,
-                settle_s=settle_s,
+            values=(
+                *(mend(one) for one in journal.targets if mend is not None),
+                *restoring.restore(
+                    journal.kept,
+                    executors=world.executors,
+                    read=world.read,
+                    now=world.now,
+                    allowed=allowed,
+                    settle_s=settle_s,
+                ),
             ),
         )
     except errors.Unreachable as error:
@@ -365,6 +436,7 @@ def restore(
                 path,
                 journal,
                 world,
+                mend=lambda target: _means_left(clusters, target).mend(target),
                 settle_s=settle_s,
                 allowed=frozenset(allowed),
                 accepted=frozenset(accepted),
@@ -384,7 +456,10 @@ def _catalog_of(journal: journals.Journal) -> catalogs.Catalog:
 def _check_names(
     journal: journals.Journal, names: collections.abc.Iterable[str]
 ) -> None:
-    known = journals.names_of(journal.kept)
+    known = (
+        *journals.names_of(journal.kept),
+        *(one.name for one in journal.targets),
+    )
     # Another user may have added to an object that the sweep made.
     made = tuple(f'{one.key}:' for one in journal.kept if not one.existed)
     problems = [
@@ -425,19 +500,45 @@ def look(
         return Open(
             path=path,
             journal=journal,
-            values=tuple(
-                (
-                    keeping.name_of(one.key, setting.field),
-                    setting.before,
-                    value,
-                    stand,
-                )
-                for one in journal.kept
-                for setting, value, stand in keeping.stands(
-                    one, world.now(one.key)
-                )
+            values=(
+                *(
+                    _stand(target, _means_left(clusters, target).stand(target))
+                    for target in journal.targets
+                ),
+                *(
+                    (
+                        keeping.name_of(one.key, setting.field),
+                        setting.before,
+                        value,
+                        stand,
+                    )
+                    for one in journal.kept
+                    for setting, value, stand in keeping.stands(
+                        one, world.now(one.key)
+                    )
+                ),
             ),
         )
+
+
+def _means_left(
+    clusters: dict[str, ceph_clients.Session], target: faults.Target
+) -> fault_means.Means:
+    """What mends the faults of a process that was killed."""
+    return _means(clusters, target.cluster, target.pool, are_ended=False)
+
+
+def _stand(
+    target: faults.Target, found: str
+) -> tuple[str, str | None, str | None, keeping.Stand]:
+    """How a fault is that may not be mended, as a value of `Open`."""
+    before = fault_means.before(target)
+    return (
+        target.name,
+        before,
+        found,
+        keeping.Stand.AS_BEFORE if found == before else keeping.Stand.SWEPT,
+    )
 
 
 def _now() -> str:

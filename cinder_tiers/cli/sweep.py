@@ -133,7 +133,7 @@ class SweepingLister(base.CatalogLister):
                 '%s is %s, and was %s before the sweep: %s',
                 escaping.printable(one.name),
                 render.value(one.found),
-                render.value(one.setting.before),
+                render.value(one.before),
                 escaping.printable_lines(one.reason)
                 or 'another user has set it; add --allow or --accept with '
                 'this name to "openstack tier sweep --restore"',
@@ -169,12 +169,20 @@ Example: openstack tier sweep sweep.yaml --catalog tiers.yaml --out results --
 sh measure.sh
 """
 
+    #: Whether the file has faults, which are made in each slot.
+    has_faults = False
+    name_of_file = 'sweep file'
+    help_of_allow = (
+        'with --restore: bring this value back, although another user has '
+        'changed it since; named as in the column Value (may be repeated)'
+    )
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         lock.add(parser)
         parser.add_argument(
-            'file', metavar='<file>', nargs='?', help='sweep file'
+            'file', metavar='<file>', nargs='?', help=self.name_of_file
         )
         base.add_measuring_command(parser)
         group = parser.add_mutually_exclusive_group()
@@ -204,11 +212,7 @@ sh measure.sh
             metavar='<value>',
             action='append',
             default=[],
-            help=(
-                'with --restore: bring this value back, although another '
-                'user has changed it since; named as in the column Value '
-                '(may be repeated)'
-            ),
+            help=self.help_of_allow,
         )
         parser.add_argument(
             '--accept',
@@ -249,7 +253,11 @@ sh measure.sh
         Expected failures end as CommandError of OSC.
         """
         with base.user_errors():
-            _check(parsed_args)
+            _check(
+                parsed_args,
+                has_faults=self.has_faults,
+                name_of_file=self.name_of_file,
+            )
             if parsed_args.status:
                 return self._look(parsed_args)
             if parsed_args.restore:
@@ -267,7 +275,10 @@ sh measure.sh
             parsed_args.catalog, include_root=parsed_args.include_root
         )
         file = sweep_reader.read_file(
-            parsed_args.file, tiers, blocks=parsed_args.blocks
+            parsed_args.file,
+            tiers,
+            blocks=parsed_args.blocks,
+            has_faults=self.has_faults,
         )
         now = datetime.datetime.now(datetime.UTC)
         return file, sweeps.Files(
@@ -285,7 +296,7 @@ sh measure.sh
             connection=self.app.client_manager.sdk_connection, file=file
         )
         self.announce(prepared)
-        return render.SLOT_COLUMNS, list(render.slot_rows(prepared))
+        return self.planned(prepared)
 
     def _run(self, parsed_args: argparse.Namespace) -> _Shown:
         file, files = self._files(parsed_args)
@@ -306,6 +317,7 @@ sh measure.sh
                 ),
                 report=self.report_slot,
                 is_to_stop=lambda: interrupt.came,
+                allowed=parsed_args.allow,
             )
         self._conclude(results.records, len(file.sweep.slots))
         self.report_back(back)
@@ -317,9 +329,17 @@ sh measure.sh
             self.app.stderr.write(
                 f'results: {os.path.join(files.results, "sweep.json")}\n'
             )
-        return render.RECORD_COLUMNS, [
-            render.record_row(one) for one in results.records
-        ]
+        return self.found(results.records)
+
+    def planned(self, prepared: preparation.Prepared) -> _Shown:
+        """The table of what is to come."""
+        return render.SLOT_COLUMNS, list(render.slot_rows(prepared))
+
+    def found(
+        self, records: collections.abc.Sequence[record.SlotRecord]
+    ) -> _Shown:
+        """The table of what came of it."""
+        return render.RECORD_COLUMNS, list(map(render.record_row, records))
 
     def _conclude(
         self,
@@ -366,7 +386,7 @@ sh measure.sh
             [
                 render.back_row(
                     one.name,
-                    one.setting.before,
+                    one.before,
                     one.found,
                     one.outcome.value,
                     one.reason,
@@ -402,9 +422,13 @@ sh measure.sh
         ]
 
 
-def _check(parsed_args: argparse.Namespace) -> None:
+def _check(
+    parsed_args: argparse.Namespace, *, has_faults: bool, name_of_file: str
+) -> None:
     """Arguments that argparse cannot compare.
 
+    :param has_faults: whether --allow also names a cluster.
+    :param name_of_file: what the file is.
     :raises errors.ProblemsFound: they do not fit together.
     """
     problems = []
@@ -415,7 +439,8 @@ def _check(parsed_args: argparse.Namespace) -> None:
                 where=where,
                 found=found,
                 expected=expected,
-                remedy='see "openstack tier sweep --help"',
+                remedy='see "openstack tier '
+                f'{"fault" if has_faults else "sweep"} --help"',
             )
         )
 
@@ -423,7 +448,13 @@ def _check(parsed_args: argparse.Namespace) -> None:
     if not parsed_args.file and not (
         parsed_args.restore or parsed_args.status
     ):
-        problem('<file>', 'no sweep file', 'the name of one')
+        problem('<file>', f'no {name_of_file}', 'the name of one')
+    if has_faults and parsed_args.file and parsed_args.restore:
+        problem(
+            '--restore',
+            '<file> beside it',
+            'only one of them, since --allow names values or clusters',
+        )
     if parsed_args.file and is_run and not parsed_args.command:
         problem(
             '<command>',
@@ -431,7 +462,7 @@ def _check(parsed_args: argparse.Namespace) -> None:
             'a command after "--", such as -- rally task start fleet.yaml; or '
             '--dry-run',
         )
-    for name in ('allow', 'accept'):
+    for name in ('accept',) if has_faults else ('allow', 'accept'):
         if getattr(parsed_args, name) and not parsed_args.restore:
             problem(f'--{name}', 'no --restore beside it', '--restore')
     if problems:

@@ -50,16 +50,27 @@ class Command:
         self._is_to_stop = is_to_stop
         self._said = said
 
+    def announcement(self, slot: design.Slot) -> str:
+        """Path of the file in which the command may announce a moment."""
+        return f'{self._stem(slot)}.begin'
+
+    def _stem(self, slot: design.Slot) -> str:
+        return os.path.join(
+            os.path.abspath(self._folder), f'slot-{slot.number:04}'
+        )
+
     def __call__(
-        self, slot: design.Slot, treatment: design.Treatment
+        self,
+        slot: design.Slot,
+        treatment: design.Treatment,
+        while_running: collections.abc.Callable[[], None] = lambda: None,
     ) -> record.Measured:
         """Measures one slot.
 
+        :param while_running: is called twice in a second.
         :raises errors.TiersError: the command cannot be started.
         """
-        result = os.path.join(
-            os.path.abspath(self._folder), f'slot-{slot.number:04}.json'
-        )
+        result = f'{self._stem(slot)}.json'
         try:
             process = subprocess.Popen(  # noqa: S603 - the user's own command
                 self._words,
@@ -69,6 +80,7 @@ class Command:
                     **os.environ,
                     **variables(self._tier, slot, treatment),
                     f'{PREFIX}RESULT': result,
+                    f'{PREFIX}BEGIN': self.announcement(slot),
                 },
             )
         except OSError as error:
@@ -83,6 +95,7 @@ class Command:
                     status = process.wait(_LOOK_EVERY_S)
                     break
                 except subprocess.TimeoutExpired:
+                    while_running()
                     if self._is_to_stop() and not is_told:
                         is_told = True
                         process.terminate()

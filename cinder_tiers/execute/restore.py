@@ -49,6 +49,11 @@ class Restored:
         return keeping.name_of(self.key, self.setting.field)
 
     @property
+    def before(self) -> str | None:
+        """As it was before; None: not set."""
+        return self.setting.before
+
+    @property
     def is_back(self) -> bool:
         """Whether the value is the one from before."""
         return self.outcome in (Outcome.AS_BEFORE, Outcome.BROUGHT_BACK)

@@ -156,12 +156,18 @@ def _slot(
     changed = preparation.differing(plans.make(catalog=wanted, actual=actual))
     if not plan.actions:
         changed = preparation.not_default(prepared, actual)
+    wrong = [
+        f'{one.name}: {one.problem}' for one in measured.faults if one.problem
+    ]
+    verdict = record.Verdict.IN_EFFECT
+    if wrong:
+        verdict = record.Verdict.FAULT_NOT_MADE
+    if changed:
+        verdict = record.Verdict.CHANGED
     return record.SlotRecord(
         slot=slot,
-        verdict=record.Verdict.CHANGED
-        if changed
-        else record.Verdict.IN_EFFECT,
-        reason='; '.join(changed),
+        verdict=verdict,
+        reason='; '.join([*changed, *wrong]),
         measured=measured,
         started=started,
         ended=_now(),

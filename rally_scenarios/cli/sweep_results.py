@@ -70,6 +70,8 @@ def _slot(path: str, one: record.SlotRecord) -> 'effects.Slot':
         verdict = effects.Verdict.NOT_IN_EFFECT
     elif one.verdict is record.Verdict.CHANGED:
         verdict = effects.Verdict.CHANGED
+    elif one.verdict is record.Verdict.FAULT_NOT_MADE:
+        verdict = effects.Verdict.NO_RESULT
     elif measured is None:
         reason = reason or 'it was not measured'
     elif measured.exit_status:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import uuid
 
 import testtools
@@ -359,9 +360,11 @@ factors:
 SLOTS = 6
 
 
-@testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
-class RealSweepProcessTestCase(testtools.TestCase):
-    """The process of `tier sweep`, with a real Cinder API, and SIGKILL."""
+class ProcessCase(testtools.TestCase):
+    """A process of a tier command, with a real Cinder API and Ceph."""
+
+    #: {name of a file: text}
+    files = types.MappingProxyType({'tiers': TIERS, 'sweep': SWEEP})
 
     def setUp(self):
         super().setUp()
@@ -379,7 +382,7 @@ class RealSweepProcessTestCase(testtools.TestCase):
         self.folder = pathlib.Path(
             self.enterContext(tempfile.TemporaryDirectory())
         )
-        for file, text in (('tiers', TIERS), ('sweep', SWEEP)):
+        for file, text in self.files.items():
             (self.folder / f'{file}.yaml').write_text(
                 text.format(
                     name=self.name,
@@ -425,6 +428,11 @@ class RealSweepProcessTestCase(testtools.TestCase):
         )
         self.addDetail(f'tier {verb}', details.text_content(ran.stderr))
         return ran
+
+
+@testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
+class RealSweepProcessTestCase(ProcessCase):
+    """The process of `tier sweep`, and SIGKILL."""
 
     def sweep(self, number, command):
         return self.tier(

@@ -7,6 +7,7 @@ What is sent is taken from the sources, and from executors that send it.
 
 import ast
 import dataclasses
+import itertools
 import pathlib
 
 import ddt
@@ -36,7 +37,7 @@ def sent(folder):
             if not (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)
-                and node.func.attr in ('command', 'tell')
+                and node.func.attr in ('ask_manager', 'command', 'tell')
             ):
                 continue
             prefix = node.args[node.func.attr == 'tell']
@@ -173,8 +174,26 @@ class CephAccessTestCase(testtools.TestCase):
             if isinstance(node, ast.Constant) and str(node.value) in WRITES
         }
         self.assertEqual(
-            WRITES.keys(),
+            WRITES.keys() | {one.prefix for one in ceph_access.FAULT_WRITES},
             (sent(PACKAGE / 'execute') | chosen) - READS.keys(),
+        )
+
+    @ddt.data(
+        *itertools.product(
+            (ceph_access.reader, ceph_access.writer), ceph_access.FAULT_WRITES
+        )
+    )
+    @ddt.unpack
+    def test_no_user_that_is_printed_may_make_faults(self, make, command):
+        caps = make(self.catalog, self.cluster).caps
+        self.assertEqual('allow r', caps['mgr'])
+        self.assertFalse(
+            mon_caps.allows(
+                caps['mon'],
+                command.prefix,
+                command.permission,
+                {'ids': '1', 'flags': 'noup', 'who': 'osd.1'},
+            )
         )
 
     def test_no_command_of_the_reader_writes(self):

@@ -66,6 +66,7 @@ ARROWS = {
     'cinder_tiers.observe': {
         'cinder_tiers.domain.audit',
         'cinder_tiers.domain.export',
+        'cinder_tiers.domain.fault',
         'cinder_tiers.clients',
     },
     'cinder_tiers.execute': {
@@ -84,7 +85,11 @@ ARROWS = {
         'cinder_tiers.domain.explain',
         'cinder_tiers.domain.plan',
     },
-    'cinder_tiers.domain.sweep': {'cinder_tiers.domain.plan'},
+    'cinder_tiers.domain.sweep': {
+        'cinder_tiers.domain.plan',
+        'cinder_tiers.domain.fault',
+    },
+    'cinder_tiers.domain.fault': {'cinder_tiers.domain.state'},
     'cinder_tiers.domain.plan': {'cinder_tiers.domain.validation'},
     'cinder_tiers.domain.validation': {
         'cinder_tiers.domain.placement',

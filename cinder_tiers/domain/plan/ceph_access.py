@@ -66,6 +66,10 @@ READS = (
     Command(prefix='status', is_optional=True),
     Command(prefix='osd perf', daemon=MGR, is_optional=True),
     Command(prefix='rbd perf image stats', daemon=MGR, is_optional=True),
+    # Before a fault, and until nothing of it is left.
+    Command(prefix='osd ok-to-stop', daemon=MGR),
+    Command(prefix='pg ls-by-osd', daemon=MGR),
+    Command(prefix='pg ls-by-pool', daemon=MGR),
     # An OSD answers only users that may do anything with it
     # (OSD::handle_command); `config show` has what it sent the manager.
     Command(
@@ -97,7 +101,7 @@ _AFFINITY_WRITES = ('osd primary-affinity',)
 # A sweep removes again what was not set before it.
 _OPTION_WRITES = ('config rm', 'config set')
 _USER_WRITES = ('auth caps', 'auth get-or-create')
-#: All that `execute` sends besides.
+#: All that `execute` sends besides, but for faults.
 WRITES = tuple(
     Command(
         prefix=prefix,
@@ -111,6 +115,16 @@ WRITES = tuple(
         *_OPTION_WRITES,
         *_USER_WRITES,
     )
+)
+#: What faults send besides. No user with less than all rights is made for
+#: them: who may mark OSDs out and down needs to be trusted as much.
+FAULT_WRITES = (
+    Command(prefix='osd down', permission='rw'),
+    Command(prefix='osd in', permission='rw'),
+    Command(prefix='osd out', permission='rw'),
+    Command(prefix='osd set-group', permission='rw'),
+    Command(prefix='osd unset-group', permission='rw'),
+    Command(prefix='osd pool deep-scrub', daemon=MGR, permission='rw'),
 )
 
 

@@ -10,6 +10,7 @@ import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.fault import fault as faults
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
@@ -37,6 +38,8 @@ class Prepared:
     kept: tuple[keeping.Kept, ...]
     #: Of OSDs, what is in effect by default.
     effective: Effective
+    #: What is struck by faults in each slot; None: there are none.
+    struck: faults.Struck | None = None
 
     def tiers_affected(self, treatment: str) -> tuple[str, ...]:
         """Other tiers that a treatment changes, for they share its OSDs."""

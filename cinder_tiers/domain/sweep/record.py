@@ -5,6 +5,7 @@
 import dataclasses
 import enum
 
+from cinder_tiers.domain.fault import fault as fault_values
 from cinder_tiers.domain.sweep import design
 
 
@@ -16,6 +17,8 @@ class Verdict(enum.Enum):
     NOT_IN_EFFECT = 'not in effect'
     #: It was in effect at the beginning only, so the figure is not used.
     CHANGED = 'changed while it was measured'
+    #: Or not as it should be; so the figure is not used.
+    FAULT_NOT_MADE = 'fault not made'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -26,6 +29,8 @@ class Measured:
     exit_status: int
     #: Path of the file with the result; None: there is none.
     result_file: str | None
+    #: What became of the faults that were to be made meanwhile.
+    faults: tuple[fault_values.FaultRecord, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

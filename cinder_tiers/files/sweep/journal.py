@@ -20,12 +20,15 @@ import pathlib
 import jsonschema
 
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.fault import fault as faults
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.sweep import kept as keeping
 from cinder_tiers.files import read_bounded
 from cinder_tiers.files import write_atomic
 
+#: Without faults, which older releases cannot mend.
 VERSION = 1
+VERSION_WITH_FAULTS = 2
 MAX_SIZE_BYTES = 64 * 2**20
 
 _TEXT = {'type': 'string'}
@@ -34,7 +37,22 @@ _SCHEMA = {
     'type': 'object',
     'required': ['version', 'cloud', 'tier', 'catalog', 'started', 'objects'],
     'properties': {
-        'version': {'const': VERSION},
+        'version': {'enum': [VERSION, VERSION_WITH_FAULTS]},
+        'faults': {
+            'type': 'array',
+            'items': {
+                'type': 'object',
+                'required': ['name', 'kind', 'cluster', 'pool', 'osd', 'end'],
+                'properties': {
+                    'name': _TEXT,
+                    'kind': {'enum': [one.value for one in faults.Kind]},
+                    'cluster': _TEXT,
+                    'pool': _TEXT,
+                    'osd': {'type': ['integer', 'null'], 'minimum': 0},
+                    'end': {'type': 'array', 'items': _TEXT},
+                },
+            },
+        },
         'cloud': _TEXT,
         'tier': _TEXT,
         'sweep_file': _TEXT,
@@ -91,6 +109,11 @@ class Journal:
     #: The file with the results.
     results: str
     kept: tuple[keeping.Kept, ...]
+    #: Those that are to be mended.
+    targets: tuple[faults.Target, ...] = ()
+
+
+_PARTS = ('kept', 'targets')
 
 
 def path_in(folder: str, cloud: str) -> str:
@@ -112,12 +135,23 @@ def write(path: str, journal: Journal) -> None:
     """
     text = json.dumps(
         {
-            'version': VERSION,
+            'version': VERSION_WITH_FAULTS if journal.targets else VERSION,
             **{
                 name: value
                 for name, value in vars(journal).items()
-                if name != 'kept'
+                if name not in _PARTS
             },
+            'faults': [
+                {
+                    'name': one.fault.name,
+                    'kind': one.fault.kind.value,
+                    'cluster': one.cluster,
+                    'pool': one.pool,
+                    'osd': one.osd,
+                    'end': one.fault.end,
+                }
+                for one in journal.targets
+            ],
             'objects': [
                 {
                     'kind': one.key.kind.value,
@@ -171,9 +205,27 @@ def read(path: str) -> Journal | None:
         **{
             one.name: value.get(one.name, '')
             for one in dataclasses.fields(Journal)
-            if one.name != 'kept'
+            if one.name not in _PARTS
         },
         kept=tuple(map(_kept, value['objects'])),
+        targets=tuple(map(_target, value.get('faults', ()))),
+    )
+
+
+def _target(value: dict) -> faults.Target:
+    return faults.Target(
+        fault=faults.Fault(
+            name=value['name'],
+            kind=faults.Kind(value['kind']),
+            # When it was to be made no longer matters.
+            at_s=0.0,
+            for_s=0.0,
+            osd=value['osd'],
+            end=tuple(value['end']),
+        ),
+        cluster=value['cluster'],
+        pool=value['pool'],
+        osd=value['osd'],
     )
 
 
@@ -203,7 +255,8 @@ def _problem(path: str, found: str) -> errors.ProblemsFound:
             errors.Problem(
                 where=path,
                 found=found,
-                expected=f'the journal of a sweep, version {VERSION}',
+                expected='the journal of a sweep, version '
+                f'{VERSION} or {VERSION_WITH_FAULTS}',
                 remedy='use the release of cinder-tiers that wrote it; it '
                 'holds the values to bring back, so do not remove it',
             )

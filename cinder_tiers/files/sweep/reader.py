@@ -11,14 +11,17 @@ options are those of the tiers file.
 import collections.abc
 import dataclasses
 import random
+import typing
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.fault import fault as fault_values
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.sweep import design
 from cinder_tiers.domain.sweep import rules
 from cinder_tiers.domain.validation import warnings
 from cinder_tiers.files import read_bounded
+from cinder_tiers.files.sweep import fault_section
 from cinder_tiers.files.tiers import reader as tiers_reader
 from cinder_tiers.files.tiers import schema
 from cinder_tiers.files.tiers import yaml_document
@@ -143,6 +146,19 @@ SCHEMA: dict[str, object] = {
 }
 
 
+#: Of a file with faults, which may change nothing else.
+FAULT_SCHEMA: dict[str, object] = {
+    **{name: value for name, value in SCHEMA.items() if name != 'oneOf'},
+    'title': f'Fault file (cinder-tiers), version {VERSION}',
+    'description': 'a mapping with version, tier and faults',
+    'required': ['version', 'tier', fault_section.FAULTS],
+    'properties': {
+        **typing.cast(dict, SCHEMA['properties']),
+        **fault_section.PROPERTIES,
+    },
+}
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SweepFile:
     """A sound sweep file, with the catalog of each treatment."""
@@ -151,16 +167,23 @@ class SweepFile:
     #: {treatment: catalog}, that of the default among them.
     catalogs: collections.abc.Mapping[str, catalogs.Catalog]
     text: str
+    #: That are made in each slot.
+    faults: fault_values.Faults = fault_values.Faults()
 
 
 def read_file(
-    path: str, tiers: tiers_reader.TiersFile, *, blocks: int | None = None
+    path: str,
+    tiers: tiers_reader.TiersFile,
+    *,
+    blocks: int | None = None,
+    has_faults: bool = False,
 ) -> SweepFile:
     """Reads a sweep file.
 
     :param path: of the file.
     :param tiers: the tiers file that it starts from.
     :param blocks: in place of those of the file, from 1 to `MOST_BLOCKS`.
+    :param has_faults: whether it must have faults, or must not.
     :raises errors.ProblemsFound: when it cannot be read or is not sound.
     """
     try:
@@ -176,7 +199,9 @@ def read_file(
                 )
             ]
         ) from error
-    return read_text(text, file=path, tiers=tiers, blocks=blocks)
+    return read_text(
+        text, file=path, tiers=tiers, blocks=blocks, has_faults=has_faults
+    )
 
 
 def read_text(
@@ -185,26 +210,35 @@ def read_text(
     file: str,
     tiers: tiers_reader.TiersFile,
     blocks: int | None = None,
+    has_faults: bool = False,
 ) -> SweepFile:
     """Reads the text of a sweep file.
 
     :param file: name for messages.
     :param tiers: the tiers file that it starts from.
     :param blocks: in place of those of the file, from 1 to `MOST_BLOCKS`.
+    :param has_faults: whether it must have faults, or must not.
     :raises errors.ProblemsFound: with all problems, in the order of the file.
     """
     document = yaml_document.read(text, file=file)
+    if (
+        not has_faults
+        and isinstance(document.value, dict)
+        and fault_section.FAULTS in document.value
+    ):
+        raise errors.ProblemsFound([_faults_of_a_sweep(document.source)])
     value, structural = schema.check(
         document.value,
         document.source,
-        described=SCHEMA,
-        what='the sweep file',
+        described=FAULT_SCHEMA if has_faults else SCHEMA,
+        what='the fault file' if has_faults else 'the sweep file',
     )
     problems = [*document.problems, *structural]
     if problems:
         raise errors.ProblemsFound(problems)
     reading = _Reading(value, document.source, tiers)
     reading.check_tier()
+    made = reading.read_faults()
     treatments = reading.treatments()
     if reading.problems:
         raise errors.ProblemsFound(reading.problems)
@@ -237,7 +271,16 @@ def read_text(
         raise errors.ProblemsFound(
             sorted(reading.problems, key=lambda one: _line(one, file))
         )
-    return SweepFile(sweep=sweep, catalogs=found, text=text)
+    return SweepFile(sweep=sweep, catalogs=found, text=text, faults=made)
+
+
+def _faults_of_a_sweep(source: catalogs.Source) -> errors.Problem:
+    return errors.Problem(
+        where=source.where((fault_section.FAULTS,)),
+        found='faults, which "openstack tier sweep" does not make',
+        expected='a sweep file without faults',
+        remedy='run "openstack tier fault" with it',
+    )
 
 
 def _line(problem: errors.Problem, file: str) -> int:
@@ -295,9 +338,33 @@ class _Reading:
                 'take it over first, or name another tier',
             )
 
+    def read_faults(self) -> fault_values.Faults:
+        """The faults; what is wrong with them goes to `problems`."""
+        found, problems = fault_section.read(self._value, self._source)
+        self.problems.update(dict.fromkeys(problems))
+        tier = self._tiers.catalog.tier(self._value['tier'])
+        if found.faults and tier is not None and tier.rbd is None:
+            self._problem(
+                ('tier',),
+                f'tier {tier.name!r}, which has no rbd',
+                'a tier with a Ceph pool, in which faults can be made',
+                'name another tier',
+            )
+        return found
+
     def treatments(self) -> tuple[design.Treatment, ...]:
         """The treatments; what is wrong with them goes to `problems`."""
         way = self._value.get('vary')
+        has_both = {'factors', 'treatments'} <= self._value.keys()
+        if has_both:
+            self._problem(
+                ('factors',),
+                'factors beside treatments',
+                'one of them, or none',
+                'remove one of them',
+            )
+        if has_both or not {'factors', 'treatments'} & self._value.keys():
+            return ()
         if 'treatments' in self._value:
             if way not in (None, design.TOGETHER):
                 self._problem(

@@ -15,6 +15,7 @@ import os
 import jsonschema
 
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.fault import fault as faults
 from cinder_tiers.domain.sweep import design
 from cinder_tiers.domain.sweep import record
 from cinder_tiers.files import read_bounded
@@ -32,6 +33,27 @@ _COUNT = {'type': 'integer', 'minimum': 1, 'maximum': design.MOST_SLOTS}
 _VALUES = {
     'type': 'object',
     'additionalProperties': {'type': ['string', 'number', 'boolean']},
+}
+_MOMENT = {'type': ['number', 'null'], 'minimum': 0, 'maximum': 10**11}
+_FAULTS = {
+    'type': 'array',
+    'maxItems': faults.MOST_FAULTS,
+    'items': {
+        'type': 'object',
+        'required': [
+            *('name', 'kind', 'target', 'began', 'ended', 'healthy'),
+            'problem',
+        ],
+        'properties': {
+            'name': _TEXT,
+            'kind': {'enum': [one.value for one in faults.Kind]},
+            'target': _TEXT,
+            'began': _MOMENT,
+            'ended': _MOMENT,
+            'healthy': _MOMENT,
+            'problem': _TEXT,
+        },
+    },
 }
 _SCHEMA = {
     'type': 'object',
@@ -79,6 +101,7 @@ _SCHEMA = {
                     'ended': _TEXT,
                     'exit_status': {'type': ['integer', 'null']},
                     'result': {'type': ['string', 'null']},
+                    'faults': _FAULTS,
                 },
             },
         },
@@ -179,6 +202,10 @@ def _slot(one: record.SlotRecord) -> collections.abc.Mapping[str, object]:
         'exit_status': one.measured and one.measured.exit_status,
         'result': one.measured and one.measured.result_file,
         'is_sound': one.is_sound,
+        'faults': [
+            {**vars(each), 'kind': each.kind.value}
+            for each in (one.measured.faults if one.measured else ())
+        ],
     }
 
 
@@ -260,10 +287,23 @@ def _record(value: dict) -> record.SlotRecord:
         measured=None
         if value['exit_status'] is None
         else record.Measured(
-            exit_status=value['exit_status'], result_file=value['result']
+            exit_status=value['exit_status'],
+            result_file=value['result'],
+            faults=tuple(map(_fault, value.get('faults', ()))),
         ),
         started=value['started'],
         ended=value['ended'],
+    )
+
+
+def _fault(value: dict) -> faults.FaultRecord:
+    return faults.FaultRecord(
+        **{
+            one.name: value[one.name]
+            for one in dataclasses.fields(faults.FaultRecord)
+            if one.name != 'kind'
+        },
+        kind=faults.Kind(value['kind']),
     )
 
 

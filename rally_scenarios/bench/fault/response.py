@@ -23,6 +23,7 @@ This module must not know what the fault was, nor where a series came from.
 """
 
 from collections.abc import Sequence
+import dataclasses
 from dataclasses import dataclass
 import math
 import statistics
@@ -140,6 +141,8 @@ class Moment:
     after_s: float | None
     #: empty if it has come about
     reason: str = ''
+    #: whether it is known that it has not come about
+    is_not_yet: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,7 +222,11 @@ def _moment(
         )
     settled = _settled(means > limit)
     if settled == len(means):
-        return Moment(after_s=None, reason=f'not within these {end - first} s')
+        return Moment(
+            after_s=None,
+            reason=f'not within these {end - first} s',
+            is_not_yet=True,
+        )
     left = len(means) - settled
     if left < LEAST_WINDOWS_AFTER * rule.window_s:
         return Moment(
@@ -290,6 +297,79 @@ def respond(series: Series, span: Span, rule: Rule | None = None) -> Response:
         gets_along=_moment(badness, begin, during_end, limit, rule),
         recovered=_moment(badness, during_end, length, limit, rule),
     )
+
+
+def respond_to_each(
+    series: Series, spans: Sequence[Span], rule: Rule | None = None
+) -> tuple[Response, ...]:
+    """How a series responds to each of several faults.
+
+    Before is what was before the first of them, and the series of one ends
+    where the next one begins.  What faults at the same time did cannot be told
+    apart, and is not determined.
+
+    :param series: of one direction
+    :param spans: in any order
+    :param rule: what counts as before; None: the default
+    :returns: in the order of the spans
+    """
+    first = min(
+        (span.began_at - span.clock_error_s for span in spans), default=0.0
+    )
+    undisturbed = min(
+        max(0, math.floor(first - series.begins_at)), len(series.values)
+    )
+    return tuple(
+        _respond_alone(
+            series,
+            span,
+            [other for at, other in enumerate(spans) if at != number],
+            undisturbed,
+            rule,
+        )
+        for number, span in enumerate(spans)
+    )
+
+
+def _respond_alone(
+    series: Series,
+    span: Span,
+    others: Sequence[Span],
+    undisturbed: int,
+    rule: Rule | None,
+) -> Response:
+    length = len(series.values)
+
+    def second(at: float) -> int:
+        return min(max(0, math.floor(at - series.begins_at)), length)
+
+    begin = second(span.began_at - span.clock_error_s)
+    later = [
+        second(other.began_at - other.clock_error_s)
+        for other in others
+        if other.began_at >= span.began_at
+    ]
+    end = max(begin, min(later, default=length))
+    found = respond(
+        Series(
+            # What came between the undisturbed seconds and the fault is left
+            # out.
+            begins_at=series.begins_at + begin - undisturbed,
+            values=series.values[:undisturbed] + series.values[begin:end],
+            is_more_better=series.is_more_better,
+        ),
+        span,
+        rule,
+    )
+    if any(
+        other.began_at < span.ended_at and other.ended_at > span.began_at
+        for other in others
+    ):
+        moment = Moment(
+            after_s=None, reason='there was another fault at the same time'
+        )
+        return dataclasses.replace(found, gets_along=moment, recovered=moment)
+    return found
 
 
 def _unknown_before(series: Series, span: Span, begin: int, rule: Rule) -> str:

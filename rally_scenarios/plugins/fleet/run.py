@@ -34,6 +34,7 @@ from rally_scenarios.bench.result import build
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins.environment import probe
+from rally_scenarios.plugins.fleet import announcement
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import repeat_watch
 from rally_scenarios.plugins.fleet import report as fleet_report
@@ -309,6 +310,7 @@ class FleetRun:
                 pause_seconds=context.arguments.listen_every_seconds,
             ),
         )
+        announcement.announce(fleet_orders)
         with self._timer('boot_guests'):
             guests = resources.boot(
                 fleet_orders,

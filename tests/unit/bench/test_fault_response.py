@@ -2,16 +2,22 @@
 
 """Series of which it is known how they respond to a fault."""
 
+import dataclasses
+
 import ddt
 from hypothesis import given
 from hypothesis import strategies
 import numpy as np
 import testtools
 
+from rally_scenarios.bench.fault import of_run
 from rally_scenarios.bench.fault import response
+from tests.unit.bench import results
+from tests.unit.bench import test_sweep_effects
 
 # When the series begins: as clocks say it, not 0.
 EPOCH = 1_764_000_000.0
+EPOCH_MS = round(1000 * EPOCH)
 RULE = response.Rule()
 
 
@@ -49,6 +55,34 @@ def span(began, ended, **named):
 
 def responds(values, began, ended, **named):
     return response.respond(series(values, **named), span(began, ended))
+
+
+def run_of(values, *, begins_ms=EPOCH_MS, error_ms=0.0):
+    """A run of one pattern with these seconds."""
+    found = test_sweep_effects.run(100)
+    (tier,) = found.tiers
+    (pattern,) = tier.patterns
+    slot = dataclasses.replace(
+        pattern.slots[0],
+        series=tuple(
+            (begins_ms + 1000 * second, float(value))
+            for second, value in enumerate(values)
+        ),
+    )
+    return dataclasses.replace(
+        found,
+        guests=(
+            dataclasses.replace(
+                results.guest('g', tier.tier), clock_error_ms=error_ms
+            ),
+        ),
+        tiers=(
+            dataclasses.replace(
+                tier,
+                patterns=(dataclasses.replace(pattern, slots=(slot,)),),
+            ),
+        ),
+    )
 
 
 @ddt.ddt
@@ -240,6 +274,122 @@ class UnknownTestCase(testtools.TestCase):
                 for part in (found.before, found.during, found.after)
             ),
         )
+
+
+class SeveralTestCase(testtools.TestCase):
+    """Faults one after the other, and at the same time."""
+
+    def test_each_is_compared_with_what_was_before_all(self):
+        found = response.respond_to_each(
+            series(
+                levels(
+                    *((60, 100), (40, 20), (100, 60), (50, 0)),
+                    *((30, 60), (120, 100)),
+                )
+            ),
+            [span(60, 100), span(200, 240)],
+        )
+        self.assertEqual([100, 100], [each.before.median for each in found])
+        # At 60 % until the next one began, it had not recovered.
+        self.assertTrue(found[0].recovered.is_not_yet)
+        self.assertEqual(100, found[0].after.seconds)
+        self.assertTrue(30 <= found[1].recovered.after_s <= 40)
+        self.assertEqual(0, found[0].longest_stall_s)
+        self.assertAlmostEqual(50, found[1].longest_stall_s, delta=1)
+
+    def test_the_order_of_spans_does_not_matter(self):
+        known = series(levels((60, 100), (30, 0), (60, 100), (200, 90)))
+        spans = [span(60, 80), span(160, 170)]
+        self.assertEqual(
+            response.respond_to_each(known, spans),
+            response.respond_to_each(known, spans[::-1])[::-1],
+        )
+
+    def test_faults_at_the_same_time_cannot_be_told_apart(self):
+        found = response.respond_to_each(
+            series(levels((60, 100), (60, 50), (100, 100))),
+            [span(60, 100), span(80, 120)],
+        )
+        for each in found:
+            self.assertIn('at the same time', each.recovered.reason)
+            self.assertFalse(each.recovered.is_not_yet)
+
+    def test_one_alone_is_as_if_nobody_had_asked_for_several(self):
+        known = series(levels((60, 100), (30, 0), (60, 100)))
+        self.assertEqual(
+            (response.respond(known, span(60, 80)),),
+            response.respond_to_each(known, [span(60, 80)]),
+        )
+        self.assertEqual((), response.respond_to_each(known, []))
+
+
+@ddt.ddt
+class OfRunTestCase(testtools.TestCase):
+    """Series of a run of guests, and the faults of the same time."""
+
+    def answer(self, run, *, began=60, ended=80):
+        (found,) = of_run.answers(
+            run,
+            [
+                of_run.Made(
+                    name='out',
+                    target='osd.1',
+                    began=EPOCH + began,
+                    ended=EPOCH + ended,
+                )
+            ],
+        )
+        return found
+
+    VALUES = levels((60, 100), (30, 0), (60, 100))
+
+    def test_the_pattern_that_ran_then(self):
+        found = self.answer(run_of(self.VALUES))
+        self.assertEqual('x', found.run.name)
+        self.assertEqual(30, found.iops.longest_stall_s)
+        self.assertTrue(1 <= found.iops.recovered.after_s <= 10)
+
+    @ddt.data((0.0, 60), (2500.0, 57), (None, 59))
+    @ddt.unpack
+    def test_clocks_that_may_be_off(self, error_ms, before_s):
+        found = self.answer(run_of(self.VALUES, error_ms=error_ms))
+        self.assertEqual(before_s, found.iops.before.seconds)
+
+    @ddt.data(
+        ({'values': ()}, {}, 'no guests sent values'),
+        ({'values': VALUES, 'begins_ms': 5000}, {}, 'started by a volume'),
+        (
+            {'values': VALUES},
+            {'began': 900, 'ended': 901},
+            'no pattern was measured when it began',
+        ),
+    )
+    @ddt.unpack
+    def test_why_nothing_can_be_said(self, run, fault, reason):
+        found = self.answer(run_of(**run), **fault)
+        self.assertIsNone(found.iops)
+        self.assertIn(reason, found.reason)
+
+    def test_a_series_with_a_gap_is_refused(self):
+        run = run_of(self.VALUES)
+        (tier,) = run.tiers
+        slot = tier.patterns[0].slots[0]
+        bad = dataclasses.replace(
+            slot, series=slot.series[:50] + slot.series[51:]
+        )
+        run = dataclasses.replace(
+            run,
+            tiers=(
+                dataclasses.replace(
+                    tier,
+                    patterns=(
+                        dataclasses.replace(tier.patterns[0], slots=(bad,)),
+                    ),
+                ),
+            ),
+        )
+        error = self.assertRaises(ValueError, self.answer, run)
+        self.assertIn('second 50', str(error))
 
 
 @ddt.ddt

@@ -338,7 +338,7 @@ class JournalTestCase(testtools.TestCase):
         journals.write(self.path, JOURNAL)
         content = json.loads(pathlib.Path(self.path).read_text())
         pathlib.Path(self.path).write_text(
-            json.dumps({**content, 'version': 2})
+            json.dumps({**content, 'version': 3})
         )
         error = self.assertRaises(
             errors.ProblemsFound, journals.read, self.path

@@ -38,6 +38,7 @@ NAMES = (
     'ornl2013',
     'poat2016',
     'curve',
+    'fault-idcf2014',
 )
 SIZES = tuple(size.value for size in named_profile.Size)
 ALL = tuple((name, size) for name in NAMES for size in SIZES)
@@ -141,6 +142,9 @@ class TaskSizesTest(testtools.TestCase):
                 ('curve', 'smoke'): 2,
                 ('curve', 'lab'): 3,
                 ('curve', 'paper'): 10,
+                ('fault-idcf2014', 'smoke'): 2,
+                ('fault-idcf2014', 'lab'): 4,
+                ('fault-idcf2014', 'paper'): 10,
             },
             found,
         )

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""`openstack tier response`: what faults did to the load of a tier."""
+
+import argparse
+import collections.abc
+import typing
+
+from osc_lib import exceptions
+
+from cinder_tiers.cli import base
+from cinder_tiers.cli import exit_status
+from cinder_tiers.cli.render import cells
+from cinder_tiers.files.sweep import results as sweep_files
+from rally_scenarios.cli import results
+
+if typing.TYPE_CHECKING:
+    from cinder_tiers.domain.sweep import record
+    from rally_scenarios.bench.fault import of_run
+    from rally_scenarios.bench.fault import response
+
+_COLUMNS = (
+    'Slot',
+    'Treatment',
+    'Fault',
+    'Target',
+    'Lasted s',
+    'Tier',
+    'Pattern',
+    'IOPS before',
+    'IOPS during',
+    'IOPS after',
+    'Longest stall s',
+    'Gets along after s',
+    'Recovered after s',
+    'Healthy after s',
+    'Reason',
+)
+
+
+class ShowResponse(base.StatusLister):
+    """Show how the load of a tier responded to faults.
+
+    For each fault that "tier fault" made, and each pattern that was measured
+    when it began: IOPS before, during and after it, the longest stall, and
+    when the load was as before. "Gets along" counts from the beginning of the
+    fault and looks until it ends, "recovered" and "healthy" count from its
+    end. As before is a rolling mean of --window seconds that is not worse than
+    all of them before the first fault by more than --bound percent, and stays
+    so. What cannot be determined has a reason and no figure. Reads only files
+    and needs no credentials.
+    """
+
+    _epilog = """Exit status: 0 every load has recovered from every fault; 4
+one has not; 3 of one that cannot be determined, or a fault was not made; 1 an
+error occurred; 2 a wrong argument.
+
+Example: openstack tier response results/sweep.json --bound 20
+"""
+
+    auth_required = False
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        base.name_program(parser)
+        parser.add_argument(
+            'sweep',
+            metavar='<sweep>',
+            help=(
+                'sweep.json in the folder of "tier fault --out"; the results '
+                'of the slots are read from the same folder'
+            ),
+        )
+        parser.add_argument(
+            '--window',
+            metavar='<seconds>',
+            type=int,
+            default=10,
+            help='seconds of a rolling mean (default: 10)',
+        )
+        parser.add_argument(
+            '--bound',
+            metavar='<percent>',
+            type=float,
+            default=10.0,
+            help='by which a mean may be worse than before (default: 10)',
+        )
+        return parser
+
+    def take_action(
+        self,
+        parsed_args: argparse.Namespace,
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+        """Reads, analyses and shows.
+
+        :raises exceptions.CommandError: a file cannot be read, or an argument
+            is not possible.
+        """
+        try:
+            from rally_scenarios.bench.fault import response
+        except ImportError as error:
+            raise exceptions.CommandError(
+                f'tier response needs the extra "rally" of cinder-tiers: '
+                f'{error}; install cinder-tiers[rally]'
+            ) from error
+        try:
+            rule = response.Rule(
+                window_s=parsed_args.window, bound_percent=parsed_args.bound
+            )
+        except ValueError as error:
+            raise exceptions.CommandError(str(error)) from error
+        with base.user_errors():
+            found = sweep_files.read(parsed_args.sweep)
+        self._statuses = {exit_status.OK}
+        rows = [
+            row
+            for one in found.records
+            for row in self._rows(parsed_args.sweep, one, rule)
+        ]
+        if not rows:
+            self.log.warning('no slot of this sweep has faults')
+        self.exit_status = max(self._statuses)
+        return _COLUMNS, rows
+
+    def _rows(
+        self,
+        path: str,
+        one: 'record.SlotRecord',
+        rule: 'response.Rule',
+    ) -> collections.abc.Iterator[cells.Row]:
+        """The rows of a slot."""
+        from rally_scenarios.bench.fault import of_run
+
+        made, healthy = [], {}
+        for fault in one.measured.faults if one.measured else ():
+            if (
+                fault.began is None
+                or fault.ended is None
+                or (fault.ended < fault.began)
+            ):
+                self._statuses.add(exit_status.UNKNOWN)
+                yield _row(one, fault.name, fault.target, reason=fault.problem)
+                continue
+            made.append(
+                of_run.Made(
+                    name=fault.name,
+                    target=fault.target,
+                    began=fault.began,
+                    ended=fault.ended,
+                )
+            )
+            if fault.healthy is not None:
+                healthy[fault.name] = round(fault.healthy - fault.ended, 1)
+        if not made:
+            return
+        for answer in self._answers(path, one, made, rule):
+            self._statuses.add(_status(answer))
+            yield _row(
+                one,
+                answer.made.name,
+                answer.made.target,
+                answer=answer,
+                healthy_s=healthy.get(answer.made.name),
+                reason=answer.reason,
+            )
+
+    @staticmethod
+    def _answers(
+        path: str,
+        one: 'record.SlotRecord',
+        made: 'list[of_run.Made]',
+        rule: 'response.Rule',
+    ) -> 'collections.abc.Iterable[of_run.Answer]':
+        from rally_scenarios.bench.fault import of_run
+
+        reason = 'the command left no result'
+        if one.measured.result_file is not None:
+            try:
+                run = results.read(
+                    sweep_files.result_path(path, one.measured.result_file)
+                )
+                return list(of_run.answers(run, made, rule))
+            except (exceptions.CommandError, ValueError) as error:
+                reason = str(error)
+        return [
+            of_run.Answer(made=each, run=None, iops=None, reason=reason)
+            for each in made
+        ]
+
+
+def _status(answer: 'of_run.Answer') -> int:
+    """The exit status that an answer alone would have."""
+    if answer.iops is None:
+        return exit_status.UNKNOWN
+    moment = answer.iops.recovered
+    if moment.after_s is not None:
+        return exit_status.OK
+    return exit_status.DIFFERENT if moment.is_not_yet else exit_status.UNKNOWN
+
+
+def _row(
+    one: 'record.SlotRecord',
+    fault: str,
+    target: str,
+    *,
+    answer: 'of_run.Answer | None' = None,
+    healthy_s: float | None = None,
+    reason: str = '',
+) -> cells.Row:
+    run = answer and answer.run
+    iops = answer and answer.iops
+    reasons = [reason]
+    if iops is not None:
+        reasons = [
+            f'{what}: {moment.reason}'
+            for what, moment in (
+                ('gets along', iops.gets_along),
+                ('recovered', iops.recovered),
+            )
+            if moment.reason
+        ]
+    return (
+        one.slot.number,
+        cells.printable(one.slot.treatment),
+        cells.printable(fault),
+        cells.printable(target),
+        cells.Optional(
+            answer and round(answer.made.ended - answer.made.began, 1)
+        ),
+        cells.Optional(run and run.tier.tier),
+        cells.Optional(run and run.name),
+        *(
+            cells.Optional(_rounded(part and part.mean))
+            for part in (
+                iops and iops.before,
+                iops and iops.during,
+                iops and iops.after,
+            )
+        ),
+        cells.Optional(_rounded(iops and iops.longest_stall_s)),
+        cells.Optional(iops and iops.gets_along.after_s),
+        cells.Optional(iops and iops.recovered.after_s),
+        cells.Optional(healthy_s),
+        cells.printable('; '.join(reasons)),
+    )
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)

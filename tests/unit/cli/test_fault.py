@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""`tier fault` as a user has it, as far as it goes without Ceph."""
+
+import contextlib
+import datetime
+import json
+
+import ddt
+import testtools
+
+from cinder_tiers.cli.render import fault as render
+from cinder_tiers.domain.fault import fault as faults
+from cinder_tiers.domain.sweep import design
+from cinder_tiers.domain.sweep import record
+from cinder_tiers.files.sweep import journal as journals
+from cinder_tiers.observe import cloud_id
+from cinder_tiers import sweeps
+from cinder_tiers import workflow
+from tests.contract import fault_cluster
+from tests.unit.cli import test_sweep
+
+FAULTS = """version: 1
+tier: limited
+blocks: 1
+faults:
+  out: {kind: osd_out, at_seconds: 1, for_seconds: 1}
+"""
+
+
+class ClustersForFaults(dict):
+    """Open sessions that no plan looks at."""
+
+    def items(self):
+        """For a plan: none."""
+        return ()
+
+
+class FaultCommandTestCase(test_sweep.SweptCloudTestCase):
+    def setUp(self):
+        super().setUp()
+        self.file.write_text(FAULTS, 'utf-8')
+        self.cluster = fault_cluster.Cluster()
+        self.sound = self.cluster.state
+
+    def fault(self, *arguments):
+        return self.tier('fault', *arguments)
+
+    def test_a_tier_without_a_ceph_pool(self):
+        ran = self.fault(str(self.file), '--', 'true')
+        self.assertEqual(1, ran.status)
+        self.assertIn("tier 'limited', which has no rbd", ran.stderr)
+        self.assert_as_before()
+
+    def test_a_sweep_makes_no_faults(self):
+        ran = self.sweep('true')
+        self.assertEqual(1, ran.status)
+        self.assertIn('run "openstack tier fault" with it', ran.stderr)
+
+    def test_arguments_that_do_not_fit(self):
+        for arguments, expected in (
+            ((), 'no fault file'),
+            ((str(self.file),), 'no command that measures'),
+            ((str(self.file), '--restore'), '<file> beside it'),
+        ):
+            ran = self.fault(*arguments)
+            self.assertEqual(1, ran.status)
+            self.assertIn(expected, ran.stderr)
+
+    def test_there_is_nothing_to_mend(self):
+        ran = self.fault('--restore')
+        self.assertEqual((0, '[]'), (ran.status, ran.stdout.strip()))
+        self.assertEqual(0, self.fault('--status').status)
+
+    def kill(self, kind=faults.Kind.OSD_OUT):
+        """What a process leaves that is killed during a fault."""
+        target = faults.Target(
+            fault=faults.Fault(
+                name='out', kind=kind, at_s=1.0, for_s=1.0, osd=1
+            ),
+            cluster='ceph',
+            pool='tier-a',
+            osd=1,
+        )
+        journals.write(
+            journals.path_in(
+                str(self.state), cloud_id.identity_of(self.connection)
+            ),
+            journals.Journal(
+                cloud=cloud_id.identity_of(self.connection),
+                tier='limited',
+                sweep_file='',
+                catalog_file='tiers.yaml',
+                catalog=test_sweep.TIERS,
+                started='2026-11-24T00:00:00Z',
+                by='root',
+                results='',
+                kept=(),
+                targets=(target,),
+            ),
+        )
+        self.cluster.command('osd out', ids=['1'])
+        return target
+
+    @contextlib.contextmanager
+    def open_clusters(self, catalog):
+        yield ClustersForFaults(ceph=self.cluster)
+
+    def restore(self, **arguments):
+        return sweeps.restore(
+            connection=self.connection,
+            state=str(self.state),
+            lock=workflow.Lock(url=f'file://{self.folder}/locks'),
+            open_clusters=self.open_clusters,
+            **arguments,
+        )
+
+    def look(self):
+        return sweeps.look(
+            connection=self.connection,
+            state=str(self.state),
+            open_clusters=self.open_clusters,
+        )
+
+    def test_what_a_killed_process_has_left_is_mended(self):
+        self.kill()
+        (value,) = self.look().values
+        self.assertEqual(
+            ('fault out: osd.1', 'in', 'out', 'changed by the sweep'),
+            (*value[:3], value[3].value),
+        )
+        back = self.restore()
+        self.assertTrue(back.is_complete)
+        self.assertEqual(self.sound, self.cluster.state)
+        self.assertEqual('brought back', back.values[0].outcome.value)
+        self.assert_as_before()
+
+    def test_what_cannot_be_mended_stays_in_the_journal(self):
+        target = self.kill()
+        del self.cluster.osds[1]
+        back = self.restore()
+        self.assertFalse(back.is_complete)
+        self.assertIn('does not exist', back.values[0].reason)
+        self.assertEqual(1, len(self.journals()))
+        # The operator knows: the disk is dead and was replaced.
+        self.assertTrue(self.restore(accepted=[target.name]).is_complete)
+        self.assertEqual([], self.journals())
+
+    def test_nothing_else_begins_before(self):
+        self.kill()
+        self.declare('limited')
+        ran = self.sweep('true')
+        self.assertEqual(1, ran.status)
+        self.assertIn('openstack tier sweep --restore', ran.stderr)
+
+
+@ddt.ddt
+class RowsTestCase(testtools.TestCase):
+    def rows(self, *made):
+        return list(
+            render.record_rows(
+                record.SlotRecord(
+                    slot=design.Slot(number=1, block=2, treatment='default'),
+                    verdict=record.Verdict.IN_EFFECT,
+                    measured=record.Measured(
+                        exit_status=0, result_file=None, faults=made
+                    ),
+                    started='',
+                    ended='',
+                )
+            )
+        )
+
+    def test_a_row_for_each_fault(self):
+        at = datetime.datetime(
+            2026, 11, 24, 1, 2, 3, tzinfo=datetime.UTC
+        ).timestamp()
+        rows = self.rows(
+            faults.FaultRecord(
+                name='out',
+                kind=faults.Kind.OSD_OUT,
+                target='osd.2',
+                began=at,
+                ended=at + 60.04,
+                healthy=at + 90.04,
+            ),
+            faults.FaultRecord(
+                name='slow',
+                kind=faults.Kind.COMMAND,
+                target='command',
+                problem='not \x1b[31mmade',
+            ),
+        )
+        self.assertEqual(
+            [
+                ['osd.2', '2026-11-24T01:02:03Z', 60.0, 30.0, ''],
+                ['command', None, None, None, 'not \\x1b[31mmade'],
+            ],
+            [
+                [
+                    getattr(cell, 'machine_readable', lambda cell=cell: cell)()
+                    for cell in row[5:]
+                ]
+                for row in rows
+            ],
+        )
+        self.assertTrue(
+            all(len(row) == len(render.RECORD_COLUMNS) for row in rows)
+        )
+        json.dumps(
+            [
+                getattr(cell, 'machine_readable', lambda cell=cell: cell)()
+                for row in rows
+                for cell in row
+            ]
+        )
+
+    def test_a_slot_that_was_not_measured_has_a_row(self):
+        (row,) = self.rows()
+        self.assertEqual(len(render.RECORD_COLUMNS), len(row))

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""`openstack tier response`, run by the real shell on the files of faults."""
+
+import dataclasses
+import json
+import pathlib
+import tempfile
+
+import ddt
+import testtools
+
+from cinder_tiers.domain.fault import fault as faults
+from cinder_tiers.domain.sweep import record
+from cinder_tiers.files.sweep import results as sweep_files
+from rally_scenarios.bench.result import result as run_result
+from tests.unit.bench import test_fault_response as bench
+from tests.unit.cli import shell
+from tests.unit.cli import test_sweep_effects
+
+RECOVERS = bench.levels((60, 100), (30, 0), (60, 100))
+STAYS = bench.levels((60, 100), (30, 0), (60, 40))
+
+
+@ddt.ddt
+class ResponseTestCase(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.folder = pathlib.Path(
+            self.enterContext(tempfile.TemporaryDirectory())
+        )
+
+    def faulty(self, values, **fields):
+        """The folder of a run with one fault of each slot.
+
+        :param values: IOPS of each second; None: there is no result
+        :param fields: of the fault
+        """
+        sweep = test_sweep_effects.SweepFolder(
+            self.folder / 'out', {}, blocks=1
+        )
+        (one,) = sweep.results.records
+        if values is not None:
+            pathlib.Path(self.folder / 'out' / 'slot-0001.json').write_text(
+                run_result.write(bench.run_of(values))
+            )
+        made = faults.FaultRecord(
+            **{
+                'name': 'out',
+                'kind': faults.Kind.OSD_OUT,
+                'target': 'osd.1',
+                'began': bench.EPOCH + 60.0,
+                'ended': bench.EPOCH + 80.0,
+                'healthy': bench.EPOCH + 95.0,
+                **fields,
+            }
+        )
+        sweep_files.write(
+            sweep.file,
+            dataclasses.replace(
+                sweep.results,
+                records=(
+                    dataclasses.replace(
+                        one,
+                        verdict=record.Verdict.FAULT_NOT_MADE
+                        if made.problem
+                        else one.verdict,
+                        measured=dataclasses.replace(
+                            one.measured, faults=(made,)
+                        ),
+                    ),
+                ),
+            ),
+        )
+        return sweep.file
+
+    def response(self, path, *options):
+        ran = shell.openstack('tier', 'response', path, '-f', 'json', *options)
+        return ran.status, json.loads(ran.stdout or '[]'), ran.stderr
+
+    def test_a_load_that_recovers(self):
+        status, (row,), said = self.response(self.faulty(RECOVERS))
+        self.assertEqual(0, status, said)
+        self.assertEqual(
+            ('out', 'osd.1', 20.0, 'x', 100.0, 0.0, 30.0, 15.0),
+            tuple(
+                row[name]
+                for name in (
+                    *('Fault', 'Target', 'Lasted s', 'Pattern'),
+                    *('IOPS before', 'IOPS during', 'Longest stall s'),
+                    'Healthy after s',
+                )
+            ),
+        )
+        self.assertTrue(1 <= row['Recovered after s'] <= 10)
+        self.assertIsNone(row['Gets along after s'])
+        self.assertIn('gets along: too short to tell', row['Reason'])
+
+    def test_a_load_that_does_not(self):
+        status, (row,), _said = self.response(self.faulty(STAYS))
+        self.assertEqual(4, status)
+        self.assertIn('recovered: not within these 70 s', row['Reason'])
+        status, _rows, _said = self.response(
+            self.faulty_again(STAYS), '--bound', '70'
+        )
+        self.assertEqual(0, status)
+
+    def faulty_again(self, values):
+        self.folder /= 'again'
+        return self.faulty(values)
+
+    @ddt.data(
+        ({'began': None, 'ended': None, 'problem': 'not \x1b[1mmade'}, 'not '),
+        ({'began': 1.0, 'ended': 2.0}, 'no pattern was measured'),
+        ({'began': 9.0, 'ended': 2.0, 'problem': 'odd'}, 'odd'),
+    )
+    @ddt.unpack
+    def test_what_cannot_be_determined(self, fields, reason):
+        status, (row,), _said = self.response(self.faulty(RECOVERS, **fields))
+        self.assertEqual(3, status)
+        self.assertIn(reason, row['Reason'])
+        self.assertNotIn('\x1b', row['Reason'])
+        self.assertIsNone(row['IOPS before'])
+
+    def test_a_slot_without_its_result(self):
+        path = self.faulty(RECOVERS)
+        (self.folder / 'out' / 'slot-0001.json').write_text('{}')
+        status, (row,), _said = self.response(path)
+        self.assertEqual(3, status)
+        self.assertIn('slot-0001.json', row['Reason'])
+
+    def test_a_sweep_without_faults(self):
+        sweep = test_sweep_effects.SweepFolder(self.folder / 'out', {})
+        status, rows, said = self.response(sweep.file)
+        self.assertEqual((0, []), (status, rows))
+        self.assertIn('no slot of this sweep has faults', said)
+
+    @ddt.data(('--window', '0'), ('--bound', '100'))
+    def test_arguments_that_are_not_possible(self, options):
+        path = self.faulty(RECOVERS)
+        status, _rows, said = self.response(path, *options)
+        self.assertEqual(1, status)
+        self.assertIn('expected', said)
+
+    def test_effects_leave_out_a_slot_whose_fault_was_not_made(self):
+        path = self.faulty(RECOVERS, problem='not made')
+        ran = shell.openstack('tier', 'effects', path, '-f', 'json')
+        self.assertIn('no slot of default has a sound result', ran.stderr)
