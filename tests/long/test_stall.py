@@ -19,7 +19,7 @@ TASK = {
     'title': 'Disks that stop for some seconds',
     'subtasks': [
         {
-            'title': 'Small writes to hard disks',
+            'title': 'Random writes to hard disks',
             'scenario': {
                 'CinderTiers.fleet_fio': {
                     'fleets': [
@@ -29,9 +29,11 @@ TASK = {
                     'guests_per_tier': 2,
                     'patterns': [
                         {
-                            'name': 'randwrite-4k',
+                            # OSDs take smaller ones into their journal on
+                            # flash while the disks stop.
+                            'name': 'randwrite-128k',
                             'rw': 'randwrite',
-                            'bs': '4k',
+                            'bs': '128k',
                             'iodepth': 4,
                         }
                     ],
