@@ -135,4 +135,6 @@ open_doors && run_samples --doors on --regex "$regex" || exit 1
 if samples failed; then
     close_doors && run_samples --doors off --failed || exit 1
 fi
+# Before the last line, for it says what it does.
+open_doors || exit 1
 samples judge --known "$KNOWN"
