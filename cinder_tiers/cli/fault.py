@@ -45,9 +45,14 @@ Example: openstack tier fault fault.yaml --catalog tiers.yaml --out results
         'it since; named as in the column Value (may be repeated)'
     )
 
-    def announce(self, prepared: preparation.Prepared) -> None:
-        """Says how long it takes, and in which cluster faults are made."""
-        super().announce(prepared)
+    def announce(
+        self, prepared: preparation.Prepared, *, length: str | None = None
+    ) -> None:
+        """Says how long it takes, and in which cluster faults are made.
+
+        :param length: how long, in a line; None: all slots of the sweep.
+        """
+        super().announce(prepared, length=length)
         if prepared.struck is not None:
             self.log.warning(
                 'faults are made in the Ceph cluster %s, %s, and degrade it '

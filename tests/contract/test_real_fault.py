@@ -62,6 +62,11 @@ class RealFaultTestCase(test_real_sweep.ProcessCase):
     def apply(self):
         ran = self.tier('apply')
         self.assertEqual(0, ran.returncode, ran.stderr)
+        # The manager hears of a new pool later than the monitors.
+        until = time.monotonic() + HEALTHY_S
+        while not self.reader.facts(self.name, lambda holders: ()).holders:
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.5)
         self.wait_for_health()
 
     def fault(self, command, *arguments, out='out'):
