@@ -79,7 +79,7 @@ class FaultRunTest(lab.LabTestCase):
 
     def test_another_cluster_than_the_named_one_gets_none(self):
         _output, errors = self.fault(
-            '--allow', '8c5d6bb0-9d6c-4f0e-8f43-2f6a3a9f6f1e', expect=1
+            '--allow', '8c5d6bb0-9d6c-4f0e-8f43-2f6a3a9f6f1e', expect=5
         )
         self.assertIn('faults are only made in a cluster that is', errors)
         self.assertFalse((self.folder / 'out' / 'sweep.json').exists())
