@@ -75,7 +75,10 @@ def start(lab: layout.Layout, supervisor: supervisord.Supervisor) -> None:
         lambda: _accepts(lab.port('rabbitmq')), f'rabbitmq ({log})'
     )
 
+    last_failure = ''
+
     def bounded() -> bool:
+        nonlocal last_failure
         # a new epmd knows the broker only after some seconds
         try:
             _rabbitmqctl(
@@ -87,11 +90,15 @@ def start(lab: layout.Layout, supervisor: supervisord.Supervisor) -> None:
                 '--apply-to',
                 'queues',
             )
-        except commands.CommandFailed:
+        except commands.CommandFailed as error:
+            last_failure = str(error)
             return False
         return True
 
-    readiness.wait_until(bounded, f'rabbitmqctl set_policy ({log})')
+    try:
+        readiness.wait_until(bounded, f'rabbitmqctl set_policy ({log})')
+    except readiness.NotReady as error:
+        raise readiness.NotReady(f'{error}: {last_failure}') from None
 
 
 def wait_for_consumers(lab: layout.Layout, queues: Collection[str]) -> None:
@@ -133,7 +140,7 @@ def _rabbitmqctl(lab: layout.Layout, *words: str) -> str:
             'RABBITMQ_CTL_ERL_ARGS': _LOOPBACK_ONLY,
             **_rabbitmq_environment(lab),
         },
-        timeout_seconds=30,
+        timeout_seconds=readiness.LIMIT_SECONDS,
     )
 
 

@@ -20,6 +20,7 @@ import openstack
 from lab import layout
 from lab.openstack import conf_files
 from lab.openstack import service_conf
+from lab.processes import readiness
 
 SERVICES = {
     # name: (type, path below the service's URL)
@@ -201,7 +202,7 @@ def _set_tags(
 def wait_for_services(
     lab: layout.Layout,
     connection: openstack.connection.Connection,
-    timeout_seconds: float = 90,
+    timeout_seconds: float = readiness.LIMIT_SECONDS,
 ) -> None:
     """Wait until Cinder's scheduler knows each backend, and Nova is up.
 

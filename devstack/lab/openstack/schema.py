@@ -59,7 +59,6 @@ def map_compute_host(lab: layout.Layout) -> None:
         readiness.wait_until(
             mapped,
             f'nova-compute ({lab.log / "nova-compute.log"})',
-            timeout_seconds=90,
         )
         stamp.touch()
 

@@ -22,6 +22,7 @@ from xmlrpc import client as xmlrpc_client
 from lab import layout
 from lab import private_file
 from lab.processes import lab_processes
+from lab.processes import readiness
 from lab.processes import subreaper
 
 #: supervisord (4.2.5 and 4.3.0) may keep polling the number of a pipe that it
@@ -254,7 +255,7 @@ class Supervisor:
         """Stop those of the programs that run, all at once."""
         for name in names:
             self._ask_to_stop(name, wait=False)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + readiness.LIMIT_SECONDS
         while (
             any(self.state(name).state == 'STOPPING' for name in names)
             and time.monotonic() < deadline
@@ -297,7 +298,7 @@ class Supervisor:
             self._wait_until_running(state.name)
 
     def _wait_until_running(self, name: str) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + readiness.LIMIT_SECONDS
         reason = ''
         while time.monotonic() < deadline:
             now = self.state(name)
