@@ -13,6 +13,7 @@ from importlib import resources
 import re
 import shlex
 
+from rally_scenarios.bench.fio import latency_log
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import precondition as rounds_before
 from rally_scenarios.bench.fleet import schedule
@@ -308,6 +309,14 @@ def _orders(
             fio_pattern.fill_argv(fleet.profile) if fleet.fill else ()
         ),
         'CT_OVERTIME': _OVERTIME_SECONDS - schedule.GAP_SECONDS,
+        'CT_HIST_MS': 1000
+        * latency_log.step_seconds(
+            fleet.profile.runtime_seconds,
+            max(
+                slot.pattern.numjobs * fleet.volumes
+                for slot in fleet.schedule.slots
+            ),
+        ),
         # Number, beginning and length.
         'CT_SLOTS': ' '.join(
             f'{slot.number}:{slot.begin_seconds}:{slot.seconds}'

@@ -28,7 +28,7 @@ from rally_scenarios.bench.result import json_record
 from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
 
-VERSION = 5
+VERSION = 6
 PERCENTILES = (50, 90, 95, 99, 99.9)
 # Each file says of each of them what it is, or why it is not known.
 ENVIRONMENT = (
@@ -112,6 +112,35 @@ class VolumeFigures:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RatesOverTime:
+    """IOPS and bandwidth of equal times, one after another."""
+
+    #: when the first one begins
+    begin_ms: int
+    #: how long each is
+    step_ms: int
+    #: means of the times
+    iops: tuple[float, ...]
+    #: likewise, bytes per second; empty if the guest did not send it
+    bw_bytes: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatencyOverTime:
+    """Completion latencies of equal times, one after another."""
+
+    #: when the first one begins
+    begin_ms: int
+    #: how long each is
+    step_ms: int
+    #: I/Os that were completed in each
+    ios: tuple[int, ...]
+    #: latency that 99 percent of them did not exceed, to 3 percent; 0 where
+    #: there is none
+    p99_ns: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class GuestFigures:
     """One guest in one slot, on the common clock.
 
@@ -148,6 +177,11 @@ class GuestFigures:
     #: each volume's part of it, in the order in which the guest got them;
     #: null if it works on a single one
     volumes: tuple[VolumeFigures, ...] | None = json_record.since(4)
+    #: of the seconds, or of longer times where there are more than 60; null
+    #: without values of each second
+    rates: RatesOverTime | None = json_record.since(6)
+    #: null if the guest did not send it
+    latency: LatencyOverTime | None = json_record.since(6)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,6 +277,11 @@ class SlotResult:
     series: tuple[tuple[int, float], ...]
     #: of the series, by the rule of the SNIA PTS
     steadiness: steadiness.Verdict
+    #: [begin in ms, bytes per second], likewise
+    bw_series: tuple[tuple[int, float], ...] = json_record.since(6, ())
+    #: of all complete guests, merged time by time; null if not all of them
+    #: sent it
+    latency: LatencyOverTime | None = json_record.since(6)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -176,6 +176,47 @@ class FiguresTestCase(testtools.TestCase):
         svg = self.groups('IOPS over the seconds')
         self.assertEqual([40] * 9, self.lines_drawn(svg))
 
+    def test_bandwidth_and_p99_of_each_second_are_drawn(self):
+        for title in ('Bandwidth over the seconds', 'p99 within each repeat'):
+            self.assertEqual(
+                [40] * 9, self.lines_drawn(self.groups(title)), title
+            )
+        (slot, *_) = self.run_result.tiers[0].patterns[0].slots
+        row = self.page.table('Repeat', 'Highest MiB/s')[0]
+        highest = max(bw_bytes for _ms, bw_bytes in slot.bw_series) / 2**20
+        self.assertEqual(
+            float(f'{highest:.2f}'), numbers(row['Highest MiB/s'])
+        )
+        row = self.page.table('Repeat', 'Highest p99 ms')[0]
+        self.assertEqual(
+            (
+                float(f'{max(slot.latency.p99_ns) / 1e6:.3f}'),
+                1 + slot.latency.p99_ns.index(max(slot.latency.p99_ns)),
+            ),
+            (numbers(row['Highest p99 ms']), numbers(row['in second'])),
+        )
+
+    def test_each_guest_is_drawn_over_time(self):
+        self.assertEqual(
+            [40] * 12, self.lines_drawn(self.groups('IOPS of guests over'))
+        )
+        rows = self.page.table('Guest', 'Longest stall s')
+        self.assertEqual(
+            {guest.guest for guest in self.run_result.guests},
+            {row['Guest'] for row in rows},
+        )
+
+    def test_numbers_beside_an_axis_are_written_as_people_do(self):
+        for alternative, svg, _dark in self.page.pictures():
+            for node in svg.iter():
+                self.assertNotRegex(
+                    (node.text or '').strip(), r'^\d+e[+-]\d+$', alternative
+                )
+        svg = self.groups('Percentiles of completion')
+        told = {(node.text or '').strip() for node in svg.iter()}
+        self.assertTrue({'1', '2', '3'} <= told, told)
+        self.assertNotIn('1.5', told)
+
     def test_percentiles_of_each_repeat_are_drawn(self):
         svg = self.groups('Percentiles of completion')
         self.assertEqual([3] * 6, self.lines_drawn(svg))
