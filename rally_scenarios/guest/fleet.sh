@@ -22,7 +22,7 @@
 # where guests are emulated, more in some than in others.
 #
 # Where the orders name T0 as wall time, fleet_clock.sh takes the place of
-# start.sh.  fleet_disk.sh finds disks.
+# start.sh.  fleet_disk.sh finds disks, and keep.sh is of fleets that are kept.
 
 set -u
 export LC_ALL=C
@@ -187,3 +187,4 @@ main() {
 }
 
 main
+[ "$CT_KEEP" = no ] || keep

@@ -486,6 +486,7 @@ def build_result(
     stopping: run_result.Stopping | None = None,
     preconditioning: precondition.Precondition | None = None,
     cost: run_result.Cost | None = None,
+    run_of_fleet: int = 1,
 ) -> run_result.RunResult:
     """Put together what is kept of a run.
 
@@ -501,6 +502,7 @@ def build_result(
     :param stopping: why the repeats ended; None: their number was fixed
     :param preconditioning: what guests were to write before the first turn
     :param cost: how long it took; None: it is not known
+    :param run_of_fleet: of its guests, from 1
     :raises ValueError: a fact of the environment is missing
     """
     # Their images are in the order of the task, whatever that of turns is.
@@ -526,6 +528,7 @@ def build_result(
         stopping=stopping,
         precondition=preconditioning,
         cost=cost,
+        run_of_fleet=run_of_fleet,
         tiers=tuple(
             _tier(
                 tier,

@@ -527,6 +527,8 @@ class RunResult:
     precondition: rounds_before.Precondition | None = json_record.since(4)
     #: whether all tiers ran a pattern at the same time
     side_by_side: bool = json_record.since(5, default=False)
+    #: which run of its guests this is; from 2 on, they were kept
+    run_of_fleet: int = json_record.since(6, default=1)
 
     def __post_init__(self) -> None:
         """Check the version and that nothing of the environment is missing.
