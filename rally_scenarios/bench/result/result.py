@@ -14,6 +14,7 @@ This module must not know guests' consoles, Rally, or where files lie.
 """
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 import json
 
@@ -29,6 +30,9 @@ from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
 
 VERSION = 6
+# Of any value of a second, and of the length of a time.
+_MOST = 10**18
+_MOST_STEP_MS = 10**9
 PERCENTILES = (50, 90, 95, 99, 99.9)
 # Each file says of each of them what it is, or why it is not known.
 ENVIRONMENT = (
@@ -111,6 +115,31 @@ class VolumeFigures:
     p99_ns: int
 
 
+def _check_values(*columns: Sequence[float]) -> None:
+    """Whether numbers of a file can be drawn, whatever they are of.
+
+    :raises ValueError: one is below 0 or above 10^18
+    """
+    for values in columns:
+        if values and not 0 <= min(values) <= max(values) <= _MOST:
+            raise ValueError(
+                'a value over time is below 0 or above 10^18: expected it'
+                ' between'
+            )
+
+
+def _check_times(step_ms: int, *columns: Sequence[float]) -> None:
+    """Whether values of equal times can be drawn.
+
+    :raises ValueError: they have no such length, or see ``_check_values``
+    """
+    if not 1 <= step_ms <= _MOST_STEP_MS:
+        raise ValueError(
+            f'times of {str(step_ms)[:20]} ms: expected 1 to {_MOST_STEP_MS}'
+        )
+    _check_values(*columns)
+
+
 @dataclass(frozen=True, kw_only=True)
 class RatesOverTime:
     """IOPS and bandwidth of equal times, one after another."""
@@ -123,6 +152,13 @@ class RatesOverTime:
     iops: tuple[float, ...]
     #: likewise, bytes per second; empty if the guest did not send it
     bw_bytes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Check the numbers, which may come from a file.
+
+        :raises ValueError: one is not possible
+        """
+        _check_times(self.step_ms, self.iops, self.bw_bytes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +174,18 @@ class LatencyOverTime:
     #: latency that 99 percent of them did not exceed, to 3 percent; 0 where
     #: there is none
     p99_ns: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Check the numbers, which may come from a file.
+
+        :raises ValueError: one is not possible
+        """
+        _check_times(self.step_ms, self.ios, self.p99_ns)
+        if len(self.ios) != len(self.p99_ns):
+            raise ValueError(
+                f'{len(self.ios)} times with I/Os and {len(self.p99_ns)} with'
+                f' a p99: expected as many'
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -282,6 +330,18 @@ class SlotResult:
     #: of all complete guests, merged time by time; null if not all of them
     #: sent it
     latency: LatencyOverTime | None = json_record.since(6)
+
+    def __post_init__(self) -> None:
+        """Check the numbers, which may come from a file.
+
+        :raises ValueError: one is not possible
+        """
+        _check_values(
+            *(
+                [value for _ms, value in each]
+                for each in (self.series, self.bw_series)
+            )
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

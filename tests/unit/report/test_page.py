@@ -534,6 +534,62 @@ class HostileTestCase(testtools.TestCase):
         page = page_reader.Page(text_of(run_result.read(json.dumps(plain))))
         self.assertLess(3, len(page.pictures()))
 
+    @UNSHRUNK
+    @hypothesis.given(
+        strategies.lists(
+            strategies.sampled_from([0, 1, 0.5, 10**18, 1e18, 5e-324, 7.25]),
+            max_size=70,
+        ),
+        strategies.sampled_from([1, 1000, 10**9]),
+    )
+    def test_any_numbers_over_time_are_shown(self, values, step_ms):
+        plain = json.loads(SMALL)
+        slots = plain['tiers'][0]['patterns'][0]['slots']
+        whole = [int(value) for value in values]
+        for slot in slots:
+            slot['series'] = slot['bw_series'] = [
+                [1000 * at, value] for at, value in enumerate(values)
+            ]
+            slot['latency'] = {
+                'begin_ms': 0,
+                'step_ms': step_ms,
+                'ios': whole,
+                'p99_ns': whole,
+            }
+            for guest in slot['guests']:
+                guest['latency'] = slot['latency']
+                guest['rates'] = {
+                    'begin_ms': 0,
+                    'step_ms': step_ms,
+                    'iops': values,
+                    'bw_bytes': whole[:1],
+                }
+        page = page_reader.Page(text_of(run_result.read(json.dumps(plain))))
+        self.assertLess(3, len(page.pictures()))
+
+    def test_numbers_over_time_that_cannot_be_drawn_are_refused(self):
+        for place, wrong in (
+            ('series', [[0, -1]]),
+            ('bw_series', [[0, 10**400]]),
+            (
+                'latency',
+                {'begin_ms': 0, 'step_ms': 0, 'ios': [], 'p99_ns': []},
+            ),
+            (
+                'latency',
+                {'begin_ms': 0, 'step_ms': 1, 'ios': [1], 'p99_ns': []},
+            ),
+            (
+                'latency',
+                {'begin_ms': 0, 'step_ms': 1, 'ios': [1], 'p99_ns': [-1]},
+            ),
+        ):
+            plain = json.loads(SMALL)
+            plain['tiers'][0]['patterns'][0]['slots'][0][place] = wrong
+            self.assertRaises(
+                run_result.ResultFileError, run_result.read, json.dumps(plain)
+            )
+
     def test_a_long_label_of_any_characters_is_drawn(self):
         tiers = ['\U0001f5c4' * 40, '\U0001f5c4' * 41, '倉庫' * 20, 'x' * 99]
         page = page_reader.Page(
