@@ -28,6 +28,7 @@ read_head() {
 list_disks() {
     disks=''
     for file in "$CT_BLOCKS"/*/serial; do
+        [ -e "$file" ] || continue
         file=${file%/serial}
         disks="$disks ${file##*/}"
     done
