@@ -5,10 +5,11 @@
 
     python -m benchmarks.result_compare
 
-writes two result files of a fleet, each guest's figures and each repeat's
-histogram in them, and runs "tier compare" on them, in a process of its own.
-The second has 10 % more IOPS. Prints the size of a file, seconds of wall clock
-and of processor time, the peak of resident memory, and what was found.
+writes two result files of a fleet, each guest's figures and series and each
+repeat's histogram in them, and runs "tier compare" on them, in a process of
+its own. The second has 10 % more IOPS. Prints the size of a file, seconds of
+wall clock and of processor time, the peak of resident memory, and what was
+found.
 """
 
 import argparse
@@ -31,6 +32,9 @@ from rally_scenarios.bench.stats import steadiness
 
 _UNKNOWN = run_result.Fact(value=None, reason='generated')
 _RUNTIME_SECONDS = 300
+#: Of a guest, as a result has them of so long a run.
+_TIMES = 60
+_STEP_MS = 1000 * _RUNTIME_SECONDS // _TIMES
 #: Buckets of a histogram; real ones of many I/Os have some hundreds.
 _BINS = 400
 
@@ -75,6 +79,29 @@ def generated_run(*, guests, patterns, repeats, factor, seed):
                     bw_bytes=round(each * 4096),
                     total_ios=round(each * _RUNTIME_SECONDS),
                     p99_ns=10**6,
+                    rates=run_result.RatesOverTime(
+                        begin_ms=0,
+                        step_ms=_STEP_MS,
+                        iops=tuple(
+                            round(draw.gauss(each, 15), 1)
+                            for _time in range(_TIMES)
+                        ),
+                        bw_bytes=tuple(
+                            round(4096 * draw.gauss(each, 15))
+                            for _time in range(_TIMES)
+                        ),
+                    ),
+                    latency=run_result.LatencyOverTime(
+                        begin_ms=0,
+                        step_ms=_STEP_MS,
+                        ios=tuple(
+                            draw.randint(2000, 3000) for _time in range(_TIMES)
+                        ),
+                        p99_ns=tuple(
+                            draw.choice(buckets[1000:2000])
+                            for _time in range(_TIMES)
+                        ),
+                    ),
                 )
                 for place, each in enumerate(iops)
             ),
@@ -91,6 +118,10 @@ def generated_run(*, guests, patterns, repeats, factor, seed):
             ),
             series=tuple(
                 (second * 1000, draw.gauss(sum(iops), 100.0))
+                for second in range(_RUNTIME_SECONDS)
+            ),
+            bw_series=tuple(
+                (second * 1000, 4096 * draw.gauss(sum(iops), 100.0))
                 for second in range(_RUNTIME_SECONDS)
             ),
             steadiness=steadiness.unknown('generated'),

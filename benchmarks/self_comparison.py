@@ -11,13 +11,21 @@ gives each of them its 95 % interval, as a run of so few repeats would have
 had. If the intervals are right, 95 % of them cover the mean of all repeats.
 Prints, for each tier and pattern, how many do, and whether neighbouring
 measurements were found to differ.
+
+At the end it compares neighbouring measurements as "openstack tier compare"
+does, all patterns of all tiers together, and prints how many of these
+comparisons claim nothing. The order of turns is drawn anew for every second
+repeat, so use an even number of repeats for each measurement.
 """
 
 import argparse
+import dataclasses
 import itertools
 import json
 import pathlib
 
+from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.result import build
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import differences
 from rally_scenarios.bench.stats import intervals
@@ -101,6 +109,54 @@ def rows(result, measurements):
     ]
 
 
+def cut(result, measurements):
+    """The run as runs of fewer repeats, in order of time.
+
+    :param result: a ``run_result.RunResult``.
+    """
+
+    def part(at):
+        return dataclasses.replace(
+            result,
+            tiers=tuple(
+                dataclasses.replace(
+                    tier,
+                    patterns=tuple(
+                        build.pattern_result(
+                            pattern.pattern,
+                            pattern.slots[at * each : (at + 1) * each],
+                        )
+                        for pattern in tier.patterns
+                        for each in (len(pattern.slots) // measurements,)
+                    ),
+                )
+                for tier in result.tiers
+            ),
+        )
+
+    return [part(at) for at in range(measurements)]
+
+
+def claim_nothing(result, measurements):
+    """Comparisons of neighbours: (those without a claim, all, claims each).
+
+    :param result: a ``run_result.RunResult``.
+    """
+    nothing, claims = 0, 0
+    pairs = list(itertools.pairwise(cut(result, measurements)))
+    for before, after in pairs:
+        found = comparison.runs([before], {'': [after]}, comparison.Question())
+        claims = len(found.claims)
+        nothing += not any(
+            found.count(finding)
+            for finding in (
+                comparison.Finding.BETTER,
+                comparison.Finding.WORSE,
+            )
+        )
+    return nothing, len(pairs), claims
+
+
 def main():
     """Reads a result file and prints a table."""
     parser = argparse.ArgumentParser(
@@ -113,9 +169,8 @@ def main():
         '--json', type=pathlib.Path, help='write all values to this file'
     )
     options = parser.parse_args()
-    found = rows(
-        run_result.read(options.result.read_bytes()), options.measurements
-    )
+    result = run_result.read(options.result.read_bytes())
+    found = rows(result, options.measurements)
     print(' '.join(f'{name:>12}' for name in _COLUMNS))
     for row in found:
         print(
@@ -126,6 +181,11 @@ def main():
                 for name in _COLUMNS
             )
         )
+    nothing, pairs, claims = claim_nothing(result, options.measurements)
+    print(
+        f'{nothing} of {pairs} comparisons of {claims} claims together claim'
+        f' nothing ({100 * nothing / pairs:.1f} %)'
+    )
     if options.json:
         options.json.write_text(json.dumps(found, indent=2), 'utf-8')
 

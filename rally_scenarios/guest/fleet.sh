@@ -22,7 +22,7 @@
 # where guests are emulated, more in some than in others.
 #
 # Where the orders name T0 as wall time, fleet_clock.sh takes the place of
-# start.sh.  fleet_disk.sh finds disks.
+# start.sh.  fleet_disk.sh finds disks, and keep.sh is of fleets that are kept.
 
 set -u
 export LC_ALL=C
@@ -101,11 +101,16 @@ run_slot() {
     read -r line </proc/stat
     echo "$line" >"$CT_WORK/ticks"
     # Its processes wait for the time when all is set up (wait.sh).  No log of
-    # the ramp, one value a second, all processes in one file.
+    # the ramp, one value a second, all processes in one file; latencies of
+    # longer times.
     run_fio $((${slot_times#*:} + CT_OVERTIME + ahead)) "$words
 --exec_prerun=cd '$CT_WORK'; . ./wait.sh; at_gate $slot $((planned + delay))
 --write_iops_log=$CT_WORK/series
+--write_bw_log=$CT_WORK/series
+--write_hist_log=$CT_WORK/series
 --log_avg_msec=1000
+--log_hist_msec=$CT_HIST_MS
+--log_hist_coarseness=2
 --log_unix_epoch=1
 --per_job_logs=0" &
     event START "slot=$slot" "planned=$planned" "at=$now"
@@ -129,12 +134,21 @@ run_slot() {
     fi
     # shellcheck disable=SC2086  # seven words
     event END "slot=$slot" $times $used "stolen=$stolen"
-    # bench/fio_log.py reads it: time, IOPS and direction of each second.
+    # bench/fio/iops_log.py and latency_log.py read it: time, value and
+    # direction of each second, and the counters of longer times that are not 0.
     {
         # Before it, fio notes that it kept what a process printed.
         sed -n '/^{/,$p' "$CT_WORK/out"
         printf '\n@series\n'
         cut -d , -f 1-3 "$CT_WORK"/series_iops*.log
+        printf '\n@bandwidth\n'
+        cut -d , -f 1-3 "$CT_WORK"/series_bw*.log
+        printf '\n@latencies\n%s\n' "$CT_HIST_MS"
+        awk -F , '
+            { line = ""
+              for (at = 4; at <= NF; at++)
+                  if ($at + 0) line = line " " (at - 4) ":" ($at + 0)
+              if (line) print $1 line }' "$CT_WORK"/series_clat_hist*.log
     } >"$CT_WORK/result" 2>/dev/null
     send_result "$slot" "$CT_WORK/result"
 }
@@ -173,3 +187,4 @@ main() {
 }
 
 main
+[ "$CT_KEEP" = no ] || keep

@@ -13,6 +13,7 @@ from importlib import resources
 import re
 import shlex
 
+from rally_scenarios.bench.fio import latency_log
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import precondition as rounds_before
 from rally_scenarios.bench.fleet import schedule
@@ -134,6 +135,8 @@ class FleetOrders:
     precondition: rounds_before.Precondition | None = None
     #: on how many volumes at once fio works in each guest
     volumes: int = 1
+    #: whether guests wait for the orders of further runs, see ``next_orders``
+    keep: bool = False
 
     def __post_init__(self) -> None:
         """Check what the guest's script relies on.
@@ -162,6 +165,11 @@ class FleetOrders:
             raise ValueError(
                 'expected the serial of a start volume, or a'
                 ' start by clock, and not both'
+            )
+        if self.keep and self.clock:
+            raise ValueError(
+                'guests that are kept get their orders on a start volume:'
+                ' expected no start by clock'
             )
 
     @property
@@ -308,6 +316,14 @@ def _orders(
             fio_pattern.fill_argv(fleet.profile) if fleet.fill else ()
         ),
         'CT_OVERTIME': _OVERTIME_SECONDS - schedule.GAP_SECONDS,
+        'CT_HIST_MS': 1000
+        * latency_log.step_seconds(
+            fleet.profile.runtime_seconds,
+            max(
+                slot.pattern.numjobs * fleet.volumes
+                for slot in fleet.schedule.slots
+            ),
+        ),
         # Number, beginning and length.
         'CT_SLOTS': ' '.join(
             f'{slot.number}:{slot.begin_seconds}:{slot.seconds}'
@@ -317,6 +333,7 @@ def _orders(
         **_delivery(fleet),
         **_rounds(fleet),
         **_environment_values(environment),
+        'CT_KEEP': 'yes' if fleet.keep else 'no',
         'CT_WAIT': _part('wait.sh'),
     }
 
@@ -355,6 +372,7 @@ def script(
         'fleet_clock.sh' if fleet.clock else 'start.sh',
         'fleet_disk.sh',
         *(('precondition.sh',) if fleet.precondition else ()),
+        *(('keep.sh',) if fleet.keep else ()),
         'fleet.sh',
     )
     text = (

@@ -246,6 +246,24 @@ def _fail_if_broken(server: Any) -> None:
         )
 
 
+def check_active(nova: Any, server_ids: Sequence[str]) -> None:
+    """Whether all servers run.
+
+    :raises FleetError: names those that do not
+    """
+    found = [nova.servers.get(server_id) for server_id in server_ids]
+    wrong = [
+        f'{server.name} ({server.id}) is {server.status}'
+        for server in found
+        if server.status != 'ACTIVE'
+    ]
+    if wrong:
+        raise FleetError(
+            f'{len(wrong)} of {len(found)} servers are not active:'
+            f' {"; ".join(wrong)}'
+        )
+
+
 def wait_for_servers(
     nova: Any, server_ids: Sequence[str], timeout_seconds: float
 ) -> None:

@@ -53,6 +53,8 @@ _DARK = dict((*PALETTE, _TEXT, _AXIS, _GRID))
 _ON_LIGHT, _ON_DARK = '#010101', '#fefefe'
 _WIDTH = 380
 _ROW = 26
+# Beside an axis of which each whole number has its own.
+_MOST_NUMBERS = 12
 # Of an axis, in characters: what is longer is cut, the table has all of it.
 # Vega-Lite would cut by UTF-16 units, and fails at half a character.
 _LABEL = 22
@@ -287,19 +289,34 @@ def _ticks(values: Sequence[float]) -> list[float] | None:
     return None
 
 
+def _whole_numbers(values: Sequence[float]) -> list[float] | None:
+    """Numbers beside an axis of a few repeats: each of them, none between.
+
+    :returns: None: leave it to Vega
+    """
+    if not values or not all(map(float.is_integer, values)):
+        return None
+    low, high = min(values), max(values)
+    if high - low > _MOST_NUMBERS:
+        return None
+    return [low + at for at in range(round(high - low) + 1)]
+
+
 def _axes(
     title: str, values: Sequence[float], *, is_log: bool, is_x: bool
 ) -> dict[str, object]:
     """Title, scale and numbers of an axis."""
     ticks = _ticks(values) if is_log else None
+    if is_x and not is_log:
+        ticks = _whole_numbers(values)
     return {
         'title': title,
         'scale': altair.Scale(type='log', nice=False, padding=8)
         if is_log
         else altair.Scale(zero=not is_x, nice=not is_x),
         'axis': altair.Axis(
-            # SI prefixes would make 200m of 0.2 ms.
-            format='~s' if title.startswith('IOPS') else '~g',
+            # SI prefixes would make 200m of 0.2 ms, and g 2e+1 of 20.
+            format='~s' if title.startswith('IOPS') else '~r',
             tickMinStep=1 if is_x else altair.Undefined,
             values=ticks or altair.Undefined,
         ),
@@ -440,7 +457,12 @@ def _configured(chart: altair.LayerChart) -> altair.LayerChart:
             labelFontSize=11,
             titleFontSize=11,
         )
-        .configure_axisQuantitative(format='~s', tickCount=5)
+        .configure_axisQuantitative(
+            format='~s',
+            tickCount=5,
+            # Not 0k.
+            labelExpr='datum.value ? datum.label : "0"',
+        )
     )
 
 

@@ -141,13 +141,19 @@ class LabTestCase(testtools.TestCase):
         self.addCleanup(made.close)
         return made
 
-    def run_command(self, *argv, cloud=None, expect=0, **variables):
+    def run_command(
+        self, *argv, cloud=None, expect=0, minutes=15, **variables
+    ):
         """Run a command; return (standard output, standard error)."""
         environment = {**self.environment, **variables}
         if cloud:
             environment['OS_CLOUD'] = cloud
         done = subprocess.run(
-            argv, capture_output=True, text=True, env=environment, timeout=900
+            argv,
+            capture_output=True,
+            text=True,
+            env=environment,
+            timeout=60 * minutes,
         )
         if done.returncode != expect:
             self.fail(

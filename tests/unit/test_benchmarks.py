@@ -386,12 +386,15 @@ class SelfComparisonTestCase(BenchmarkTestCase):
             ),
             'utf-8',
         )
-        heading, iops, p99 = self.run_it('self_comparison', str(self.file))
+        heading, iops, p99, together = self.run_it(
+            'self_comparison', str(self.file)
+        )
         self.assertEqual(heading.split()[0], 'tier')
         self.assertEqual(
             ['general', 'randwrite-4k', 'IOPS', '2', '179.5'], iops.split()[:5]
         )
         self.assertEqual('p99', p99.split()[2])
+        self.assertIn('19 comparisons of 2 claims together', together)
 
 
 class ResultMergeTestCase(BenchmarkTestCase):

@@ -112,6 +112,15 @@ def of_runs(
             for run in (first, second)
         ),
     )
+    yield from _plain(
+        'guests',
+        *(
+            'kept from a former run'
+            if run.run_of_fleet > 1
+            else 'made for the run'
+            for run in (first, second)
+        ),
+    )
     for field in dataclasses.fields(first.profile.method):
         yield from _plain(
             field.name.replace('_', ' '),

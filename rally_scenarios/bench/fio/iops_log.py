@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""IOPS of each second, as a guest sends them behind fio's json+ output.
+"""IOPS and bandwidth of each second, which a guest sends behind fio's output.
 
-fio writes them with ``--write_iops_log``, ``--log_avg_msec=1000``,
-``--log_unix_epoch=1`` and ``--per_job_logs=0``: lines ``ms, IOPS, direction``
-where ms is the end of the second, one series for each direction of each
-process, one process after the other.  There is no line for the ramp, none for
-a second in which nothing was completed, and often none for the last second
-(fio 3.33 HOWTO "Log File Formats"; seen).
+fio writes them with ``--write_iops_log`` and ``--write_bw_log``,
+``--log_avg_msec=1000``, ``--log_unix_epoch=1`` and ``--per_job_logs=0``: lines
+``ms, value, direction`` where ms is the end of the second and the value is
+IOPS or KiB/s, one series for each direction of each process, one process after
+the other.  There is no line for the ramp, none for a second in which nothing
+was completed, and often none for the last second (fio 3.33 HOWTO "Log File
+Formats"; seen).
 
 The text comes from inside a guest: it is read with suspicion.  This module
 must not know how it came here.
@@ -15,6 +16,7 @@ must not know how it came here.
 
 from collections.abc import Iterable
 from collections.abc import Sequence
+from dataclasses import dataclass
 import math
 import re
 
@@ -25,7 +27,8 @@ STEP_MS = 1000
 _MAX_VALUES = 3 * 10**6
 # fio's last second, and clocks that are not quite the same.
 _STEPS_OVER_RUNTIME = 5
-_MARK = b'\n@series\n'
+# In this order; a guest of an older version sends the first only.
+_MARKS = (b'\n@series\n', b'\n@bandwidth\n', b'\n@latencies\n')
 _LINE = re.compile(rb'([0-9]{1,15}), *([0-9]{1,12}), *([012])')
 
 
@@ -33,10 +36,32 @@ class LogError(ValueError):
     """Values of each second that must not be used; the message says why."""
 
 
-def split(payload: bytes) -> tuple[bytes, bytes]:
-    """What a guest sent as (fio's output, its log); the log may be empty."""
-    output, _mark, log = payload.partition(_MARK)
-    return output, log
+@dataclass(frozen=True, kw_only=True)
+class Sent:
+    """What a guest sends of one run of fio; logs may be empty."""
+
+    #: json+ of fio
+    output: bytes
+    #: IOPS of each second
+    iops: bytes
+    #: KiB/s of each second
+    bandwidth: bytes
+    #: see ``fio.latency_log``
+    latencies: bytes
+
+
+def split(payload: bytes) -> Sent:
+    """The parts of what a guest sent."""
+    parts = []
+    for mark in reversed(_MARKS):
+        payload, found, rest = payload.partition(mark)
+        parts.append(rest if found else b'')
+    return Sent(
+        output=payload,
+        iops=parts[2],
+        bandwidth=parts[1],
+        latencies=parts[0],
+    )
 
 
 def _components(log: bytes) -> list[list[tuple[int, float]]]:
@@ -49,7 +74,7 @@ def _components(log: bytes) -> list[list[tuple[int, float]]]:
         match = _LINE.fullmatch(line.strip())
         if match is None:
             raise LogError(
-                f'found {line[:40]!r}, expected the time, IOPS and'
+                f'found {line[:40]!r}, expected the time, value and'
                 f' direction of a second'
             )
         begin_ms, direction = int(match[1]) - STEP_MS, match[3]
@@ -94,12 +119,12 @@ def _whole(
 def parse(
     log: bytes, *, runtime_ms: int, end_ms: int | None = None
 ) -> tuple[tuple[int, float], ...]:
-    """IOPS of each second, all directions and processes together.
+    """Values of each second, all directions and processes together.
 
     :param log: lines as fio writes them, or none
     :param runtime_ms: how long fio says that it ran, without the ramp
     :param end_ms: fio's ``timestamp_ms``, just before it ends; None if unknown
-    :returns: ((begin of the second in ms, IOPS), ...) without gaps, on the
+    :returns: ((begin of the second in ms, value), ...) without gaps, on the
         clock of fio's ``timestamp_ms``; empty without lines
     :raises LogError: a line is none of fio's, or the times cannot be right
     """

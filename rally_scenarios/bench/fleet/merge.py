@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from dataclasses import field
 
 from rally_scenarios.bench.fio import histogram
+from rally_scenarios.bench.fio import latency_log
 from rally_scenarios.bench.fio import output as fio_output
 from rally_scenarios.bench.fleet import guest_system
 
@@ -39,6 +40,10 @@ class GuestSlot:
     #: IOPS of each second, ((when it began, IOPS), ...); empty if the guest
     #: sent none
     series: tuple[tuple[int, float], ...] = ()
+    #: likewise bytes per second
+    bw_series: tuple[tuple[int, float], ...] = ()
+    #: latencies of each of some longer times; None if the guest sent none
+    latencies: latency_log.Counted | None = None
     #: its times are wrong by at most this against the leader's clock; None if
     #: that is not known
     clock_error_ms: float | None = None

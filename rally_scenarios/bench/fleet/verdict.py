@@ -12,8 +12,10 @@ from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
 import enum
+from typing import Any
 
 from rally_scenarios.bench.fio import iops_log
+from rally_scenarios.bench.fio import latency_log
 from rally_scenarios.bench.fio import output as fio_output
 from rally_scenarios.bench.fleet import guest_clock
 from rally_scenarios.bench.fleet import guest_facts
@@ -186,7 +188,45 @@ def _series(
         return ()
     shift_ms = ended_ms - result.timestamp_ms
     moved = tuple((at_ms + shift_ms, value) for at_ms, value in series)
-    first_ms, last_ms = moved[0][0], moved[-1][0] + iops_log.STEP_MS
+    _check_within(
+        moved[0][0], moved[-1][0] + iops_log.STEP_MS, started_ms, ended_ms
+    )
+    return moved
+
+
+def _latencies(
+    log: bytes,
+    result: fio_output.FioResult,
+    started_ms: int,
+    ended_ms: int,
+) -> latency_log.Counted | None:
+    """A guest's latencies of longer times, likewise.
+
+    :raises iops_log.LogError: they do not lie within the run
+    """
+    found = latency_log.parse(
+        log, runtime_ms=result.runtime_ms, ios=result.clat.count
+    )
+    if found is None or result.timestamp_ms is None:
+        return None
+    begin_ms = found.begin_ms + ended_ms - result.timestamp_ms
+    # A first line comes late if nothing was completed before.
+    _check_within(
+        begin_ms,
+        begin_ms + len(found.times) * found.step_ms,
+        started_ms - found.step_ms,
+        ended_ms + found.step_ms,
+    )
+    return dataclasses.replace(found, begin_ms=begin_ms)
+
+
+def _check_within(
+    first_ms: int, last_ms: int, started_ms: int, ended_ms: int
+) -> None:
+    """Whether values can be of a run.
+
+    :raises iops_log.LogError: they cannot
+    """
     if (
         first_ms < started_ms - _SERIES_OUTSIDE_MS
         or last_ms > ended_ms + _SERIES_OUTSIDE_MS
@@ -195,7 +235,27 @@ def _series(
             f'values of {first_ms} to {last_ms} ms, but fio ran from'
             f' {started_ms} to {ended_ms} ms'
         )
-    return moved
+
+
+def _over_time(
+    sent: iops_log.Sent,
+    result: fio_output.FioResult,
+    started_ms: int,
+    ended_ms: int,
+) -> dict[str, Any]:
+    """What changed during a run, by the fields of ``merge.GuestSlot``.
+
+    :raises iops_log.LogError: a log cannot be used
+    """
+    times_ms = (started_ms, ended_ms)
+    return {
+        'series': _series(sent.iops, result, *times_ms),
+        'bw_series': tuple(
+            (at_ms, kib * 1024)
+            for at_ms, kib in _series(sent.bandwidth, result, *times_ms)
+        ),
+        'latencies': _latencies(sent.latencies, result, *times_ms),
+    }
 
 
 def _times_ms(
@@ -229,7 +289,7 @@ def _measured(
     slot: schedule.Slot,
     clock: guest_clock.GuestClock,
     of_volumes: Mapping[str, fio_output.FioResult],
-    log: bytes,
+    sent: iops_log.Sent,
     cpu: guest_system.CpuUse | None,
 ) -> merge.GuestSlot:
     """What a guest did on the common clock.
@@ -257,7 +317,7 @@ def _measured(
         clock_error_ms=clock.error_ms,
         cpu=cpu,
         volumes=tuple(of_volumes.items()) if len(of_volumes) > 1 else (),
-        series=() if overruns else _series(log, result, started_ms, ended_ms),
+        **({} if overruns else _over_time(sent, result, started_ms, ended_ms)),
     )
 
 
@@ -304,9 +364,9 @@ def _judge_slot(
         return SlotOutcome(slot=slot, verdict=verdict, reason=reason)
     try:
         times_ms = _times_ms(ended, slot, clock)
-        output, log = iops_log.split(console.result(slot.number))
+        sent = iops_log.split(console.result(slot.number))
         results = fio_output.parse_each(
-            output,
+            sent.output,
             jobname=slot.pattern.name,
             ordered=slot.pattern,
             jobs=len(volumes),
@@ -317,7 +377,7 @@ def _judge_slot(
             slot,
             clock,
             dict(zip(volumes, results, strict=True)),
-            log,
+            sent,
             guest_facts.cpu_use(ended, guest_facts.system(console)),
         )
     except (

@@ -65,7 +65,7 @@ class Event:
     #: counts up from 1 within a guest
     number: int
     #: BOOT PREPARED ROUND PRECONDITIONED READY BROKEN LEADING GO LATE START
-    #: END FIO-FAILED FAILED DONE REPEATED
+    #: END FIO-FAILED FAILED DONE REPEATED KEPT
     name: str
     #: {key: value} as printed
     fields: dict[str, str] = field(default_factory=dict)

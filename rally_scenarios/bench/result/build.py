@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
+import statistics
 
 from rally_scenarios.bench.fio import histogram
+from rally_scenarios.bench.fio import latency_log
 from rally_scenarios.bench.fio import load_step
 from rally_scenarios.bench.fio import output as fio_output
 from rally_scenarios.bench.fio import pattern as fio_pattern
@@ -56,6 +58,8 @@ class Environment:
 
 
 NOT_ASKED = Environment()
+# A file of a hundred guests, each with more, takes long to read.
+_MOST_TIMES_OF_GUEST = 60
 
 
 def _guest_figures(
@@ -92,7 +96,56 @@ def _guest_figures(
         )
         if measured and measured.volumes
         else None,
+        rates=_rates(measured) if measured and measured.series else None,
+        latency=_latency(measured.latencies)
+        if measured and measured.latencies
+        else None,
     )
+
+
+def _means(values: Sequence[float], step: int) -> list[float]:
+    return [
+        statistics.fmean(values[at : at + step])
+        for at in range(0, len(values) - len(values) % step, step)
+    ]
+
+
+def _rates(measured: merge.GuestSlot) -> run_result.RatesOverTime:
+    """A guest's seconds, or means of some of them where they are many."""
+    seconds = len(measured.series)
+    step = -(-seconds // _MOST_TIMES_OF_GUEST)
+    values = [value for _ms, value in measured.bw_series]
+    return run_result.RatesOverTime(
+        begin_ms=measured.series[0][0],
+        step_ms=1000 * step,
+        iops=tuple(
+            round(mean, 1)
+            for mean in _means([iops for _ms, iops in measured.series], step)
+        ),
+        bw_bytes=tuple(map(round, _means(values, step)[: seconds // step])),
+    )
+
+
+def _latency(found: latency_log.Counted) -> run_result.LatencyOverTime:
+    return run_result.LatencyOverTime(
+        begin_ms=found.begin_ms,
+        step_ms=found.step_ms,
+        ios=tuple(each.count for each in found.times),
+        p99_ns=tuple(
+            each.percentile_ns(99) if each.count else 0 for each in found.times
+        ),
+    )
+
+
+def _latency_together(
+    guests: Sequence[merge.GuestSlot],
+) -> run_result.LatencyOverTime | None:
+    """Latencies of a slot's guests; None if not all of them sent theirs."""
+    found = [guest.latencies for guest in guests]
+    lengths = {each and each.step_ms for each in found}
+    if None in lengths or len(lengths) != 1:
+        return None
+    return _latency(latency_log.together(found))
 
 
 def _moments(found: fio_output.Moments) -> run_result.Moments:
@@ -144,6 +197,16 @@ def _merged(
     )
 
 
+def _seconds_together(
+    series: Mapping[str, steadiness.Series],
+) -> steadiness.FleetSeries | None:
+    """Values of each second of all guests; None if not all have them."""
+    if not series or not all(series.values()):
+        return None
+    # They are on the common clock already.
+    return steadiness.cut(series, offsets_ms=dict.fromkeys(series, 0))
+
+
 def _together(
     guests: Sequence[merge.GuestSlot],
 ) -> tuple[steadiness.FleetSeries | None, steadiness.Verdict]:
@@ -152,19 +215,15 @@ def _together(
     :param guests: those that are complete
     :returns: None if not all of them sent values
     """
+    found = _seconds_together({guest.guest: guest.series for guest in guests})
+    if found is not None:
+        return found, steadiness.judge(found.total)
     silent = [guest.guest for guest in guests if not guest.series]
-    if silent or not guests:
-        return None, steadiness.unknown(
-            f'no values of each second from {", ".join(silent[:5])}'
-            if silent
-            else 'no guest is complete'
-        )
-    found = steadiness.cut(
-        {guest.guest: guest.series for guest in guests},
-        # They are on the common clock already.
-        offsets_ms={guest.guest: 0 for guest in guests},
+    return None, steadiness.unknown(
+        f'no values of each second from {", ".join(silent[:5])}'
+        if silent
+        else 'no guest is complete'
     )
-    return found, steadiness.judge(found.total)
 
 
 def _slot(
@@ -178,6 +237,9 @@ def _slot(
     ]
     complete = verdict.complete(outcomes, slot)
     series, steady = _together(complete)
+    bandwidth = _seconds_together(
+        {guest.guest: guest.bw_series for guest in complete}
+    )
     return run_result.SlotResult(
         number=slot.number,
         repeat=slot.repeat,
@@ -187,6 +249,8 @@ def _slot(
         merged=_merged(complete, series),
         steadiness=steady,
         series=series.total if series else (),
+        bw_series=bandwidth.total if bandwidth else (),
+        latency=_latency_together(complete),
     )
 
 
@@ -422,6 +486,7 @@ def build_result(
     stopping: run_result.Stopping | None = None,
     preconditioning: precondition.Precondition | None = None,
     cost: run_result.Cost | None = None,
+    run_of_fleet: int = 1,
 ) -> run_result.RunResult:
     """Put together what is kept of a run.
 
@@ -437,6 +502,7 @@ def build_result(
     :param stopping: why the repeats ended; None: their number was fixed
     :param preconditioning: what guests were to write before the first turn
     :param cost: how long it took; None: it is not known
+    :param run_of_fleet: of its guests, from 1
     :raises ValueError: a fact of the environment is missing
     """
     # Their images are in the order of the task, whatever that of turns is.
@@ -462,6 +528,7 @@ def build_result(
         stopping=stopping,
         precondition=preconditioning,
         cost=cost,
+        run_of_fleet=run_of_fleet,
         tiers=tuple(
             _tier(
                 tier,

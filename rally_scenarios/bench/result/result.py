@@ -14,6 +14,7 @@ This module must not know guests' consoles, Rally, or where files lie.
 """
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 import json
 
@@ -28,7 +29,10 @@ from rally_scenarios.bench.result import json_record
 from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
 
-VERSION = 5
+VERSION = 6
+# Of any value of a second, and of the length of a time.
+_MOST = 10**18
+_MOST_STEP_MS = 10**9
 PERCENTILES = (50, 90, 95, 99, 99.9)
 # Each file says of each of them what it is, or why it is not known.
 ENVIRONMENT = (
@@ -111,6 +115,79 @@ class VolumeFigures:
     p99_ns: int
 
 
+def _check_values(*columns: Sequence[float]) -> None:
+    """Whether numbers of a file can be drawn, whatever they are of.
+
+    :raises ValueError: one is below 0 or above 10^18
+    """
+    for values in columns:
+        if values and not 0 <= min(values) <= max(values) <= _MOST:
+            raise ValueError(
+                'a value over time is below 0 or above 10^18: expected it'
+                ' between'
+            )
+
+
+def _check_times(step_ms: int, *columns: Sequence[float]) -> None:
+    """Whether values of equal times can be drawn.
+
+    :raises ValueError: they have no such length, or see ``_check_values``
+    """
+    if not 1 <= step_ms <= _MOST_STEP_MS:
+        raise ValueError(
+            f'times of {str(step_ms)[:20]} ms: expected 1 to {_MOST_STEP_MS}'
+        )
+    _check_values(*columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatesOverTime:
+    """IOPS and bandwidth of equal times, one after another."""
+
+    #: when the first one begins
+    begin_ms: int
+    #: how long each is
+    step_ms: int
+    #: means of the times
+    iops: tuple[float, ...]
+    #: likewise, bytes per second; empty if the guest did not send it
+    bw_bytes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Check the numbers, which may come from a file.
+
+        :raises ValueError: one is not possible
+        """
+        _check_times(self.step_ms, self.iops, self.bw_bytes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatencyOverTime:
+    """Completion latencies of equal times, one after another."""
+
+    #: when the first one begins
+    begin_ms: int
+    #: how long each is
+    step_ms: int
+    #: I/Os that were completed in each
+    ios: tuple[int, ...]
+    #: latency that 99 percent of them did not exceed, to 3 percent; 0 where
+    #: there is none
+    p99_ns: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Check the numbers, which may come from a file.
+
+        :raises ValueError: one is not possible
+        """
+        _check_times(self.step_ms, self.ios, self.p99_ns)
+        if len(self.ios) != len(self.p99_ns):
+            raise ValueError(
+                f'{len(self.ios)} times with I/Os and {len(self.p99_ns)} with'
+                f' a p99: expected as many'
+            )
+
+
 @dataclass(frozen=True, kw_only=True)
 class GuestFigures:
     """One guest in one slot, on the common clock.
@@ -148,6 +225,11 @@ class GuestFigures:
     #: each volume's part of it, in the order in which the guest got them;
     #: null if it works on a single one
     volumes: tuple[VolumeFigures, ...] | None = json_record.since(4)
+    #: of the seconds, or of longer times where there are more than 60; null
+    #: without values of each second
+    rates: RatesOverTime | None = json_record.since(6)
+    #: null if the guest did not send it
+    latency: LatencyOverTime | None = json_record.since(6)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,6 +325,23 @@ class SlotResult:
     series: tuple[tuple[int, float], ...]
     #: of the series, by the rule of the SNIA PTS
     steadiness: steadiness.Verdict
+    #: [begin in ms, bytes per second], likewise
+    bw_series: tuple[tuple[int, float], ...] = json_record.since(6, ())
+    #: of all complete guests, merged time by time; null if not all of them
+    #: sent it
+    latency: LatencyOverTime | None = json_record.since(6)
+
+    def __post_init__(self) -> None:
+        """Check the numbers, which may come from a file.
+
+        :raises ValueError: one is not possible
+        """
+        _check_values(
+            *(
+                [value for _ms, value in each]
+                for each in (self.series, self.bw_series)
+            )
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -488,6 +587,8 @@ class RunResult:
     precondition: rounds_before.Precondition | None = json_record.since(4)
     #: whether all tiers ran a pattern at the same time
     side_by_side: bool = json_record.since(5, default=False)
+    #: which run of its guests this is; from 2 on, they were kept
+    run_of_fleet: int = json_record.since(6, default=1)
 
     def __post_init__(self) -> None:
         """Check the version and that nothing of the environment is missing.

@@ -134,6 +134,17 @@ class PreconditionArgs(typing_extensions.TypedDict, closed=True):
     most_rounds: typing_extensions.NotRequired[AtLeastOne]
 
 
+class KeepArgs(typing_extensions.TypedDict, closed=True):
+    """A fleet that is kept for further runs, see fleet.kept.
+
+    name: by which it is found again;
+    last: whether it is deleted after this run.
+    """
+
+    name: Annotated[str, task_scenario.Field(min_length=1)]
+    last: typing_extensions.NotRequired[bool]
+
+
 class TimeoutArgs(typing_extensions.TypedDict, closed=True, total=False):
     """How long to wait, in seconds.
 
@@ -196,3 +207,4 @@ class FleetArguments:
     seed: int | None = None
     cost_from: str | None = None
     side_by_side: bool = False
+    keep: Mapping[str, Any] | None = None

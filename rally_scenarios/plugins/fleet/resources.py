@@ -17,7 +17,10 @@ from novaclient import exceptions as nova_exceptions
 from oslo_log import log as logging
 
 from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.guest import next_orders
 from rally_scenarios.guest import orders
+from rally_scenarios.plugins.fleet import kept
+from rally_scenarios.plugins.fleet import orders_disk
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins.results import store
 from rally_scenarios.plugins import servers
@@ -49,7 +52,8 @@ class FleetResources:
 
         :param cinder: cinderclient
         :param nova: novaclient of ``servers.NOVA_MICROVERSION``
-        :param new_name: gives names that Rally's cleanup knows as its own
+        :param new_name: gives names that Rally's cleanup knows as its own,
+            or, of a fleet that is kept, does not know
         :param shape: of the fleet
         :param image_ids: {name: id} of all of its images
         :param tiers: of each guest
@@ -73,6 +77,7 @@ class FleetResources:
         self._servers: list[str] = []
         self._groups: list[str] = []
         self._group_of_tier: dict[str, str] = {}
+        self._orders_disk: orders_disk.OrdersDisk | None = None
 
     def images(self) -> dict[str, run_result.Fact]:
         """{tier: the image that its volumes are made from}."""
@@ -141,6 +146,10 @@ class FleetResources:
                 )
         servers.wait_for_volumes(self._cinder, self._volumes, timeout_seconds)
         LOG.info('%d volumes are available', len(self._volumes))
+        return self._types_of_tiers()
+
+    def _types_of_tiers(self) -> dict[str, run_result.Fact]:
+        """{tier: types that Cinder gave the volumes fio works on}."""
         self.types_of_guests = [
             tuple(servers.volume_types(self._cinder, volumes))
             for volumes in self.measured().values()
@@ -171,10 +180,7 @@ class FleetResources:
         """
         if self._shape.spread:
             self._create_groups()
-        positions = [
-            self._tiers[:number].count(tier)
-            for number, tier in enumerate(self._tiers)
-        ]
+        scripts = self._scripts(fleet_orders)
         for number, tier in enumerate(self._tiers):
             data = self._data_volumes[number] if self._data_volumes else ()
             start = [self.start_volume] if self.start_volume else []
@@ -183,14 +189,7 @@ class FleetResources:
                     tier,
                     flavor_id=flavor_id,
                     volume_ids=[self._boot_volumes[number], *start, *data],
-                    user_data=orders.script(
-                        fleet_orders,
-                        number=number,
-                        tier=tier,
-                        position=positions[number],
-                        data_serials=data,
-                        environment=orders.GuestEnvironment(),
-                    ),
+                    user_data=scripts[number],
                 )
             )
             LOG.info(
@@ -208,19 +207,130 @@ class FleetResources:
                     timeout_seconds=timeout_seconds,
                 )
         servers.wait_for_servers(self._nova, self._servers, timeout_seconds)
+        return self._guests()
+
+    def _position(self, number: int) -> int:
+        """Of a guest among those of its tier, from 0."""
+        return self._tiers[:number].count(self._tiers[number])
+
+    def _scripts(self, fleet_orders: orders.FleetOrders) -> list[str]:
+        """The script of each guest."""
+        return [
+            orders.script(
+                fleet_orders,
+                number=number,
+                tier=tier,
+                position=self._position(number),
+                data_serials=self._data_volumes[number]
+                if self._data_volumes
+                else (),
+                environment=orders.GuestEnvironment(),
+            )
+            for number, tier in enumerate(self._tiers)
+        ]
+
+    def _guests(self) -> list[servers.Guest]:
         hosts = servers.hosts(self._nova, self._servers)
         return [
             servers.Guest(
                 name=orders.guest_name(number),
                 tier=tier,
                 server_id=server_id,
-                position=positions[number],
+                position=self._position(number),
                 host=hosts[number],
             )
             for number, (tier, server_id) in enumerate(
                 zip(self._tiers, self._servers, strict=True)
             )
         ]
+
+    def adopt(self, fleet: kept.KeptFleet) -> dict[str, run_result.Fact]:
+        """Take over a fleet that was kept, in place of making one.
+
+        :param fleet: of as many guests of each tier
+        :returns: as ``create_volumes``
+        :raises servers.FleetError: a server is not active; or something of it
+            is gone, and then nothing is taken over
+        """
+        volumes = [
+            fleet.start_volume,
+            *fleet.boot_volumes,
+            *(each for found in fleet.data_volumes for each in found),
+        ]
+        try:
+            for server_id in fleet.servers:
+                self._nova.servers.get(server_id)
+            for volume_id in volumes:
+                self._cinder.volumes.get(volume_id)
+        except (
+            nova_exceptions.NotFound,
+            cinder_exceptions.NotFound,
+        ) as error:
+            # It may be whole, in another project: nothing of it is deleted.
+            raise servers.FleetError(
+                f'a part of the kept fleet {fleet.name!r} is gone, or of'
+                f' another project: {error}; if it is not another project,'
+                f' {kept.how_to_delete(fleet.name)}'
+            ) from error
+        self._volumes = volumes
+        self.start_volume = fleet.start_volume
+        self._servers = list(fleet.servers)
+        self._boot_volumes = list(fleet.boot_volumes)
+        self._data_volumes = list(fleet.data_volumes)
+        self._groups = list(fleet.groups)
+        servers.check_active(self._nova, self._servers)
+        return self._types_of_tiers()
+
+    def order_again(
+        self,
+        fleet_orders: orders.FleetOrders,
+        *,
+        glance: Any,
+        new_name: Callable[[], str],
+        timeout_seconds: float,
+        volume_type: str,
+    ) -> list[servers.Guest]:
+        """Give guests that wait the orders of another run.
+
+        One of them gets a disk with them, which it shows to all others.
+
+        :param glance: glanceclient v2
+        :param new_name: gives names that Rally's cleanup knows as its own
+        :param volume_type: of the disk
+        :raises servers.FleetError: it took too long, or Nova refuses
+        """
+        self._orders_disk = orders_disk.OrdersDisk(
+            glance=glance,
+            cinder=self._cinder,
+            nova=self._nova,
+            new_name=new_name,
+        )
+        self._orders_disk.attach(
+            next_orders.disk_content(
+                fleet_orders.run, self._scripts(fleet_orders)
+            ),
+            server_id=self._servers[0],
+            volume_type=volume_type,
+            zone=self._shape.volume_zone,
+            timeout_seconds=timeout_seconds,
+        )
+        return self._guests()
+
+    def take_orders_back(self, timeout_seconds: float) -> None:
+        """Delete the disk of ``order_again``, if there is one."""
+        if self._orders_disk is not None:
+            self._orders_disk.delete(timeout_seconds)
+            self._orders_disk = None
+
+    def made_of(self) -> dict[str, Any]:
+        """What the fleet is made of, by the fields of ``kept.KeptFleet``."""
+        return {
+            'start_volume': self.start_volume,
+            'servers': tuple(self._servers),
+            'boot_volumes': tuple(self._boot_volumes),
+            'data_volumes': tuple(self._data_volumes),
+            'groups': tuple(self._groups),
+        }
 
     def _create_groups(self) -> None:
         """A group for each tier: tiers take turns, so each is to be spread."""

@@ -36,6 +36,7 @@ from rally_scenarios.guest import orders
 from rally_scenarios.plugins.environment import probe
 from rally_scenarios.plugins.fleet import announcement
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
+from rally_scenarios.plugins.fleet import kept as kept_fleets
 from rally_scenarios.plugins.fleet import repeat_watch
 from rally_scenarios.plugins.fleet import report as fleet_report
 from rally_scenarios.plugins.fleet import resources as fleet_resources
@@ -76,6 +77,18 @@ class RunContext:
     resources: fleet_resources.FleetResources
     #: clock of this host, in seconds, to note when guests were read
     clock: Callable[[], float]
+    #: what another task must ask for to use the same fleet
+    asked: Mapping[str, str]
+    #: a fleet that a former run has kept; None: it is to be made
+    kept_fleet: kept_fleets.KeptFleet | None = None
+
+    @property
+    def fills(self) -> bool:
+        """Whether guests write their regions before they measure."""
+        region_mib = self.plan.chosen.method.region_mib
+        return self.plan.shape.fill and (
+            self.kept_fleet is None or self.kept_fleet.filled_mib < region_mib
+        )
 
     @property
     def nova(self) -> Any:
@@ -172,6 +185,15 @@ def context(
     servers.check_volume_types(
         scenario.clients('cinder'), plan.shape.blank_types
     )
+    image_ids = servers.find_images(
+        scenario.clients('glance'), plan.shape.images
+    )
+    asked = kept_fleets.asked_for(
+        arguments,
+        shape=plan.shape,
+        guests_per_tier=plan.guests_per_tier,
+        image_ids=image_ids,
+    )
     return RunContext(
         scenario=scenario,
         arguments=arguments,
@@ -184,14 +206,14 @@ def context(
         access=access,
         probe=environment_probe,
         clock=clock,
+        asked=asked,
+        kept_fleet=_kept_fleet(scenario, arguments, folder, asked),
         resources=fleet_resources.FleetResources(
             cinder=scenario.clients('cinder'),
             nova=_nova(scenario),
             shape=plan.shape,
-            new_name=scenario.generate_random_name,
-            image_ids=servers.find_images(
-                scenario.clients('glance'), plan.shape.images
-            ),
+            new_name=_new_name(scenario, arguments),
+            image_ids=image_ids,
             tiers=[
                 fleet['tier']
                 for fleet in arguments.fleets
@@ -200,6 +222,46 @@ def context(
             server_options=access.server_options,
         ),
     )
+
+
+def _new_name(
+    scenario: rally_scenario.OpenStackScenario,
+    arguments: fleet_arguments.FleetArguments,
+) -> Callable[[], str]:
+    """Gives the names of a fleet's servers and volumes."""
+    if arguments.keep is None:
+        return scenario.generate_random_name
+    prefix = kept_fleets.name_prefix(arguments.keep['name'])
+    return lambda: f'{prefix}{uuid.uuid4().hex[:12]}'
+
+
+def _kept_fleet(
+    scenario: rally_scenario.OpenStackScenario,
+    arguments: fleet_arguments.FleetArguments,
+    folder: pathlib.Path,
+    asked: Mapping[str, str],
+) -> kept_fleets.KeptFleet | None:
+    """The fleet that the task means; None: one is to be made.
+
+    :raises servers.FleetError: it cannot be used, or none could be kept
+    """
+    if arguments.keep is None:
+        return None
+    if not scenario.context.get('config', {}).get('existing_users'):
+        raise servers.FleetError(
+            'keep: Rally deletes the project of this task when it ends;'
+            ' expected an environment of Rally with existing users, and a task'
+            ' without users of its own (member: true)'
+        )
+    found = kept_fleets.find(folder, arguments.keep['name'], asked)
+    if found is not None:
+        LOG.info(
+            'Fleet %s is there from a former run: volumes, servers%s are not'
+            ' made again',
+            found.name,
+            ' and regions' if found.filled_mib else '',
+        )
+    return found
 
 
 class FleetRun:
@@ -238,7 +300,7 @@ class FleetRun:
             try:
                 with self._timer('delete'):
                     context.access.delete()
-                    context.resources.delete(context.limits_seconds['volumes'])
+                    self._keep_or_delete_fleet()
                 self._add_time_to_delete()
             finally:
                 self._refer_to_kept()
@@ -247,6 +309,47 @@ class FleetRun:
         ):
             self._add_output(complete=output)
         _fail_unless_complete(result)
+
+    def _keep_or_delete_fleet(self) -> None:
+        """A fleet that is kept must be as good as new."""
+        context, keep = self._context, self._context.arguments.keep
+        limit_seconds = context.limits_seconds['volumes']
+        context.resources.take_orders_back(limit_seconds)
+        result = self.kept and self.kept.result
+        is_sound = result is not None and all(
+            guest.verdict == verdict.Verdict.COMPLETE.value
+            for guest in result.guests
+        )
+        if keep is None or keep.get('last') or not is_sound:
+            taken_over = context.resources.made_of()['servers']
+            context.resources.delete(limit_seconds)
+            if keep is not None and taken_over:
+                kept_fleets.forget(context.folder, keep['name'])
+            return
+        before = context.kept_fleet
+        on_devices = all(
+            (guest.target or '').startswith('/dev/') for guest in result.guests
+        )
+        filled_mib = context.plan.chosen.method.region_mib
+        if not context.fills:
+            filled_mib = before.filled_mib if before else 0
+        kept_fleets.write(
+            context.folder,
+            kept_fleets.KeptFleet(
+                version=kept_fleets.VERSION,
+                name=keep['name'],
+                runs=result.run_of_fleet,
+                asked=context.asked,
+                # Of a file, the script cannot tell whether it was filled.
+                filled_mib=filled_mib if on_devices else 0,
+                **context.resources.made_of(),
+            ),
+        )
+        LOG.info(
+            'Fleet %s is kept for another run: %s',
+            keep['name'],
+            kept_fleets.path_of(context.folder, keep['name']),
+        )
 
     @contextlib.contextmanager
     def _timer(self, name: str) -> Iterator[None]:
@@ -259,8 +362,11 @@ class FleetRun:
         self._took_s[name] = round(self._context.clock() - began, 3)
 
     def _cost(self, collected: _Collected) -> run_result.Cost | None:
-        """How long it took so far; None if it was not measured."""
-        if 'measure' not in self._took_s:
+        """How long it took so far; None if it was not measured.
+
+        Nor if guests were kept: it says nothing of runs that make their own.
+        """
+        if 'measure' not in self._took_s or self._context.kept_fleet:
             return None
         gone_by_s = sum(self._took_s.values())
 
@@ -291,32 +397,13 @@ class FleetRun:
             complete
         """
         context, plan = self._context, self._context.plan
-        limits, resources = context.limits_seconds, context.resources
+        resources = context.resources
         with self._timer('create_volumes'):
-            types_of_tiers = resources.create_volumes(
-                start_volume_type=context.start_volume_type,
-                timeout_seconds=limits['volumes'],
-            )
-        fleet_orders = dataclasses.replace(
-            run_plan.orders_of(
-                plan,
-                limits,
-                run=uuid.uuid4().hex[:16],
-                start_serial=resources.start_volume,
-                now=int(time.time()),
-            ),
-            **context.access.delivery(
-                guests=plan.guests,
-                pause_seconds=context.arguments.listen_every_seconds,
-            ),
-        )
+            types_of_tiers = self._volumes()
+        fleet_orders = self._orders()
         announcement.announce(fleet_orders)
         with self._timer('boot_guests'):
-            guests = resources.boot(
-                fleet_orders,
-                flavor_id=context.arguments.flavor,
-                timeout_seconds=limits['boot'],
-            )
+            guests = self._guests(fleet_orders)
         context.probe.look_before(
             guests,
             {
@@ -344,11 +431,60 @@ class FleetRun:
             stopping=collected.stopping,
             preconditioning=plan.precondition,
             cost=self._cost(collected),
+            run_of_fleet=(context.kept_fleet.runs if context.kept_fleet else 0)
+            + 1,
             volume_types=types_of_tiers,
             measured_on=context.probe.look_after(),
             hosts={guest.name: guest.host for guest in guests},
         )
         return result, collected.consoles
+
+    def _volumes(self) -> dict[str, run_result.Fact]:
+        """Make volumes, or take over a kept fleet: {tier: types it got}."""
+        context = self._context
+        if context.kept_fleet is not None:
+            return context.resources.adopt(context.kept_fleet)
+        return context.resources.create_volumes(
+            start_volume_type=context.start_volume_type,
+            timeout_seconds=context.limits_seconds['volumes'],
+        )
+
+    def _orders(self) -> orders.FleetOrders:
+        context = self._context
+        return dataclasses.replace(
+            run_plan.orders_of(
+                context.plan,
+                context.limits_seconds,
+                run=uuid.uuid4().hex[:16],
+                start_serial=context.resources.start_volume,
+                now=int(time.time()),
+            ),
+            fill=context.fills,
+            # Those of a kept fleet do so already.
+            keep=context.arguments.keep is not None
+            and context.kept_fleet is None,
+            **context.access.delivery(
+                guests=context.plan.guests,
+                pause_seconds=context.arguments.listen_every_seconds,
+            ),
+        )
+
+    def _guests(self, fleet_orders: orders.FleetOrders) -> list[servers.Guest]:
+        """Boot guests, or give those that wait their orders."""
+        context = self._context
+        if context.kept_fleet is not None:
+            return context.resources.order_again(
+                fleet_orders,
+                glance=context.scenario.clients('glance'),
+                new_name=context.scenario.generate_random_name,
+                volume_type=context.start_volume_type,
+                timeout_seconds=context.limits_seconds['volumes'],
+            )
+        return context.resources.boot(
+            fleet_orders,
+            flavor_id=context.arguments.flavor,
+            timeout_seconds=context.limits_seconds['boot'],
+        )
 
     def _judged(
         self,

@@ -25,6 +25,7 @@ from rally_scenarios.bench.result import cost as result_cost
 from rally_scenarios.bench.stats import stopping
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
+from rally_scenarios.plugins.fleet import kept
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins import profiles
 from rally_scenarios.plugins.results import store
@@ -163,6 +164,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         had, see ``profiles.chosen``
     :raises ValueError: the values do not fit each other
     """
+    kept.check(arguments)
     stop = _stop_rule(arguments)
     if stop is not None:
         arguments = dataclasses.replace(arguments, repeats=stop.most_repeats)

@@ -41,7 +41,7 @@ from rally_scenarios.plugins.transport import access
 @scenario.configure(
     name='CinderTiers.fleet_fio',
     platform='openstack',
-    context={'cleanup@openstack': ['cinder', 'nova']},
+    context={'cleanup@openstack': ['cinder', 'nova', 'glance']},
 )
 class FleetFio(harmless.Scenario):
     """Measure tiers with fio inside guests that boot from them.
@@ -109,6 +109,7 @@ class FleetFio(harmless.Scenario):
         load_steps: list[fleet_arguments.AtLeastOne] | None = None,
         cost_from: str | None = None,
         side_by_side: bool = False,
+        keep: fleet_arguments.KeepArgs | None = None,
     ) -> None:
         """Boot all guests once, then let each tier run each pattern in turn.
 
@@ -148,6 +149,7 @@ class FleetFio(harmless.Scenario):
             fast the cloud is, for the time that is told before
         :param side_by_side: all tiers run a pattern at the same time; they
             must share no disk
+        :param keep: see KeepArgs; the fleet is deleted by default
         """
         arguments = fleet_arguments.FleetArguments(
             fleets=fleets,
@@ -184,6 +186,7 @@ class FleetFio(harmless.Scenario):
             load_steps=load_steps,
             cost_from=cost_from,
             side_by_side=side_by_side,
+            keep=keep,
         )
         with harmless.errors():
             fleet_run.FleetRun(

@@ -12,6 +12,9 @@ from rally_scenarios.report.content import rows as report_rows
 
 # Of all charts of a page together.
 _MOST_DOTS = 1500
+_MOST_POINTS = 6000
+# Of a tier in a chart.
+_MOST_LINES = 12
 _KINDS = frozenset({'steal', 'guest CPU', 'guests missing'})
 
 
@@ -120,5 +123,119 @@ def guests(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
                 figure.Column(title='its IOPS', digits=1),
             ),
             rows=tuple(map(_cells, rows)),
+        ),
+    )
+
+
+def _with_rates(
+    row: report_rows.Row,
+) -> list[run_result.GuestFigures]:
+    """Guests that sent their seconds, the slowest first."""
+    return [guest for guest in _by_iops(_slot(row)) if guest.rates is not None]
+
+
+def _guest_line(
+    row: report_rows.Row, guest: run_result.GuestFigures
+) -> figure.Line:
+    rates = guest.rates
+    return figure.Line(
+        label=f'{row.label} {guest.guest}',
+        style=row.style,
+        points=tuple(
+            (at * rates.step_ms / 1000, iops)
+            for at, iops in enumerate(rates.iops)
+        ),
+    )
+
+
+def _over_time_chart(
+    name: str, group: Sequence[report_rows.Row], most: int
+) -> figure.Chart:
+    found = [(row, _with_rates(row)) for row in group]
+    return figure.Chart(
+        title=name,
+        drawing=figure.Lines(
+            x_title='second',
+            y_title='IOPS of a guest',
+            lines=tuple(
+                _guest_line(row, guest)
+                for row, ranked in found
+                for guest in _some(ranked, most)
+            ),
+        ),
+        alternative=f'IOPS of guests over time, {name}: '
+        + '; '.join(
+            f'{row.label}, {guest.guest} the'
+            f' {which} with {report_rows.number(guest.iops)}'
+            for row, ranked in found
+            if ranked
+            for which, guest in (
+                ('slowest', ranked[0]),
+                ('fastest', ranked[-1]),
+            )
+        ),
+        caveats=report_rows.caveats_of(group, _KINDS | {'stall'}),
+    )
+
+
+def _guest_cells(
+    row: report_rows.Row, guest: run_result.GuestFigures
+) -> tuple[str | float | None, ...]:
+    latency = guest.latency
+    return (
+        row.tier,
+        row.pattern,
+        guest.guest,
+        guest.iops,
+        min(guest.rates.iops, default=None),
+        max(guest.rates.iops, default=None),
+        report_rows.mib(guest.bw_bytes),
+        report_rows.ms(guest.p99_ns),
+        report_rows.ms(max(latency.p99_ns, default=None)) if latency else None,
+        guest.longest_stall_s,
+    )
+
+
+def over_time(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+    """IOPS of single guests over time.
+
+    :param rows: of a run
+    :returns: None if no guest sent its seconds
+    """
+    if not any(map(_with_rates, rows)):
+        return None
+    points = max(
+        len(guest.rates.iops) for row in rows for guest in _with_rates(row)
+    )
+    most = max(
+        2, min(_MOST_LINES, _MOST_POINTS // (len(rows) * max(1, points)))
+    )
+    return figure.Figure(
+        title='Guests over time',
+        dispensable=9,
+        caption='A line for each guest, in the last repeat in which all are'
+        f' complete; where a tier has more than {most}, so many of them,'
+        ' evenly spaced by rank, the slowest and the fastest included.',
+        keys=report_rows.keys(rows),
+        charts=report_rows.charts(
+            rows, functools.partial(_over_time_chart, most=most)
+        ),
+        table=figure.Table(
+            columns=(
+                *report_rows.NAMES,
+                figure.Column(title='Guest'),
+                figure.Column(title='IOPS', digits=1),
+                figure.Column(title='Lowest IOPS', digits=1),
+                figure.Column(title='Highest IOPS', digits=1),
+                figure.Column(title='MiB/s', digits=2),
+                figure.Column(title='p99 ms', digits=3),
+                figure.Column(title='Highest p99 ms', digits=3),
+                figure.Column(title='Longest stall s', digits=1),
+            ),
+            rows=tuple(
+                _guest_cells(row, guest)
+                for row in rows
+                for guest in _some(_with_rates(row), most)
+            ),
         ),
     )

@@ -2,6 +2,7 @@
 
 """What changed within repeats, and from one repeat to the next."""
 
+from collections.abc import Callable
 from collections.abc import Sequence
 import functools
 import math
@@ -40,16 +41,7 @@ def _longest_stall_s(row: report_rows.Row) -> float:
 def _seconds_chart(
     name: str, group: Sequence[report_rows.Row], step: int
 ) -> figure.Chart:
-    lines = tuple(
-        figure.Line(
-            label=f'{row.label} {slot.repeat}',
-            style=row.style,
-            points=_means(slot.series, step),
-        )
-        for row in group
-        for slot in row.found.slots
-        if slot.series
-    )
+    lines = _repeat_lines(group, lambda slot: _means(slot.series, step))
     return figure.Chart(
         title=name,
         drawing=figure.Lines(x_title='second', y_title='IOPS', lines=lines),
@@ -95,8 +87,7 @@ def seconds(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     ]
     if not lengths:
         return None
-    most = max(_LEAST_POINTS, _MOST_POINTS // len(lengths))
-    step = math.ceil(max(lengths) / most)
+    step = _step(lengths)
     return figure.Figure(
         title='IOPS over time',
         dispensable=6,
@@ -123,6 +114,198 @@ def seconds(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
                 (row.tier, row.pattern, slot.repeat, *_steady(slot))
                 for row in rows
                 for slot in row.found.slots
+            ),
+        ),
+    )
+
+
+def _repeat_lines(
+    group: Sequence[report_rows.Row],
+    points: Callable[[run_result.SlotResult], tuple[tuple[float, float], ...]],
+) -> tuple[figure.Line, ...]:
+    """A line for each repeat that has points."""
+    return tuple(
+        figure.Line(
+            label=f'{row.label} {slot.repeat}', style=row.style, points=found
+        )
+        for row in group
+        for slot in row.found.slots
+        if (found := points(slot))
+    )
+
+
+def _step(lengths: Sequence[int]) -> int:
+    """How many values a point is the mean of."""
+    most = max(_LEAST_POINTS, _MOST_POINTS // len(lengths))
+    return math.ceil(max(lengths) / most)
+
+
+def _mib_points(
+    slot: run_result.SlotResult, step: int
+) -> tuple[tuple[float, float], ...]:
+    return tuple(
+        (at, report_rows.mib(each))
+        for at, each in _means(slot.bw_series, step)
+    )
+
+
+def _bandwidth_chart(
+    name: str, group: Sequence[report_rows.Row], step: int
+) -> figure.Chart:
+    lines = _repeat_lines(group, functools.partial(_mib_points, step=step))
+    return figure.Chart(
+        title=name,
+        drawing=figure.Lines(x_title='second', y_title='MiB/s', lines=lines),
+        alternative=f'Bandwidth over the seconds of each repeat, {name}: '
+        + _from_to(lines, 'MiB/s'),
+        caveats=report_rows.caveats_of(group, _KINDS),
+    )
+
+
+def _from_to(lines: Sequence[figure.Line], unit: str) -> str:
+    """Lowest and highest of each line, in words."""
+    words = []
+    for line in lines:
+        values = [y for _x, y in line.points]
+        words.append(
+            f'{line.label} from {report_rows.number(min(values))} to'
+            f' {report_rows.number(max(values))} {unit}'
+        )
+    return '; '.join(words)
+
+
+def bandwidth(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+    """Bandwidth of each second.
+
+    :param rows: of a run
+    :returns: None if no guests sent it
+    """
+    found = [
+        (row, slot)
+        for row in rows
+        for slot in row.found.slots
+        if slot.bw_series
+    ]
+    if not found:
+        return None
+    step = _step([len(slot.bw_series) for _row, slot in found])
+    return figure.Figure(
+        title='Bandwidth over time',
+        dispensable=8,
+        caption='All guests of a tier together; a line for each repeat.'
+        + (f' Each point is the mean of {step} seconds.' if step > 1 else ''),
+        keys=report_rows.keys(rows),
+        charts=report_rows.charts(
+            rows, functools.partial(_bandwidth_chart, step=step)
+        ),
+        table=figure.Table(
+            columns=(
+                *report_rows.NAMES,
+                figure.Column(title='Repeat', digits=0),
+                figure.Column(title='Seconds', digits=0),
+                figure.Column(title='Lowest MiB/s', digits=2),
+                figure.Column(title='Mean MiB/s', digits=2),
+                figure.Column(title='Highest MiB/s', digits=2),
+            ),
+            rows=tuple(
+                (
+                    row.tier,
+                    row.pattern,
+                    slot.repeat,
+                    len(slot.bw_series),
+                    *(
+                        report_rows.mib(summed(values))
+                        for summed in (min, statistics.fmean, max)
+                    ),
+                )
+                for row, slot in found
+                for values in ([value for _ms, value in slot.bw_series],)
+            ),
+        ),
+    )
+
+
+def _p99_points(
+    latency: run_result.LatencyOverTime | None,
+) -> tuple[tuple[float, float], ...]:
+    """(second in which a time ends, p99 in ms), of times with I/Os."""
+    if latency is None:
+        return ()
+    return tuple(
+        ((at + 1) * latency.step_ms / 1000, report_rows.ms(p99_ns))
+        for at, p99_ns in enumerate(latency.p99_ns)
+        if p99_ns > 0
+    )
+
+
+def _latency_chart(
+    name: str, group: Sequence[report_rows.Row]
+) -> figure.Chart:
+    lines = _repeat_lines(group, lambda slot: _p99_points(slot.latency))
+    return figure.Chart(
+        title=name,
+        drawing=figure.Lines(
+            x_title='second',
+            y_title='p99 ms',
+            y_is_log=True,
+            lines=lines,
+        ),
+        alternative=f'p99 within each repeat, {name}: '
+        + _from_to(lines, 'ms'),
+        caveats=report_rows.caveats_of(group, _KINDS | {'long latencies'}),
+    )
+
+
+def latency(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+    """p99 of short times within each repeat.
+
+    :param rows: of a run
+    :returns: None if no guests sent it
+    """
+    found = [
+        (row, slot)
+        for row in rows
+        for slot in row.found.slots
+        if slot.latency is not None and any(slot.latency.p99_ns)
+    ]
+    if not found:
+        return None
+    return figure.Figure(
+        title='p99 over time',
+        dispensable=7,
+        caption='p99 of completion latency of all guests of a tier together,'
+        ' in short times within each repeat; a line for each repeat. To 3 %,'
+        ' since fio counts coarser there. Where few I/Os are completed in a'
+        ' time, p99 is the longest of them; where none is, there is no point.'
+        ' The axis of latencies is logarithmic.',
+        keys=report_rows.keys(rows),
+        charts=report_rows.charts(rows, _latency_chart),
+        table=figure.Table(
+            columns=(
+                *report_rows.NAMES,
+                figure.Column(title='Repeat', digits=0),
+                figure.Column(title='Each time s', digits=0),
+                figure.Column(title='Fewest I/Os in one', digits=0),
+                figure.Column(title='Lowest p99 ms', digits=3),
+                figure.Column(title='Median p99 ms', digits=3),
+                figure.Column(title='Highest p99 ms', digits=3),
+                figure.Column(title='in second', digits=0),
+            ),
+            rows=tuple(
+                (
+                    row.tier,
+                    row.pattern,
+                    slot.repeat,
+                    slot.latency.step_ms / 1000,
+                    min(slot.latency.ios),
+                    *(
+                        choose([y for _x, y in points])
+                        for choose in (min, statistics.median, max)
+                    ),
+                    max(points, key=lambda point: point[1])[0],
+                )
+                for row, slot in found
+                for points in (_p99_points(slot.latency),)
             ),
         ),
     )

@@ -121,8 +121,11 @@ def _figures(
     for found in (
         curves.curves(result, expected),
         over_time.seconds(rows),
+        over_time.bandwidth(rows),
+        over_time.latency(rows),
         over_time.repeats(rows),
         guests.guests(rows),
+        guests.over_time(rows),
         directions.directions(rows),
     ):
         if found is not None:

@@ -92,10 +92,30 @@ class ParseTest(testtools.TestCase):
             self.assertRaises(iops_log.LogError, parse, log)
 
     def test_a_payload_without_a_log_is_fios_output(self):
-        self.assertEqual((b'{}', b''), iops_log.split(b'{}'))
+        none = {'iops': b'', 'bandwidth': b'', 'latencies': b''}
         self.assertEqual(
-            (b'{\n}', b'1000, 5, 0\n'),
+            iops_log.Sent(output=b'{}', **none), iops_log.split(b'{}')
+        )
+        # As guests of an older version send it.
+        self.assertEqual(
+            iops_log.Sent(
+                **none | {'output': b'{\n}', 'iops': b'1000, 5, 0\n'}
+            ),
             iops_log.split(b'{\n}\n@series\n1000, 5, 0\n'),
+        )
+
+    def test_logs_are_told_apart(self):
+        self.assertEqual(
+            iops_log.Sent(
+                output=b'{\n}',
+                iops=b'1000, 5, 0\n',
+                bandwidth=b'1000, 20, 0\n',
+                latencies=b'1000\n1000 7:5\n',
+            ),
+            iops_log.split(
+                b'{\n}\n@series\n1000, 5, 0\n\n@bandwidth\n1000, 20, 0\n'
+                b'\n@latencies\n1000\n1000 7:5\n'
+            ),
         )
 
     @given(

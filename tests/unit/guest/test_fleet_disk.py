@@ -75,7 +75,7 @@ class DataDiskTest(test_fleet_script.LocalFleetCase):
             [(self.devices / name).stat().st_size for name in ('vdb', 'vdc')],
         )
         console = self.fleets[0].console(0)
-        fio = json.loads(iops_log.split(console.result(0))[0])
+        fio = json.loads(iops_log.split(console.result(0)).output)
         self.assertEqual(
             [str(self.devices / name) for name in ('vdc', 'vdb')],
             [job['job options']['filename'] for job in fio['jobs']],

@@ -328,6 +328,27 @@ class FleetScriptTest(LocalFleetCase):
             )
             told = sum(iops for _ms, iops in measured.series)
             self.assertTrue(0 < told < 1.2 * 3 * measured.result.iops, told)
+            # 4 KiB each, and fio rounds both to whole numbers.
+            self.assertEqual(len(measured.series), len(measured.bw_series))
+            for (_ms, iops), (_at, bw_bytes) in zip(
+                measured.series, measured.bw_series, strict=True
+            ):
+                self.assertAlmostEqual(
+                    iops, bw_bytes / 4096, delta=2 + 0.02 * iops
+                )
+            counted = measured.latencies
+            self.assertEqual(1000, counted.step_ms)
+            self.assertIn(len(counted.times), (1, 2, 3))
+            ios = sum(time.count for time in counted.times)
+            self.assertTrue(0 < ios <= 1.1 * measured.result.clat.count, ios)
+            bins = measured.result.clat.bins
+            for time_ in counted.times:
+                if time_.count:
+                    self.assertTrue(
+                        0.9 * bins[0][0]
+                        <= time_.percentile_ns(99)
+                        <= 1.1 * bins[-1][0]
+                    )
 
     def test_a_guest_that_never_boots_does_not_hold_up_the_others(self):
         """The leader waits its time, then starts those that are ready."""

@@ -37,8 +37,11 @@ UNKNOWN = run_result.Fact(value=None, reason='nobody asked')
 ENVIRONMENT = dict.fromkeys(run_result.ENVIRONMENT, UNKNOWN)
 
 
-def text(iops_by_second):
-    """A fio that ends when its wall clock says 10^9, with its log."""
+def text(iops_by_second, latencies=()):
+    """A fio that ends when its wall clock says 10^9, with its logs.
+
+    :param latencies: {bucket: completions} of each second
+    """
     document = json.loads(recorded.text('randwrite-4k'))
     document['timestamp_ms'] = 10**9
     begin_ms = 10**9 - 1000 * len(iops_by_second)
@@ -48,6 +51,18 @@ def text(iops_by_second):
         + ''.join(
             f'{begin_ms + 1000 * number}, {iops}, 1\n'
             for number, iops in enumerate(iops_by_second, start=1)
+        ).encode()
+        + b'\n@bandwidth\n'
+        + ''.join(
+            f'{begin_ms + 1000 * number}, {4 * iops}, 1\n'
+            for number, iops in enumerate(iops_by_second, start=1)
+        ).encode()
+        + b'\n@latencies\n1000\n'
+        + ''.join(
+            f'{begin_ms + 1000 * number} '
+            + ' '.join(f'{at}:{count}' for at, count in of_second.items())
+            + '\n'
+            for number, of_second in enumerate(latencies, start=1)
         ).encode()
     )
 
@@ -310,6 +325,59 @@ class RunResultTest(testtools.TestCase):
             [0, 0], [guest.longest_stall_s for guest in slot.guests]
         )
         self.assertEqual(found, run_result.read(run_result.write(found)))
+
+    def test_what_changed_over_time_is_kept_of_guests_and_of_the_tier(self):
+        """p99 of the tier is of all completions, not a mean of the guests'."""
+        found = result(
+            outcome(
+                'g000',
+                output=text([100, 50], latencies=[{300: 99, 340: 1}] * 2),
+            ),
+            outcome('g001', output=text([10, 20], latencies=[{320: 100}] * 2)),
+        )
+        slot = found.tiers[0].patterns[0].slots[0]
+        self.assertEqual(
+            [(100, 50), (10, 20)], [guest.rates.iops for guest in slot.guests]
+        )
+        self.assertEqual(
+            [(409600, 204800), (40960, 81920)],
+            [guest.rates.bw_bytes for guest in slot.guests],
+        )
+        self.assertEqual(
+            [450560, 286720], [bw_bytes for _ms, bw_bytes in slot.bw_series]
+        )
+        first, second = (guest.latency for guest in slot.guests)
+        self.assertEqual((100, 100), first.ios)
+        self.assertEqual((200, 200), slot.latency.ios)
+        # Of 100, one is above p99; of 200, two may be, and one is.
+        self.assertLess(first.p99_ns, second.p99_ns)
+        self.assertEqual(second.p99_ns, slot.latency.p99_ns)
+        self.assertEqual(57000, slot.latency.begin_ms)
+        self.assertEqual(found, run_result.read(run_result.write(found)))
+
+    def test_a_long_run_of_a_guest_is_kept_as_sixty_times(self):
+        measured = dataclasses.replace(
+            outcome('g000', output=text([100] * 4)).slots[0].measured,
+            series=tuple((1000 * at, float(at)) for at in range(150)),
+            bw_series=tuple((1000 * at, 4096.0 * at) for at in range(150)),
+        )
+        rates = build._rates(measured)
+        self.assertEqual(
+            (3000, 50, 50),
+            (rates.step_ms, len(rates.iops), len(rates.bw_bytes)),
+        )
+        self.assertEqual((1, 4096), (rates.iops[0], rates.bw_bytes[0]))
+
+    def test_a_guest_of_an_older_version_leaves_the_tier_without(self):
+        found = result(
+            outcome('g000', output=text([100, 50], latencies=[{300: 9}] * 2)),
+            outcome('g001'),
+        )
+        slot = found.tiers[0].patterns[0].slots[0]
+        self.assertIsNone(slot.latency)
+        self.assertEqual((), slot.bw_series)
+        self.assertIsNotNone(slot.guests[0].latency)
+        self.assertIsNone(slot.guests[1].rates)
 
     def test_without_the_seconds_of_all_guests_nothing_is_judged(self):
         found = result(

@@ -19,6 +19,7 @@ from cinderclient import exceptions as cinder_exceptions
 from neutronclient.common import exceptions as neutron_exceptions
 from novaclient import exceptions as nova_exceptions
 
+from rally_scenarios.guest import next_orders
 from tests.unit.bench import recorded
 from tests.unit.guest import console_text
 
@@ -57,6 +58,7 @@ class Cloud:
         self.networks = {}
         self.floating = {}
         self.failing_images = set()
+        self.image_contents = {}
         self.ids = (
             f'{number:08d}-0000-4000-8000-000000000000'
             for number in itertools.count(1)
@@ -94,6 +96,7 @@ class Cloud:
             nova=lambda version='2': types.SimpleNamespace(
                 servers=_Servers(self, version),
                 server_groups=_ServerGroups(self),
+                volumes=_Attachments(self),
             ),
             neutron=lambda: _Neutron(self),
             credential=types.SimpleNamespace(api_info={}),
@@ -154,6 +157,20 @@ class _Images:
             for image_id in image_ids
             if name == filters['name']
         ]
+
+    def create(self, name, disk_format, container_format, visibility):
+        assert (disk_format, container_format) == ('raw', 'bare')
+        assert visibility == 'private'
+        image = types.SimpleNamespace(id=next(self._cloud.ids), name=name)
+        self._cloud.image_contents[image.id] = b''
+        self._cloud.everything_made.append(image)
+        return image
+
+    def upload(self, image_id, data):
+        self._cloud.image_contents[image_id] = data.read()
+
+    def delete(self, image_id):
+        del self._cloud.image_contents[image_id]
 
 
 class _Volumes:
@@ -262,6 +279,55 @@ class _ServerGroups:
         del self._cloud.groups_by_id[group_id]
 
 
+class _Attachments:
+    """Disks of servers that run; guests that are kept find orders there."""
+
+    def __init__(self, cloud):
+        self._cloud = cloud
+
+    def create_server_volume(self, server_id, volume_id):
+        volume = self._cloud.volumes_by_id[volume_id]
+        server = self._cloud.servers_by_id[server_id]
+        if volume.status != 'available':
+            raise nova_exceptions.BadRequest(400, f'it is {volume.status}')
+        volume.status = 'in-use'
+        volume.servers.add(server_id)
+        units = _units(self._cloud.image_contents[volume.image])
+        if server.keeps and units:
+            self._carry_out(server.start_volume, units)
+
+    def _carry_out(self, start_volume, units):
+        # Their clocks begin where those of the recorded guests do.
+        self._cloud.readings = 0
+        for server in self._cloud.servers_by_id.values():
+            if server.start_volume is start_volume:
+                text = units[int(server.orders['CT_INDEX'])]
+                server.orders, server.jobs = _orders(text), _jobs(text)
+                server.lines = None
+
+    def delete_server_volume(self, server_id, volume_id):
+        volume = self._cloud.volumes_by_id[volume_id]
+        volume.servers.remove(server_id)
+        volume.status = 'available'
+
+
+def _units(content):
+    """Scripts of all guests, as guest/keep.sh reads them."""
+    size = next_orders.UNIT_BYTES
+    if not content.startswith(b'ORDERS '):
+        return []
+    return [
+        content[at : at + size].decode()
+        for at in range(size, len(content), size)
+    ]
+
+
+def _orders(userdata):
+    return dict(
+        re.findall(r"^(CT_\w+)='?([^'\n]*)'?$", userdata, re.MULTILINE)
+    )
+
+
 class _Servers:
     def __init__(self, cloud, version):
         self._cloud = cloud
@@ -296,9 +362,9 @@ class _Servers:
             data=[],
             hostId='',
             availability_zone=availability_zone,
-            orders=dict(
-                re.findall(r"^(CT_\w+)='?([^'\n]*)'?$", userdata, re.MULTILINE)
-            ),
+            orders=_orders(userdata),
+            keeps='CT_KEEP=yes' in userdata,
+            start_volume=None,
             jobs=_jobs(userdata),
             key_name=key_name,
             security_groups=list(security_groups),
@@ -318,6 +384,8 @@ class _Servers:
                 server.boots_from.append(volume)
             elif volume.id in server.orders['CT_TARGET_SERIALS'].split():
                 server.data.append(volume)
+            else:
+                server.start_volume = volume
         self._cloud.servers_by_id[server.id] = server
         self._cloud.most_in_build = max(
             self._cloud.most_in_build,

@@ -61,6 +61,15 @@ def _slot(draw, *, pattern, tier, speed, place, repeat, guests, seconds):
     if tier == 'archive' and pattern.rw == 'randwrite':
         series[20 : 20 + STALL_SECONDS] = [0.0] * STALL_SECONDS
     series = tuple((1000 * at, value) for at, value in enumerate(series))
+    latency = run_result.LatencyOverTime(
+        begin_ms=0,
+        step_ms=1000,
+        ios=tuple(round(value) for _ms, value in series),
+        p99_ns=tuple(
+            round(draw.gauss(1, 0.1) * 3e10 / speed) if value else 0
+            for _ms, value in series
+        ),
+    )
     ways = {
         'randrw': ('read', 'write'),
         'randread': ('read',),
@@ -81,6 +90,18 @@ def _slot(draw, *, pattern, tier, speed, place, repeat, guests, seconds):
                 bw_bytes=round(each * 4096),
                 total_ios=round(each * seconds),
                 p99_ns=clat.percentile_ns(99),
+                rates=run_result.RatesOverTime(
+                    begin_ms=0,
+                    step_ms=1000,
+                    iops=tuple(
+                        round(value * each / total, 1) for _ms, value in series
+                    ),
+                    bw_bytes=tuple(
+                        round(4096 * value * each / total)
+                        for _ms, value in series
+                    ),
+                ),
+                latency=latency,
             )
             for number, each in enumerate(iops)
         ),
@@ -99,6 +120,8 @@ def _slot(draw, *, pattern, tier, speed, place, repeat, guests, seconds):
             },
         ),
         series=series,
+        bw_series=tuple((ms, 4096 * value) for ms, value in series),
+        latency=latency,
         steadiness=steadiness.judge(series),
     )
 

@@ -176,6 +176,47 @@ class FiguresTestCase(testtools.TestCase):
         svg = self.groups('IOPS over the seconds')
         self.assertEqual([40] * 9, self.lines_drawn(svg))
 
+    def test_bandwidth_and_p99_of_each_second_are_drawn(self):
+        for title in ('Bandwidth over the seconds', 'p99 within each repeat'):
+            self.assertEqual(
+                [40] * 9, self.lines_drawn(self.groups(title)), title
+            )
+        (slot, *_) = self.run_result.tiers[0].patterns[0].slots
+        row = self.page.table('Repeat', 'Highest MiB/s')[0]
+        highest = max(bw_bytes for _ms, bw_bytes in slot.bw_series) / 2**20
+        self.assertEqual(
+            float(f'{highest:.2f}'), numbers(row['Highest MiB/s'])
+        )
+        row = self.page.table('Repeat', 'Highest p99 ms')[0]
+        self.assertEqual(
+            (
+                float(f'{max(slot.latency.p99_ns) / 1e6:.3f}'),
+                1 + slot.latency.p99_ns.index(max(slot.latency.p99_ns)),
+            ),
+            (numbers(row['Highest p99 ms']), numbers(row['in second'])),
+        )
+
+    def test_each_guest_is_drawn_over_time(self):
+        self.assertEqual(
+            [40] * 12, self.lines_drawn(self.groups('IOPS of guests over'))
+        )
+        rows = self.page.table('Guest', 'Longest stall s')
+        self.assertEqual(
+            {guest.guest for guest in self.run_result.guests},
+            {row['Guest'] for row in rows},
+        )
+
+    def test_numbers_beside_an_axis_are_written_as_people_do(self):
+        for alternative, svg, _dark in self.page.pictures():
+            for node in svg.iter():
+                self.assertNotRegex(
+                    (node.text or '').strip(), r'^\d+e[+-]\d+$', alternative
+                )
+        svg = self.groups('Percentiles of completion')
+        told = {(node.text or '').strip() for node in svg.iter()}
+        self.assertTrue({'1', '2', '3'} <= told, told)
+        self.assertNotIn('1.5', told)
+
     def test_percentiles_of_each_repeat_are_drawn(self):
         svg = self.groups('Percentiles of completion')
         self.assertEqual([3] * 6, self.lines_drawn(svg))
@@ -492,6 +533,62 @@ class HostileTestCase(testtools.TestCase):
         found['bw_bytes']['mean'] = bandwidth
         page = page_reader.Page(text_of(run_result.read(json.dumps(plain))))
         self.assertLess(3, len(page.pictures()))
+
+    @UNSHRUNK
+    @hypothesis.given(
+        strategies.lists(
+            strategies.sampled_from([0, 1, 0.5, 10**18, 1e18, 5e-324, 7.25]),
+            max_size=70,
+        ),
+        strategies.sampled_from([1, 1000, 10**9]),
+    )
+    def test_any_numbers_over_time_are_shown(self, values, step_ms):
+        plain = json.loads(SMALL)
+        slots = plain['tiers'][0]['patterns'][0]['slots']
+        whole = [int(value) for value in values]
+        for slot in slots:
+            slot['series'] = slot['bw_series'] = [
+                [1000 * at, value] for at, value in enumerate(values)
+            ]
+            slot['latency'] = {
+                'begin_ms': 0,
+                'step_ms': step_ms,
+                'ios': whole,
+                'p99_ns': whole,
+            }
+            for guest in slot['guests']:
+                guest['latency'] = slot['latency']
+                guest['rates'] = {
+                    'begin_ms': 0,
+                    'step_ms': step_ms,
+                    'iops': values,
+                    'bw_bytes': whole[:1],
+                }
+        page = page_reader.Page(text_of(run_result.read(json.dumps(plain))))
+        self.assertLess(3, len(page.pictures()))
+
+    def test_numbers_over_time_that_cannot_be_drawn_are_refused(self):
+        for place, wrong in (
+            ('series', [[0, -1]]),
+            ('bw_series', [[0, 10**400]]),
+            (
+                'latency',
+                {'begin_ms': 0, 'step_ms': 0, 'ios': [], 'p99_ns': []},
+            ),
+            (
+                'latency',
+                {'begin_ms': 0, 'step_ms': 1, 'ios': [1], 'p99_ns': []},
+            ),
+            (
+                'latency',
+                {'begin_ms': 0, 'step_ms': 1, 'ios': [1], 'p99_ns': [-1]},
+            ),
+        ):
+            plain = json.loads(SMALL)
+            plain['tiers'][0]['patterns'][0]['slots'][0][place] = wrong
+            self.assertRaises(
+                run_result.ResultFileError, run_result.read, json.dumps(plain)
+            )
 
     def test_a_long_label_of_any_characters_is_drawn(self):
         tiers = ['\U0001f5c4' * 40, '\U0001f5c4' * 41, '倉庫' * 20, 'x' * 99]

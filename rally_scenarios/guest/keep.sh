@@ -1,0 +1,109 @@
+# shellcheck shell=sh disable=SC2154  # orders, start.sh and wait.sh have the others
+# SPDX-License-Identifier: Apache-2.0
+
+# What a guest of a kept fleet does after its run: it waits for the orders of
+# the next one, and carries them out.
+#
+# Orders come on a disk that is attached to one guest.  That guest copies them
+# to the start disk, on which all others look for them: so it takes one disk
+# for any number of guests.  guest/next_orders.py says what is on it, in units
+# of 64 KiB: a line "ORDERS RUN GUESTS DIGEST,DIGEST,... ." in the first one,
+# then the script of each guest.  On the start disk the first one is number 64
+# and is written last.
+unit=65536
+first_unit=64
+known_disks=''
+looks=0
+
+# read_head DEVICE UNIT: its first line, into $head.
+read_head() {
+    head=$(dd if="$1" bs="$unit" skip="$2" count=1 iflag=direct 2>/dev/null |
+        tr -d '\0' | { read -r line && printf %s "$line"; })
+    case $head in
+        "ORDERS "*" ."*) ;;
+        *) head='' ;;
+    esac
+}
+
+list_disks() {
+    disks=''
+    for file in "$CT_BLOCKS"/*/serial; do
+        [ -e "$file" ] || continue
+        file=${file%/serial}
+        disks="$disks ${file##*/}"
+    done
+}
+
+# copy_orders DEVICE: status 0 if it has orders, which then all guests can see.
+copy_orders() {
+    read_head "$1" 0
+    [ -n "$head" ] || return 1
+    set -f
+    # shellcheck disable=SC2086  # words
+    set -- "$1" $head
+    set +f
+    case $4 in
+        ''|*[!0-9]*) return 1 ;;
+    esac
+    dd if="$1" of="$start_device" bs="$unit" skip=1 \
+        seek=$((first_unit + 1)) count="$4" iflag=direct oflag=direct \
+        conv=notrunc 2>/dev/null &&
+        dd if="$1" of="$start_device" bs="$unit" seek="$first_unit" count=1 \
+            iflag=direct oflag=direct conv=notrunc 2>/dev/null
+}
+
+# Looks at disks that were not there before; some need a moment to be readable.
+look_at_new_disks() {
+    list_disks
+    [ "$disks" != "$known_disks" ] || return 0
+    looks=$((looks + 1))
+    for name in $disks; do
+        case "$known_disks " in
+            *" $name "*) continue ;;
+        esac
+        if copy_orders "$CT_DEVICES/$name"; then
+            looks=15
+        fi
+    done
+    if [ "$looks" -ge 15 ]; then
+        known_disks=$disks looks=0
+    fi
+}
+
+# take_orders: status 0 if $CT_WORK/orders is the script of the run $next_run.
+take_orders() {
+    read_head "$start_device" "$first_unit"
+    [ -n "$head" ] || return 1
+    set -f
+    # shellcheck disable=SC2086  # words
+    set -- $head
+    next_run=$2
+    IFS=,
+    # shellcheck disable=SC2086  # one for each guest
+    set -- $4
+    unset IFS
+    set +f
+    [ "$next_run" != "$last_run" ] || return 1
+    [ "$#" -gt "$CT_INDEX" ] || return 1
+    shift "$CT_INDEX"
+    dd if="$start_device" bs="$unit" skip=$((first_unit + 1 + CT_INDEX)) \
+        count=1 iflag=direct 2>/dev/null >"$CT_WORK/orders"
+    found=$(sha256sum <"$CT_WORK/orders" | cut -c 1-16)
+    [ "$found" = "$1" ]
+}
+
+keep() {
+    [ -n "$start_device" ] || return 0
+    last_run=$CT_RUN
+    list_disks
+    known_disks=$disks
+    event KEPT
+    while :; do
+        pause 5
+        look_at_new_disks
+        if take_orders; then
+            last_run=$next_run
+            /bin/sh "$CT_WORK/orders" </dev/null
+        fi
+    done
+}

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Fleets that are kept for further runs, as Rally's host remembers them.
+
+A file beside the result files has what a kept fleet is made of.  A task finds
+it by the name that it gives to the fleet, and uses it only if it is what the
+task would have made.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+import json
+import pathlib
+import re
+
+from rally_scenarios.bench.result import json_record
+from rally_scenarios.plugins.fleet import arguments as fleet_arguments
+from rally_scenarios.plugins.fleet import shape as fleet_shape
+from rally_scenarios.plugins import servers
+
+VERSION = 1
+_NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9-]{0,39}')
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KeptFleet:
+    """Servers and volumes that wait for another run."""
+
+    #: of this format
+    version: int
+    #: by which tasks know it
+    name: str
+    #: how many runs it has done
+    runs: int
+    #: {what: how it was asked for}, of all that a task must ask for again
+    asked: Mapping[str, str]
+    #: MiB that each guest has filled; 0 if it must fill again
+    filled_mib: int
+    #: id of the volume that gives the start
+    start_volume: str
+    #: ids, of each guest
+    servers: tuple[str, ...]
+    #: likewise
+    boot_volumes: tuple[str, ...]
+    #: likewise of what fio works on, where that is not the boot volume
+    data_volumes: tuple[tuple[str, ...], ...]
+    #: ids of server groups
+    groups: tuple[str, ...]
+
+
+def check(arguments: fleet_arguments.FleetArguments) -> None:
+    """Whether a task's fleet can be kept.
+
+    :raises ValueError: it cannot; all reasons
+    """
+    keep = arguments.keep
+    if keep is None:
+        return
+    wrong = []
+    if not _NAME.fullmatch(keep['name']):
+        wrong.append(
+            f'name {keep["name"]!r}: expected 1 to 40 letters, digits and -'
+        )
+    if (arguments.start or {'by': 'volume'})['by'] != 'volume':
+        wrong.append(
+            'a start by clock: guests get further orders on the volume that'
+            ' gives the start'
+        )
+    if not arguments.start_volume_type:
+        wrong.append(
+            'no start_volume_type: the one that a context makes is deleted'
+            ' after the task'
+        )
+    if arguments.stop_when is not None:
+        wrong.append(
+            'stop_when: it ends while guests are in the next repeat, and'
+            ' cannot call them back'
+        )
+    if (arguments.transport or {'kind': 'console'})['kind'] != 'console':
+        wrong.append('transport: only the console is the same in each run')
+    if wrong:
+        raise ValueError(f'keep: {"; ".join(wrong)}')
+
+
+def asked_for(
+    arguments: fleet_arguments.FleetArguments,
+    *,
+    shape: fleet_shape.Shape,
+    guests_per_tier: int,
+    image_ids: Mapping[str, str],
+) -> dict[str, str]:
+    """What two tasks must have in common to use the same fleet.
+
+    :param image_ids: {name: id}
+    """
+    return {
+        'flavor': str(arguments.flavor),
+        'guests per tier': str(guests_per_tier),
+        'start volume type': str(arguments.start_volume_type),
+        'spread': str(shape.spread),
+        'zones': f'{shape.compute_zone}, {shape.volume_zone}',
+        'boot volumes': f'{shape.boot_gib} GiB',
+        'data volumes': f'{shape.measured_per_guest} of {shape.data_gib} GiB'
+        if shape.has_data
+        else 'none',
+        'tiers': '; '.join(
+            f'{tier}: boots from {image_ids[each.boot_image]}, made from'
+            f' {each.blank_type or image_ids[each.image]}'
+            for tier, each in shape.tiers.items()
+        ),
+    }
+
+
+def path_of(folder: pathlib.Path, name: str) -> pathlib.Path:
+    """The file that remembers a fleet."""
+    # Not .json: the folder's files of that name are results.
+    return folder / f'{name}.kept-fleet'
+
+
+def find(
+    folder: pathlib.Path, name: str, asked: Mapping[str, str]
+) -> KeptFleet | None:
+    """The fleet of a name; None: it is to be made.
+
+    :raises servers.FleetError: its file cannot be read, or it is not what the
+        task asks for
+    """
+    path = path_of(folder, name)
+    try:
+        text = path.read_text(encoding='utf-8')
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise servers.FleetError(f'cannot read {path}: {error}') from error
+    try:
+        found = json_record.read(KeptFleet, json.loads(text))
+        if found.version != VERSION:
+            raise ValueError(f'version {found.version}, expected {VERSION}')
+    except ValueError as error:
+        raise servers.FleetError(
+            f'{path} is not the file of a kept fleet: {error}'
+        ) from error
+    differences = [
+        f'{what}: it has {found.asked.get(what)}, the task asks for {wanted}'
+        for what, wanted in asked.items()
+        if found.asked.get(what) != wanted
+    ]
+    if differences:
+        raise servers.FleetError(
+            f'the kept fleet {name!r} ({path}) is not what the task asks for:'
+            f' {"; ".join(differences)}; use another name, or delete it:'
+            f' {how_to_delete(name)}'
+        )
+    return found
+
+
+def how_to_delete(name: str) -> str:
+    """What a user does with a fleet that no task uses any more."""
+    return (
+        f'delete the servers, the volumes and the server groups whose names'
+        f' begin with {name_prefix(name)}, then the file {name}.kept-fleet'
+        f' in the result_folder'
+    )
+
+
+def name_prefix(name: str) -> str:
+    """How names of a kept fleet's servers and volumes begin.
+
+    They are none that Rally's cleanup takes for its own.
+    """
+    return f'cinder-tiers-kept-{name}-'
+
+
+def write(folder: pathlib.Path, fleet: KeptFleet) -> None:
+    """Remember a fleet.
+
+    :raises OSError: the file cannot be written
+    """
+    path = path_of(folder, fleet.name)
+    partial = path.with_suffix('.partial')
+    partial.write_text(
+        json.dumps(json_record.plain(fleet), indent=2) + '\n',
+        encoding='utf-8',
+    )
+    partial.replace(path)
+
+
+def forget(folder: pathlib.Path, name: str) -> None:
+    """There is no such fleet any more."""
+    path_of(folder, name).unlink(missing_ok=True)

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Guests that carry out a second run: real scripts, a file as start disk."""
+
+import dataclasses
+import os
+import time
+
+import testtools
+
+from rally_scenarios.bench.fleet import verdict
+from rally_scenarios.bench.protocol import frames
+from rally_scenarios.guest import next_orders
+from rally_scenarios.guest import orders
+from tests.unit.guest import test_fleet_script as script_tests
+
+NEXT_RUN = 'fedcba9876543210'
+#: Only what hangs waits so long.
+WAIT_SECONDS = 600
+
+
+class KeptFleetTest(script_tests.LocalFleetCase):
+    def setUp(self):
+        super().setUp()
+        self.kept = self.fleet(['fast', 'fast'], ready_seconds=60)
+        self.kept.orders = dataclasses.replace(self.kept.orders, keep=True)
+        self.blocks = self.folder / 'blocks'
+        self.devices = self.folder / 'devices'
+        for number, shell in enumerate(['busybox', 'dash']):
+            for folder in (self.blocks, self.devices):
+                (folder / str(number)).mkdir(parents=True)
+            self.kept.start(
+                number,
+                shell=shell,
+                blocks=str(self.blocks / str(number)),
+                devices=str(self.devices / str(number)),
+            )
+
+    def heard(self, number, run):
+        console = frames.GuestConsole(run=run, guest=orders.guest_name(number))
+        console.feed(
+            self.kept.console_path(number).read_text(errors='replace')
+        )
+        return console
+
+    def wait_for(self, name, run):
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not all(
+            self.heard(number, run).event(name) for number in (0, 1)
+        ):
+            if time.monotonic() > deadline:
+                self.fail(
+                    f'no {name} of {run}: '
+                    + self.kept.console_path(0).read_text(errors='replace')
+                )
+            time.sleep(0.2)
+
+    def attach(self, number, content):
+        """A disk that one guest gets while it runs."""
+        (self.devices / str(number) / 'vdz').write_bytes(content)
+        disk = self.blocks / str(number) / 'vdz'
+        disk.mkdir()
+        (disk / 'serial').write_text('orders')
+
+    def scripts(self, run):
+        fleet = dataclasses.replace(
+            self.kept.orders, run=run, fill=True, keep=False
+        )
+        return [
+            orders.script(
+                fleet,
+                number=number,
+                tier='fast',
+                position=number,
+                environment=orders.GuestEnvironment(
+                    console='-',
+                    start_device=str(self.kept.start_disk),
+                    target=str(self.folder / f'disk-{number}'),
+                    work=str(self.folder / f'work-{number}'),
+                ),
+            )
+            for number in (0, 1)
+        ]
+
+    def test_a_disk_of_one_guest_starts_another_run_on_all(self):
+        self.wait_for('KEPT', script_tests.RUN)
+        # Something else than orders is left alone.
+        self.attach(0, os.urandom(next_orders.UNIT_BYTES))
+        self.attach(
+            1, next_orders.disk_content(NEXT_RUN, self.scripts(NEXT_RUN))
+        )
+        self.wait_for('DONE', NEXT_RUN)
+        for run in (script_tests.RUN, NEXT_RUN):
+            outcomes = [
+                verdict.judge(
+                    self.heard(number, run),
+                    guest=orders.guest_name(number),
+                    tier='fast',
+                    plan=self.kept.plan,
+                    late_after_ms=script_tests.LATE_AFTER_MS,
+                    position=number,
+                )
+                for number in (0, 1)
+            ]
+            self.assertEqual(
+                [(verdict.Verdict.COMPLETE, ())] * 2,
+                [(each.verdict, each.reasons) for each in outcomes],
+                run,
+            )
+        # They go on waiting, and do not carry out the same orders again.
+        time.sleep(12)
+        for number, process in self.kept.processes.items():
+            self.assertIsNone(process.poll())
+            told = self.kept.console_path(number).read_text()
+            self.assertEqual(1, told.count(f'{NEXT_RUN} g00{number} event 1 '))
+
+    def test_orders_that_are_damaged_are_not_carried_out(self):
+        self.wait_for('KEPT', script_tests.RUN)
+        content = bytearray(
+            next_orders.disk_content(NEXT_RUN, self.scripts(NEXT_RUN))
+        )
+        content[next_orders.UNIT_BYTES + 5] ^= 1
+        content[2 * next_orders.UNIT_BYTES + 5] ^= 1
+        self.attach(0, bytes(content))
+        time.sleep(15)
+        for number in (0, 1):
+            self.assertEqual([], self.heard(number, NEXT_RUN).events)
+
+
+class DiskContentTest(testtools.TestCase):
+    def test_each_guest_has_a_unit(self):
+        found = next_orders.disk_content('ab', ['first', 'second'])
+        self.assertEqual(3 * next_orders.UNIT_BYTES, len(found))
+        self.assertTrue(found.startswith(b'ORDERS ab 2 '))
+        self.assertEqual(
+            b'second', found[2 * next_orders.UNIT_BYTES :].rstrip(b'\n')
+        )
+
+    def test_the_largest_fleet_has_room_for_its_digests(self):
+        found = next_orders.disk_content('f' * 32, ['x'] * 200)
+        head = found.partition(b'\n')[0]
+        self.assertLess(len(head), 4096)
+
+    def test_what_does_not_fit_is_refused(self):
+        for scripts in ([], ['x' * (next_orders.UNIT_BYTES + 1)]):
+            self.assertRaises(
+                ValueError, next_orders.disk_content, 'ab', scripts
+            )

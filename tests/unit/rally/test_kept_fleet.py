@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A fleet that several runs use, against a cloud in memory."""
+
+import copy
+
+from rally import plugins
+
+plugins.load()  # rally_openstack cannot be imported before
+
+from rally_scenarios.bench.compare import circumstances
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.plugins.fleet import arguments as fleet_arguments
+from rally_scenarios.plugins.fleet import run_plan
+from rally_scenarios.plugins import servers
+from tests.unit.rally import fleet_fio_case
+from tests.unit.rally import test_fleet_fio
+
+ARGS = {
+    **test_fleet_fio.ARGS,
+    'start_volume_type': 'c_rally_start',
+    'keep': {'name': 'nightly'},
+}
+LAST = {'keep': {'name': 'nightly', 'last': True}}
+
+
+class KeptFleetTest(fleet_fio_case.FleetFioCase):
+    args = ARGS
+
+    def setUp(self):
+        super().setUp()
+        self.scenario.context['config'] = {'existing_users': [{'user': 'u'}]}
+
+    def results_in_order(self):
+        return sorted(
+            (
+                run_result.read(path.read_bytes())
+                for path in self.results.glob('*.json')
+            ),
+            key=lambda result: result.run_of_fleet,
+        )
+
+    def made(self):
+        """Ids of servers and volumes that are there."""
+        return set(self.cloud.servers_by_id), set(self.cloud.volumes_by_id)
+
+    def failure(self, **args):
+        return str(
+            self.assertRaises(servers.FleetError, self.run_scenario, **args)
+        )
+
+    def test_the_next_run_uses_the_same_guests(self):
+        self.run_scenario()
+        first = self.made()
+        self.assertEqual((4, 5), tuple(map(len, first)))
+        self.run_scenario(patterns=fleet_fio_case.PATTERNS[:1])
+        self.assertEqual(first, self.made())
+        self.assertEqual({}, self.cloud.image_contents)
+        one, two = self.results_in_order()
+        self.assertEqual((1, 2), (one.run_of_fleet, two.run_of_fleet))
+        self.assertNotEqual(one.run, two.run)
+        self.assertEqual(
+            ['randwrite-4k'],
+            [each.pattern for each in two.tiers[0].patterns],
+        )
+        self.assertEqual({'complete'}, {guest.verdict for guest in two.guests})
+        # It says nothing of runs that make what they need.
+        self.assertIsNotNone(one.cost)
+        self.assertIsNone(two.cost)
+        self.assertIn(
+            'guests: made for the run in the first, kept from a former run in'
+            ' the second',
+            map(
+                str,
+                circumstances.of_runs(
+                    one, two, {tier.tier: tier.tier for tier in one.tiers}
+                ),
+            ),
+        )
+
+    def test_the_last_run_deletes_it(self):
+        self.run_scenario()
+        self.run_scenario(**LAST)
+        self.assertEqual((set(), set()), self.made())
+        self.assertEqual([], list(self.results.glob('*.kept-fleet')))
+        # Then there is none, and one is made.
+        self.run_scenario()
+        self.assertEqual(1, self.results_in_order()[1].run_of_fleet)
+
+    def test_names_are_none_that_rally_cleans_up(self):
+        self.run_scenario()
+        for made in (
+            *self.cloud.servers_by_id.values(),
+            *self.cloud.volumes_by_id.values(),
+            *self.cloud.groups_by_id.values(),
+        ):
+            self.assertTrue(
+                made.name.startswith('cinder-tiers-kept-nightly-'), made.name
+            )
+        before = len(self.cloud.everything_made)
+        self.run_scenario()
+        image, disk = self.cloud.everything_made[before:]
+        for made in (image, disk):
+            self.assertTrue(made.name.startswith('s_rally_'), made.name)
+
+    def test_regions_are_filled_once_unless_more_is_wanted(self):
+        self.run_scenario(region_mib=32)
+        for region_mib, fills in ((32, False), (16, False), (64, True)):
+            self.run_scenario(region_mib=region_mib)
+            server = next(iter(self.cloud.servers_by_id.values()))
+            self.assertEqual(fills, bool(server.orders['CT_PREP']), region_mib)
+
+    def test_a_fleet_with_a_guest_that_failed_is_not_kept(self):
+        self.cloud.guests_do['g001'] = lambda lines: lines[:4]
+        self.failure()
+        self.assertEqual((set(), set()), self.made())
+        self.assertEqual([], list(self.results.glob('*.kept-fleet')))
+
+    def test_a_server_that_stopped_meanwhile_ends_the_fleet(self):
+        self.run_scenario()
+        server = next(iter(self.cloud.servers_by_id.values()))
+        server.status = 'SHUTOFF'
+        self.assertIn(f'{server.id}) is SHUTOFF', self.failure())
+        self.assertEqual((set(), set()), self.made())
+        self.run_scenario()
+
+    def test_a_fleet_of_another_project_is_left_alone(self):
+        self.run_scenario()
+        there = copy.copy(self.cloud.servers_by_id)
+        self.cloud.servers_by_id.clear()
+        self.assertIn('gone, or of another project', self.failure())
+        self.cloud.servers_by_id.update(there)
+        self.assertEqual(5, len(self.cloud.volumes_by_id))
+        self.run_scenario()
+        self.assertEqual(2, self.results_in_order()[1].run_of_fleet)
+
+    def test_a_task_that_asks_for_another_fleet_is_refused(self):
+        self.run_scenario()
+        before = self.made()
+        told = self.failure(flavor='2', volume_size_gib=2)
+        for text in (
+            'flavor: it has 1, the task asks for 2',
+            'boot volumes: it has 1 GiB, the task asks for 2 GiB',
+            'whose names begin with cinder-tiers-kept-nightly-',
+        ):
+            self.assertIn(text, told)
+        self.assertEqual(before, self.made())
+
+    def test_a_project_that_rally_deletes_cannot_keep_one(self):
+        self.scenario.context['config'] = {'users': {'tenants': 1}}
+        self.assertIn('existing users', self.failure())
+        self.assertEqual((set(), set()), self.made())
+
+    def test_a_file_that_is_none_is_told(self):
+        self.run_scenario()
+        (path,) = self.results.glob('*.kept-fleet')
+        for text in ('{', '{"version": 1}', '[]'):
+            path.write_text(text)
+            self.assertIn('not the file of a kept fleet', self.failure())
+
+    def test_what_cannot_be_kept_is_refused_before_anything_is_made(self):
+        found = str(
+            self.assertRaises(
+                ValueError,
+                run_plan.planned,
+                fleet_arguments.FleetArguments(
+                    **{
+                        **ARGS,
+                        'keep': {'name': '../x'},
+                        'start': {'by': 'clock'},
+                        'start_volume_type': None,
+                        'stop_when': {'interval_percent': 5},
+                        'transport': {'kind': 'ssh', 'user': 'u'},
+                    }
+                ),
+            )
+        )
+        for text in (
+            "name '../x'",
+            'a start by clock',
+            'no start_volume_type',
+            'stop_when',
+            'transport',
+        ):
+            self.assertIn(text, found)
