@@ -27,9 +27,13 @@ _COLUMNS = (
     'Lasted s',
     'Tier',
     'Pattern',
+    'Direction',
     'IOPS before',
     'IOPS during',
     'IOPS after',
+    'p99 ms before',
+    'p99 ms during',
+    'p99 ms after',
     'Longest stall s',
     'Gets along after s',
     'Recovered after s',
@@ -42,8 +46,10 @@ class ShowResponse(base.StatusLister):
     """Show how the load of a tier responded to faults.
 
     For each fault that "tier fault" made, and each pattern that was measured
-    when it began: IOPS before, during and after it, the longest stall, and
-    when the load was as before. "Gets along" counts from the beginning of the
+    when it began: IOPS and p99 before, during and after it, the longest stall,
+    and when the load was as before; of a mix also of reads and of writes by
+    themselves. p99 needs the argument latency_seconds of the task. "Gets
+    along" counts from the beginning of the
     fault and looks until it ends, "recovered" and "healthy" count from its
     end. As before is a rolling mean of --window seconds that is not worse than
     all of them before the first fault by more than --bound percent, and stays
@@ -53,7 +59,8 @@ class ShowResponse(base.StatusLister):
 
     _epilog = """Exit status: 0 every load has recovered from every fault; 4
 one has not; 3 of one that cannot be determined, or a fault was not made; 1 an
-error occurred; 2 a wrong argument.
+error occurred; 2 a wrong argument. Reads and writes by themselves have no part
+in it.
 
 Example: openstack tier response results/sweep.json --bound 20
 """
@@ -155,7 +162,9 @@ Example: openstack tier response results/sweep.json --bound 20
         if not made:
             return
         for answer in self._answers(path, one, made, rule):
-            self._statuses.add(_status(answer))
+            # One direction of a mix may be few I/Os, whose IOPS vary much.
+            if answer.direction is None:
+                self._statuses.add(_status(answer))
             yield _row(
                 one,
                 answer.made.name,
@@ -220,6 +229,9 @@ def _row(
             )
             if moment.reason
         ]
+    p99 = answer and answer.p99
+    if p99 is not None:
+        reasons.extend(p99.reasons())
     return (
         one.slot.number,
         cells.printable(one.slot.treatment),
@@ -230,12 +242,21 @@ def _row(
         ),
         cells.Optional(run and run.tier.tier),
         cells.Optional(run and run.name),
+        cells.Optional(run and (answer.direction or 'all')),
         *(
             cells.Optional(_rounded(part and part.mean))
             for part in (
                 iops and iops.before,
                 iops and iops.during,
                 iops and iops.after,
+            )
+        ),
+        *(
+            cells.Optional(_rounded(part and part.percentile_ms))
+            for part in (
+                p99 and p99.before,
+                p99 and p99.during,
+                p99 and p99.after,
             )
         ),
         cells.Optional(_rounded(iops and iops.longest_stall_s)),

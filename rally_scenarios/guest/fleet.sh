@@ -79,6 +79,18 @@ prepare() {
     tell_facts
 }
 
+# bench/fio/latency_log.py reads it: of each line of fio, which has a column for
+# each bucket, those in which there is something.  An empty line before each
+# process.
+print_latencies() {
+    printf '\n@latencies\n'
+    awk -F ', *' 'FNR == 1 { print "" } {
+        printf "%s,%s", $1, $2
+        for (i = 4; i <= NF; i++) if ($i > 0) printf " %d:%d", i - 4, $i
+        print ""
+    }' "$CT_WORK"/series_clat_hist*.log
+}
+
 # run_slot NUMBER:BEGIN:LENGTH, the times in seconds
 run_slot() {
     slot=${1%%:*}
@@ -100,14 +112,21 @@ run_slot() {
     # At the gate it is written again.
     read -r line </proc/stat
     echo "$line" >"$CT_WORK/ticks"
+    # Latencies of each few seconds, where they are wanted.  Their lines do not
+    # say which process they are of, so that each has a file.
+    latencies=--per_job_logs=0
+    [ "$CT_LATENCY_MS" -eq 0 ] || latencies="--per_job_logs=1
+--write_hist_log=$CT_WORK/series
+--log_hist_msec=$CT_LATENCY_MS
+--log_hist_coarseness=$CT_LATENCY_COARSENESS"
     # Its processes wait for the time when all is set up (wait.sh).  No log of
-    # the ramp, one value a second, all processes in one file.
+    # the ramp, one value a second.
     run_fio $((${slot_times#*:} + CT_OVERTIME + ahead)) "$words
 --exec_prerun=cd '$CT_WORK'; . ./wait.sh; at_gate $slot $((planned + delay))
 --write_iops_log=$CT_WORK/series
 --log_avg_msec=1000
 --log_unix_epoch=1
---per_job_logs=0" &
+$latencies" &
     event START "slot=$slot" "planned=$planned" "at=$now"
     wait $!
     status=$?
@@ -135,6 +154,7 @@ run_slot() {
         sed -n '/^{/,$p' "$CT_WORK/out"
         printf '\n@series\n'
         cut -d , -f 1-3 "$CT_WORK"/series_iops*.log
+        [ "$CT_LATENCY_MS" -eq 0 ] || print_latencies
     } >"$CT_WORK/result" 2>/dev/null
     send_result "$slot" "$CT_WORK/result"
 }

@@ -13,6 +13,7 @@ from importlib import resources
 import re
 import shlex
 
+from rally_scenarios.bench.fio import latency_log
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import precondition as rounds_before
 from rally_scenarios.bench.fleet import schedule
@@ -38,6 +39,8 @@ _ROUND_SLACK_SECONDS = 60
 _COPY_BLOCK_BYTES = 40000
 # Of one result; recorded ones have 3 to 7 KiB.
 _RESULT_BYTES = 8192
+# Of the latencies of one window, both directions; measured: 300 to 500.
+_LATENCY_BYTES = 600
 # The last line of a file that a guest does not need.
 _LICENCE = '# SPDX-License-Identifier: Apache-2.0\n'
 
@@ -134,6 +137,8 @@ class FleetOrders:
     precondition: rounds_before.Precondition | None = None
     #: on how many volumes at once fio works in each guest
     volumes: int = 1
+    #: of each so many seconds latencies are kept by themselves; 0: of none
+    latency_seconds: int = 0
 
     def __post_init__(self) -> None:
         """Check what the guest's script relies on.
@@ -177,6 +182,13 @@ class FleetOrders:
             for slot in self.schedule.slots
         )
         most_bytes = most_slots * self.volumes * _RESULT_BYTES
+        if self.latency_seconds:
+            most_seconds = max(
+                sum(slot.seconds for slot in self.schedule.of_tier(tier))
+                for tier in {slot.tier for slot in self.schedule.slots}
+            )
+            windows = most_seconds // self.latency_seconds
+            most_bytes += windows * self.volumes * _LATENCY_BYTES
         blocks = 1 + most_bytes // _COPY_BLOCK_BYTES
         return (self.copies - 1) * blocks * self.copy_pause_seconds
 
@@ -308,6 +320,8 @@ def _orders(
             fio_pattern.fill_argv(fleet.profile) if fleet.fill else ()
         ),
         'CT_OVERTIME': _OVERTIME_SECONDS - schedule.GAP_SECONDS,
+        'CT_LATENCY_MS': 1000 * fleet.latency_seconds,
+        'CT_LATENCY_COARSENESS': latency_log.COARSENESS,
         # Number, beginning and length.
         'CT_SLOTS': ' '.join(
             f'{slot.number}:{slot.begin_seconds}:{slot.seconds}'

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from dataclasses import field
 
 from rally_scenarios.bench.fio import histogram
+from rally_scenarios.bench.fio import latency_log
 from rally_scenarios.bench.fio import output as fio_output
 from rally_scenarios.bench.fleet import guest_system
 
@@ -47,6 +48,13 @@ class GuestSlot:
     #: ((id of a volume, what fio reported of it), ...) where fio worked on
     #: several; else empty
     volumes: tuple[tuple[str, fio_output.FioResult], ...] = ()
+    #: {read, write or trim: IOPS of each second of ``series``}, of those that
+    #: the guest sent
+    directions: Mapping[str, tuple[tuple[int, float], ...]] = field(
+        default_factory=dict
+    )
+    #: latencies of each few seconds; empty if the guest sent none
+    latencies: tuple[latency_log.Window, ...] = ()
 
     @property
     def start_error_ms(self) -> int:

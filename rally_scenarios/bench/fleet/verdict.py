@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import enum
 
 from rally_scenarios.bench.fio import iops_log
+from rally_scenarios.bench.fio import latency_log
 from rally_scenarios.bench.fio import output as fio_output
 from rally_scenarios.bench.fleet import guest_clock
 from rally_scenarios.bench.fleet import guest_facts
@@ -165,28 +166,52 @@ _SERIES_OUTSIDE_MS = 3000
 _OVERTIME_SECONDS = 60
 
 
-def _series(
+@dataclass(frozen=True, kw_only=True)
+class _Logs:
+    """What fio logged of a slot, on the common clock."""
+
+    #: {direction: IOPS of each second}
+    directions: Mapping[str, tuple[tuple[int, float], ...]]
+    #: of each few seconds
+    latencies: tuple[latency_log.Window, ...]
+
+
+_NO_LOGS = _Logs(directions={}, latencies=())
+
+
+def _logs(
     log: bytes,
     result: fio_output.FioResult,
     started_ms: int,
     ended_ms: int,
-) -> tuple[tuple[int, float], ...]:
+) -> _Logs:
     """A guest's values of each second on the common clock.
 
-    fio's log has the wall clock, everything else the time since the boot.
+    fio's logs have the wall clock, everything else the time since the boot.
     fio notes the wall clock when it writes its output, just before it ends:
     that is where the two meet, to what fio needs to exit.
 
     :raises iops_log.LogError: they do not lie within the run
+    :raises latency_log.LogError: likewise of latencies
     """
-    series = iops_log.parse(
+    log, latencies = latency_log.split(log)
+    directions = iops_log.parse_directions(
         log, runtime_ms=result.runtime_ms, end_ms=result.timestamp_ms
     )
-    if not series or result.timestamp_ms is None:
-        return ()
+    if not directions or result.timestamp_ms is None:
+        return _NO_LOGS
     shift_ms = ended_ms - result.timestamp_ms
-    moved = tuple((at_ms + shift_ms, value) for at_ms, value in series)
-    first_ms, last_ms = moved[0][0], moved[-1][0] + iops_log.STEP_MS
+    seconds_ms = [at_ms for at_ms, _iops in next(iter(directions.values()))]
+    windows = latency_log.parse(
+        latencies, begins_ms=seconds_ms[0], total_ios=result.total_ios
+    )
+    first_ms = seconds_ms[0] + shift_ms
+    last_ms = shift_ms + max(
+        [
+            seconds_ms[-1] + iops_log.STEP_MS,
+            *(each.end_ms for each in windows),
+        ]
+    )
     if (
         first_ms < started_ms - _SERIES_OUTSIDE_MS
         or last_ms > ended_ms + _SERIES_OUTSIDE_MS
@@ -195,7 +220,20 @@ def _series(
             f'values of {first_ms} to {last_ms} ms, but fio ran from'
             f' {started_ms} to {ended_ms} ms'
         )
-    return moved
+    return _Logs(
+        directions={
+            name: tuple((at_ms + shift_ms, value) for at_ms, value in series)
+            for name, series in directions.items()
+        },
+        latencies=tuple(
+            dataclasses.replace(
+                each,
+                begin_ms=each.begin_ms + shift_ms,
+                end_ms=each.end_ms + shift_ms,
+            )
+            for each in windows
+        ),
+    )
 
 
 def _times_ms(
@@ -236,6 +274,7 @@ def _measured(
 
     :raises frames.DamagedResult: fio says that it ran longer
     :raises iops_log.LogError: the log cannot be used
+    :raises latency_log.LogError: likewise of latencies
     """
     planned_ms, started_ms, ended_ms = times_ms
     result = fio_output.together(list(of_volumes.values()))
@@ -248,6 +287,7 @@ def _measured(
     overruns = (
         ended_ms > planned_ms + (slot.seconds + _OVERTIME_SECONDS) * 1000
     )
+    logs = _NO_LOGS if overruns else _logs(log, result, started_ms, ended_ms)
     return merge.GuestSlot(
         guest=guest,
         planned_ms=planned_ms,
@@ -257,7 +297,9 @@ def _measured(
         clock_error_ms=clock.error_ms,
         cpu=cpu,
         volumes=tuple(of_volumes.items()) if len(of_volumes) > 1 else (),
-        series=() if overruns else _series(log, result, started_ms, ended_ms),
+        series=iops_log.total(logs.directions),
+        directions=logs.directions,
+        latencies=logs.latencies,
     )
 
 
@@ -324,6 +366,7 @@ def _judge_slot(
         frames.DamagedResult,
         fio_output.ResultError,
         iops_log.LogError,
+        latency_log.LogError,
     ) as error:
         return SlotOutcome(
             slot=slot,

@@ -167,6 +167,56 @@ def _together(
     return found, steadiness.judge(found.total)
 
 
+def _of_directions(
+    guests: Sequence[merge.GuestSlot],
+    together: steadiness.FleetSeries | None,
+) -> dict[str, tuple[float, ...]] | None:
+    """Reads and writes second by second; None of a single direction."""
+    names = {name for guest in guests for name in guest.directions}
+    if together is None or len(names) < 2:
+        return None
+    found = {}
+    for name in sorted(names):
+        of_guests = {
+            guest.guest: guest.directions.get(
+                name, [(at_ms, 0.0) for at_ms, _iops in guest.series]
+            )
+            for guest in guests
+        }
+        cut = steadiness.cut(of_guests, offsets_ms=dict.fromkeys(of_guests, 0))
+        found[name] = tuple(iops for _ms, iops in cut.total)
+    return found
+
+
+def _latency_windows(
+    guests: Sequence[merge.GuestSlot],
+) -> tuple[run_result.LatencyWindow, ...] | None:
+    """Latencies of each few seconds of all guests.
+
+    Those of different guests do not begin at the same moment, so all are
+    widened to whole seconds.
+    """
+    if not guests or not all(guest.latencies for guest in guests):
+        return None
+    found: dict[tuple[int, int, str], list[histogram.LatencyHistogram]] = {}
+    for guest in guests:
+        for each in guest.latencies:
+            begin_ms = each.begin_ms // 1000 * 1000
+            end_ms = -(-each.end_ms // 1000) * 1000
+            found.setdefault((begin_ms, end_ms, each.direction), []).append(
+                each.clat
+            )
+    return tuple(
+        run_result.LatencyWindow(
+            direction=direction,
+            begin_ms=begin_ms,
+            end_ms=end_ms,
+            bins=histogram.merge(parts).bins,
+        )
+        for (begin_ms, end_ms, direction), parts in sorted(found.items())
+    )
+
+
 def _slot(
     slot: schedule.Slot, outcomes: Sequence[verdict.GuestOutcome]
 ) -> run_result.SlotResult:
@@ -187,6 +237,8 @@ def _slot(
         merged=_merged(complete, series),
         steadiness=steady,
         series=series.total if series else (),
+        series_of_directions=_of_directions(complete, series),
+        latency_windows=_latency_windows(complete),
     )
 
 

@@ -196,3 +196,4 @@ class FleetArguments:
     seed: int | None = None
     cost_from: str | None = None
     side_by_side: bool = False
+    latency_seconds: int | None = None

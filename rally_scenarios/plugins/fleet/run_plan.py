@@ -58,6 +58,8 @@ class Plan:
     stop: stopping.Rule | None = None
     #: what guests write before the first turn; None: only their regions
     precondition: rounds_before.Precondition | None = None
+    #: of each so many seconds latencies are kept by themselves; 0: of none
+    latency_seconds: int = 0
 
     def describe(self) -> str:
         """One line on what is to come and how long it may take."""
@@ -238,6 +240,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         precondition=rounds,
         expected=expected,
         assumed=assumed,
+        latency_seconds=arguments.latency_seconds or 0,
     )
 
 
@@ -393,6 +396,7 @@ def orders_of(
         prep_seconds=limits['prepare'],
         ready_seconds=limits['ready'],
         lead_seconds=orders.lead_seconds(launching),
+        latency_seconds=plan.latency_seconds,
     )
 
 

@@ -109,6 +109,7 @@ class FleetFio(harmless.Scenario):
         load_steps: list[fleet_arguments.AtLeastOne] | None = None,
         cost_from: str | None = None,
         side_by_side: bool = False,
+        latency_seconds: fleet_arguments.OneOrNone = None,
     ) -> None:
         """Boot all guests once, then let each tier run each pattern in turn.
 
@@ -148,6 +149,8 @@ class FleetFio(harmless.Scenario):
             fast the cloud is, for the time that is told before
         :param side_by_side: all tiers run a pattern at the same time; they
             must share no disk
+        :param latency_seconds: of each so many seconds, latencies are kept by
+            themselves, for faults
         """
         arguments = fleet_arguments.FleetArguments(
             fleets=fleets,
@@ -184,6 +187,7 @@ class FleetFio(harmless.Scenario):
             load_steps=load_steps,
             cost_from=cost_from,
             side_by_side=side_by_side,
+            latency_seconds=latency_seconds,
         )
         with harmless.errors():
             fleet_run.FleetRun(

@@ -63,6 +63,7 @@ class LocalFleet:
         profile=PROFILE,
         clock=None,
         fill=True,
+        latency_seconds=0,
     ):
         self.folder = folder
         self.tiers = tiers
@@ -79,6 +80,7 @@ class LocalFleet:
             prep_seconds=PREP_SECONDS,
             clock=clock,
             fill=fill,
+            latency_seconds=latency_seconds,
             ready_seconds=ready_seconds,
             lead_seconds=3,
             succession_seconds=succession_seconds,
@@ -328,6 +330,35 @@ class FleetScriptTest(LocalFleetCase):
             )
             told = sum(iops for _ms, iops in measured.series)
             self.assertTrue(0 < told < 1.2 * 3 * measured.result.iops, told)
+
+    def test_guests_tell_latencies_of_each_few_seconds(self):
+        fleet = self.fleet(
+            ['fast', 'fast'],
+            profile=dataclasses.replace(
+                PROFILE, ramp_seconds=1, runtime_seconds=4
+            ),
+            latency_seconds=1,
+        )
+        fleet.start(0, shell='busybox')
+        fleet.start(1, shell='dash')
+        fleet.wait()
+        for outcome in fleet.outcomes():
+            measured = outcome.slots[0].measured
+            self.assertIn(len(measured.latencies), (2, 3, 4), outcome.reasons)
+            self.assertEqual(
+                measured.series[0][0], measured.latencies[0].begin_ms
+            )
+            self.assertLessEqual(
+                measured.latencies[-1].end_ms, measured.ended_ms
+            )
+            counted = sum(each.clat.count for each in measured.latencies)
+            # All but those after the last window.
+            self.assertTrue(
+                0.3 * measured.result.total_ios
+                < counted
+                <= measured.result.total_ios,
+                (counted, measured.result.total_ios),
+            )
 
     def test_a_guest_that_never_boots_does_not_hold_up_the_others(self):
         """The leader waits its time, then starts those that are ready."""
