@@ -13,6 +13,7 @@ from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
 from cinder_tiers.files.sweep import results as sweep_files
 from rally_scenarios.cli import results
+from rally_scenarios.cli import sweep_results
 
 if typing.TYPE_CHECKING:
     from cinder_tiers.domain.sweep import record
@@ -137,28 +138,11 @@ Example: openstack tier response results/sweep.json --bound 20
         rule: 'response.Rule',
     ) -> collections.abc.Iterator[cells.Row]:
         """The rows of a slot."""
-        from rally_scenarios.bench.fault import of_run
-
-        made, healthy = [], {}
         for fault in one.measured.faults if one.measured else ():
-            if (
-                fault.began is None
-                or fault.ended is None
-                or (fault.ended < fault.began)
-            ):
+            if not sweep_results.is_known(fault):
                 self._statuses.add(exit_status.UNKNOWN)
                 yield _row(one, fault.name, fault.target, reason=fault.problem)
-                continue
-            made.append(
-                of_run.Made(
-                    name=fault.name,
-                    target=fault.target,
-                    began=fault.began,
-                    ended=fault.ended,
-                )
-            )
-            if fault.healthy is not None:
-                healthy[fault.name] = round(fault.healthy - fault.ended, 1)
+        made, healthy = sweep_results.made_faults(one)
         if not made:
             return
         for answer in self._answers(path, one, made, rule):
@@ -178,7 +162,7 @@ Example: openstack tier response results/sweep.json --bound 20
     def _answers(
         path: str,
         one: 'record.SlotRecord',
-        made: 'list[of_run.Made]',
+        made: 'collections.abc.Sequence[of_run.Made]',
         rule: 'response.Rule',
     ) -> 'collections.abc.Iterable[of_run.Answer]':
         from rally_scenarios.bench.fault import of_run
