@@ -26,8 +26,9 @@ class WriteReport(command.Command):
     can be claimed of tiers or results side by side, why figures should be read
     with care, and what they were measured on. The page runs no script. With
     several results, each of the others is compared with the first. Of a sweep,
-    named by its sweep.json, shows what each treatment is worth; of a tuning,
-    named by its tune.json, what was searched and confirmed. Reads only files
+    named by its sweep.json, shows what each treatment is worth, and of faults
+    what the load did before, during and after them; of a tuning, named by its
+    tune.json, what was searched and confirmed. Reads only files
     and needs no credentials.
 
     To a file whose name ends in .pdf, or with --type pdf, the same page is
@@ -165,12 +166,32 @@ def _report_of_sweep(parsed_args: argparse.Namespace) -> 'report.Report':
         least_difference_percent=parsed_args.least_difference,
     )
     file, swept = sweep_results.read(path)
-    return report.of_sweep(
-        pathlib.Path(path).name,
-        swept,
-        effects.of_sweep(swept, question),
-        summary=sweep_results.summary(file),
-    )
+    faulty = sweep_results.faulty_slots(file, swept)
+    if faulty and not any(
+        slot.run is not None and slot.treatment == swept.default
+        for slot in swept.slots
+    ):
+        raise exceptions.CommandError(
+            cells.printable_lines(
+                f'{path}: no slot of the default has a sound result; see '
+                '"openstack tier response" for what is known of its faults'
+            )
+        )
+    try:
+        return report.of_sweep(
+            pathlib.Path(path).name,
+            swept,
+            # With nothing but faults, there is nothing to compare.
+            effects.of_sweep(swept, question)
+            if swept.treatments or not faulty
+            else None,
+            summary=sweep_results.summary(file),
+            faulty=faulty,
+        )
+    except ValueError as error:
+        raise exceptions.CommandError(
+            cells.printable_lines(f'{path}: {error}')
+        ) from error
 
 
 def _report_of_tuning(parsed_args: argparse.Namespace) -> 'report.Report':

@@ -13,6 +13,7 @@ from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
 from cinder_tiers.files.sweep import results as sweep_files
 from rally_scenarios.cli import results
+from rally_scenarios.cli import sweep_results
 
 if typing.TYPE_CHECKING:
     from cinder_tiers.domain.sweep import record
@@ -27,9 +28,13 @@ _COLUMNS = (
     'Lasted s',
     'Tier',
     'Pattern',
+    'Direction',
     'IOPS before',
     'IOPS during',
     'IOPS after',
+    'p99 ms before',
+    'p99 ms during',
+    'p99 ms after',
     'Longest stall s',
     'Gets along after s',
     'Recovered after s',
@@ -42,8 +47,10 @@ class ShowResponse(base.StatusLister):
     """Show how the load of a tier responded to faults.
 
     For each fault that "tier fault" made, and each pattern that was measured
-    when it began: IOPS before, during and after it, the longest stall, and
-    when the load was as before. "Gets along" counts from the beginning of the
+    when it began: IOPS and p99 before, during and after it, the longest stall,
+    and when the load was as before; of a mix also of reads and of writes by
+    themselves. p99 needs the argument latency_seconds of the task. "Gets
+    along" counts from the beginning of the
     fault and looks until it ends, "recovered" and "healthy" count from its
     end. As before is a rolling mean of --window seconds that is not worse than
     all of them before the first fault by more than --bound percent, and stays
@@ -53,7 +60,8 @@ class ShowResponse(base.StatusLister):
 
     _epilog = """Exit status: 0 every load has recovered from every fault; 4
 one has not; 3 of one that cannot be determined, or a fault was not made; 1 an
-error occurred; 2 a wrong argument.
+error occurred; 2 a wrong argument. Reads and writes by themselves have no part
+in it.
 
 Example: openstack tier response results/sweep.json --bound 20
 """
@@ -130,32 +138,17 @@ Example: openstack tier response results/sweep.json --bound 20
         rule: 'response.Rule',
     ) -> collections.abc.Iterator[cells.Row]:
         """The rows of a slot."""
-        from rally_scenarios.bench.fault import of_run
-
-        made, healthy = [], {}
         for fault in one.measured.faults if one.measured else ():
-            if (
-                fault.began is None
-                or fault.ended is None
-                or (fault.ended < fault.began)
-            ):
+            if not sweep_results.is_known(fault):
                 self._statuses.add(exit_status.UNKNOWN)
                 yield _row(one, fault.name, fault.target, reason=fault.problem)
-                continue
-            made.append(
-                of_run.Made(
-                    name=fault.name,
-                    target=fault.target,
-                    began=fault.began,
-                    ended=fault.ended,
-                )
-            )
-            if fault.healthy is not None:
-                healthy[fault.name] = round(fault.healthy - fault.ended, 1)
+        made, healthy = sweep_results.made_faults(one)
         if not made:
             return
         for answer in self._answers(path, one, made, rule):
-            self._statuses.add(_status(answer))
+            # One direction of a mix may be few I/Os, whose IOPS vary much.
+            if answer.direction is None:
+                self._statuses.add(_status(answer))
             yield _row(
                 one,
                 answer.made.name,
@@ -169,7 +162,7 @@ Example: openstack tier response results/sweep.json --bound 20
     def _answers(
         path: str,
         one: 'record.SlotRecord',
-        made: 'list[of_run.Made]',
+        made: 'collections.abc.Sequence[of_run.Made]',
         rule: 'response.Rule',
     ) -> 'collections.abc.Iterable[of_run.Answer]':
         from rally_scenarios.bench.fault import of_run
@@ -220,6 +213,9 @@ def _row(
             )
             if moment.reason
         ]
+    p99 = answer and answer.p99
+    if p99 is not None:
+        reasons.extend(p99.reasons())
     return (
         one.slot.number,
         cells.printable(one.slot.treatment),
@@ -230,12 +226,21 @@ def _row(
         ),
         cells.Optional(run and run.tier.tier),
         cells.Optional(run and run.name),
+        cells.Optional(run and (answer.direction or 'all')),
         *(
             cells.Optional(_rounded(part and part.mean))
             for part in (
                 iops and iops.before,
                 iops and iops.during,
                 iops and iops.after,
+            )
+        ),
+        *(
+            cells.Optional(_rounded(part and part.percentile_ms))
+            for part in (
+                p99 and p99.before,
+                p99 and p99.during,
+                p99 and p99.after,
             )
         ),
         cells.Optional(_rounded(iops and iops.longest_stall_s)),

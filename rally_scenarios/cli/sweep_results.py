@@ -10,6 +10,7 @@ import typing
 from osc_lib import exceptions
 
 from cinder_tiers.cli import base
+from cinder_tiers.domain.fault import fault as faults
 from cinder_tiers.domain.sweep import design
 from cinder_tiers.domain.sweep import record
 from cinder_tiers.files import read_bounded
@@ -18,6 +19,8 @@ from rally_scenarios.cli import results
 
 if typing.TYPE_CHECKING:
     from rally_scenarios.bench.compare import effects
+    from rally_scenarios.bench.fault import of_run
+    from rally_scenarios.report.content import faults as fault_figures
 
 
 def is_sweep(path: str) -> bool:
@@ -95,6 +98,73 @@ def _slot(path: str, one: record.SlotRecord) -> 'effects.Slot':
         reason=reason,
         run=run,
     )
+
+
+def made_faults(
+    one: record.SlotRecord,
+) -> 'tuple[tuple[of_run.Made, ...], dict[str, float]]':
+    """The faults of a slot of which it is known when they were.
+
+    :returns: (the faults, {fault: seconds from its end until the cluster was
+        healthy})
+    """
+    from rally_scenarios.bench.fault import of_run
+
+    known = [
+        fault
+        for fault in (one.measured.faults if one.measured else ())
+        if is_known(fault)
+    ]
+    return (
+        tuple(
+            of_run.Made(
+                name=fault.name,
+                target=fault.target,
+                began=fault.began,
+                ended=fault.ended,
+            )
+            for fault in known
+        ),
+        {
+            fault.name: round(fault.healthy - fault.ended, 1)
+            for fault in known
+            if fault.healthy is not None
+        },
+    )
+
+
+def is_known(fault: faults.FaultRecord) -> bool:
+    """Whether it is known when a fault began and ended."""
+    return (
+        fault.began is not None
+        and fault.ended is not None
+        and fault.began <= fault.ended
+    )
+
+
+def faulty_slots(
+    found: sweep_files.Results, swept: 'effects.Swept'
+) -> 'list[fault_figures.FaultySlot]':
+    """Slots with faults, and a result to look for them in.
+
+    :param found: of a sweep
+    :param swept: the same, with the results of its slots
+    """
+    from rally_scenarios.report.content import faults as fault_figures
+
+    slots = []
+    for one, slot in zip(found.records, swept.slots, strict=True):
+        made, healthy_s = made_faults(one)
+        if made and slot.run is not None:
+            slots.append(
+                fault_figures.FaultySlot(
+                    name=f'{slot.number} {slot.treatment}',
+                    made=made,
+                    healthy_s=healthy_s,
+                    result=slot.run,
+                )
+            )
+    return slots
 
 
 def quantities(parsed_args: argparse.Namespace) -> tuple[str, ...]:

@@ -79,6 +79,18 @@ prepare() {
     tell_facts
 }
 
+# bench/fio/latency_log.py reads it: how long a time is, and of each line of fio,
+# which has a column for each bucket, those in which there is something.  An
+# empty line before each process.
+print_latencies() {
+    printf '\n@latencies\n%s\n' "$CT_LATENCY_MS"
+    awk -F ', *' 'FNR == 1 { print "" } {
+        printf "%s,%s", $1, $2
+        for (i = 4; i <= NF; i++) if ($i > 0) printf " %d:%d", i - 4, $i
+        print ""
+    }' "$CT_WORK"/series_clat_hist*.log
+}
+
 # run_slot NUMBER:BEGIN:LENGTH, the times in seconds
 run_slot() {
     slot=${1%%:*}
@@ -101,18 +113,18 @@ run_slot() {
     read -r line </proc/stat
     echo "$line" >"$CT_WORK/ticks"
     # Its processes wait for the time when all is set up (wait.sh).  No log of
-    # the ramp, one value a second, all processes in one file; latencies of
-    # longer times.
+    # the ramp, one value a second; latencies of longer times, whose lines do
+    # not say of which process they are, so that each has a file.
     run_fio $((${slot_times#*:} + CT_OVERTIME + ahead)) "$words
 --exec_prerun=cd '$CT_WORK'; . ./wait.sh; at_gate $slot $((planned + delay))
 --write_iops_log=$CT_WORK/series
 --write_bw_log=$CT_WORK/series
 --write_hist_log=$CT_WORK/series
 --log_avg_msec=1000
---log_hist_msec=$CT_HIST_MS
---log_hist_coarseness=2
+--log_hist_msec=$CT_LATENCY_MS
+--log_hist_coarseness=$CT_LATENCY_COARSENESS
 --log_unix_epoch=1
---per_job_logs=0" &
+--per_job_logs=1" &
     event START "slot=$slot" "planned=$planned" "at=$now"
     wait $!
     status=$?
@@ -143,12 +155,7 @@ run_slot() {
         cut -d , -f 1-3 "$CT_WORK"/series_iops*.log
         printf '\n@bandwidth\n'
         cut -d , -f 1-3 "$CT_WORK"/series_bw*.log
-        printf '\n@latencies\n%s\n' "$CT_HIST_MS"
-        awk -F , '
-            { line = ""
-              for (at = 4; at <= NF; at++)
-                  if ($at + 0) line = line " " (at - 4) ":" ($at + 0)
-              if (line) print $1 line }' "$CT_WORK"/series_clat_hist*.log
+        print_latencies
     } >"$CT_WORK/result" 2>/dev/null
     send_result "$slot" "$CT_WORK/result"
 }

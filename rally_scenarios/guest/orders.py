@@ -39,6 +39,8 @@ _ROUND_SLACK_SECONDS = 60
 _COPY_BLOCK_BYTES = 40000
 # Of one result; recorded ones have 3 to 7 KiB.
 _RESULT_BYTES = 8192
+# Of the latencies of one window, both directions; measured: 300 to 500.
+_LATENCY_BYTES = 600
 # The last line of a file that a guest does not need.
 _LICENCE = '# SPDX-License-Identifier: Apache-2.0\n'
 
@@ -137,6 +139,9 @@ class FleetOrders:
     volumes: int = 1
     #: whether guests wait for the orders of further runs, see ``next_orders``
     keep: bool = False
+    #: of each so many seconds latencies are counted by themselves; None: as
+    #: ``latency_log.step_seconds`` has it
+    latency_seconds: int | None = None
 
     def __post_init__(self) -> None:
         """Check what the guest's script relies on.
@@ -178,6 +183,17 @@ class FleetOrders:
         return (self.guests - 1) * _EXCHANGE_SECONDS + self.lead_seconds
 
     @property
+    def latency_step_seconds(self) -> int:
+        """Of how many seconds at a time latencies are counted."""
+        return self.latency_seconds or latency_log.step_seconds(
+            self.profile.runtime_seconds,
+            max(
+                slot.pattern.numjobs * self.volumes
+                for slot in self.schedule.slots
+            ),
+        )
+
+    @property
     def copy_seconds(self) -> int:
         """How long guests may print copies after the end of the schedule."""
         most_slots = max(
@@ -185,6 +201,12 @@ class FleetOrders:
             for slot in self.schedule.slots
         )
         most_bytes = most_slots * self.volumes * _RESULT_BYTES
+        most_seconds = max(
+            sum(slot.seconds for slot in self.schedule.of_tier(tier))
+            for tier in {slot.tier for slot in self.schedule.slots}
+        )
+        windows = most_seconds // self.latency_step_seconds
+        most_bytes += windows * self.volumes * _LATENCY_BYTES
         blocks = 1 + most_bytes // _COPY_BLOCK_BYTES
         return (self.copies - 1) * blocks * self.copy_pause_seconds
 
@@ -316,14 +338,8 @@ def _orders(
             fio_pattern.fill_argv(fleet.profile) if fleet.fill else ()
         ),
         'CT_OVERTIME': _OVERTIME_SECONDS - schedule.GAP_SECONDS,
-        'CT_HIST_MS': 1000
-        * latency_log.step_seconds(
-            fleet.profile.runtime_seconds,
-            max(
-                slot.pattern.numjobs * fleet.volumes
-                for slot in fleet.schedule.slots
-            ),
-        ),
+        'CT_LATENCY_MS': 1000 * fleet.latency_step_seconds,
+        'CT_LATENCY_COARSENESS': latency_log.COARSENESS,
         # Number, beginning and length.
         'CT_SLOTS': ' '.join(
             f'{slot.number}:{slot.begin_seconds}:{slot.seconds}'

@@ -369,6 +369,19 @@ def _lines(drawing: figure.Lines) -> altair.LayerChart:
         color=_colour(),
     )
     layers = []
+    if drawing.spans:
+        layers.append(
+            altair.Chart(
+                _rows(
+                    *(
+                        {'begin': span.begin, 'end': span.end}
+                        for span in drawing.spans
+                    )
+                )
+            )
+            .mark_rect(color=_AXIS[0], opacity=0.25)
+            .encode(x='begin:Q', x2='end:Q')
+        )
     if drawing.is_connected:
         layers.append(
             base.mark_line(strokeWidth=1.5).encode(

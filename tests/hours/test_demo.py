@@ -22,7 +22,7 @@ class DemoTest(lab.LabTestCase):
     def test_general_is_what_its_disks_allow_in_each_demo(self):
         off, seconds, doubted = [], [], 0
         for number in range(1, DEMOS + 1):
-            output, _errors = self.lab_sh('demo', minutes=30)
+            output, _errors = self.lab_sh('demo', timeout_s=1800)
             off.append(int(_GENERAL.search(output)[1]))
             seconds.append(int(_TOOK.search(output)[1]))
             caveats = [

@@ -68,7 +68,7 @@ class PapersTest(test_measurement.MeasurementCase):
                 ),
                 '--task-args',
                 json.dumps(arguments),
-                minutes=MINUTES,
+                timeout_s=60 * MINUTES,
             )
         finally:
             for path in sorted(results.glob('*.json')):

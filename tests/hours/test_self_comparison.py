@@ -62,7 +62,7 @@ class SelfComparisonTest(test_measurement.MeasurementCase):
         nothing, compared = 0, 0
         for number in range(1, RUNS + 1):
             self.run_command(
-                'rally', 'task', 'start', str(task), minutes=MINUTES
+                'rally', 'task', 'start', str(task), timeout_s=60 * MINUTES
             )
             (path,) = results.glob('*.json')
             result = run_result.read(path.read_bytes())

@@ -41,7 +41,7 @@ class AdministratorTest(test_measurement.MeasurementCase):
             path_of(name),
             '--task-args',
             '{"size": "smoke"}',
-            minutes=MINUTES,
+            timeout_s=60 * MINUTES,
         )
         self.assertEqual(before, self.leftovers())
 
@@ -51,5 +51,5 @@ class MemberTest(rally_member.MemberCase):
     @ddt.data(*TASKS)
     def test_it_runs_and_leaves_nothing(self, name):
         before = self.leftovers()
-        self.start_as_member(path_of(name), ARGUMENTS, minutes=MINUTES)
+        self.start_as_member(path_of(name), ARGUMENTS, timeout_s=60 * MINUTES)
         self.assertEqual(before, self.leftovers())

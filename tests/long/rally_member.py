@@ -63,7 +63,7 @@ class MemberCase(test_measurement.MeasurementCase):
             '--force',
         )
 
-    def start_as_member(self, task, arguments, *, minutes, expect=0):
+    def start_as_member(self, task, arguments, *, timeout_s, expect=0):
         """Run a task file; return what it prints."""
         output, errors = self.run_command(
             'rally',
@@ -74,7 +74,7 @@ class MemberCase(test_measurement.MeasurementCase):
             task,
             '--task-args',
             json.dumps({**arguments, 'member': True}),
-            minutes=minutes,
+            timeout_s=timeout_s,
             expect=expect,
         )
         return output + errors

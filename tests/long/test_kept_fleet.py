@@ -31,7 +31,7 @@ class KeptFleetTest(rally_member.MemberCase):
         task = self.folder / 'kept.json'
         task.write_text(json.dumps(self.task(keep)))
         began = time.monotonic()
-        self.start_as_member(str(task), {}, minutes=MINUTES)
+        self.start_as_member(str(task), {}, timeout_s=60 * MINUTES)
         return time.monotonic() - began
 
     def task(self, keep):

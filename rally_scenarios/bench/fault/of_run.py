@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rally_scenarios.bench.fault import latencies as fault_latencies
 from rally_scenarios.bench.fault import response
 from rally_scenarios.bench.result import result as run_result
 
@@ -40,10 +41,15 @@ class Answer:
     made: Made
     #: None: none ran when the fault began
     run: run_result.PatternRun | None
-    #: of IOPS, in all directions; None: it cannot be determined
+    #: of IOPS; None: it cannot be determined
     iops: response.Response | None
     #: why not; empty if it can
     reason: str = ''
+    #: read or write; None: all of them together
+    direction: str | None = None
+    #: p99 of completion latency; None: guests did not send latencies of each
+    #: few seconds
+    p99: fault_latencies.Latencies | None = None
 
 
 def answers(
@@ -69,24 +75,64 @@ def answers(
             if series.begins_at <= one.began < ends_at
         ]
         error_s = _clock_error_s(result, run)
-        found = response.respond_to_each(
-            series,
-            [
-                response.Span(
-                    began_at=made[number].began,
-                    ended_at=made[number].ended,
-                    clock_error_s=error_s,
-                )
-                for number in meanwhile
-            ],
-            rule,
-        )
+        spans = [
+            response.Span(
+                began_at=made[number].began,
+                ended_at=made[number].ended,
+                clock_error_s=error_s,
+            )
+            for number in meanwhile
+        ]
         answered.update(meanwhile)
-        for number, each in zip(meanwhile, found, strict=True):
-            yield Answer(made=made[number], run=run, iops=each)
+        of_directions = [
+            _of_direction(run, series, direction, spans, rule)
+            for direction in (None, *(run.slot.series_of_directions or ()))
+        ]
+        for place, number in enumerate(meanwhile):
+            for direction, iops, p99 in of_directions:
+                yield Answer(
+                    made=made[number],
+                    run=run,
+                    iops=iops[place],
+                    direction=direction,
+                    p99=p99[place] if p99 else None,
+                )
     for number, one in enumerate(made):
         if number not in answered:
             yield Answer(made=one, run=None, iops=None, reason=_why_none(runs))
+
+
+def _of_direction(
+    run: run_result.PatternRun,
+    series: response.Series,
+    direction: str | None,
+    spans: Sequence[response.Span],
+    rule: response.Rule | None,
+) -> tuple[
+    str | None,
+    tuple[response.Response, ...],
+    tuple[fault_latencies.Latencies, ...] | None,
+]:
+    """(direction, IOPS around each fault, p99 around each).
+
+    :param direction: None: all of them
+    """
+    if direction is not None:
+        series = response.Series(
+            begins_at=series.begins_at,
+            values=run.slot.series_of_directions[direction],
+        )
+    windows = run.slot.latency_windows
+    return (
+        direction,
+        response.respond_to_each(series, spans, rule),
+        None
+        if windows is None
+        else fault_latencies.around_each(
+            [each for each in windows if direction in (None, each.direction)],
+            spans,
+        ),
+    )
 
 
 def _series(run: run_result.PatternRun) -> response.Series:

@@ -15,6 +15,7 @@ must not know how it came here.
 """
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
@@ -30,6 +31,8 @@ _STEPS_OVER_RUNTIME = 5
 # In this order; a guest of an older version sends the first only.
 _MARKS = (b'\n@series\n', b'\n@bandwidth\n', b'\n@latencies\n')
 _LINE = re.compile(rb'([0-9]{1,15}), *([0-9]{1,12}), *([012])')
+#: As fio counts them (HOWTO "Log File Formats").
+DIRECTIONS: Mapping[bytes, str] = {b'0': 'read', b'1': 'write', b'2': 'trim'}
 
 
 class LogError(ValueError):
@@ -64,9 +67,9 @@ def split(payload: bytes) -> Sent:
     )
 
 
-def _components(log: bytes) -> list[list[tuple[int, float]]]:
-    """A series for each direction of each process."""
-    found: list[list[tuple[int, float]]] = []
+def _components(log: bytes) -> list[tuple[str, list[tuple[int, float]]]]:
+    """A series for each direction of each process: (direction, series)."""
+    found: list[tuple[str, list[tuple[int, float]]]] = []
     current: dict[bytes, list[tuple[int, float]]] = {}
     for line in log.splitlines():
         if not line.strip():
@@ -82,7 +85,7 @@ def _components(log: bytes) -> list[list[tuple[int, float]]]:
         if series is None or begin_ms <= series[-1][0]:
             # Time goes back where the next process begins.
             series = current[direction] = []
-            found.append(series)
+            found.append((DIRECTIONS[direction], series))
         series.append((begin_ms, float(match[2])))
     return found
 
@@ -116,24 +119,26 @@ def _whole(
     return first_ms - (missing - after) * STEP_MS, steps + missing
 
 
-def parse(
+def parse_directions(
     log: bytes, *, runtime_ms: int, end_ms: int | None = None
-) -> tuple[tuple[int, float], ...]:
-    """Values of each second, all directions and processes together.
+) -> dict[str, tuple[tuple[int, float], ...]]:
+    """Values of each second, of each direction, all processes together.
 
     :param log: lines as fio writes them, or none
     :param runtime_ms: how long fio says that it ran, without the ramp
     :param end_ms: fio's ``timestamp_ms``, just before it ends; None if unknown
-    :returns: ((begin of the second in ms, value), ...) without gaps, on the
+    :returns: {read, write or trim: ((begin of the second in ms, value), ...)},
+        of those that have lines, all of the same seconds without gaps, on the
         clock of fio's ``timestamp_ms``; empty without lines
     :raises LogError: a line is none of fio's, or the times cannot be right
     """
     components = _components(log)
     if not components:
-        return ()
-    first_ms = min(series[0][0] for series in components)
+        return {}
+    all_series = [series for _direction, series in components]
+    first_ms = min(series[0][0] for series in all_series)
     first_ms, steps = _whole(
-        first_ms, _told_steps(components, first_ms), runtime_ms, end_ms
+        first_ms, _told_steps(all_series, first_ms), runtime_ms, end_ms
     )
     # Before anything is made of them: few lines can claim a long time.
     if steps > runtime_ms // STEP_MS + _STEPS_OVER_RUNTIME:
@@ -144,11 +149,48 @@ def parse(
             f' most {_MAX_VALUES} values'
         )
     starts_ms = range(first_ms, first_ms + steps * STEP_MS, STEP_MS)
-    sums = zip(
-        *(
-            steadiness.resample(series, starts_ms, STEP_MS)
-            for series in components
-        ),
-        strict=True,
+    return {
+        name: _added_up(
+            starts_ms,
+            [
+                steadiness.resample(series, starts_ms, STEP_MS)
+                for direction, series in components
+                if direction == name
+            ],
+        )
+        for name in DIRECTIONS.values()
+        if any(direction == name for direction, _series in components)
+    }
+
+
+def _added_up(
+    starts_ms: Iterable[int], values: Iterable[Iterable[float]]
+) -> tuple[tuple[int, float], ...]:
+    sums = map(math.fsum, zip(*values, strict=True))
+    return tuple(zip(starts_ms, sums, strict=True))
+
+
+def total(
+    directions: Mapping[str, Sequence[tuple[int, float]]],
+) -> tuple[tuple[int, float], ...]:
+    """All directions of ``parse_directions`` together; empty of none."""
+    if not directions:
+        return ()
+    each = list(directions.values())
+    return _added_up(
+        [at_ms for at_ms, _iops in each[0]],
+        [[iops for _ms, iops in series] for series in each],
     )
-    return tuple(zip(starts_ms, map(math.fsum, sums), strict=True))
+
+
+def parse(
+    log: bytes, *, runtime_ms: int, end_ms: int | None = None
+) -> tuple[tuple[int, float], ...]:
+    """IOPS of each second, all directions and processes together.
+
+    The arguments and errors are those of ``parse_directions``.
+
+    :returns: ((begin of the second in ms, IOPS), ...) without gaps; empty
+        without lines
+    """
+    return total(parse_directions(log, runtime_ms=runtime_ms, end_ms=end_ms))

@@ -2,17 +2,20 @@
 
 """Completion latencies of short times, as a guest sends them behind a result.
 
-fio counts them with ``--write_hist_log``, ``--log_hist_msec``,
-``--log_hist_coarseness=2`` and ``--log_unix_epoch=1``: a line for each time,
-direction and process, with a counter for each of its buckets, four of them
-taken together (fio 3.33 HOWTO "Log File Formats", ``stat.c``
-plat_idx_to_val).  The guest leaves out what is 0.  What it sends begins with a
-line that has the length of the times in ms; the others are ``ms INDEX:COUNT
-...``, where ms is the end of the time and INDEX the number of the bucket, from
-0.  In a time without a completion there is no line.
+fio writes them with ``--write_hist_log``, ``--log_hist_msec``,
+``--log_hist_coarseness=2`` and ``--log_unix_epoch=1``: a line for each
+direction of each process, of the completions since its last line, with a
+column for each bucket.  The guest leaves out what is empty.  What it sends
+begins with a line that has ``log_hist_msec``; the others are ``ms,direction
+bucket:completions ...`` where ms is when the line was due, and buckets count
+from 0 (fio 3.33 HOWTO "Log File Formats", and ``iolog.c``
+flush_hist_samples; seen).  An empty line is where the next process begins.
 
-Four buckets together are at most 1/16 wide, so that their middle is off by at
-most 3.2 %.
+fio only writes a line when an I/O completes, so that one of a stall is as
+long as the stall; and what completes after the last line is in none.
+
+A bucket is four of fio's own ones together, and its value their middle, so
+that a latency is off by at most 3.2 %.
 
 The text comes from inside a guest: it is read with suspicion.  This module
 must not know how it came here.
@@ -21,26 +24,51 @@ must not know how it came here.
 from collections.abc import Sequence
 from dataclasses import dataclass
 import functools
+import itertools
 import re
 
 from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.fio import iops_log
 
-#: 2^this of fio's buckets are counted together.
+#: Of fio's ``log_hist_coarseness``: 2 to the power of it are one.
 COARSENESS = 2
-# Times of a run, and of these all lines of its processes.
-_MOST_STEPS = 60
+# Times of a run whose length nobody chose, and all lines of its processes.
+_MOST_TIMES = 60
 _MOST_LINES = 120
-# Guests of which the orders are older, and a last time that is longer.
-_STEPS_OVER_RUNTIME = 5
-_MAX_STEPS = 10 * _MOST_STEPS
-_LINE = re.compile(rb'([0-9]{1,15})((?: [0-9]{1,4}:[0-9]{1,12})+)')
+# A day of 16 processes that read and write, each 10 s.
+_MAX_LINES = 300_000
+# A last time that is longer, and clocks that are not quite the same.
+_TIMES_OVER_RUNTIME = 5
+_MAX_TIMES = 100_000
+_LINE = re.compile(rb'([0-9]{1,15}),([012])((?: [0-9]{1,3}:[0-9]{1,12})*)')
 _STEP = re.compile(rb'[1-9][0-9]{0,7}')
 
 
 @dataclass(frozen=True, kw_only=True)
+class Window:
+    """What completed in some seconds, in one direction of one process."""
+
+    #: read, write or trim
+    direction: str
+    begin_ms: int
+    end_ms: int
+    clat: histogram.LatencyHistogram
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latencies:
+    """What a guest sent of one run of fio."""
+
+    #: how long a window is, unless nothing completed meanwhile
+    step_ms: int
+    #: at least one; of a direction of a process, each begins where the one
+    #: before it ended
+    windows: tuple[Window, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Counted:
-    """Completions of equal times, one after another."""
+    """Completions of equal times, one after another, in all directions."""
 
     #: when the first one began
     begin_ms: int
@@ -57,90 +85,126 @@ def step_seconds(runtime_seconds: int, processes: int) -> int:
     :param processes: of fio, each of which writes lines
     :returns: at least 1
     """
-    most = max(1, min(_MOST_STEPS, _MOST_LINES // processes))
+    most = max(1, min(_MOST_TIMES, _MOST_LINES // processes))
     return -(-runtime_seconds // most)
 
 
 @functools.cache
-def _middles_ns() -> tuple[int, ...]:
-    """The middle of each of the buckets that are counted together."""
-    middles = sorted(histogram.fio_buckets().values())
-    together = 2**COARSENESS
+def buckets_ns() -> tuple[int, ...]:
+    """The value of each bucket, in the order in which fio has them."""
+    values = sorted(histogram.fio_buckets().values())
+    width = 1 << COARSENESS
     return tuple(
-        (middles[at] + middles[at + together - 1]) // 2
-        for at in range(0, len(middles), together)
+        (values[at + width // 2 - 1] + values[at + width // 2]) // 2
+        for at in range(0, len(values), width)
     )
 
 
-def _counts(text: bytes) -> dict[int, int]:
-    """{middle in ns: completions} of a line.
+def _histogram(text: bytes, line: bytes) -> histogram.LatencyHistogram:
+    pairs = [
+        tuple(map(int, pair.split(b':'))) for pair in text.split(b' ') if pair
+    ]
+    values = buckets_ns()
+    if any(
+        left >= right for (left, _), (right, _) in itertools.pairwise(pairs)
+    ) or any(bucket >= len(values) or not count for bucket, count in pairs):
+        raise iops_log.LogError(
+            f'found {line[:40]!r}, expected buckets in ascending order, less'
+            f' than {len(values)}, with at least one completion'
+        )
+    return histogram.from_columns(
+        [values[bucket] for bucket, _count in pairs],
+        [count for _bucket, count in pairs],
+    )
 
-    :raises iops_log.LogError: no such bucket
-    """
-    middles = _middles_ns()
-    found: dict[int, int] = {}
-    for each in text.split():
-        index, _colon, count = each.partition(b':')
-        if int(index) >= len(middles):
-            raise iops_log.LogError(
-                f'bucket {int(index)}: expected less than {len(middles)}'
-            )
-        ns = middles[int(index)]
-        found[ns] = found.get(ns, 0) + int(count)
-    return found
 
-
-def parse(log: bytes, *, runtime_ms: int, ios: int) -> Counted | None:
-    """Latencies of a run's times, all directions and processes together.
+def parse(
+    log: bytes, *, begins_ms: int, runtime_ms: int, total_ios: int
+) -> Latencies | None:
+    """The windows of all directions and processes.
 
     :param log: what the guest sent, or nothing
+    :param begins_ms: when fio began to count, on the clock of the lines
     :param runtime_ms: how long fio says that it ran, without the ramp
-    :param ios: completions that its result has
-    :returns: on the clock of fio's ``timestamp_ms``; None without lines
+    :param total_ios: that fio counted in all
+    :returns: on the clock of the lines, in their order; None without lines
     :raises iops_log.LogError: a line is none that a guest writes, the times
-        cannot be right, or there are more completions than the result has
+        cannot be right, or there are more completions than fio counted
     """
-    head, *lines = log.split(b'\n') if log else [b'']
-    lines = [line for line in lines if line]
-    if not lines:
+    head, *lines = log.splitlines() or [b'']
+    if not any(lines):
         return None
     if not _STEP.fullmatch(head):
         raise iops_log.LogError(
             f'found {head[:40]!r}, expected the length of a time in ms'
         )
+    if len(lines) > _MAX_LINES:
+        raise iops_log.LogError(
+            f'{len(lines)} lines: expected at most {_MAX_LINES}'
+        )
     step_ms = int(head)
-    matches = [_LINE.fullmatch(line) for line in lines]
-    if None in matches:
-        raise iops_log.LogError(
-            f'found {lines[matches.index(None)][:40]!r}, expected a time and'
-            f' its counters'
-        )
-    first_ms = min(int(match[1]) for match in matches)
-    most = min(runtime_ms // step_ms + _STEPS_OVER_RUNTIME, _MAX_STEPS)
-    counts: dict[int, dict[int, int]] = {}
-    for match in matches:
-        # Processes do not log at the very same ms.
-        at = (int(match[1]) - first_ms + step_ms // 2) // step_ms
-        if at >= most:
+    found: list[Window] = []
+    last: dict[bytes, int] = {}
+    for line in lines:
+        if not line:
+            last.clear()
+            continue
+        match = _LINE.fullmatch(line)
+        if match is None:
             raise iops_log.LogError(
-                f'counters over {at + 1} times of {step_ms} ms, but fio ran'
-                f' {runtime_ms} ms'
+                f'found {line[:40]!r}, expected a time, a direction and'
+                f' latencies'
             )
-        of_time = counts.setdefault(at, {})
-        for ns, count in _counts(match[2]).items():
-            of_time[ns] = of_time.get(ns, 0) + count
-    total = sum(sum(of_time.values()) for of_time in counts.values())
-    # What was in flight when fio reset its counters may be in one of them.
-    if total > 1.1 * ios + 1000:
-        raise iops_log.LogError(
-            f'{total} completions in the counters of times, but {ios} in all'
+        end_ms, direction = int(match[1]), match[2]
+        begin_ms = last.get(direction, begins_ms)
+        if end_ms <= begin_ms:
+            raise iops_log.LogError(
+                f'found latencies up to {end_ms} ms, expected them to go on'
+                f' from {begin_ms} ms'
+            )
+        last[direction] = end_ms
+        found.append(
+            Window(
+                direction=iops_log.DIRECTIONS[direction],
+                begin_ms=begin_ms,
+                end_ms=end_ms,
+                clat=_histogram(match[3], line),
+            )
         )
+    times = (max(each.end_ms for each in found) - begins_ms) // step_ms
+    if times > min(runtime_ms // step_ms + _TIMES_OVER_RUNTIME, _MAX_TIMES):
+        raise iops_log.LogError(
+            f'latencies of {times} times of {step_ms} ms, but fio ran'
+            f' {runtime_ms} ms'
+        )
+    counted = sum(each.clat.count for each in found)
+    # What was in flight when fio reset its counters may be in a window.
+    if counted > 1.1 * total_ios + 1000:
+        raise iops_log.LogError(
+            f'latencies of {counted} I/Os, but fio counted {total_ios}'
+        )
+    return Latencies(step_ms=step_ms, windows=tuple(found))
+
+
+def in_equal_times(latencies: Latencies) -> Counted:
+    """All directions and processes together, time by time.
+
+    A window counts for the time in which it ends: that of a stall has the
+    I/Os that were in flight all the while.
+    """
+    step_ms = latencies.step_ms
+    first_ms = min(each.end_ms for each in latencies.windows)
+    of_times: dict[int, list[histogram.LatencyHistogram]] = {}
+    for each in latencies.windows:
+        # Processes do not log at the very same ms.
+        at = (each.end_ms - first_ms + step_ms // 2) // step_ms
+        of_times.setdefault(at, []).append(each.clat)
     return Counted(
         begin_ms=first_ms - step_ms,
         step_ms=step_ms,
         times=tuple(
-            histogram.from_counts(counts.get(at, {}))
-            for at in range(max(counts) + 1)
+            histogram.merge(of_times.get(at, ()))
+            for at in range(max(of_times) + 1)
         ),
     )
 

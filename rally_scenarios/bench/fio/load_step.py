@@ -6,9 +6,14 @@ A step is a pattern like any other, with fio's ``rate_iops`` and a name of its
 own, so that schedules, orders and results need to know nothing of curves.
 
 What is paced: each volume that a guest works on, by its own fio job.  fio
-spaces the I/Os of a job evenly (``rate_process=linear``, fio 3.33 HOWTO "I/O
-rate"), and lets no more than ``iodepth`` of them be in flight: a tier that is
-too slow for a step does fewer I/Os than were asked for.
+spaces the I/Os of a job evenly, or by chance if the pattern says so
+(``rate_process``, fio 3.33 HOWTO "I/O rate"), and lets no more than
+``iodepth`` of them be in flight: a tier that is too slow for a step does fewer
+I/Os than were asked for.
+
+Evenly spaced I/Os of guests that start together come together: their latency
+depends on how many guests there are.  By chance, many guests at a few IOPS and
+few guests at many are the same load (the sum of Poisson processes is one).
 """
 
 from collections.abc import Iterable

@@ -35,6 +35,8 @@ _LATENCIES = 0.05
 _BUCKET = 1 / 64
 # fio catches up with what it could not issue in time.
 _OVER_RATE = 1.5
+# Standard deviations of a number of I/Os that are spaced by chance.
+_BY_CHANCE = 6
 
 
 class ResultError(ValueError):
@@ -307,6 +309,9 @@ def _check_ordered(
                 f'{where}: {side.io_bytes} bytes in {side.total_ios} I/Os,'
                 f' expected blocks of {least} to {most} bytes'
             )
+        over = _OVER_RATE
+        if ordered.rate_process == 'poisson':
+            over += _BY_CHANCE / math.sqrt(max(1, side.total_ios))
         for limit, rate, unit in (
             (ordered.rate_iops, side.iops, 'IOPS'),
             (
@@ -315,7 +320,7 @@ def _check_ordered(
                 'bytes/s',
             ),
         ):
-            if limit and rate > _OVER_RATE * limit * ordered.numjobs:
+            if limit and rate > over * limit * ordered.numjobs:
                 raise ResultError(
                     f'{where}: {rate:.1f} {unit}, expected at most'
                     f' {limit * ordered.numjobs}, which is the limit of its'

@@ -35,6 +35,9 @@ _SHARE = f'{_SIZE}/[0-9]{{1,3}}'
 _BLOCK_SPLIT = re.compile(f'{_SHARE}(:{_SHARE}){{,15}}', re.IGNORECASE)
 _ENGINE = re.compile(r'[a-z0-9_]{1,32}')
 MIXES = ('rw', 'readwrite', 'randrw')
+#: How I/Os are spaced that are paced: evenly, or by chance, as those of many
+#: users are.
+RATE_PROCESSES = ('linear', 'poisson')
 
 
 def block_bytes(text: str) -> int:
@@ -83,6 +86,9 @@ class Pattern:
     #: whether each job calls fsync at its end, within the time that fio
     #: counts: what the disk's write cache holds is then on the tier
     end_fsync: bool = json_record.since(5, default=False)
+    #: one of ``RATE_PROCESSES``, of what ``rate_iops`` paces; None: fio's
+    #: default, evenly
+    rate_process: str | None = json_record.since(6)
 
     def __post_init__(self) -> None:
         """Check all fields.
@@ -105,6 +111,11 @@ class Pattern:
             )
         if self.rw not in WORKLOADS:
             yield f'rw {self.rw!r}: expected one of {", ".join(WORKLOADS)}'
+        if self.rate_process not in (None, *RATE_PROCESSES):
+            yield (
+                f'rate_process {self.rate_process!r}: expected one of'
+                f' {", ".join(RATE_PROCESSES)}'
+            )
         if self.ioengine is not None and not _ENGINE.fullmatch(self.ioengine):
             yield (
                 f'ioengine {self.ioengine!r}: expected the name of an'
@@ -340,6 +351,7 @@ def measure_argv(pattern: Pattern, profile: Profile) -> tuple[str, ...]:
         ('rwmixread', pattern.rwmixread_percent),
         ('rate_iops', pattern.rate_iops),
         ('rate', pattern.rate_kib and f'{pattern.rate_kib}k'),
+        ('rate_process', pattern.rate_process),
         ('startdelay', pattern.startdelay_seconds or None),
     ]
     return _shared_argv(pattern.ioengine or profile.ioengine) + (

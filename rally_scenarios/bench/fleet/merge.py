@@ -42,8 +42,6 @@ class GuestSlot:
     series: tuple[tuple[int, float], ...] = ()
     #: likewise bytes per second
     bw_series: tuple[tuple[int, float], ...] = ()
-    #: latencies of each of some longer times; None if the guest sent none
-    latencies: latency_log.Counted | None = None
     #: its times are wrong by at most this against the leader's clock; None if
     #: that is not known
     clock_error_ms: float | None = None
@@ -52,6 +50,13 @@ class GuestSlot:
     #: ((id of a volume, what fio reported of it), ...) where fio worked on
     #: several; else empty
     volumes: tuple[tuple[str, fio_output.FioResult], ...] = ()
+    #: {read, write or trim: IOPS of each second of ``series``}, of those that
+    #: the guest sent
+    directions: Mapping[str, tuple[tuple[int, float], ...]] = field(
+        default_factory=dict
+    )
+    #: latencies of each few seconds; None if the guest sent none
+    latencies: latency_log.Latencies | None = None
 
     @property
     def start_error_ms(self) -> int:

@@ -167,57 +167,83 @@ _SERIES_OUTSIDE_MS = 3000
 _OVERTIME_SECONDS = 60
 
 
-def _series(
-    log: bytes,
+def _logs(
+    sent: iops_log.Sent,
     result: fio_output.FioResult,
     started_ms: int,
     ended_ms: int,
-) -> tuple[tuple[int, float], ...]:
-    """A guest's values of each second on the common clock.
+) -> dict[str, Any]:
+    """What changed during a run, by the fields of ``merge.GuestSlot``.
 
-    fio's log has the wall clock, everything else the time since the boot.
+    fio's logs have the wall clock, everything else the time since the boot.
     fio notes the wall clock when it writes its output, just before it ends:
     that is where the two meet, to what fio needs to exit.
 
-    :raises iops_log.LogError: they do not lie within the run
+    :returns: on the common clock; nothing if the guest sent nothing
+    :raises iops_log.LogError: a log cannot be used, or does not lie within
+        the run
     """
-    series = iops_log.parse(
-        log, runtime_ms=result.runtime_ms, end_ms=result.timestamp_ms
+    times_ms = {
+        'runtime_ms': result.runtime_ms,
+        'end_ms': result.timestamp_ms,
+    }
+    directions = iops_log.parse_directions(sent.iops, **times_ms)
+    if not directions or result.timestamp_ms is None:
+        return {}
+    bandwidth = iops_log.parse(sent.bandwidth, **times_ms)
+    begins_ms = next(iter(directions.values()))[0][0]
+    latencies = latency_log.parse(
+        sent.latencies,
+        begins_ms=begins_ms,
+        runtime_ms=result.runtime_ms,
+        total_ios=result.total_ios,
     )
-    if not series or result.timestamp_ms is None:
-        return ()
     shift_ms = ended_ms - result.timestamp_ms
-    moved = tuple((at_ms + shift_ms, value) for at_ms, value in series)
-    _check_within(
-        moved[0][0], moved[-1][0] + iops_log.STEP_MS, started_ms, ended_ms
-    )
-    return moved
+    for series in (*directions.values(), bandwidth):
+        if series:
+            _check_within(
+                series[0][0] + shift_ms,
+                series[-1][0] + iops_log.STEP_MS + shift_ms,
+                started_ms,
+                ended_ms,
+            )
+    if latencies:
+        last_ms = max(each.end_ms for each in latencies.windows)
+        _check_within(
+            begins_ms + shift_ms,
+            last_ms + shift_ms,
+            started_ms,
+            # It is due when its time is over, also if fio ended before.
+            ended_ms + latencies.step_ms,
+        )
+    moved = {
+        name: _moved(series, shift_ms) for name, series in directions.items()
+    }
+    return {
+        'series': iops_log.total(moved),
+        'directions': moved,
+        'bw_series': tuple(
+            (at_ms, kib * 1024) for at_ms, kib in _moved(bandwidth, shift_ms)
+        ),
+        'latencies': latencies
+        and dataclasses.replace(
+            latencies,
+            windows=tuple(
+                dataclasses.replace(
+                    each,
+                    begin_ms=each.begin_ms + shift_ms,
+                    end_ms=each.end_ms + shift_ms,
+                )
+                for each in latencies.windows
+            ),
+        ),
+    }
 
 
-def _latencies(
-    log: bytes,
-    result: fio_output.FioResult,
-    started_ms: int,
-    ended_ms: int,
-) -> latency_log.Counted | None:
-    """A guest's latencies of longer times, likewise.
-
-    :raises iops_log.LogError: they do not lie within the run
-    """
-    found = latency_log.parse(
-        log, runtime_ms=result.runtime_ms, ios=result.clat.count
-    )
-    if found is None or result.timestamp_ms is None:
-        return None
-    begin_ms = found.begin_ms + ended_ms - result.timestamp_ms
-    # A first line comes late if nothing was completed before.
-    _check_within(
-        begin_ms,
-        begin_ms + len(found.times) * found.step_ms,
-        started_ms - found.step_ms,
-        ended_ms + found.step_ms,
-    )
-    return dataclasses.replace(found, begin_ms=begin_ms)
+def _moved(
+    series: Sequence[tuple[int, float]], shift_ms: int
+) -> tuple[tuple[int, float], ...]:
+    return tuple((at_ms + shift_ms, value) for at_ms, value in series)
 
 
 def _check_within(
@@ -235,27 +261,6 @@ def _check_within(
             f'values of {first_ms} to {last_ms} ms, but fio ran from'
             f' {started_ms} to {ended_ms} ms'
         )
-
-
-def _over_time(
-    sent: iops_log.Sent,
-    result: fio_output.FioResult,
-    started_ms: int,
-    ended_ms: int,
-) -> dict[str, Any]:
-    """What changed during a run, by the fields of ``merge.GuestSlot``.
-
-    :raises iops_log.LogError: a log cannot be used
-    """
-    times_ms = (started_ms, ended_ms)
-    return {
-        'series': _series(sent.iops, result, *times_ms),
-        'bw_series': tuple(
-            (at_ms, kib * 1024)
-            for at_ms, kib in _series(sent.bandwidth, result, *times_ms)
-        ),
-        'latencies': _latencies(sent.latencies, result, *times_ms),
-    }
 
 
 def _times_ms(
@@ -317,7 +322,7 @@ def _measured(
         clock_error_ms=clock.error_ms,
         cpu=cpu,
         volumes=tuple(of_volumes.items()) if len(of_volumes) > 1 else (),
-        **({} if overruns else _over_time(sent, result, started_ms, ended_ms)),
+        **({} if overruns else _logs(sent, result, started_ms, ended_ms)),
     )
 
 

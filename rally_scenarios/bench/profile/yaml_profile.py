@@ -57,6 +57,7 @@ _PATTERN_KEYS = {
     'size_mib': (int, None),
     'startdelay_seconds': (int, 0),
     'end_fsync': (bool, False),
+    'rate_process': (str, None),
 }
 
 

@@ -97,7 +97,7 @@ def _guest_figures(
         if measured and measured.volumes
         else None,
         rates=_rates(measured) if measured and measured.series else None,
-        latency=_latency(measured.latencies)
+        latency=_latency(latency_log.in_equal_times(measured.latencies))
         if measured and measured.latencies
         else None,
     )
@@ -145,7 +145,9 @@ def _latency_together(
     lengths = {each and each.step_ms for each in found}
     if None in lengths or len(lengths) != 1:
         return None
-    return _latency(latency_log.together(found))
+    return _latency(
+        latency_log.together(list(map(latency_log.in_equal_times, found)))
+    )
 
 
 def _moments(found: fio_output.Moments) -> run_result.Moments:
@@ -226,8 +228,61 @@ def _together(
     )
 
 
+def _of_directions(
+    guests: Sequence[merge.GuestSlot],
+    together: steadiness.FleetSeries | None,
+) -> dict[str, tuple[float, ...]] | None:
+    """Reads and writes second by second; None of a single direction."""
+    names = {name for guest in guests for name in guest.directions}
+    if together is None or len(names) < 2:
+        return None
+    found = {}
+    for name in sorted(names):
+        of_guests = {
+            guest.guest: guest.directions.get(
+                name, [(at_ms, 0.0) for at_ms, _iops in guest.series]
+            )
+            for guest in guests
+        }
+        cut = steadiness.cut(of_guests, offsets_ms=dict.fromkeys(of_guests, 0))
+        found[name] = tuple(iops for _ms, iops in cut.total)
+    return found
+
+
+def _latency_windows(
+    guests: Sequence[merge.GuestSlot],
+) -> tuple[run_result.LatencyWindow, ...] | None:
+    """Latencies of each few seconds of all guests.
+
+    Those of different guests do not begin at the same moment, so all are
+    widened to whole seconds.
+    """
+    if not guests or not all(guest.latencies for guest in guests):
+        return None
+    found: dict[tuple[int, int, str], list[histogram.LatencyHistogram]] = {}
+    for guest in guests:
+        for each in guest.latencies.windows:
+            begin_ms = each.begin_ms // 1000 * 1000
+            end_ms = -(-each.end_ms // 1000) * 1000
+            found.setdefault((begin_ms, end_ms, each.direction), []).append(
+                each.clat
+            )
+    return tuple(
+        run_result.LatencyWindow(
+            direction=direction,
+            begin_ms=begin_ms,
+            end_ms=end_ms,
+            bins=histogram.merge(parts).bins,
+        )
+        for (begin_ms, end_ms, direction), parts in sorted(found.items())
+    )
+
+
 def _slot(
-    slot: schedule.Slot, outcomes: Sequence[verdict.GuestOutcome]
+    slot: schedule.Slot,
+    outcomes: Sequence[verdict.GuestOutcome],
+    *,
+    has_latency_windows: bool,
 ) -> run_result.SlotResult:
     of_guests = [
         (outcome, found)
@@ -251,6 +306,10 @@ def _slot(
         series=series.total if series else (),
         bw_series=bandwidth.total if bandwidth else (),
         latency=_latency_together(complete),
+        series_of_directions=_of_directions(complete, series),
+        latency_windows=_latency_windows(complete)
+        if has_latency_windows
+        else None,
     )
 
 
@@ -372,10 +431,12 @@ def pattern_results(
     profile: named_profile.NamedProfile,
     outcomes: Sequence[verdict.GuestOutcome],
     looks: int = 1,
+    has_latency_windows: bool = False,
 ) -> tuple[run_result.PatternResult, ...]:
     """Figures of all patterns of a tier, in the order of the profile.
 
     :param looks: see ``intervals.confidence``
+    :param has_latency_windows: see ``build_result``
     """
     turns = plan.of_tier(tier)
     found = []
@@ -383,7 +444,10 @@ def pattern_results(
         dict.fromkeys(slot.pattern for slot in turns), profile
     ):
         of_pattern = [slot for slot in turns if slot.pattern == pattern]
-        slots = [_slot(slot, outcomes) for slot in of_pattern]
+        slots = [
+            _slot(slot, outcomes, has_latency_windows=has_latency_windows)
+            for slot in of_pattern
+        ]
         found.append(
             pattern_result(
                 pattern.name,
@@ -409,6 +473,7 @@ def _tier(
     volume_types: run_result.Fact,
     measured_on: Environment,
     looks: int,
+    has_latency_windows: bool,
 ) -> run_result.TierResult:
     return run_result.TierResult(
         tier=tier,
@@ -417,7 +482,12 @@ def _tier(
         qos=measured_on.qos.get(tier),
         backends=measured_on.backends.get(tier),
         patterns=pattern_results(
-            tier, plan=plan, profile=profile, outcomes=outcomes, looks=looks
+            tier,
+            plan=plan,
+            profile=profile,
+            outcomes=outcomes,
+            looks=looks,
+            has_latency_windows=has_latency_windows,
         ),
     )
 
@@ -487,6 +557,7 @@ def build_result(
     preconditioning: precondition.Precondition | None = None,
     cost: run_result.Cost | None = None,
     run_of_fleet: int = 1,
+    has_latency_windows: bool = False,
 ) -> run_result.RunResult:
     """Put together what is kept of a run.
 
@@ -503,6 +574,8 @@ def build_result(
     :param preconditioning: what guests were to write before the first turn
     :param cost: how long it took; None: it is not known
     :param run_of_fleet: of its guests, from 1
+    :param has_latency_windows: whether latencies of short times are kept as
+        histograms, which take much of a file
     :raises ValueError: a fact of the environment is missing
     """
     # Their images are in the order of the task, whatever that of turns is.
@@ -539,6 +612,7 @@ def build_result(
                 volume_types=volume_types[tier],
                 measured_on=measured_on,
                 looks=stopping.most_looks if stopping else 1,
+                has_latency_windows=has_latency_windows,
             )
             for tier in tiers
         ),

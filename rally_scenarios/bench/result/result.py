@@ -309,6 +309,39 @@ class MergedFigures:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LatencyWindow:
+    """Latencies of a few seconds of a slot, of all complete guests."""
+
+    #: read, write or trim
+    direction: str
+    #: on the common clock, a whole second: none of the I/Os completed before
+    begin_ms: int
+    #: likewise: none completed after it
+    end_ms: int
+    #: [mean of a bucket in ns, completions], ascending; each bucket is four of
+    #: fio's own ones
+    bins: tuple[tuple[int, int], ...]
+
+    def __post_init__(self) -> None:
+        """Check the times, which may come from a file.
+
+        :raises ValueError: it ends before it begins
+        """
+        if not self.begin_ms < self.end_ms:
+            raise ValueError(
+                f'latencies from {self.begin_ms} to {self.end_ms} ms: expected'
+                f' an end after the beginning'
+            )
+
+    def histogram(self) -> histogram.LatencyHistogram:
+        """The bins as a value that can be merged.
+
+        :raises ValueError: they are not what they should be
+        """
+        return histogram.LatencyHistogram(bins=self.bins)
+
+
+@dataclass(frozen=True, kw_only=True)
 class SlotResult:
     """One tier running one pattern once."""
 
@@ -330,6 +363,14 @@ class SlotResult:
     #: of all complete guests, merged time by time; null if not all of them
     #: sent it
     latency: LatencyOverTime | None = json_record.since(6)
+    #: {read or write: IOPS of all complete guests in each second of the
+    #: series}; null if there is only one of them
+    series_of_directions: Mapping[str, tuple[float, ...]] | None = (
+        json_record.since(6)
+    )
+    #: latencies of each few seconds as histograms; null if they were not
+    #: wanted, or not all complete guests sent some
+    latency_windows: tuple[LatencyWindow, ...] | None = json_record.since(6)
 
     def __post_init__(self) -> None:
         """Check the numbers, which may come from a file.
@@ -340,7 +381,8 @@ class SlotResult:
             *(
                 [value for _ms, value in each]
                 for each in (self.series, self.bw_series)
-            )
+            ),
+            *(self.series_of_directions or {}).values(),
         )
 
 
@@ -745,10 +787,22 @@ def _raised(value: Mapping[str, object], version: int) -> dict[str, object]:
 
 
 def _check(pattern: PatternResult) -> None:
-    """Percentiles must be those of the bins they stand beside.
+    """What stands beside each other must fit each other.
+
+    Percentiles must be those of their bins, and all directions must have the
+    seconds of the series.
 
     :raises ValueError: they are not
     """
+    for slot in pattern.slots:
+        for name, values in (slot.series_of_directions or {}).items():
+            if len(values) != len(slot.series):
+                raise ValueError(
+                    f'{pattern.pattern}: {len(values)} seconds of {name} in a'
+                    f' series of {len(slot.series)}'
+                )
+        for window in slot.latency_windows or ():
+            window.histogram()
     merged = [slot.merged for slot in pattern.slots if slot.merged]
     for clat in (
         pattern.clat,

@@ -81,6 +81,9 @@ class PatternArgs(typing_extensions.TypedDict, closed=True):
     size_mib: typing_extensions.NotRequired[AtLeastOne]
     startdelay_seconds: typing_extensions.NotRequired[ZeroOrMore]
     end_fsync: typing_extensions.NotRequired[bool]
+    rate_process: typing_extensions.NotRequired[
+        Literal[fio_pattern.RATE_PROCESSES]
+    ]
 
 
 class CephArgs(typing_extensions.TypedDict, closed=True):
@@ -208,3 +211,4 @@ class FleetArguments:
     cost_from: str | None = None
     side_by_side: bool = False
     keep: Mapping[str, Any] | None = None
+    latency_seconds: int | None = None

@@ -436,6 +436,7 @@ class FleetRun:
             volume_types=types_of_tiers,
             measured_on=context.probe.look_after(),
             hosts={guest.name: guest.host for guest in guests},
+            has_latency_windows=plan.latency_seconds is not None,
         )
         return result, collected.consoles
 

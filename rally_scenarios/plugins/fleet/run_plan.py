@@ -59,6 +59,8 @@ class Plan:
     stop: stopping.Rule | None = None
     #: what guests write before the first turn; None: only their regions
     precondition: rounds_before.Precondition | None = None
+    #: of each so many seconds latencies are kept by themselves; 0: of none
+    latency_seconds: int | None = None
 
     def describe(self) -> str:
         """One line on what is to come and how long it may take."""
@@ -240,6 +242,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         precondition=rounds,
         expected=expected,
         assumed=assumed,
+        latency_seconds=arguments.latency_seconds,
     )
 
 
@@ -395,6 +398,7 @@ def orders_of(
         prep_seconds=limits['prepare'],
         ready_seconds=limits['ready'],
         lead_seconds=orders.lead_seconds(launching),
+        latency_seconds=plan.latency_seconds,
     )
 
 

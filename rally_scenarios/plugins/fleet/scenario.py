@@ -110,6 +110,7 @@ class FleetFio(harmless.Scenario):
         cost_from: str | None = None,
         side_by_side: bool = False,
         keep: fleet_arguments.KeepArgs | None = None,
+        latency_seconds: fleet_arguments.OneOrNone = None,
     ) -> None:
         """Boot all guests once, then let each tier run each pattern in turn.
 
@@ -150,6 +151,8 @@ class FleetFio(harmless.Scenario):
         :param side_by_side: all tiers run a pattern at the same time; they
             must share no disk
         :param keep: see KeepArgs; the fleet is deleted by default
+        :param latency_seconds: latencies of each so many seconds are kept as
+            histograms, for faults
         """
         arguments = fleet_arguments.FleetArguments(
             fleets=fleets,
@@ -187,6 +190,7 @@ class FleetFio(harmless.Scenario):
             cost_from=cost_from,
             side_by_side=side_by_side,
             keep=keep,
+            latency_seconds=latency_seconds,
         )
         with harmless.errors():
             fleet_run.FleetRun(

@@ -86,6 +86,15 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Span:
+    """A part of the x axis that is set off from the rest."""
+
+    label: str
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class Lines:
     """Lines over two axes."""
 
@@ -98,6 +107,8 @@ class Lines:
     has_marks: bool = False
     #: whether points are connected
     is_connected: bool = True
+    #: behind the lines
+    spans: tuple[Span, ...] = ()
 
     @property
     def marks(self) -> int:

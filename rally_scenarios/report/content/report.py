@@ -22,6 +22,7 @@ from rally_scenarios.report.content import curves
 from rally_scenarios.report.content import directions
 from rally_scenarios.report.content import effects as effect_figures
 from rally_scenarios.report.content import environment
+from rally_scenarios.report.content import faults
 from rally_scenarios.report.content import figure
 from rally_scenarios.report.content import guests
 from rally_scenarios.report.content import intervals
@@ -160,16 +161,19 @@ def _claims(
 def of_sweep(
     name: str,
     swept: effects.Swept,
-    found: effects.Effects,
+    found: effects.Effects | None,
     *,
     summary: tuple[tuple[str, str], ...],
+    faulty: Sequence[faults.FaultySlot] = (),
 ) -> Report:
-    """The report of a sweep.
+    """The report of a sweep, or of a run with faults.
 
     :param name: by which the user knows it
     :param swept: with a sound slot of the default
-    :param found: its effects
+    :param found: its effects; None: it has no treatments
     :param summary: what it is, as (what, its value)
+    :param faulty: its slots with faults
+    :raises ValueError: see ``faults.figures``
     """
     measured = [slot for slot in swept.slots if slot.run is not None]
     default = next(
@@ -187,12 +191,19 @@ def of_sweep(
                 caveats=_caveats(
                     [(str(slot.number), slot.run) for slot in measured]
                 ),
-                figures=tuple(effect_figures.figures(found, swept.default)),
+                figures=(
+                    *faults.figures(faulty),
+                    *(
+                        effect_figures.figures(found, swept.default)
+                        if found
+                        else ()
+                    ),
+                ),
                 environment=environment.facts(default),
                 tiers=environment.tiers(default),
             ),
         ),
-        claims=claims.of_effects(found, swept.default),
+        claims=claims.of_effects(found, swept.default) if found else None,
     )
 
 

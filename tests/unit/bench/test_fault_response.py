@@ -10,8 +10,10 @@ from hypothesis import strategies
 import numpy as np
 import testtools
 
+from rally_scenarios.bench.fault import latencies
 from rally_scenarios.bench.fault import of_run
 from rally_scenarios.bench.fault import response
+from rally_scenarios.bench.result import result as run_result
 from tests.unit.bench import results
 from tests.unit.bench import test_sweep_effects
 
@@ -57,8 +59,11 @@ def responds(values, began, ended, **named):
     return response.respond(series(values, **named), span(began, ended))
 
 
-def run_of(values, *, begins_ms=EPOCH_MS, error_ms=0.0):
-    """A run of one pattern with these seconds."""
+def run_of(values, *, begins_ms=EPOCH_MS, error_ms=0.0, **fields):
+    """A run of one pattern with these seconds.
+
+    :param fields: more of its slot
+    """
     found = test_sweep_effects.run(100)
     (tier,) = found.tiers
     (pattern,) = tier.patterns
@@ -68,6 +73,7 @@ def run_of(values, *, begins_ms=EPOCH_MS, error_ms=0.0):
             (begins_ms + 1000 * second, float(value))
             for second, value in enumerate(values)
         ),
+        **fields,
     )
     return dataclasses.replace(
         found,
@@ -390,6 +396,156 @@ class OfRunTestCase(testtools.TestCase):
         )
         error = self.assertRaises(ValueError, self.answer, run)
         self.assertIn('second 50', str(error))
+
+
+def windows(*of_each, seconds=5, direction='write', begins_ms=EPOCH_MS):
+    """Windows one after the other, of (how many, ms of each I/O, I/Os)."""
+    found = []
+    for how_many, each_ms, ios in of_each:
+        for _ in range(how_many):
+            begin_ms = begins_ms + 1000 * seconds * len(found)
+            found.append(
+                run_result.LatencyWindow(
+                    direction=direction,
+                    begin_ms=begin_ms,
+                    end_ms=begin_ms + 1000 * seconds,
+                    bins=((round(1e6 * each_ms), ios),),
+                )
+            )
+    return tuple(found)
+
+
+class LatenciesTestCase(testtools.TestCase):
+    """A percentile around faults, by windows of five seconds."""
+
+    def around(self, found, *spans):
+        return latencies.around_each(found, [span(*each) for each in spans])
+
+    def percentiles(self, found):
+        return tuple(
+            part.percentile_ms
+            for part in (found.before, found.during, found.after)
+        )
+
+    def test_each_part_has_its_windows(self):
+        known = windows((12, 10, 200), (4, 500, 200), (12, 20, 200))
+        (found,) = self.around(known, (60, 80))
+        self.assertIsNone(found.during.percentile_ms)
+        self.assertEqual((10, None, 20), self.percentiles(found))
+        self.assertEqual(
+            (2400, 800, 2400),
+            (found.before.ios, found.during.ios, found.after.ios),
+        )
+        self.assertEqual(
+            ('p99 during: 800 I/Os, expected at least 1000',),
+            found.reasons(),
+        )
+
+    def test_a_window_that_touches_the_fault_is_of_the_fault(self):
+        known = windows((12, 10, 400), (4, 500, 400), (12, 20, 400))
+        (found,) = self.around(known, (58, 81))
+        self.assertEqual((10, 500, 20), self.percentiles(found))
+        self.assertEqual(
+            (11 * 400, 6 * 400, 11 * 400),
+            (found.before.ios, found.during.ios, found.after.ios),
+        )
+
+    def test_clocks_that_may_be_off_widen_the_fault(self):
+        known = windows((40, 10, 400))
+        (found,) = latencies.around_each(
+            known, [span(60, 80, clock_error_s=6)]
+        )
+        self.assertEqual(
+            (10 * 400, 8 * 400, 22 * 400),
+            (found.before.ios, found.during.ios, found.after.ios),
+        )
+
+    def test_after_ends_where_the_next_fault_begins(self):
+        known = windows(
+            *((12, 10, 300), (4, 500, 300), (8, 20, 300)),
+            *((4, 700, 300), (8, 30, 300)),
+        )
+        second, first = self.around(known, (120, 140), (60, 80))
+        self.assertEqual((10, 500, 20), self.percentiles(first))
+        self.assertEqual((10, 700, 30), self.percentiles(second))
+
+    def test_no_windows_are_no_percentiles(self):
+        (found,) = self.around((), (0, 1))
+        self.assertEqual((None,) * 3, self.percentiles(found))
+        self.assertEqual(3, len(found.reasons()))
+        self.assertEqual((), self.around(windows((1, 1, 1))))
+
+
+class DirectionsTestCase(testtools.TestCase):
+    """A mix of reads and writes."""
+
+    READS = levels((60, 40), (30, 20), (60, 40))
+    WRITES = levels((60, 60), (30, 0), (60, 60))
+
+    def answers(self, **fields):
+        return list(
+            of_run.answers(
+                run_of(
+                    levels((60, 100), (30, 20), (60, 100)),
+                    series_of_directions={
+                        'read': self.READS,
+                        'write': self.WRITES,
+                    },
+                    **fields,
+                ),
+                [
+                    of_run.Made(
+                        name='out',
+                        target='osd.1',
+                        began=EPOCH + 60,
+                        ended=EPOCH + 90,
+                    )
+                ],
+            )
+        )
+
+    def test_each_direction_has_an_answer_of_its_own(self):
+        together, *found = self.answers()
+        self.assertEqual(
+            (None, 100, 20),
+            (
+                together.direction,
+                together.iops.before.mean,
+                together.iops.during.mean,
+            ),
+        )
+        self.assertEqual(
+            [('read', 40, 20, 0), ('write', 60, 0, 30)],
+            [
+                (
+                    each.direction,
+                    each.iops.before.mean,
+                    each.iops.during.mean,
+                    each.iops.longest_stall_s,
+                )
+                for each in found
+            ],
+        )
+        self.assertEqual([None] * 2, [each.p99 for each in found])
+
+    def test_latencies_are_those_of_the_direction(self):
+        found = self.answers(
+            latency_windows=(
+                *windows((30, 2, 400), direction='read'),
+                *windows((12, 10, 400), (6, 90, 400), (12, 20, 400)),
+            )
+        )
+        self.assertEqual(
+            [(10, 90, 20), (2, 2, 2), (10, 90, 20)],
+            [
+                (
+                    each.p99.before.percentile_ms,
+                    each.p99.during.percentile_ms,
+                    each.p99.after.percentile_ms,
+                )
+                for each in found
+            ],
+        )
 
 
 @ddt.ddt

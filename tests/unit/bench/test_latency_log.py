@@ -17,13 +17,31 @@ import testtools
 from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.fio import iops_log
 from rally_scenarios.bench.fio import latency_log
+from rally_scenarios.bench.fio import output
+from rally_scenarios.guest import orders
 
+BEGINS_MS = 1795536575000
 #: Of four buckets together, half of the width.
 OFF = 1 / 31
+#: Two processes that read and write, one after the other.
+TWO_PROCESSES = b"""1795536580000,0 100:3 101:1
+1795536580000,1 200:4
+1795536587000,0 100:2
+
+1795536580003,0 100:1
+1795536580003,1 200:1
+"""
 
 
-def parse(log, *, runtime_ms=10_000, ios=10**6):
-    return latency_log.parse(log, runtime_ms=runtime_ms, ios=ios)
+def parse(lines, *, step_ms=1000, total_ios=900_000):
+    """Windows of what a guest sent."""
+    found = latency_log.parse(
+        b'%d\n' % step_ms + lines,
+        begins_ms=BEGINS_MS,
+        runtime_ms=60_000,
+        total_ios=total_ios,
+    )
+    return found.windows if found else ()
 
 
 def counted(begin_ms, *counts, step_ms=1000):
@@ -43,60 +61,119 @@ def counts(found):
 
 @ddt.ddt
 class ParseTest(testtools.TestCase):
-    def test_directions_and_processes_are_added_up(self):
-        found = parse(
-            b'1000\n5000 20:3 40:1\n5003 20:2\n6001 20:4\n4998 41:1\n'
+    def test_each_window_begins_where_the_one_before_it_ended(self):
+        self.assertEqual(
+            [
+                ('read', 0, 5000, 4),
+                ('write', 0, 5000, 4),
+                ('read', 5000, 12000, 2),
+                ('read', 0, 5003, 1),
+                ('write', 0, 5003, 1),
+            ],
+            [
+                (
+                    each.direction,
+                    each.begin_ms - BEGINS_MS,
+                    each.end_ms - BEGINS_MS,
+                    each.clat.count,
+                )
+                for each in parse(TWO_PROCESSES)
+            ],
         )
-        self.assertEqual((3998, 1000), (found.begin_ms, found.step_ms))
-        self.assertEqual([7, 4], counts(found))
 
-    def test_a_time_without_a_completion_is_empty(self):
-        found = parse(b'2000\n4000 20:3\n10000 20:1\n', runtime_ms=20_000)
-        self.assertEqual([3, 0, 0, 1], counts(found))
+    def test_a_bucket_is_four_of_fios(self):
+        """fio's buckets 64 to 67 are 64 to 67 ns, 128 to 131 130 to 137."""
+        values = latency_log.buckets_ns()
+        self.assertEqual((1, 65, 132), (values[0], values[16], values[32]))
+        self.assertEqual(sorted(set(values)), list(values))
 
-    def test_buckets_are_those_of_fio_four_together(self):
-        """The middle of each is within 3.3 % of all that it has."""
-        buckets = sorted(histogram.fio_buckets().values())
-        for at in (3, 63, 64, 300, 900, 1855):
-            (of_one,) = parse(b'1000\n1000 %d:1\n' % (at // 4)).times
-            ((middle_ns, _count),) = of_one.bins
-            self.assertLessEqual(
-                abs(middle_ns - buckets[at]), 2 + OFF * buckets[at]
+    def test_a_line_without_a_completion_is_a_window(self):
+        (found,) = parse(b'1795536580000,0\n')
+        self.assertEqual(0, found.clat.count)
+
+    def test_no_lines_are_no_windows(self):
+        self.assertEqual((), parse(b''))
+        self.assertEqual((), parse(b'\n'))
+        self.assertIsNone(
+            latency_log.parse(
+                b'', begins_ms=BEGINS_MS, runtime_ms=1000, total_ios=1
             )
+        )
 
-    def test_nothing_sent_is_none(self):
-        self.assertIsNone(parse(b''))
-        self.assertIsNone(parse(b'1000\n'))
+    @ddt.data(0, 10**8)
+    def test_a_length_that_no_time_has_is_refused(self, step_ms):
+        self.assertRaises(
+            iops_log.LogError,
+            parse,
+            b'1795536580000,0 1:1',
+            step_ms=step_ms,
+        )
+
+    def test_short_times_claim_no_more_than_fio_ran(self):
+        log = b'%d,0 1:1' % (BEGINS_MS + 90_000)
+        for step_ms in (1, 1000):
+            self.assertRaises(iops_log.LogError, parse, log, step_ms=step_ms)
 
     @ddt.data(
-        b'0\n1000 3:1\n',
-        b'x\n1000 3:1\n',
-        b'1000\n1000 3:-1\n',
-        b'1000\n1000 3\n',
-        b'1000\n3:1\n',
-        b'1000\n1000 9999:1\n',
-        # Completions that the result does not have.
-        b'1000\n1000 3:900000000\n',
-        # Longer than fio ran.
-        b'1000\n1000 3:1\n90000 3:1\n',
-        b'1\n1000 3:1\n9000 3:1\n',
+        b'x',
+        b'1795536580000',
+        b'1795536580000,3 1:1',
+        b'1795536580000,0 1:0',
+        b'1795536580000,0 2:1 1:1',
+        b'1795536580000,0 1:1 1:1',
+        b'1795536580000,0 999:1',
+        b'1795536580000,0 1:1 ',
+        b'1795536580000,0 1:-1',
+        b'1795536575000,0 1:1',
+        b'1795536580000,0 1:1\n1795536580000,0 1:1',
+        b'1' * 400 + b',0 1:1',
+        b'1795536580000,0 1:1000001',
+        b'1795536580000,0 1:999999\n1795536580000,1 1:2',
     )
-    def test_what_no_guest_writes_is_refused(self, log):
+    def test_what_cannot_be_of_a_guest_is_refused(self, log):
         self.assertRaises(iops_log.LogError, parse, log)
 
     @given(
         strategies.binary(max_size=200)
         | strategies.lists(
-            strategies.from_regex(
-                rb'[0-9]{1,6}( [0-9]{1,3}:[0-9]{1,6}){0,3}', fullmatch=True
+            strategies.tuples(
+                strategies.integers(BEGINS_MS - 5, BEGINS_MS + 10**6),
+                strategies.integers(0, 3),
+                strategies.integers(0, 1000),
+                strategies.integers(0, 10**6),
             ),
-            max_size=10,
-        ).map(lambda lines: b'1000\n' + b'\n'.join(lines))
+            max_size=20,
+        ).map(
+            lambda rows: '\n'.join(
+                f'{at},{direction} {bucket}:{ios}'
+                for at, direction, bucket, ios in rows
+            ).encode()
+        )
     )
     def test_no_text_breaks_it(self, log):
         with contextlib.suppress(iops_log.LogError):
-            found = parse(log)
-            self.assertTrue(found is None or len(found.times) <= 15)
+            for each in parse(log):
+                self.assertLess(each.begin_ms, each.end_ms)
+
+
+class EqualTimesTest(testtools.TestCase):
+    def test_directions_and_processes_are_added_up(self):
+        found = latency_log.in_equal_times(
+            latency_log.Latencies(
+                step_ms=5000, windows=parse(TWO_PROCESSES, step_ms=5000)
+            )
+        )
+        self.assertEqual((BEGINS_MS, 5000), (found.begin_ms, found.step_ms))
+        self.assertEqual([10, 2], counts(found))
+
+    def test_a_time_without_a_completion_is_empty(self):
+        windows = parse(
+            b'%d,0 20:3\n%d,0 20:1\n' % (BEGINS_MS + 2000, BEGINS_MS + 8000)
+        )
+        found = latency_log.in_equal_times(
+            latency_log.Latencies(step_ms=2000, windows=windows)
+        )
+        self.assertEqual([3, 0, 0, 1], counts(found))
 
     def test_a_long_run_has_as_many_times_as_a_short_one(self):
         for runtime, processes, expected in (
@@ -138,6 +215,61 @@ class TogetherTest(testtools.TestCase):
 
 
 class RealFioTest(testtools.TestCase):
+    """Of fio, through the lines of the guest's script that print it."""
+
+    def test_latencies_are_those_that_fio_reports(self):
+        if shutil.which('fio') is None:
+            self.skipTest('fio is not installed (bindep.txt)')
+        folder = pathlib.Path(
+            tempfile.mkdtemp(prefix='ctiers-', dir='/var/tmp')
+        )
+        self.addCleanup(shutil.rmtree, folder)
+        subprocess.run(
+            [
+                *('fio', '--filename=f', '--output=out', '--name=x'),
+                *('--output-format=json+', '--rw=randrw', '--bs=4k'),
+                *('--size=4m', '--numjobs=2', '--group_reporting'),
+                *('--ioengine=psync', '--time_based', '--ramp_time=1'),
+                *('--runtime=4', '--rate_iops=200', '--per_job_logs=1'),
+                *('--write_hist_log=series', '--log_hist_msec=1000'),
+                '--log_unix_epoch=1',
+                f'--log_hist_coarseness={latency_log.COARSENESS}',
+            ],
+            check=True,
+            cwd=folder,
+            capture_output=True,
+        )
+        script = orders._part('fleet.sh')
+        begin = script.index('print_latencies() {')
+        function = script[begin : script.index('\n}\n', begin) + 3]
+        printed = subprocess.run(
+            ['busybox', 'sh', '-c', f'{function}\nprint_latencies'],
+            check=True,
+            env={'CT_WORK': str(folder), 'CT_LATENCY_MS': '1000'},
+            capture_output=True,
+        ).stdout
+        text = (folder / 'out').read_bytes()
+        result = output.parse(text[text.index(b'{') :], jobname='x')
+        begins_ms = json.loads(text[text.index(b'{') :])['timestamp_ms'] - 4100
+        found = latency_log.parse(
+            iops_log.split(printed).latencies,
+            begins_ms=begins_ms,
+            runtime_ms=result.runtime_ms,
+            total_ios=result.total_ios,
+        ).windows
+        self.assertEqual({'read', 'write'}, {each.direction for each in found})
+        ios = sum(each.clat.count for each in found)
+        # All but those since the last line of each process, of a second.
+        self.assertGreater(ios, result.total_ios * 0.6)
+        merged = histogram.merge(each.clat for each in found)
+        for percent in (50, 90):
+            exact = result.clat.percentile_ns(percent)
+            # Other I/Os, and buckets that are four times as wide.
+            self.assertTrue(
+                0.7 * exact < merged.percentile_ns(percent) < 1.5 * exact,
+                (percent, exact, merged.percentile_ns(percent)),
+            )
+
     def test_p99_of_each_second_is_that_of_every_latency_that_fio_logged(
         self,
     ):
@@ -170,17 +302,24 @@ class RealFioTest(testtools.TestCase):
             cwd=folder,
         )
         log = b'1000\n'
+        begins_ms = None
         for line in (folder / 'times_clat_hist.log').read_text().splitlines():
             end, _direction, _bs, *columns = map(int, line.split(','))
-            log += b'%d' % end + b''.join(
+            begins_ms = end - 1000 if begins_ms is None else begins_ms
+            log += b'%d,0' % end + b''.join(
                 b' %d:%d' % (at, count)
                 for at, count in enumerate(columns)
                 if count
             )
             log += b'\n'
         job = json.loads((folder / 'out').read_bytes())['jobs'][0]['read']
-        found = latency_log.parse(
-            log, runtime_ms=job['runtime'], ios=job['total_ios']
+        found = latency_log.in_equal_times(
+            latency_log.parse(
+                log,
+                begins_ms=begins_ms,
+                runtime_ms=job['runtime'],
+                total_ios=job['total_ios'],
+            )
         )
         self.assertGreaterEqual(len(found.times), 4)
         each = np.array(

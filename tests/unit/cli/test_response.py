@@ -135,6 +135,51 @@ class ResponseTestCase(testtools.TestCase):
         self.assertEqual((0, []), (status, rows))
         self.assertIn('no slot of this sweep has faults', said)
 
+    def test_reads_and_writes_and_their_p99(self):
+        path = self.faulty(RECOVERS)
+        pathlib.Path(self.folder / 'out' / 'slot-0001.json').write_text(
+            run_result.write(
+                bench.run_of(
+                    RECOVERS,
+                    series_of_directions={
+                        'read': tuple(0.1 * each for each in RECOVERS),
+                        'write': tuple(0.9 * each for each in RECOVERS),
+                    },
+                    latency_windows=(
+                        *bench.windows((12, 10, 450), (18, 70, 450)),
+                        *bench.windows((30, 5, 50), direction='read'),
+                    ),
+                )
+            )
+        )
+        status, rows, said = self.response(path)
+        self.assertEqual(0, status, said)
+        self.assertEqual(
+            [
+                ('all', 100.0, 10.0, 70.0),
+                ('read', 10.0, None, None),
+                ('write', 90.0, 10.0, 70.0),
+            ],
+            [
+                (
+                    row['Direction'],
+                    row['IOPS before'],
+                    row['p99 ms before'],
+                    row['p99 ms after'],
+                )
+                for row in rows
+            ],
+        )
+        self.assertIn(
+            'p99 during: 200 I/Os, expected at least 1000', rows[1]['Reason']
+        )
+        page = self.folder / 'page.html'
+        ran = shell.openstack('tier', 'report', path, '-o', str(page))
+        self.assertEqual(0, ran.status, ran.stderr)
+        text = page.read_text()
+        self.assertIn('Slot 1 default, x: p99', text)
+        self.assertIn('out osd.1: IOPS 100 before', text)
+
     @ddt.data(('--window', '0'), ('--bound', '100'))
     def test_arguments_that_are_not_possible(self, options):
         path = self.faulty(RECOVERS)

@@ -17,6 +17,7 @@ import time
 
 import testtools
 
+from rally_scenarios.bench.fio import latency_log
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import merge
 from rally_scenarios.bench.fleet import schedule
@@ -63,6 +64,7 @@ class LocalFleet:
         profile=PROFILE,
         clock=None,
         fill=True,
+        latency_seconds=None,
     ):
         self.folder = folder
         self.tiers = tiers
@@ -79,6 +81,7 @@ class LocalFleet:
             prep_seconds=PREP_SECONDS,
             clock=clock,
             fill=fill,
+            latency_seconds=latency_seconds,
             ready_seconds=ready_seconds,
             lead_seconds=3,
             succession_seconds=succession_seconds,
@@ -336,7 +339,7 @@ class FleetScriptTest(LocalFleetCase):
                 self.assertAlmostEqual(
                     iops, bw_bytes / 4096, delta=2 + 0.02 * iops
                 )
-            counted = measured.latencies
+            counted = latency_log.in_equal_times(measured.latencies)
             self.assertEqual(1000, counted.step_ms)
             self.assertIn(len(counted.times), (1, 2, 3))
             ios = sum(time.count for time in counted.times)
@@ -349,6 +352,37 @@ class FleetScriptTest(LocalFleetCase):
                         <= time_.percentile_ns(99)
                         <= 1.1 * bins[-1][0]
                     )
+
+    def test_guests_tell_latencies_of_each_few_seconds(self):
+        fleet = self.fleet(
+            ['fast', 'fast'],
+            profile=dataclasses.replace(
+                PROFILE, ramp_seconds=1, runtime_seconds=4
+            ),
+            latency_seconds=2,
+        )
+        fleet.start(0, shell='busybox')
+        fleet.start(1, shell='dash')
+        fleet.wait()
+        for outcome in fleet.outcomes():
+            measured = outcome.slots[0].measured
+            latencies = measured.latencies
+            self.assertEqual(2000, latencies.step_ms)
+            self.assertIn(len(latencies.windows), (1, 2), outcome.reasons)
+            self.assertEqual(
+                measured.series[0][0], latencies.windows[0].begin_ms
+            )
+            self.assertLessEqual(
+                latencies.windows[-1].end_ms, measured.ended_ms
+            )
+            counted = sum(each.clat.count for each in latencies.windows)
+            # All but those after the last window.
+            self.assertTrue(
+                0.3 * measured.result.total_ios
+                < counted
+                <= 1.1 * measured.result.total_ios,
+                (counted, measured.result.total_ios),
+            )
 
     def test_a_guest_that_never_boots_does_not_hold_up_the_others(self):
         """The leader waits its time, then starts those that are ready."""

@@ -59,7 +59,7 @@ def text(iops_by_second, latencies=()):
         ).encode()
         + b'\n@latencies\n1000\n'
         + ''.join(
-            f'{begin_ms + 1000 * number} '
+            f'{begin_ms + 1000 * number},1 '
             + ' '.join(f'{at}:{count}' for at, count in of_second.items())
             + '\n'
             for number, of_second in enumerate(latencies, start=1)

@@ -155,22 +155,22 @@ class VerdictTest(testtools.TestCase):
         found = self.with_series(
             b'999998000, 400, 1\n999999000, 600, 1\n'
             b'\n@bandwidth\n999998000, 8, 1\n999999000, 16, 1\n'
-            b'\n@latencies\n1000\n999998000 20:3\n999999000 20:1 30:1\n'
+            b'\n@latencies\n1000\n\n999998000,1 20:3\n999999000,1 20:1 30:1\n'
         ).measured
         self.assertEqual(((56000, 8192), (57000, 16384)), found.bw_series)
         self.assertEqual(
-            (56000, [3, 2]),
-            (
-                found.latencies.begin_ms,
-                [time.count for time in found.latencies.times],
-            ),
+            [(56000, 57000, 3), (57000, 58000, 2)],
+            [
+                (each.begin_ms, each.end_ms, each.clat.count)
+                for each in found.latencies.windows
+            ],
         )
 
     def test_latencies_of_another_time_or_run_are_a_damaged_result(self):
         for log in (
-            b'1000\n900000000 20:3\n',
-            b'1000\n1000060000 20:3\n',
-            b'1000\n999998000 20:300000000\n',
+            b'1000\n900000000,1 20:3\n',
+            b'1000\n1000060000,1 20:3\n',
+            b'1000\n999998000,1 20:300000000\n',
             b'1000\nrm -rf /\n',
         ):
             found = self.with_series(

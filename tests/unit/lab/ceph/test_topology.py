@@ -72,7 +72,13 @@ class ConfTextTest(testtools.TestCase):
                 'mgr_initial_modules',
             },
             'mgr': {'log_file', 'mgr_data', 'mgr_module_path', 'keyring'},
-            'osd': {'log_file', 'osd_class_dir', 'osd_data', 'keyring'},
+            'osd': {
+                'log_file',
+                'osd_class_dir',
+                'osd_data',
+                'keyring',
+                'bdev_aio_max_queue_depth',
+            },
             **{osd.name: {'crush_location'} for osd in LAYOUT.osds},
         }
         conf = parsed(LAYOUT)

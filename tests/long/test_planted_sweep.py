@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A sweep of the lab finds the one option that does something.
+
+Sixteen options do nothing to what is measured, and one treatment makes the
+disks twice as fast behind the back of the sweep. Each slot is a run of fio on
+an image in the pool of the tier.
+"""
+
+import json
+import pathlib
+import sys
+
+import fixtures
+from testtools import content as details
+import yaml
+
+from tests.functional import disk_iops
+from tests.functional import lab
+from tests.functional import rbd_load
+from tests.functional import tier_objects
+
+FAST_IOPS = 320
+SECONDS = 8
+#: Four: with three, a doubled load is not enough for some sixty claims.
+BLOCKS = 4
+SEED = 20261124
+#: What OSDs do when they scrub, recover or trim snapshots, and they do none.
+DUMMIES = {
+    'osd_max_scrubs': 2,
+    'osd_scrub_load_threshold': 0.75,
+    'osd_scrub_chunk_max': 20,
+    'osd_scrub_chunk_min': 4,
+    'osd_scrub_sleep': 0.01,
+    'osd_deep_scrub_stride': 262144,
+    'osd_recovery_sleep_hdd': 0.2,
+    'osd_recovery_max_single_start': 2,
+    'osd_recovery_max_chunk': 4194304,
+    'osd_snap_trim_sleep_hdd': 6,
+    'osd_pg_max_concurrent_snap_trims': 3,
+    'osd_delete_sleep_hdd': 6,
+    'osd_max_backfills': 2,
+    'osd_backfill_retry_interval': 40,
+}
+#: Its name says nothing; the script below knows it.
+PLANTED = 'osd-backend-hint'
+COMMAND = """
+import json, os, subprocess, sys
+from tests.functional import disk_iops
+guest = json.loads(os.environ['CINDER_TIERS_SWEEP_GUEST'])
+held = disk_iops.DiskIops(os.environ['CINDER_TIERS_LAB'])
+held.set({fast} if guest.get('hint') == 'on' else {slow})
+try:
+    done = subprocess.run(
+        [sys.executable, '-m', 'tests.functional.rbd_load', *sys.argv[1:]]
+    )
+finally:
+    held.set({slow})
+sys.exit(done.returncode)
+"""
+
+
+class PlantedSweepTest(tier_objects.TierObjectsTestCase):
+    def setUp(self):
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.useFixture(disk_iops.DiskIops(self.root))
+        image = self.unique_name('swept')
+        self.place = f'tier-general/{image}'
+        rbd_load.make_image(self.run_command, 'tier-general', image)
+        self.addCleanup(self.run_command, 'rbd', 'rm', self.place)
+        self.file = self.folder / 'sweep.yaml'
+        self.file.write_text(
+            yaml.safe_dump(
+                {
+                    'version': 1,
+                    'tier': 'general',
+                    'blocks': BLOCKS,
+                    'seed': SEED,
+                    'treatments': {
+                        **{
+                            name: {'osd_options': {name: value}}
+                            for name, value in DUMMIES.items()
+                        },
+                        'readahead': {
+                            'rbd_options': {'rbd_readahead_max_bytes': 4096}
+                        },
+                        'nothing': {'guest': {'hint': 'off'}},
+                        PLANTED: {'guest': {'hint': 'on'}},
+                    },
+                }
+            )
+        )
+
+    def test_it_is_the_only_effect(self):
+        before = self.world()
+        out = self.folder / 'out'
+        # All blocks of the image are there before the first slot.
+        rbd_load.measure(self.place, 20, environment=self.environment)
+        command = self.folder / 'command.py'
+        command.write_text(
+            COMMAND.format(
+                fast=FAST_IOPS, slow=disk_iops.topology.HDD_SPEED.iops
+            )
+        )
+        _output, said = self.run_command(
+            *('openstack', 'tier', 'sweep', str(self.file)),
+            *('--state', str(self.folder / 'state'), '--out', str(out)),
+            # Of the tests, not of the lab.
+            *('--yes', '--', 'env', f'PYTHONPATH={lab.REPOSITORY}'),
+            *(sys.executable, str(command), self.place, str(SECONDS)),
+            timeout_s=7200,
+        )
+        self.addDetail('sweep', details.text_content(said))
+        swept = json.loads((out / 'sweep.json').read_text())
+        self.assertEqual(
+            [], [one for one in swept['slots'] if not one['is_sound']]
+        )
+        self.assertTrue(swept['is_brought_back'])
+        self.assertEqual({}, tier_objects.changes(before, self.world()))
+        self.run_command('openstack', 'tier', 'plan')
+        rows = self.ask(
+            'openstack', 'tier', 'effects', str(out / 'sweep.json')
+        )
+        self.addDetail('effects', details.text_content(json.dumps(rows)))
+        claimed = [
+            row for row in rows if row['Finding'] in ('better', 'worse')
+        ]
+        self.assertEqual(
+            {(PLANTED, 'better')},
+            {(row['Treatment'], row['Finding']) for row in claimed},
+            json.dumps(claimed),
+        )
+        (iops,) = [
+            row
+            for row in rows
+            if (row['Treatment'], row['Quantity']) == (PLANTED, 'iops')
+        ]
+        self.assertEqual('better', iops['Finding'])
