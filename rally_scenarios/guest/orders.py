@@ -37,8 +37,8 @@ _ROUND_SLACK_SECONDS = 60
 # Two of them fit into the 100 KiB that Nova keeps of a console, so that one
 # is still there when the next has come.
 _COPY_BLOCK_BYTES = 40000
-# Of one result; recorded ones have 3 to 7 KiB.
-_RESULT_BYTES = 8192
+# Of one result; recorded ones have 3 to 7 KiB, and up to 4 more over time.
+_RESULT_BYTES = 12288
 # Of the latencies of one window, both directions; measured: 300 to 500.
 _LATENCY_BYTES = 600
 # The last line of a file that a guest does not need.
@@ -201,12 +201,13 @@ class FleetOrders:
             for slot in self.schedule.slots
         )
         most_bytes = most_slots * self.volumes * _RESULT_BYTES
-        most_seconds = max(
-            sum(slot.seconds for slot in self.schedule.of_tier(tier))
-            for tier in {slot.tier for slot in self.schedule.slots}
-        )
-        windows = most_seconds // self.latency_step_seconds
-        most_bytes += windows * self.volumes * _LATENCY_BYTES
+        if self.latency_seconds:
+            most_seconds = max(
+                sum(slot.seconds for slot in self.schedule.of_tier(tier))
+                for tier in {slot.tier for slot in self.schedule.slots}
+            )
+            windows = most_seconds // self.latency_seconds
+            most_bytes += windows * self.volumes * _LATENCY_BYTES
         blocks = 1 + most_bytes // _COPY_BLOCK_BYTES
         return (self.copies - 1) * blocks * self.copy_pause_seconds
 

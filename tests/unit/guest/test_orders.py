@@ -141,9 +141,9 @@ class OrdersTest(testtools.TestCase):
         plan = schedule.plan(
             ['a'], [pattern(n) for n in range(16)], PROFILE, repeats=9
         )
-        # 144 results of 8 KiB in blocks of 40000 bytes.
+        # 144 results of 12 KiB in blocks of 40000 bytes.
         self.assertEqual(
-            30 * 4, fleet(schedule=plan, copy_pause_seconds=4).copy_seconds
+            45 * 4, fleet(schedule=plan, copy_pause_seconds=4).copy_seconds
         )
 
     def test_the_whole_matrix_of_a_paper_fits(self):
