@@ -17,7 +17,7 @@ from cinder_tiers.observe import for_plan as world
 from tests.functional import tier_objects
 
 #: How often a sweep is killed; tests/long does it more often.
-KILLS = 3
+KILLS = 2
 #: Longest part of a sweep before which it is killed at a random moment.
 _LONGEST_S = 300
 
@@ -171,4 +171,4 @@ class KilledSweepTest(tier_objects.TierObjectsTestCase):
                 'them left another value behind'
             ),
         )
-        self.assertLess(self.kills // 2, killed)
+        self.assertLessEqual(self.kills / 2, killed)
