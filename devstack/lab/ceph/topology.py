@@ -307,9 +307,8 @@ def _sections(layout: CephLayout) -> dict[str, dict[str, object]]:
             'osd_data': f'{folder}/$name',
             # Debian's Ceph 18 looks for it below the working directory.
             'osd_class_dir': OBJECT_CLASSES,
-            # Each disk of each OSD takes as much of fs.aio-max-nr of the
-            # machine (65536 by default); with Ceph's own 1024, three labs are
-            # too many.
+            # Each disk of an OSD takes as much of fs.aio-max-nr, 65536 on a
+            # machine as it is: with Ceph's own 1024, three labs are too many.
             'bdev_aio_max_queue_depth': '256',
             'keyring': f'{folder}/$name/keyring',
         },
