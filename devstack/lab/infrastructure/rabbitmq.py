@@ -19,6 +19,7 @@ from lab.processes import supervisord
 #: are kept in each.
 _NOTIFICATIONS = r'^notifications\.'
 _NOTIFICATIONS_KEPT = 1000
+_QUESTION_SECONDS = 120
 _LOOPBACK_ONLY = '-kernel inet_dist_use_interface {127,0,0,1}'
 
 
@@ -91,7 +92,12 @@ def start(lab: layout.Layout, supervisor: supervisord.Supervisor) -> None:
             return False
         return True
 
-    readiness.wait_until(bounded, f'rabbitmqctl set_policy ({log})')
+    # Each question starts an Erlang machine: half a minute on a busy host.
+    readiness.wait_until(
+        bounded,
+        f'rabbitmqctl set_policy ({log})',
+        timeout_seconds=_QUESTION_SECONDS * 2,
+    )
 
 
 def wait_for_consumers(lab: layout.Layout, queues: Collection[str]) -> None:
@@ -133,7 +139,7 @@ def _rabbitmqctl(lab: layout.Layout, *words: str) -> str:
             'RABBITMQ_CTL_ERL_ARGS': _LOOPBACK_ONLY,
             **_rabbitmq_environment(lab),
         },
-        timeout_seconds=30,
+        timeout_seconds=_QUESTION_SECONDS,
     )
 
 
