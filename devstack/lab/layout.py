@@ -248,6 +248,11 @@ class Layout:
         return f'ctguest{self.port_offset}'
 
     @property
+    def dnsmasq_conf(self) -> pathlib.Path:
+        """Options of the DHCP servers of Neutron."""
+        return self.etc / 'dnsmasq.conf'
+
+    @property
     def dhcp_folder(self) -> pathlib.Path:
         """Where Neutron's DHCP agent has a folder for each network."""
         return self.root / 'state' / 'neutron' / 'dhcp'

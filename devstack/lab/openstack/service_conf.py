@@ -241,6 +241,7 @@ def _neutron_with_network(lab: layout.Layout) -> Sections:
             'enable_isolated_metadata': 'true',
             'force_metadata': 'true',
             'metadata_workers': 0,
+            'dnsmasq_config_file': lab.dnsmasq_conf,
             'nova_metadata_host': '127.0.0.1',
             'nova_metadata_port': lab.port('nova-metadata'),
             'metadata_proxy_shared_secret': _metadata_secret(lab),
@@ -272,6 +273,16 @@ def _neutron_with_network(lab: layout.Layout) -> Sections:
             'privsep_namespace',
         ),
     }
+
+
+def dnsmasq_options(lab: layout.Layout) -> str:
+    """Return what dnsmasq reads besides the options that Neutron gives it."""
+    # Another user could not read its files in the lab's folder again, which
+    # it does for each new guest.
+    return (
+        'user=root\ngroup=root\n'
+        f'log-facility={lab.log / "dnsmasq.log"}\nlog-dhcp\n'
+    )
 
 
 def _metadata_secret(lab: layout.Layout) -> str:
