@@ -28,6 +28,14 @@ PROBE = 'tempest-doors'
 # The lab's default type: its volumes are of their image's tier.
 FOLLOWS = 'image-tier'
 BACKENDS = ('tier-database', 'tier-general')
+# Of a lab whose guests have one; and whom they let in by SSH.
+NETWORK = 'cinder-tiers-lab'
+USER = 'root'
+# This machine is in the network itself.
+NEIGHBOURS = {
+    'project_networks_reachable': True,
+    'shared_physical_network': True,
+}
 
 
 def connect(clouds: pathlib.Path) -> connection.Connection:
@@ -93,6 +101,7 @@ def sections(
     """
     flavor = flavor_id(cloud)
     auth = cloud.config.get_auth_args()
+    network = cloud.network.find_network(NETWORK)
     return {
         'DEFAULT': {
             'log_dir': folder,
@@ -101,7 +110,7 @@ def sections(
         'oslo_concurrency': {'lock_path': folder / 'locks'},
         'auth': {
             'use_dynamic_credentials': True,
-            # The lab has Neutron, but no router: its guests need no network.
+            # No project of the lab can have a network of its own.
             'create_isolated_networks': False,
             'admin_username': auth['username'],
             'admin_password': auth['password'],
@@ -120,8 +129,10 @@ def sections(
             'swift': False,
             'horizon': False,
         },
-        'validation': {'run_validation': False},
+        'validation': validation() if network else {'run_validation': False},
+        **({'network': NEIGHBOURS} if network else {}),
         'compute': {
+            **({'fixed_network_name': NETWORK} if network else {}),
             'image_ref': image_id(cloud, IMAGE),
             'image_ref_alt': image_id(cloud, OTHER_IMAGE),
             'flavor_ref': flavor,
@@ -156,6 +167,27 @@ def sections(
         },
         # The tests of roles in cinder-tempest-plugin.
         'enforce_scope': {'cinder': True},
+    }
+
+
+def validation() -> dict[str, object]:
+    """How Tempest reaches guests that have a network."""
+    return {
+        'run_validation': True,
+        # There is no router, so no floating address.
+        'connect_method': 'fixed',
+        'network_for_ssh': NETWORK,
+        'image_ssh_user': USER,
+        'image_alt_ssh_user': USER,
+        'auth_method': 'keypair',
+        # What the guest's dropbear is built for.
+        'ssh_key_type': 'ecdsa',
+        # A pipefail of busybox's shell, and its programs.
+        'ssh_shell_prologue': 'set -eu; PATH=$PATH:/sbin:/usr/sbin;',
+        # Guests are emulated, on few cores.
+        'ping_timeout': 300,
+        'ssh_timeout': 300,
+        'connect_timeout': 60,
     }
 
 

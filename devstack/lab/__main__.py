@@ -16,9 +16,11 @@ import sys
 from lab.ceph import errors
 from lab import debian_image
 from lab import down
+from lab import guest_network
 from lab.guests import build_folder
 from lab.guests.debian import image
 from lab.host import commands
+from lab.host import guest_link
 from lab.host import preflight
 from lab.host import throttle
 from lab import layout
@@ -41,6 +43,7 @@ EPILOG = f"""examples:
   devstack/lab.sh logs cinder-volume -n 50
   devstack/lab.sh restart cinder-api cinder-scheduler
   devstack/lab.sh up --threads native  run Cinder without eventlet from now on
+  devstack/lab.sh up --network       give guests a network, from now on
   devstack/lab.sh up --ceph-only     Ceph alone, within half a minute
   devstack/lab.sh --release trixie up  all of it in a Debian 13 of its own
   devstack/lab.sh second-ceph up     another cluster, for tiers of its own
@@ -92,6 +95,8 @@ def main() -> int:
         LabUnavailableError,
         restart.UnknownServiceError,
         second_ceph.SecondCephError,
+        guest_link.GuestLinkError,
+        guest_network.GuestNetworkError,
         image.DiskFullError,
         build_folder.GuestImageError,
     ) as problem:
@@ -138,6 +143,12 @@ def _parser() -> argparse.ArgumentParser:
         help="of Cinder's services, as by "
         'OS_CINDER_DISABLE_EVENTLET_PATCHING; the lab keeps the '
         'choice, which is eventlet at first',
+    )
+    sub.add_argument(
+        '--network',
+        action=argparse.BooleanOptionalAction,
+        help='whether guests have a network, which this machine reaches; the '
+        'lab keeps the choice, which is --no-network at first',
     )
     sub.add_argument(
         '--ceph-only',
@@ -206,13 +217,26 @@ def _parser() -> argparse.ArgumentParser:
         metavar='FILE',
         help='where to write the HTML report',
     )
+    sub.add_argument(
+        '--transport',
+        choices=('console', 'ssh', 'both'),
+        default='console',
+        help='how results leave guests: both measures twice, into one report; '
+        'ssh needs a lab whose guests have a network (default: console)',
+    )
     return parser
 
 
 def _up(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _lock(_prepare_lab(root, ceph_only=options.ceph_only)) as lab:
+    prepared = _prepare_lab(
+        root, ceph_only=options.ceph_only, network=bool(options.network)
+    )
+    with _lock(prepared) as lab:
         if options.threads:
             lab.choose_threads(options.threads)
+        guest_network.choose(
+            lab, supervisord.Supervisor(lab), options.network
+        )
         up.up(lab, _print_line, ceph_only=options.ceph_only)
     return 0
 
@@ -249,10 +273,10 @@ def _status(options: argparse.Namespace, root: pathlib.Path) -> int:
     if options.format == 'json':
         print(json.dumps([dataclasses.asdict(row) for row in rows], indent=1))
     else:
-        print(f'{"service":<18}{"state":<10}{"pid":>8}{"MiB":>7}  reason')
+        print(f'{"service":<23}{"state":<10}{"pid":>8}{"MiB":>7}  reason')
         for row in rows:
             print(
-                f'{row.name:<18}{row.state:<10}{row.pid or "-":>8}'
+                f'{row.name:<23}{row.state:<10}{row.pid or "-":>8}'
                 f'{row.memory_mib or "-":>7}  {row.log_line}'.rstrip()
             )
         print(f'{status.memory_gib(lab):.1f} GiB in all, guests included')
@@ -299,17 +323,33 @@ def _openrc(options: argparse.Namespace, root: pathlib.Path) -> int:
 
 
 def _demo(options: argparse.Namespace, root: pathlib.Path) -> int:
+    transports = (
+        ('console', 'ssh')
+        if options.transport == 'both'
+        else (options.transport,)
+    )
     with _lock(_prepare_lab(root)) as lab:
+        if 'ssh' in transports and not lab.has_network:
+            raise LabUnavailableError(
+                f'{root}: guests have no network, so SSH does not reach them. '
+                'Give them one: devstack/lab.sh up --network'
+            )
         up.up(lab, _print_line)
         report = options.report or lab.root / 'reports' / 'demo.html'
         return subprocess.run(
-            [lab.python, '-m', 'lab.demo', str(report.absolute())],
+            [
+                lab.python,
+                '-m',
+                'lab.demo',
+                str(report.absolute()),
+                *transports,
+            ],
             env=access.environment(lab),
         ).returncode
 
 
 def _prepare_lab(
-    root: pathlib.Path, *, ceph_only: bool = False
+    root: pathlib.Path, *, ceph_only: bool = False, network: bool = False
 ) -> layout.Layout:
     """Return the lab, after the machine was found able to carry it."""
     existing = layout.load(root)
@@ -323,6 +363,11 @@ def _prepare_lab(
         ports = {name: port + offset for name, port in layout.PORTS.items()}
         if existing and existing.has_second_ceph:
             ports |= existing.second_ceph_ports()
+        if network or (existing and existing.has_network):
+            ports |= {
+                name: port + offset
+                for name, port in layout.NETWORK_PORTS.items()
+            }
     preflight.check(
         preflight.observe(ports, root),
         root=root,

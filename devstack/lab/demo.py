@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shows the whole chain in the lab: plan, placement, measurement, report.
 
-Runs in the lab's Python environment, as ``python -m lab.demo REPORT``, with
-the variables of the lab's openrc. Everything is done by the commands and
-clients that a user would take; where a volume lies is asked of Ceph.
+Runs in the lab's Python environment, as ``python -m lab.demo REPORT
+TRANSPORT...``, with the variables of the lab's openrc. Everything is done by
+the commands and clients that a user would take; where a volume lies is asked
+of Ceph.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -35,6 +36,12 @@ TOLERANCE = 0.25
 #: What ``rally task start`` says when it has given the task its id.
 _TASK_STARTED = re.compile(r'Task\s+(?:\[.*\] )?([0-9a-f-]{36}): started')
 RANDOM_WRITE = 'randwrite-4k'
+#: How often each pattern is measured if results are to be compared.
+_COMPARED_REPEATS = 3
+#: Exit status of ``openstack tier compare``: something is worse.
+_WORSE = 4
+#: Whom the lab's guest lets in with a key pair.
+_GUEST_USER = 'root'
 
 
 class DemoFailed(Exception):
@@ -60,6 +67,19 @@ class VolumePlacement:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Task:
+    """A task of Rally that has ended.
+
+    :param transport: how results left its guests.
+    :param passed: what its exit status says.
+    """
+
+    id: str
+    transport: str
+    passed: bool
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Estimate:
     """What throttled disks allow a client: disks x IOPS / replicas."""
 
@@ -73,36 +93,38 @@ class Estimate:
         return self.disks * self.disk_iops / self.replicas
 
 
-def demo(report: pathlib.Path) -> None:
+def demo(report: pathlib.Path, transports: Sequence[str]) -> None:
     """Run the chain and print what it shows.
 
-    :param report: where the report of the result is written; that of Rally
+    :param report: where the report of all results is written; that of Rally
         beside it, see ``of_rally``.
-    :raises DemoFailed: a command failed, a volume lies elsewhere, or the
-        throttled tier is not as fast as its disks allow.
+    :param transports: how results leave guests: console, ssh, or one after
+        the other, which measures all tiers by each.
+    :raises DemoFailed: a command failed, a volume lies elsewhere, the
+        throttled tier is not as fast as its disks allow, or a tier is worse
+        by the second transport than by the first.
     """
     started = time.monotonic()
     catalog = yaml.safe_load(
         pathlib.Path(os.environ[access.CATALOG_VARIABLE]).read_text()
     )
-    rally = _start_rally()
-    task = None
+    # A claim about two results rests on repeats of each.
+    repeats = _COMPARED_REPEATS if len(transports) > 1 else 1
+    rally = _start_rally(transports[0], repeats)
+    tasks = []
     try:
         # while Rally loads its plugins and makes its users
         problems = _show_placement(catalog)
     finally:
-        _headline(f'Fleets measure each tier: rally task start {TASK.name}')
-        for line in rally.stdout or ():
-            print(line, end='', flush=True)
-            started_task = _TASK_STARTED.match(line)
-            task = started_task[1] if started_task else task
-        passed = rally.wait() == 0
-    if task is None:
-        raise DemoFailed('Rally did not start the task, see above')
-    if not passed:
-        problems.append(
-            'the Rally task failed; the reasons are above and in its report'
-        )
+        tasks.append(_follow(rally, transports[0]))
+    for transport in transports[1:]:
+        tasks.append(_follow(_start_rally(transport, repeats), transport))
+    for task in tasks:
+        if not task.passed:
+            problems.append(
+                f'the Rally task failed (results by {task.transport}); the '
+                'reasons are above and in its report'
+            )
     report.parent.mkdir(parents=True, exist_ok=True)
     with concurrent.futures.ThreadPoolExecutor() as pool:
         rally_page = pool.submit(
@@ -115,19 +137,26 @@ def demo(report: pathlib.Path) -> None:
                 '--out',
                 str(of_rally(report)),
                 '--uuid',
-                task,
+                *(task.id for task in tasks),
             ],
         )
-        found = json.loads(
-            _read(['rally', 'task', 'report', '--json', '--uuid', task])
-        )
-        results = find_results(found)
+        found = [
+            json.loads(
+                _read(['rally', 'task', 'report', '--json', '--uuid', task.id])
+            )
+            for task in tasks
+        ]
+        results = [path for each in found for path in find_results(each)]
         # while the first table is read, and Rally writes its page
         page = pool.submit(
             _read,
             ['openstack', 'tier', 'report', *results, '-o', str(report)],
         )
-        problems += show_figures(found, catalog)
+        for task, each in zip(tasks, found, strict=True):
+            _headline(f'Figures by {task.transport}')
+            problems += show_figures(each, catalog)
+        if len(results) > 1:
+            problems += _compare_results(results)
         rally_page.result()
         page.result()
     print(
@@ -138,6 +167,23 @@ def demo(report: pathlib.Path) -> None:
     )
     if problems:
         raise DemoFailed('\n'.join(problems))
+
+
+def _compare_results(results: Sequence[str]) -> list[str]:
+    """Print what can be claimed of results; return what is worse."""
+    _headline('The same figures by each transport? openstack tier compare')
+    done = subprocess.run(['openstack', 'tier', 'compare', *results])
+    # 3: something was not compared, which the table says
+    if done.returncode == _WORSE:
+        return [
+            f'figures by {results[1]} are worse than by {results[0]}, '
+            'see the comparison above'
+        ]
+    if done.returncode not in (0, 3):
+        raise DemoFailed(
+            f'openstack tier compare ended with {done.returncode}'
+        )
+    return []
 
 
 def of_rally(report: pathlib.Path) -> pathlib.Path:
@@ -394,7 +440,27 @@ def _find_in_ceph(volume_id: str) -> dict[str, str]:
     return {'pool': '', 'data_pool': ''}
 
 
-def _start_rally() -> subprocess.Popen[str]:
+def _follow(rally: subprocess.Popen[str], transport: str) -> Task:
+    """Print what a task says until it ends.
+
+    :raises DemoFailed: Rally did not start it.
+    """
+    _headline(
+        f'Fleets measure each tier, results by {transport}: '
+        f'rally task start {TASK.name}'
+    )
+    task_id = None
+    for line in rally.stdout or ():
+        print(line, end='', flush=True)
+        started = _TASK_STARTED.match(line)
+        task_id = started[1] if started else task_id
+    passed = rally.wait() == 0
+    if task_id is None:
+        raise DemoFailed('Rally did not start the task, see above')
+    return Task(id=task_id, transport=transport, passed=passed)
+
+
+def _start_rally(transport: str, repeats: int) -> subprocess.Popen[str]:
     # The start disk is polled by all guests, which a throttled disk feels.
     return subprocess.Popen(
         [
@@ -408,6 +474,12 @@ def _start_rally() -> subprocess.Popen[str]:
                 {
                     'start_volume_backend': 'tier-database',
                     'ceph_conf': os.environ['CEPH_CONF'],
+                    'repeats': repeats,
+                    'transport': (
+                        {'kind': 'ssh', 'user': _GUEST_USER}
+                        if transport == 'ssh'
+                        else {'kind': transport}
+                    ),
                 }
             ),
         ],
@@ -499,6 +571,6 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 if __name__ == '__main__':
     try:
-        demo(pathlib.Path(sys.argv[1]))
+        demo(pathlib.Path(sys.argv[1]), sys.argv[2:])
     except DemoFailed as problem:
         sys.exit(f'demo: {problem}')

@@ -2,7 +2,8 @@
 """Stops the lab, and removes it.
 
 Only what the lab made is touched: guests of its own libvirtd, processes that
-carry its mark, loop devices whose backing file is in its folder, its cgroup.
+carry its mark, loop devices whose backing file is in its folder, its cgroup,
+and network interfaces that bear its name.
 """
 
 from collections.abc import Callable
@@ -10,6 +11,7 @@ import pathlib
 import shutil
 
 from lab.ceph import clusters
+from lab import guest_network
 from lab import layout
 from lab.processes import lab_processes
 from lab.processes import supervisord
@@ -36,6 +38,7 @@ def down(
     if lab.has_second_ceph:
         clusters.second(lab, supervisor).down()
     supervisor.stop_daemon()
+    guest_network.detach(lab)
     print_line('services stopped, loop devices and cgroup released')
 
 

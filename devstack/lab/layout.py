@@ -8,6 +8,7 @@ folder itself.
 
 from collections.abc import Mapping
 import dataclasses
+import ipaddress
 import json
 import os
 import pathlib
@@ -48,6 +49,11 @@ SECOND_CEPH_PORTS = {
     'ceph-second-mon-v1': 6799,
 }
 SECOND_CEPH_DAEMON_PORTS = (17000, 17099)
+#: Of services of a lab whose guests have a network.
+NETWORK_PORTS = {'nova-metadata': 8775}
+#: Of guests, for all labs of a machine. RFC 2544 sets it aside for tests of
+#: network devices, so nothing on the Internet has such an address.
+GUEST_ADDRESSES = ipaddress.IPv4Network('198.18.0.0/15')
 
 #: Says that a folder is a lab, and holds its secrets.
 DESCRIPTION = 'lab.json'
@@ -182,6 +188,76 @@ class Layout:
         return self.root / 'cinder-threads'
 
     @property
+    def has_network(self) -> bool:
+        """Whether guests have a network, or are to have one."""
+        return self._network == 'on'
+
+    @property
+    def gives_up_network(self) -> bool:
+        """Whether something of a network is left that is to go."""
+        return self._network == 'off'
+
+    @property
+    def _network(self) -> str:
+        try:
+            return self._network_file.read_text().strip()
+        except FileNotFoundError:
+            return ''
+
+    def choose_network(self, wanted: bool) -> None:
+        """Choose whether guests have a network from the next ``up`` on."""
+        if wanted or self.has_network:
+            private_file.write(
+                self._network_file, 'on\n' if wanted else 'off\n'
+            )
+
+    def forget_network(self) -> None:
+        """Note that nothing is left of a network of guests."""
+        self._network_file.unlink(missing_ok=True)
+
+    @property
+    def _network_file(self) -> pathlib.Path:
+        return self.root / 'network'
+
+    @property
+    def guest_subnet(self) -> ipaddress.IPv4Network:
+        """The addresses of guests; those of another lab are others.
+
+        Labs on one machine have ports that differ by hundreds at least.
+        """
+        begin = GUEST_ADDRESSES.network_address + 256 * (
+            self.port_offset // 100
+        )
+        return ipaddress.IPv4Network((begin, 24))
+
+    @property
+    def host_address(self) -> ipaddress.IPv4Interface:
+        """The address at which guests see this machine."""
+        return ipaddress.IPv4Interface(
+            (self.guest_subnet.network_address + 1, 24)
+        )
+
+    @property
+    def host_link(self) -> str:
+        """The network interface of this machine that leads to guests."""
+        return f'cthost{self.port_offset}'
+
+    @property
+    def guest_link(self) -> str:
+        """The other end of ``host_link``, to which guests are attached."""
+        return f'ctguest{self.port_offset}'
+
+    @property
+    def dnsmasq_conf(self) -> pathlib.Path:
+        """Options of the DHCP servers of Neutron."""
+        return self.etc / 'dnsmasq.conf'
+
+    @property
+    def dhcp_folder(self) -> pathlib.Path:
+        """Where Neutron's DHCP agent has a folder for each network."""
+        return self.root / 'state' / 'neutron' / 'dhcp'
+
+    @property
     def guest_image(self) -> pathlib.Path:
         return self.cache / 'guest.raw'
 
@@ -203,9 +279,11 @@ class Layout:
     def port(self, service: str) -> int:
         """Return the TCP port of a service.
 
-        :param service: a name in :data:`PORTS` or :data:`SECOND_CEPH_PORTS`.
+        :param service: a name in :data:`PORTS`, :data:`SECOND_CEPH_PORTS` or
+            :data:`NETWORK_PORTS`.
         """
-        return {**PORTS, **SECOND_CEPH_PORTS}[service] + self.port_offset
+        ports = {**PORTS, **SECOND_CEPH_PORTS, **NETWORK_PORTS}
+        return ports[service] + self.port_offset
 
     def ceph_daemon_ports(self) -> tuple[int, int]:
         """Return the first and last port that OSDs and manager may use."""

@@ -7,6 +7,7 @@ A stage knows how to see that its service answers, and what depends on it.
 from collections.abc import Callable, Collection
 import dataclasses
 
+from lab import guest_network
 from lab.infrastructure import rabbitmq
 from lab import layout
 from lab.openstack import services
@@ -22,6 +23,7 @@ WORKERS = (
     'nova-compute',
     'nova-conductor',
     'nova-scheduler',
+    *services.NETWORK_WORKERS,
 )
 
 
@@ -91,6 +93,8 @@ def find_stages(name: str) -> tuple[str, ...]:
         return (second_ceph.STAGE,)
     if name.startswith('ceph-'):
         return ('ceph',)
+    if name in services.NETWORK_WORKERS:
+        return (guest_network.AGENTS_STAGE,)
     if name in ('nova-conductor', 'nova-scheduler'):
         return ('nova-control',)
     return {

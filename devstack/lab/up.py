@@ -11,6 +11,7 @@ from lab.ceph import clusters
 from lab.ceph import keyrings
 from lab.guests import accelerator
 from lab.guests import image_file
+from lab import guest_network
 from lab.guests.minimal import image
 from lab.host import packages
 from lab.infrastructure import libvirtd
@@ -79,6 +80,20 @@ def all_stages(lab: layout.Layout) -> list[stages.Stage]:
         *_machine_stages(lab, supervisor),
         *_control_stages(lab, supervisor),
         *_compute_stages(lab, supervisor),
+    ]
+    network = guest_network.find_stages(lab, supervisor)
+    all_of_them = [
+        *(
+            # What is in the cloud needs all that serves it.
+            dataclasses.replace(
+                stage,
+                needs=(*stage.needs, *(each.name for each in network)),
+            )
+            if stage.name == 'cloud'
+            else stage
+            for stage in all_of_them
+        ),
+        *network,
     ]
     if not lab.has_second_ceph:
         return all_of_them

@@ -182,7 +182,8 @@ def create_server(
     :param nova: novaclient of at least ``NOVA_MICROVERSION``
     :param volume_ids: it boots from the first
     :param group_id: of a server group; None: of none
-    :param options: more of novaclient's arguments: of networks and keys
+    :param options: more of novaclient's arguments: of networks, keys, and
+        whether user data is on a config drive, as it is by default
     :returns: id of the server, which is building
     """
     return nova.servers.create(
@@ -203,8 +204,7 @@ def create_server(
         ],
         scheduler_hints=group_id and {'group': group_id},
         userdata=user_data,
-        config_drive=True,
-        **options,
+        **{'config_drive': True, **options},
     ).id
 
 

@@ -2,12 +2,13 @@
 """What the lab puts into its cloud: users, endpoints, flavor, tagged images.
 
 Runs in the lab's Python environment (it needs openstacksdk), as
-``python -m lab.openstack.cloud identity|resources|debian-image|services`` with
-the lab's folder in CINDER_TIERS_LAB. Everything is looked up first, so it may
-run again.
+``python -m lab.openstack.cloud PART``, of which ``--help`` names the parts,
+with the lab's folder in CINDER_TIERS_LAB. Everything is looked up first, so it
+may run again.
 """
 
 import argparse
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 import pathlib
@@ -41,6 +42,14 @@ IMAGES = {
 #: Image and flavor of a guest that is a Debian.
 DEBIAN = 'cinder-tiers-debian'
 DEBIAN_MEMORY_MIB = 512
+#: The network of guests, and its subnet: the administrator's, for all.
+NETWORK = 'cinder-tiers-lab'
+#: Agents that a network needs: their programs' names in Neutron.
+_AGENTS = frozenset(
+    ('neutron-macvtap-agent', 'neutron-dhcp-agent', 'neutron-metadata-agent')
+)
+#: The first addresses of the subnet are this machine's.
+_FIRST_GUEST = 10
 #: Projects of plain members. Each has one user, of the same name.
 PROJECTS = ('tenant', 'other')
 
@@ -117,10 +126,78 @@ def set_up_resources(lab: layout.Layout) -> None:
     """
     connection = connect(lab)
     wait_for_services(lab, connection)
+    if lab.has_network:
+        set_up_network(lab, connection)
     if not connection.compute.find_flavor(FLAVOR):
         connection.compute.create_flavor(name=FLAVOR, ram=128, vcpus=1, disk=0)
     _set_quotas(connection)
     _ensure_images(connection, IMAGES, lab.guest_image, lab.stamps / 'images')
+
+
+def set_up_network(
+    lab: layout.Layout, connection: openstack.connection.Connection
+) -> None:
+    """Make the network of guests, and wait until it serves addresses.
+
+    :raises TimeoutError: no DHCP server comes up.
+    """
+    network = connection.network.find_network(
+        NETWORK
+    ) or connection.network.create_network(
+        name=NETWORK,
+        is_shared=True,
+        provider_network_type='flat',
+        provider_physical_network=service_conf.PHYSICAL_NETWORK,
+    )
+    if not connection.network.find_subnet(NETWORK, network_id=network.id):
+        subnet = lab.guest_subnet
+        connection.network.create_subnet(
+            name=NETWORK,
+            network_id=network.id,
+            ip_version=4,
+            cidr=str(subnet),
+            # nothing is routed: guests and this machine are neighbours
+            gateway_ip=None,
+            is_dhcp_enabled=True,
+            allocation_pools=[
+                {
+                    'start': str(subnet[_FIRST_GUEST]),
+                    'end': str(subnet[-2]),
+                }
+            ],
+        )
+
+    def served() -> list[str]:
+        ports = connection.network.ports(
+            network_id=network.id, device_owner='network:dhcp'
+        )
+        return [] if any(port.fixed_ips for port in ports) else ['its DHCP']
+
+    _wait_for(served, 90)
+
+
+def remove_network(lab: layout.Layout) -> None:
+    """Remove the network of guests, if it is there.
+
+    :raises RuntimeError: servers are in it; names them.
+    """
+    connection = connect(lab)
+    network = connection.network.find_network(NETWORK)
+    if not network:
+        return
+    users = sorted(
+        {
+            port.device_id or port.id
+            for port in connection.network.ports(network_id=network.id)
+            if port.device_owner != 'network:dhcp'
+        }
+    )
+    if users:
+        raise RuntimeError(
+            f'servers, or ports, are in the network {NETWORK}: '
+            f'{", ".join(users)}. Delete them first.'
+        )
+    connection.network.delete_network(network)
 
 
 def set_up_debian_image(lab: layout.Layout) -> None:
@@ -206,16 +283,17 @@ def wait_for_services(
 ) -> None:
     """Wait until Cinder's scheduler knows each backend, and Nova is up.
 
-    Neutron serves its ports from then on, too. Cinder's list of services
-    would not do: after a restart it shows for a minute what was up before.
+    So are the agents of Neutron, if guests have a network. Neutron serves its
+    ports from then on, too. Cinder's list of services would not do: after a
+    restart it shows for a minute what was up before.
 
     :raises TimeoutError: something is missing; names it.
     """
     # Its first query must not be for ports: neutron 29 answers 500 until
     # another one has configured its mappers.
     list(connection.network.networks())
-    deadline = time.monotonic() + timeout_seconds
-    while True:
+
+    def find_missing() -> list[str]:
         ready = {
             pool.name.partition('@')[2].partition('#')[0]
             for pool in connection.block_storage.backend_pools()
@@ -231,12 +309,26 @@ def wait_for_services(
             'nova-scheduler',
             'nova-compute',
         }
-        down = sorted(wanted - ready)
-        if not down:
-            return
+        if lab.has_network:
+            wanted |= _AGENTS
+            ready |= {
+                agent.binary
+                for agent in connection.network.agents()
+                if agent.is_alive
+            }
+        return sorted(wanted - ready)
+
+    _wait_for(find_missing, timeout_seconds)
+
+
+def _wait_for(
+    find_missing: Callable[[], list[str]], timeout_seconds: float
+) -> None:
+    deadline = time.monotonic() + timeout_seconds
+    while missing := find_missing():
         if time.monotonic() > deadline:
             raise TimeoutError(
-                f'not up after {timeout_seconds:.0f} s: {", ".join(down)}'
+                f'not up after {timeout_seconds:.0f} s: {", ".join(missing)}'
             )
         time.sleep(0.5)
 
@@ -258,6 +350,7 @@ def main() -> int:
         'identity': set_up_identity,
         'resources': set_up_resources,
         'debian-image': set_up_debian_image,
+        'no-network': remove_network,
         'services': lambda lab: wait_for_services(lab, connect(lab)),
     }
     parser = argparse.ArgumentParser(prog='lab.openstack.cloud')

@@ -5,6 +5,9 @@ Pure: a lab in, sections out. What a value is there for is said where it is
 not plain from its name.
 """
 
+import hashlib
+import hmac
+
 from lab import layout
 
 Sections = dict[str, dict[str, object]]
@@ -12,6 +15,8 @@ Sections = dict[str, dict[str, object]]
 REGION = 'lab'
 #: Stable through changes of the machine's name, as volumes keep it for ever.
 HOST = 'cinder-tiers-lab'
+#: What Neutron calls the link to which guests are attached.
+PHYSICAL_NETWORK = 'lab'
 
 
 def database_url(lab: layout.Layout, name: str) -> str:
@@ -186,8 +191,14 @@ def _placement(lab: layout.Layout) -> Sections:
 
 
 def _neutron(lab: layout.Layout) -> Sections:
-    # Only the API, as Nova asks it for ports and security groups; the
-    # guests of the lab have no network.
+    # Without a network of guests only the API, as Nova asks it for ports and
+    # security groups.
+    if lab.has_network:
+        return _neutron_with_network(lab)
+    return _neutron_api(lab)
+
+
+def _neutron_api(lab: layout.Layout) -> Sections:
     state = _state(lab, 'neutron')
     return {
         'DEFAULT': {
@@ -210,6 +221,75 @@ def _neutron(lab: layout.Layout) -> Sections:
         },
         'oslo_concurrency': {'lock_path': f'{state}/lock'},
     }
+
+
+def _neutron_with_network(lab: layout.Layout) -> Sections:
+    """Return what the API and all agents of Neutron read."""
+    api = _neutron_api(lab)
+    return {
+        **api,
+        'DEFAULT': {
+            **api['DEFAULT'],
+            'host': HOST,
+            # Nova waits for its ports
+            'notify_nova_on_port_status_changes': 'true',
+            'rpc_workers': 1,
+            'rpc_state_report_workers': 0,
+            # Neutron has drivers for Open vSwitch only
+            'interface_driver': 'lab.openstack.macvlan.MacvlanInterfaceDriver',
+            # no router leads to the metadata service
+            'enable_isolated_metadata': 'true',
+            'force_metadata': 'true',
+            'metadata_workers': 0,
+            'dnsmasq_config_file': lab.dnsmasq_conf,
+            'nova_metadata_host': '127.0.0.1',
+            'nova_metadata_port': lab.port('nova-metadata'),
+            'metadata_proxy_shared_secret': _metadata_secret(lab),
+        },
+        'nova': {**_service_user(lab, 'nova'), 'endpoint_type': 'public'},
+        # One network of the administrator's for all: projects can have none
+        # of their own on a single link without VLANs.
+        'ml2': {
+            'type_drivers': 'flat',
+            'tenant_network_types': '',
+            'mechanism_drivers': 'macvtap',
+        },
+        'ml2_type_flat': {'flat_networks': PHYSICAL_NETWORK},
+        'macvtap': {
+            'physical_interface_mappings': (
+                f'{PHYSICAL_NETWORK}:{lab.guest_link}'
+            ),
+        },
+        # the agent knows no other
+        'securitygroup': {'firewall_driver': 'noop'},
+        # root already: no sudo between
+        'agent': {'root_helper': ''},
+        **_privsep(
+            lab,
+            'neutron',
+            'privsep',
+            'privsep_dhcp_release',
+            'privsep_link',
+            'privsep_namespace',
+        ),
+    }
+
+
+def dnsmasq_options(lab: layout.Layout) -> str:
+    """Return what dnsmasq reads besides the options that Neutron gives it."""
+    # Another user could not read its files in the lab's folder again, which
+    # it does for each new guest.
+    return (
+        'user=root\ngroup=root\n'
+        f'log-facility={lab.log / "dnsmasq.log"}\nlog-dhcp\n'
+    )
+
+
+def _metadata_secret(lab: layout.Layout) -> str:
+    """Return with what Neutron signs who asks for metadata."""
+    return hmac.new(
+        lab.passwords['service'].encode(), b'metadata', hashlib.sha256
+    ).hexdigest()
 
 
 def _nova_shared(lab: layout.Layout) -> Sections:
@@ -255,12 +335,21 @@ def _nova_shared(lab: layout.Layout) -> Sections:
 
 def _nova(lab: layout.Layout) -> Sections:
     shared = _nova_shared(lab)
+    metadata = (
+        {
+            'service_metadata_proxy': 'true',
+            'metadata_proxy_shared_secret': _metadata_secret(lab),
+        }
+        if lab.has_network
+        else {}
+    )
     return {
         **shared,
         'DEFAULT': {
             **shared['DEFAULT'],
             'osapi_compute_workers': 1,
         },
+        'neutron': {**shared['neutron'], **metadata},
         'wsgi': {'api_paste_config': lab.venv / 'etc/nova/api-paste.ini'},
         'conductor': {'workers': 1},
         'scheduler': {'workers': 1},
@@ -282,7 +371,8 @@ def _nova_compute(lab: layout.Layout) -> Sections:
             **shared['DEFAULT'],
             'compute_driver': 'libvirt.LibvirtDriver',
             'instances_path': instances,
-            'force_config_drive': 'true',
+            # without a network there is no other way for metadata
+            'force_config_drive': 'false' if lab.has_network else 'true',
             'mkisofs_cmd': '/usr/bin/genisoimage',
             # guests wait for storage most of the time
             'cpu_allocation_ratio': 64,

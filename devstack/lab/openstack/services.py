@@ -26,6 +26,23 @@ APPLICATIONS = {
     'placement': 'placement.wsgi.api',
     'neutron': 'neutron.wsgi.api',
     'nova': 'nova.wsgi.osapi_compute',
+    'nova-metadata': 'nova.wsgi.metadata',
+}
+_MACVTAP_AGENT = 'neutron-macvtap-agent'
+_DHCP_AGENT = 'neutron-dhcp-agent'
+#: What gives guests a network, besides APIs.
+NETWORK_WORKERS = (
+    'neutron-rpc-server',
+    _MACVTAP_AGENT,
+    _DHCP_AGENT,
+    'neutron-metadata-agent',
+)
+#: Worker -> the topic of its queue, where that is not in its name.
+_TOPICS = {
+    'cinder-scheduler': 'cinder-scheduler',
+    'neutron-rpc-server': 'q-plugin',
+    _MACVTAP_AGENT: 'q-agent-notifier-port-update',
+    _DHCP_AGENT: 'dhcp_agent',
 }
 #: Requests that an API serves at one time; the others serve 4.
 _THREADS = {'cinder': 8, 'nova': 8}
@@ -60,6 +77,7 @@ def api_program(lab: layout.Layout, service: str) -> supervisord.Program:
     It is another program, and so starts anew, when what it reads changes.
     """
     port = lab.port(service)
+    project = service.partition('-')[0]
     # Cinder takes its configuration from arguments, the others from
     # OS_<SERVICE>_CONFIG_DIR.
     arguments = (
@@ -72,14 +90,14 @@ def api_program(lab: layout.Layout, service: str) -> supervisord.Program:
         name=f'{service}-api',
         start_seconds=_START_SECONDS,
         environment={
-            f'OS_{service.upper()}_CONFIG_DIR': str(
-                conf_files.config_folder(lab, service)
+            f'OS_{project.upper()}_CONFIG_DIR': str(
+                conf_files.config_folder(lab, project)
             ),
             # neutron would want a file for its plug-in, too
             'OS_NEUTRON_CONFIG_FILES': 'neutron.conf',
             **_threads_environment(lab, service),
             **_configuration_digest(
-                [*conf_files.read_by(lab, service), *paste]
+                [*conf_files.read_by(lab, project), *paste]
             ),
         },
         argv=(
@@ -128,7 +146,7 @@ def start_workers(
     """Run services that listen on the message bus.
 
     :param names: of cinder-scheduler, cinder-volume, nova-conductor,
-        nova-scheduler and nova-compute.
+        nova-scheduler, nova-compute and NETWORK_WORKERS.
     """
     # Nova disables a compute host whose libvirtd went away, and takes a
     # minute to see that it came back: it starts anew with each libvirtd.
@@ -168,6 +186,12 @@ def worker_programs(
                 environment={
                     'CEPH_CONF': str(lab.ceph_conf),
                     **_threads_environment(lab, service),
+                    # they run code of the lab
+                    **(
+                        {'PYTHONPATH': str(layout.REPOSITORY / 'devstack')}
+                        if name in (_DHCP_AGENT, _MACVTAP_AGENT)
+                        else {}
+                    ),
                     **_configuration_digest(conf_files.read_by(lab, service)),
                 },
                 # nova-compute outlives SIGTERM for minutes, and goes on taking
@@ -181,12 +205,18 @@ def worker_programs(
                         if name == 'cinder-volume'
                         else ()
                     ),
-                    str(lab.venv / 'bin' / name),
+                    *_program(lab, name),
                     *conf_files.arguments(lab, service),
                 ),
             )
         )
     return programs
+
+
+def _program(lab: layout.Layout, name: str) -> tuple[str, ...]:
+    if name == _MACVTAP_AGENT:
+        return str(lab.python), '-m', 'lab.openstack.macvtap_agent'
+    return (str(lab.venv / 'bin' / name),)
 
 
 def _with_lab_in_etc_ceph(lab: layout.Layout) -> tuple[str, ...]:
@@ -210,7 +240,9 @@ def find_queues(lab: layout.Layout, name: str) -> list[str]:
             f'cinder-volume.{service_conf.HOST}@{backend}'
             for backend in conf_files.enabled_backends(lab)
         ]
-    topic = name if name == 'cinder-scheduler' else name.partition('-')[2]
+    if name == 'neutron-metadata-agent':
+        return []  # it reports its state, and is asked nothing
+    topic = _TOPICS.get(name, name.partition('-')[2])
     return [f'{topic}.{service_conf.HOST}']
 
 

@@ -43,6 +43,8 @@ class TransportArgs(typing_extensions.TypedDict, closed=True):
     user: whom guests let in with the key pair of the context (ssh);
     port: of the guests' sshd, 22 by default (ssh);
     network: name or id of one of the project's networks (ssh), else the first;
+    orders: how guests get their orders (ssh): by config-drive, the default, or
+    from the metadata service;
     floating_network: of the addresses that guests get, if they need one (ssh);
     readers: how many guests are read at once, 8 by default;
     requests_per_second: that Nova gets for it, 50 by default.
@@ -58,6 +60,7 @@ class TransportArgs(typing_extensions.TypedDict, closed=True):
     ]
     network: typing_extensions.NotRequired[str]
     floating_network: typing_extensions.NotRequired[str]
+    orders: typing_extensions.NotRequired[Literal['config-drive', 'metadata']]
     readers: typing_extensions.NotRequired[
         Annotated[int, task_scenario.Field(ge=1, le=_MOST_READERS)]
     ]
@@ -73,6 +76,7 @@ _KEYS_OF = {
         'port',
         'network',
         'floating_network',
+        'orders',
         'readers',
         'requests_per_second',
     },
@@ -177,6 +181,8 @@ class GuestAccess:
             'nics': [{'net-id': usable[0]['id']}],
             'key_name': user['keypair']['name'],
         }
+        if self._given.get('orders') == 'metadata':
+            self.server_options['config_drive'] = False
         if user.get('secgroup'):
             self.server_options['security_groups'] = [user['secgroup']['name']]
 

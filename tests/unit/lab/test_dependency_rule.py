@@ -46,8 +46,13 @@ ARROWS = {
         'lab.processes',
     },
 }
-# Run in the lab's Python environment, by its own interpreter.
-IN_THE_ENVIRONMENT = ('lab.demo', 'lab.openstack.cloud')
+# Run in the lab's Python environment, by its own interpreter, or by a service.
+IN_THE_ENVIRONMENT = (
+    'lab.demo',
+    'lab.openstack.cloud',
+    'lab.openstack.macvlan',
+    'lab.openstack.macvtap_agent',
+)
 # Debian's bindings, installed by the lab: module -> where it is imported,
 # which must be inside a function.
 BINDINGS = {

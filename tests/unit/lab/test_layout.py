@@ -76,6 +76,57 @@ class LayoutTest(testtools.TestCase):
             self.assertIn(repr(text), str(problem))
         self.assertFalse(self.root.exists())
 
+    def test_the_choice_of_a_network_outlives_another_start(self):
+        lab = layout.load_or_create(self.root, {})
+        self.assertFalse(lab.has_network)
+        lab.choose_network(True)
+        again = layout.load_or_create(self.root, {})
+        self.assertTrue(again.has_network)
+        self.assertFalse(again.gives_up_network)
+
+    def test_a_network_that_is_given_up_is_known_until_it_is_gone(self):
+        lab = layout.load_or_create(self.root, {})
+        lab.choose_network(True)
+        lab.choose_network(False)
+        self.assertEqual(
+            (False, True), (lab.has_network, lab.gives_up_network)
+        )
+        lab.forget_network()
+        self.assertEqual(
+            (False, False), (lab.has_network, lab.gives_up_network)
+        )
+
+    def test_a_lab_that_never_had_a_network_has_none_to_give_up(self):
+        lab = layout.load_or_create(self.root, {})
+        lab.choose_network(False)
+        self.assertFalse(lab.gives_up_network)
+
+    def test_guests_of_two_labs_have_different_addresses(self):
+        labs = [
+            layout.load_or_create(
+                self.root / str(offset),
+                {layout.PORT_OFFSET_VARIABLE: str(offset)},
+            )
+            for offset in (0, 1000, 2000, 40000)
+        ]
+        self.assertEqual(
+            ['198.18.0.0/24', '198.18.10.0/24', '198.18.20.0/24']
+            + ['198.19.144.0/24'],
+            [str(lab.guest_subnet) for lab in labs],
+        )
+        self.assertEqual('198.18.10.1/24', str(labs[1].host_address))
+        names = [
+            name for lab in labs for name in (lab.host_link, lab.guest_link)
+        ]
+        self.assertEqual(8, len(set(names)))
+        for lab in labs:
+            self.assertTrue(
+                lab.guest_subnet.subnet_of(layout.GUEST_ADDRESSES)
+            )
+        for name in names:
+            # IFNAMSIZ of the kernel, with its zero byte
+            self.assertLess(len(name), 16)
+
     def test_a_path_too_long_for_a_socket_is_refused(self):
         long = self.root / ('x' * 60)
         self.assertRaises(layout.LayoutError, layout.load_or_create, long, {})

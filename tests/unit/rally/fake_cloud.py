@@ -348,7 +348,9 @@ class _Servers:
         security_groups=(),
         availability_zone='nova',
     ):
-        assert image is None and config_drive is True and flavor
+        assert image is None and flavor
+        # without a network a guest finds user data nowhere else
+        assert config_drive or nics != 'none'
         networks = [] if nics == 'none' else [nic['net-id'] for nic in nics]
         if not set(networks) <= set(self._cloud.networks):
             raise nova_exceptions.BadRequest(400, 'there is no such network')
@@ -367,6 +369,7 @@ class _Servers:
             start_volume=None,
             jobs=_jobs(userdata),
             key_name=key_name,
+            config_drive=config_drive,
             security_groups=list(security_groups),
             addresses={
                 f'name of {network}': [

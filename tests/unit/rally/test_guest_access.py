@@ -127,6 +127,33 @@ class GuestAccessTest(testtools.TestCase):
                 ).server_options['nics'],
             )
 
+    def test_orders_come_by_config_drive_unless_a_task_says_otherwise(self):
+        options = [
+            self.access({'kind': 'ssh', 'user': 'a', **orders}).server_options
+            for orders in (
+                {},
+                {'orders': 'config-drive'},
+                {'orders': 'metadata'},
+            )
+        ]
+        made = [self.created_with(each) for each in options]
+        self.assertEqual([True, True, False], made)
+
+    def created_with(self, options):
+        """Whether a server that is created so has a config drive."""
+        self.cloud.volumes_by_id['volume'] = types.SimpleNamespace(
+            status='available', servers=set(), volume_type=None
+        )
+        server_id = servers.create_server(
+            self.cloud.clients().nova('2.60'),
+            name='s_rally_name',
+            flavor_id='1',
+            volume_ids=['volume'],
+            user_data='CT_GUEST=g000\n',
+            options=options,
+        )
+        return self.cloud.servers_by_id[server_id].config_drive
+
     def test_all_that_is_missing_is_named_at_once(self):
         error = self.assertRaises(
             servers.FleetError,
@@ -145,6 +172,10 @@ class GuestAccessTest(testtools.TestCase):
         ({'kind': 'ssh'}, "without 'user'"),
         ({'kind': 'ssh', 'user': 'a', 'copies': 2}, "'ssh' with copies"),
         ({'kind': 'console', 'user': 'a'}, "'console' with user"),
+        (
+            {'kind': 'console', 'orders': 'metadata'},
+            "'console' with orders",
+        ),
     )
     @ddt.unpack
     def test_what_does_not_belong_together_is_refused(self, given, message):

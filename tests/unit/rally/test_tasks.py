@@ -99,6 +99,31 @@ class QuickTest(testtools.TestCase):
                 render(precondition=wrong),
             )
 
+    def test_results_may_come_by_ssh_from_guests_with_a_network(self):
+        by_console = workload(render())
+        self.assertEqual(
+            set(), {'keypair', 'allow_ssh'} & set(by_console['contexts'])
+        )
+        for guest_network, context in (
+            ({}, 'existing_network'),
+            ({'guest_network': 'own'}, 'network'),
+        ):
+            config = render(
+                transport={'kind': 'ssh', 'user': 'debian'}, **guest_network
+            )
+            check(config)
+            self.assertEqual(
+                {'kind': 'ssh', 'user': 'debian'},
+                workload(config)['scenario']['CinderTiers.fleet_fio'][
+                    'transport'
+                ],
+            )
+            self.assertEqual(
+                {'keypair', 'allow_ssh', context},
+                set(workload(config)['contexts'])
+                - set(by_console['contexts']),
+            )
+
     def test_arguments_override_the_defaults(self):
         config = render(
             guests_per_tier=5,

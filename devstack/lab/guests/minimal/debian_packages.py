@@ -190,8 +190,9 @@ def unpack_source(
     :raises lab.host.commands.CommandFailed: apt-get failed.
     """
     archive = _archive_of(binary)
-    parts = folder.path / 'sources.list.d'
-    lists = folder.path / 'lists'
+    # Of each package its own: they may come from different archives.
+    parts = folder.path / f'{package.name}.sources'
+    lists = folder.path / f'{package.name}.lists'
     parts.mkdir()
     (lists / 'partial').mkdir(parents=True)
     for file in _host_source_files():

@@ -5,8 +5,10 @@
 Under emulation (see accelerator.py) a distribution's cloud image takes a
 minute to run its user data, this one takes seconds, in 128 MiB of memory.
 It runs the user data of its config drive, a script that begins with ``#!``,
-with the serial console as output, and nothing else. Knows nothing of the lab
-around it; this folder has the parts.
+with the serial console as output. If it has a network card, it asks for an
+address by DHCP, takes user data from the metadata service too, and lets root
+in by SSH with the key pair of its server. Knows nothing of the lab around it;
+this folder has the parts.
 """
 
 import dataclasses
@@ -18,6 +20,7 @@ from lab.guests import build_folder
 from lab.guests import disk
 from lab.guests import image_file
 from lab.guests.minimal import debian_packages
+from lab.guests.minimal import dropbear
 from lab.guests.minimal import fio
 from lab.guests.minimal import initramfs
 
@@ -36,6 +39,7 @@ class Inputs:
     :param busybox: the package of the static busybox.
     :param libaio: the package of libaio's static library.
     :param fio: fio's source package, or the folder that was given.
+    :param dropbear: dropbear's source package.
     :param host: {package of the host that has a part in it: its version}.
     :param recipe_sha256: of this program's own files, the guest's scripts
         among them.
@@ -45,6 +49,7 @@ class Inputs:
     busybox: debian_packages.Package
     libaio: debian_packages.Package
     fio: debian_packages.Package
+    dropbear: debian_packages.Package
     host: dict[str, str]
     recipe_sha256: str
 
@@ -97,6 +102,7 @@ def gather_inputs() -> Inputs:
         busybox=debian_packages.find('busybox-static'),
         libaio=debian_packages.find('libaio-dev'),
         fio=_fio_source(),
+        dropbear=debian_packages.find_source(dropbear.PACKAGE),
         host=image_file.host_versions(_HOST_INGREDIENTS),
         recipe_sha256=recipe_sha256(),
     )
@@ -118,6 +124,12 @@ def _build(inputs: Inputs, folder: build_folder.BuildFolder) -> pathlib.Path:
         kernel=kernel,
         busybox=busybox / 'bin/busybox',
         fio=fio.build(source, libaio=libaio, folder=folder),
+        dropbear=dropbear.build(
+            debian_packages.unpack_source(
+                inputs.dropbear, binary=dropbear.PACKAGE, folder=folder
+            ),
+            folder=folder,
+        ),
         folder=folder,
     )
     (vmlinuz,) = (kernel / 'boot').glob('vmlinuz-*')

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The guest's root file system: busybox, fio, some kernel modules, scripts.
+"""The guest's root file system: busybox, fio, dropbear, modules, scripts.
 
 It is an initramfs, so that nothing of the guest itself reads or writes the
 volume once it runs. ``rootfs/`` holds the files that are taken as they are.
@@ -14,7 +14,8 @@ from lab.guests import build_folder
 from lab.host import commands
 
 # Disks and config drives as Nova attaches them (virtio-blk, virtio-scsi, IDE),
-# and the power button. SATA is missing: Debian's cloud kernel has no ahci.
+# the power button, and a network card. SATA is missing: Debian's cloud kernel
+# has no ahci.
 MODULES = (
     'virtio_pci',
     'virtio_blk',
@@ -25,6 +26,7 @@ MODULES = (
     'isofs',
     'button',
     'evdev',
+    'virtio_net',
 )
 
 ROOTFS = pathlib.Path(__file__).parent / 'rootfs'
@@ -54,7 +56,7 @@ def module_files(
     if missing:
         raise build_folder.GuestImageError(
             f'the kernel has no modules {", ".join(missing)}, which the guest '
-            f'needs for its disks: see MODULES in {__file__}'
+            f'needs for its devices: see MODULES in {__file__}'
         )
     return {name: needs[name] for name in names if name in needs}
 
@@ -68,6 +70,7 @@ def build(
     kernel: pathlib.Path,
     busybox: pathlib.Path,
     fio: pathlib.Path,
+    dropbear: pathlib.Path,
     folder: build_folder.BuildFolder,
 ) -> pathlib.Path:
     """Make the compressed initramfs.
@@ -75,13 +78,14 @@ def build(
     :param kernel: folder that holds the files of a kernel package.
     :param busybox: static busybox binary.
     :param fio: static fio binary.
+    :param dropbear: static binary of dropbear's server.
     :returns: the initramfs, a gzip file.
     :raises GuestImageError: the kernel does not have a module.
     :raises lab.host.commands.CommandFailed: cpio, depmod or busybox failed.
     """
     root = folder.path / 'root'
     shutil.copytree(ROOTFS, root)
-    _add_programs(root, busybox, fio)
+    _add_programs(root, busybox, fio, dropbear)
     _add_modules(root, kernel, folder)
     archive = folder.path / 'initramfs.cpio'
     names = sorted(str(path.relative_to(root)) for path in root.glob('**/*'))
@@ -101,7 +105,10 @@ def build(
 
 
 def _add_programs(
-    root: pathlib.Path, busybox: pathlib.Path, fio: pathlib.Path
+    root: pathlib.Path,
+    busybox: pathlib.Path,
+    fio: pathlib.Path,
+    dropbear: pathlib.Path,
 ) -> None:
     for name in ('bin', 'dev', 'mnt', 'proc', 'root', 'run', 'sys', 'tmp'):
         (root / name).mkdir()
@@ -118,7 +125,11 @@ def _add_programs(
     ):
         (root / link).symlink_to(target)
     shutil.copy(fio, root / 'bin/fio')
+    shutil.copy(dropbear, root / 'bin/dropbear')
     shutil.copy(busybox, root / 'bin/busybox')
+    # What runs in guests elsewhere asks for rights that root has.
+    (root / 'bin/sudo').write_text('#!/bin/sh\nexec "$@"\n')
+    (root / 'bin/sudo').chmod(0o755)
     for applet in commands.query(busybox, '--list').split():
         if applet != 'busybox':
             (root / 'bin' / applet).symlink_to('busybox')

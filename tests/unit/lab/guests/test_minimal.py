@@ -242,7 +242,7 @@ class GuestScriptsTestCase(testtools.TestCase):
             for line in inittab.read_text().splitlines()
             if ':/etc/' in line
         ]
-        self.assertEqual(2, len(ours))
+        self.assertEqual(3, len(ours))
         for program in ours:
             self.assertTrue(os.access(program, os.X_OK), program)
 
