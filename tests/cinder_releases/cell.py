@@ -199,9 +199,7 @@ def main():
     cell.test_unit()
     cell.test_databases()
     arguments.result.write_text(json.dumps(cell.found, indent=2))
-    sys.exit(
-        any(part.get('failed') for part in cell.found['parts'].values())
-    )
+    sys.exit(any(part.get('failed') for part in cell.found['parts'].values()))
 
 
 if __name__ == '__main__':

@@ -85,7 +85,8 @@ def mariadb() -> collections.abc.Iterator[str]:
         raise ServerError('mariadbd: install mariadb-server')
     with tempfile.TemporaryDirectory(prefix='tiers-mariadb-') as folder:
         data, socket = f'{folder}/data', f'{folder}/socket'
-        user = [f'--user={"root" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name}']
+        # Of the machine; mariadbd runs as root only if it is told so.
+        user = [f'--user={pwd.getpwuid(os.geteuid()).pw_name}']
         _made(
             [
                 'mariadb-install-db',

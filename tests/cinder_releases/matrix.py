@@ -113,10 +113,17 @@ def path_with(python):
 
 
 def build(folder):
-    """Build the sdist, and the wheel from it; their paths."""
-    run(RUNNER / 'uv', 'build', '--quiet', '--out-dir', folder)
-    [wheel] = pathlib.Path(folder).glob('*.whl')
-    [sdist] = pathlib.Path(folder).glob('*.tar.gz')
+    """Build the sdist of what is committed, and the wheel from it.
+
+    :returns: their paths.
+    """
+    folder = pathlib.Path(folder)
+    # pbr takes the files of the sdist from git, and leaves some beside them.
+    run('git', 'clone', '--quiet', '--shared', TOP, folder / 'source')
+    dists = folder / 'dists'
+    run(RUNNER / 'uv', 'build', '-q', '-o', dists, folder / 'source')
+    [wheel] = dists.glob('*.whl')
+    [sdist] = dists.glob('*.tar.gz')
     return wheel, sdist
 
 
@@ -196,11 +203,15 @@ def try_cell(name, dists, is_deep):
     except CommandError as exc:
         return {**found, 'refused': str(exc)}
     packages = try_packages(release, path, dists)
-    command = [RUNNER / 'tox', 'run', '-e', name, '--', result]
+    environment = f'{name}-all' if is_deep else name
     try:
         output = run(
-            *command,
-            *(['--all'] if is_deep else []),
+            RUNNER / 'tox',
+            'run',
+            '-e',
+            environment,
+            '--',
+            result,
             seconds=CELL_SECONDS,
             PATH=path,
         )
@@ -216,15 +227,19 @@ def try_cell(name, dists, is_deep):
     return found
 
 
-def text_of(part):
-    """A cell of the table."""
+def text_of(name, part):
+    """A cell of the table.
+
+    :param name: of PARTS
+    :param part: what came of it; None: it did not run
+    """
     if part is None:
         return 'not run'
     if 'refused' in part:
         return part['refused']
     if part['failed']:
         return f'{part["failed"]} of {part["passed"] + part["failed"]} failed'
-    return 'yes' if part.get('is_install') else str(part['passed'])
+    return 'yes' if name == PACKAGES else str(part['passed'])
 
 
 def write_table(file):
@@ -235,7 +250,8 @@ def write_table(file):
         for name, (release, python) in CELLS.items():
             result = RESULTS / f'{name}.json'
             if not result.exists():
-                writer.writerow([release, python, *['not run'] * len(PARTS)])
+                parts = ['not run'] * len(PARTS)
+                writer.writerow([release, python, *parts, 'not run'])
                 continue
             found = json.loads(result.read_text())
             version = found['cinder']
@@ -244,8 +260,9 @@ def write_table(file):
             refused = found.get('refused')
             parts = [
                 text_of(
+                    part,
                     found['parts'].get(part)
-                    or (refused and {'refused': refused})
+                    or (refused and {'refused': refused}),
                 )
                 for part in PARTS
             ]

@@ -57,9 +57,7 @@ class ServerDatabase:
         :param server: names a database only if its kind needs one to connect.
         """
         name = f'cinder_{os.getpid()}'
-        engine = sqlalchemy.create_engine(
-            server, isolation_level='AUTOCOMMIT'
-        )
+        engine = sqlalchemy.create_engine(server, isolation_level='AUTOCOMMIT')
         # As DevStack and the lab make it; PostgreSQL's default is the same.
         charset = ' CHARACTER SET utf8' if engine.name == 'mysql' else ''
         with engine.connect() as connection:
