@@ -8,6 +8,7 @@ and writes that as JSON; its exit status says whether all of it passed.
 
 import argparse
 import contextlib
+import datetime
 import importlib.metadata
 import importlib.util
 import json
@@ -61,27 +62,31 @@ def tally(what, repository, mark):
 class Cell:
     """One release of Cinder on one Python."""
 
-    def __init__(self, name, folder, is_deep):
+    def __init__(self, name, folder, result, is_deep):
         """Nothing has run yet.
 
         :param name: of the tox environment
         :param folder: of the tox environment
+        :param result: file that gets what came of each part, when it ended
         :param is_deep: whether all that the doors import is tested too
         """
         self.name = name
         self.folder = pathlib.Path(folder)
+        self._result = result
         self.pattern = r'^tests\.unit\.' if is_deep else DOORS
         self.found = {
             'cinder': importlib.metadata.version('cinder'),
             'python': platform.python_version(),
+            'day': datetime.date.today().isoformat(),
             'parts': {},
         }
 
-    def stestr(self, part, path, *arguments, after=(), **variables):
+    def stestr(self, part, path, *arguments, top='.', after=(), **variables):
         """Run tests, and keep how many passed.
 
         :param part: of the result
         :param path: folder of the tests, below tests/
+        :param top: folder from which they are imported
         :param after: a program that must succeed after them
         :param variables: of their environment
         """
@@ -97,6 +102,8 @@ class Cell:
                 repository,
                 '--test-path',
                 f'./tests/{path}',
+                '--top-dir',
+                top,
                 'run',
                 '--concurrency',
                 '2',
@@ -123,6 +130,7 @@ class Cell:
             'skipped': skipped,
             'failures': failures,
         }
+        self._write()
         print(
             f'== {self.name}: {part}: {passed} passed, {failed} failed, '
             f'{skipped} skipped',
@@ -134,7 +142,11 @@ class Cell:
     def refuse(self, part, reason):
         """Keep why a part cannot be."""
         self.found['parts'][part] = {'refused': reason}
+        self._write()
         print(f'== {self.name}: {part}: {reason}', flush=True)
+
+    def _write(self):
+        self._result.write_text(json.dumps(self.found, indent=2))
 
     def test_unit(self):
         """Our unit tests."""
@@ -148,8 +160,7 @@ class Cell:
         self.stestr(
             'green threads',
             'cinder_own',
-            '--top-dir',
-            './tests/cinder_own',
+            top='./tests/cinder_own',
             after=after,
             **own,
         )
@@ -159,8 +170,7 @@ class Cell:
         self.stestr(
             'native threads',
             'cinder_own',
-            '--top-dir',
-            './tests/cinder_own',
+            top='./tests/cinder_own',
             after=after,
             **own,
             **NATIVE,
@@ -194,11 +204,12 @@ def main():
         '--all', action='store_true', help='all unit tests, not the doors only'
     )
     arguments = parser.parse_args()
-    cell = Cell(arguments.name, arguments.folder, arguments.all)
+    cell = Cell(
+        arguments.name, arguments.folder, arguments.result, arguments.all
+    )
     cell.test_cinders_own()
     cell.test_unit()
     cell.test_databases()
-    arguments.result.write_text(json.dumps(cell.found, indent=2))
     sys.exit(any(part.get('failed') for part in cell.found['parts'].values()))
 
 

@@ -202,28 +202,32 @@ def try_cell(name, dists, is_deep):
         path = path_with(python)
     except CommandError as exc:
         return {**found, 'refused': str(exc)}
-    packages = try_packages(release, path, dists)
+    found['parts'][PACKAGES] = try_packages(release, path, dists)
     environment = f'{name}-all' if is_deep else name
-    try:
-        output = run(
-            RUNNER / 'tox',
-            'run',
-            '-e',
-            environment,
-            '--',
-            result,
-            seconds=CELL_SECONDS,
-            PATH=path,
+    # What does not end in time is missed below.
+    with (
+        log.open('w') as stream,
+        contextlib.suppress(subprocess.TimeoutExpired),
+    ):
+        subprocess.run(
+            [RUNNER / 'tox', 'run', '-e', environment, '--', result],
+            cwd=TOP,
+            env={**os.environ, **ENVIRONMENT, 'PATH': path},
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            timeout=CELL_SECONDS,
         )
-    except CommandError as exc:
-        output = str(exc)
-    log.write_text(output)
-    print(output, flush=True)
-    if result.exists():
-        found = json.loads(result.read_text())
-    else:
-        found['refused'] = reason_of(output)
-    found['parts'][PACKAGES] = packages
+    if not result.exists():
+        return {**found, 'refused': reason_of(log.read_text())}
+    parts = found['parts'] | json.loads(result.read_text())['parts']
+    found = json.loads(result.read_text()) | {'parts': parts}
+    for part in set(PARTS) - parts.keys():
+        parts[part] = {
+            'passed': 0,
+            'failed': 1,
+            'skipped': 0,
+            'failures': [f'did not end: see {log}'],
+        }
     return found
 
 
@@ -300,7 +304,7 @@ def main():
         dists = build(folder)
         for name in arguments.cells or CELLS:
             found = try_cell(name, dists, arguments.all)
-            found['day'] = datetime.date.today().isoformat()
+            found.setdefault('day', datetime.date.today().isoformat())
             (RESULTS / f'{name}.json').write_text(json.dumps(found, indent=2))
             for part, came in found['parts'].items():
                 for key in counts:
