@@ -41,21 +41,24 @@ _SLACK_SECONDS = 60
 # Of seconds, guests or MiB: more than any cloud has, and no sum of them gets
 # out of bounds.
 _MOST = 10**9
+# For one volume, guest or MiB: more than a day.
+_MOST_RATE = 10**5
 
 
-def check_amounts(record: Any) -> None:
+def check_amounts(record: Any, most: int = _MOST) -> None:
     """Check all numbers of a dataclass: they may come from a file.
 
+    :param most: that is within reason
     :raises ValueError: names every one that is negative or beyond reason
     """
     wrong = [
         field.name
         for field in dataclasses.fields(record)
         if isinstance(value := getattr(record, field.name), int | float)
-        and not 0 <= value <= _MOST
+        and not 0 <= value <= most
     ]
     if wrong:
-        raise ValueError(f'{", ".join(wrong)}: expected 0 to {_MOST}')
+        raise ValueError(f'{", ".join(wrong)}: expected 0 to {most}')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +90,7 @@ class Rates:
 
         :raises ValueError: see ``check_amounts``
         """
-        check_amounts(self)
+        check_amounts(self, _MOST_RATE)
 
 
 ASSUMED = Rates()

@@ -209,6 +209,16 @@ class CostTest(testtools.TestCase):
             self.assertIn(text, str(error))
 
     @hypothesis.settings(max_examples=200, deadline=None)
+    @hypothesis.example(
+        {
+            'prepare_s': None,
+            'fill_s': 500000001,
+            'turns_s': None,
+            'delete_s': None,
+        },
+        1,
+        1,
+    )
     @hypothesis.given(
         strategies.fixed_dictionaries(
             {
