@@ -19,6 +19,9 @@ from lab.processes import supervisord
 #: are kept in each.
 _NOTIFICATIONS = r'^notifications\.'
 _NOTIFICATIONS_KEPT = 1000
+#: rabbitmqctl starts an Erlang machine of its own, which took 35 s beside four
+#: other labs that were being made; only a hang reaches this.
+_MOST_SECONDS_OF_A_COMMAND = 120
 _LOOPBACK_ONLY = '-kernel inet_dist_use_interface {127,0,0,1}'
 
 
@@ -91,7 +94,11 @@ def start(lab: layout.Layout, supervisor: supervisord.Supervisor) -> None:
             return False
         return True
 
-    readiness.wait_until(bounded, f'rabbitmqctl set_policy ({log})')
+    readiness.wait_until(
+        bounded,
+        f'rabbitmqctl set_policy ({log})',
+        timeout_seconds=2 * _MOST_SECONDS_OF_A_COMMAND,
+    )
 
 
 def wait_for_consumers(lab: layout.Layout, queues: Collection[str]) -> None:
@@ -133,7 +140,7 @@ def _rabbitmqctl(lab: layout.Layout, *words: str) -> str:
             'RABBITMQ_CTL_ERL_ARGS': _LOOPBACK_ONLY,
             **_rabbitmq_environment(lab),
         },
-        timeout_seconds=30,
+        timeout_seconds=_MOST_SECONDS_OF_A_COMMAND,
     )
 
 
