@@ -555,7 +555,11 @@ class RealCephWorldTestCase(
         (action,) = self.make_plan().actions
         self.assertIsNone(action.refusal)
         self.set_pool(name, 'crush_rule', 'replicated_rule')
-        self.assertTrue(pool_kind.is_foreign(self.pool_of(name)))
+        self.assertTrue(
+            pool_kind.is_foreign(
+                self.pool_of(name), ceph_usage.attempt(self.session)
+            )
+        )
         (action,) = self.make_plan().refused
         self.assertIn('ownership marker', action.refusal.reason)
         self.assert_done_with(f'pool {name} (ceph)')

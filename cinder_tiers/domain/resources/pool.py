@@ -352,18 +352,22 @@ def is_half_made(
     return held is None or not held.objects
 
 
-def is_foreign(pool: ceph_state.Pool) -> bool:
+def is_foreign(
+    pool: ceph_state.Pool, usage: usages.Usage | usages.Unknown
+) -> bool:
     """Whether a pool that exists may be of another service, such as Nova.
 
     One that the project made has the ownership marker. Versions that set none
     gave it a CRUSH rule of its own name, which a pool of Nova has not; one
-    without an application is not in use.
+    that has no application and holds nothing is not in use.
 
     :param pool: as it is.
+    :param usage: of its cluster. What is not known of a pool without an
+        application is taken for use.
     """
     return (
         not pool.managed
-        and bool(pool.applications)
+        and (bool(pool.applications) or not is_half_made(pool, usage))
         and not f'{pool.crush_rule}-'.startswith(f'{pool.name}-')
     )
 
@@ -450,7 +454,7 @@ def _refusal(
                 remedy='name another pool in the tiers file',
             )
         )
-    elif is_foreign(before):
+    elif is_foreign(before, usage):
         refusals.append(
             actions.Refusal(
                 reason=(

@@ -55,42 +55,33 @@ class Pools:
             no consent was given, or when Ceph cannot change it.
         """
         session = self._sessions[key.cluster]
-        if current is None:
+        is_new = current is None
+        if is_new:
             self._create(session, wanted)
             current = _as_created(wanted)
         changed = difference.differences(current, wanted)
+        # What the plan saw may have grown since.
+        usage = (
+            usages.Unknown(reason='it was just made')
+            if is_new or consented or not _depends_on_usage(current, changed)
+            else self._read_usage(session)
+        )
+        is_unused = is_new or pool_kind.is_half_made(current, usage)
         for change in changed:
-            _check_allowed(current, change, consented)
-        if not consented:
-            self._check_quotas(session, current, wanted)
+            _check_allowed(
+                current,
+                change,
+                is_unused=is_unused,
+                is_foreign=not is_new and pool_kind.is_foreign(current, usage),
+                consented=consented,
+            )
+        if not (consented or is_unused):
+            _check_quotas(current, wanted, usage)
         for change in sorted(changed, key=_turn):
             if change.field in pool_kind.MOVING_FIELDS:
                 self._move(session, current, wanted, change)
             else:
                 self._set(session, current, wanted, change)
-
-    def _check_quotas(
-        self,
-        session: ceph.Session,
-        current: ceph_state.Pool,
-        wanted: ceph_state.Pool,
-    ) -> None:
-        """What the plan saw may have grown since.
-
-        :raises errors.ActionFailed: a new quota would stop all writes.
-        """
-        if not current.applications or not any(
-            one.field.removeprefix('options.') in pool_options.QUOTAS
-            for one in difference.differences(current, wanted)
-        ):
-            return
-        found = list(
-            pool_kind.full_quotas(current, wanted, self._read_usage(session))
-        )
-        if found:
-            raise errors.ActionFailed(
-                f'pool {current.name} is not changed: {"; ".join(found)}'
-            )
 
     def _create(self, session: ceph.Session, pool: ceph_state.Pool) -> None:
         arguments: dict[str, object] = {
@@ -192,13 +183,48 @@ class Pools:
             raise ValueError(f'{change.field} of a pool cannot be set')
 
 
+def _depends_on_usage(
+    current: ceph_state.Pool,
+    changed: collections.abc.Iterable[difference.Difference],
+) -> bool:
+    """Whether what a pool holds decides what may be set.
+
+    Without an application it may be in use, or left by an interrupted apply.
+    """
+    return not current.applications or any(
+        one.field.removeprefix('options.') in pool_options.QUOTAS
+        for one in changed
+    )
+
+
+def _check_quotas(
+    current: ceph_state.Pool,
+    wanted: ceph_state.Pool,
+    usage: usages.Usage | usages.Unknown,
+) -> None:
+    """No new quota may stop the writes to a pool.
+
+    :raises errors.ActionFailed: one would.
+    """
+    found = list(pool_kind.full_quotas(current, wanted, usage))
+    if found:
+        raise errors.ActionFailed(
+            f'pool {current.name} is not changed: {"; ".join(found)}'
+        )
+
+
 def _check_allowed(
     current: ceph_state.Pool,
     change: difference.Difference,
+    *,
+    is_unused: bool,
+    is_foreign: bool,
     consented: bool,
 ) -> None:
     """What moves data needs consent, and some of it Ceph cannot change.
 
+    :param is_unused: whether it holds nothing, and no service uses it.
+    :param is_foreign: whether it may be of another service.
     :raises errors.ActionFailed: it may not be set.
     """
     field = change.field
@@ -207,11 +233,9 @@ def _check_allowed(
         effect = 'is not possible'
     elif not consented and pool_kind.moves_data(current, field):
         effect = 'moves data'
-    elif (
-        not consented and field == 'managed' and pool_kind.is_foreign(current)
-    ):
+    elif not consented and field == 'managed' and is_foreign:
         effect = 'is for the owner of the pool to allow'
-    elif not consented and field == 'min_size' and current.applications:
+    elif not consented and field == 'min_size' and not is_unused:
         effect = 'decides when the pool serves I/O'
     elif (
         not consented
