@@ -50,11 +50,9 @@ class GuestSlot:
     #: ((id of a volume, what fio reported of it), ...) where fio worked on
     #: several; else empty
     volumes: tuple[tuple[str, fio_output.FioResult], ...] = ()
-    #: {read, write or trim: IOPS of each second of ``series``}, of those that
-    #: the guest sent
-    directions: Mapping[str, tuple[tuple[int, float], ...]] = field(
-        default_factory=dict
-    )
+    #: ((read, write or trim, IOPS of each second of ``series``), ...), of
+    #: those that the guest sent
+    directions: tuple[tuple[str, tuple[tuple[int, float], ...]], ...] = ()
     #: latencies of each few seconds; None if the guest sent none
     latencies: latency_log.Latencies | None = None
 

@@ -221,7 +221,7 @@ def _logs(
     }
     return {
         'series': iops_log.total(moved),
-        'directions': moved,
+        'directions': tuple(moved.items()),
         'bw_series': tuple(
             (at_ms, kib * 1024) for at_ms, kib in _moved(bandwidth, shift_ms)
         ),

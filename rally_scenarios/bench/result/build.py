@@ -233,13 +233,14 @@ def _of_directions(
     together: steadiness.FleetSeries | None,
 ) -> dict[str, tuple[float, ...]] | None:
     """Reads and writes second by second; None of a single direction."""
-    names = {name for guest in guests for name in guest.directions}
+    directions = {guest.guest: dict(guest.directions) for guest in guests}
+    names = {name for found in directions.values() for name in found}
     if together is None or len(names) < 2:
         return None
     found = {}
     for name in sorted(names):
         of_guests = {
-            guest.guest: guest.directions.get(
+            guest.guest: directions[guest.guest].get(
                 name, [(at_ms, 0.0) for at_ms, _iops in guest.series]
             )
             for guest in guests

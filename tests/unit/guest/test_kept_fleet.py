@@ -112,7 +112,10 @@ class KeptFleetTest(script_tests.LocalFleetCase):
         for number, process in self.kept.processes.items():
             self.assertIsNone(process.poll())
             told = self.kept.console_path(number).read_text()
-            self.assertEqual(1, told.count(f'{NEXT_RUN} g00{number} event 1 '))
+            self.assertEqual(
+                self.kept.orders.copies,
+                told.count(f'{NEXT_RUN} g00{number} event 1 '),
+            )
 
     def test_orders_that_are_damaged_are_not_carried_out(self):
         self.wait_for('KEPT', script_tests.RUN)
@@ -124,7 +127,7 @@ class KeptFleetTest(script_tests.LocalFleetCase):
         self.attach(0, bytes(content))
         time.sleep(15)
         for number in (0, 1):
-            self.assertEqual([], self.heard(number, NEXT_RUN).events)
+            self.assertEqual((), self.heard(number, NEXT_RUN).events)
 
 
 class DiskContentTest(testtools.TestCase):
