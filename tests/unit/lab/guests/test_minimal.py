@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import json
 import os
 import struct
 import subprocess
 
 import ddt
+import fixtures
 import testtools
 
 from lab.guests import accelerator
@@ -249,6 +251,62 @@ class GuestScriptsTestCase(testtools.TestCase):
     def test_guest_looks_for_the_label_that_the_disk_gets(self):
         devices = (self.scripts / 'devices').read_text()
         self.assertIn(f'$(wait_for_label {disk.BOOT_LABEL} ', devices)
+
+    def of_instance(self, function, meta_data):
+        """What a function of the guest prints of its meta_data.json."""
+        folder = self.useFixture(fixtures.TempDir()).path
+        with open(f'{folder}/meta_data.json', 'w') as file:
+            json.dump(meta_data, file)
+        functions = (self.scripts / 'instance').read_text()
+        return subprocess.run(
+            ['sh', '-s', folder],
+            input=functions.replace('. /etc/init.d/labels', '')
+            + f'INSTANCE=$1\n{function}\n',
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.splitlines()
+
+    def test_guest_lets_in_with_each_key_of_its_server_and_no_other(self):
+        keys = [
+            'ecdsa-sha2-nistp256 AAAAE2V+/cg==',
+            'ssh-ed25519 AAAAC3Nz',
+            'ssh-rsa AAAAB3Nz',
+        ]
+        self.assertEqual(
+            keys,
+            self.of_instance(
+                'authorized_keys',
+                {
+                    'name': 'ssh-rsa',
+                    'public_keys': {
+                        'one': f'{keys[2]} Generated-by-Nova',
+                        'two': f'{keys[1]} root@example\n',
+                    },
+                    'keys': [
+                        {'data': keys[2], 'name': 'one', 'type': 'ssh'},
+                        {'data': keys[0], 'name': 'three', 'type': 'ssh'},
+                    ],
+                },
+            ),
+        )
+
+    def test_guest_without_a_key_pair_lets_nobody_in(self):
+        self.assertEqual(
+            ['ended'],
+            self.of_instance(
+                'authorized_keys; echo ended',
+                {'name': 'a ssh-rsa AAAA', 'hostname': 'a'},
+            ),
+        )
+
+    def test_guest_takes_the_name_of_its_server(self):
+        self.assertEqual(
+            ['s-rally-1a2b'],
+            self.of_instance(
+                'host_name', {'hostname': 's-rally-1a2b', 'name': 'other'}
+            ),
+        )
 
     def test_guest_says_what_the_probe_waits_for(self):
         devices = (self.scripts / 'devices').read_bytes()
