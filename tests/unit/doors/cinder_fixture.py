@@ -38,6 +38,7 @@ from cinder.scheduler import host_manager  # noqa: E402,F401 - the same
 from cinder.scheduler import manager  # noqa: E402
 
 from cinder_tiers.doors import door  # noqa: E402
+from cinder_tiers.doors import volume_type_rows  # noqa: E402
 from tests.unit.doors import cinder_database  # noqa: E402
 
 PROJECT = uuid.uuid4().hex
@@ -266,7 +267,12 @@ class Scheduler(fixtures.Fixture):
                 'futurist._thread.ThreadWorker.MAX_IDLE_FOR', 0.02
             )
         )
-        self.addCleanup(db_api.main_context_manager.patch_engine(self.engine))
+        # Where it is differs between releases of Cinder.
+        self.addCleanup(
+            volume_type_rows.db_api.main_context_manager.patch_engine(
+                self.engine
+            )
+        )
         self.admin = context.get_admin_context()
         self.manager = manager.SchedulerManager()
 
