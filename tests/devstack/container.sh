@@ -11,6 +11,7 @@
 
 # Other addresses than those that DevStack gives to tenants.
 readonly NETWORK=192.168.231
+# shellcheck disable=SC2034 # tree.sh and run.sh use it
 readonly HOST_IP=$NETWORK.100
 # Another state folder has another container.
 CONTAINER=cinder-tiers-devstack-$(stat -c %i "$STATE")
@@ -152,7 +153,8 @@ as_stack() {
 # start_container TREE [LOWER UPPER WORK]: boot the tree; with the others, what
 # it holds are the files of LOWER, and what is changed goes to UPPER.
 start_container() {
-    local tree=$1 init='' child pid left=$((BOOT_LIMIT_SECONDS * 5)) overlay=''
+    local tree=$1 init='' child pid left overlay=''
+    left=$((BOOT_LIMIT_SECONDS * 5))
     shift
     if (($# > 0)); then
         overlay="lowerdir=$1,upperdir=$2,workdir=$3"

@@ -106,13 +106,14 @@ done
 
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly HERE CHECKOUT=${HERE%/tests/devstack}
+# shellcheck disable=SC2034 # tree.sh uses it
 readonly MIRRORS=${CINDER_TIERS_DEVSTACK_MIRRORS:-}
 readonly STATE=${CINDER_TIERS_DEVSTACK:-/var/lib/cinder-tiers-devstack}
 # What marks a folder as one that this script has made, and may empty.
 readonly MARK=$STATE/of-tests-devstack-run
 readonly MOST_MEMORY_MIB=6144
-readonly STACK_LIMIT_SECONDS=2400
-readonly STEP_LIMIT_SECONDS=1200
+readonly STACK_LIMIT_SECONDS=5400
+readonly STEP_LIMIT_SECONDS=3600
 readonly LINES_OF_A_LOG=40
 # In the container: what DevStack alone has written, and was there before it.
 readonly ALONE=/srv/devstack-alone
@@ -228,16 +229,24 @@ end_sampler() {
         kill -KILL -- "-$sampler"
         wait "$sampler" 2>/dev/null
         sampler=
-        if now=$(cat "$STATE/memory" 2>/dev/null) && ((now > most_mib)); then
+        now=$(cat "$STATE/memory" 2>/dev/null) || now=0
+        if ((now > most_mib)); then
             most_mib=$now
         fi
     fi
 }
 
+# Print what the containers of this run have cost so far, in seconds.
+cpu_total() {
+    local now
+    now=$(cpu_seconds)
+    echo "$((cpu_s + ${now:-0}))"
+}
+
 # step NAME COMMAND...: one that counts, or is the last one.
 step() {
-    local name=$1 log began=$SECONDS cpu_began cpu_ended
-    cpu_began=$(cpu_seconds)
+    local name=$1 log began=$SECONDS cpu_began
+    cpu_began=$(cpu_total)
     shift
     log=$STATE/logs/$(printf '%02d' "$((${#times[@]} + 1))")-${name// /-}.log
     say "$name: begins; its output is in $log"
@@ -250,9 +259,8 @@ step() {
         tail -n "$LINES_OF_A_LOG" "$log" | cut -c 1-300
         exit 1
     fi
-    cpu_ended=$(cpu_seconds)
-    times+=("$(printf '%7d s %7s s of a processor  %s' "$((SECONDS - began))" \
-        "$((${cpu_ended:-0} - ${cpu_began:-0}))" "$name")")
+    times+=("$(printf '%7d s  %7d s of a processor  %s' \
+        "$((SECONDS - began))" "$(($(cpu_total) - cpu_began))" "$name")")
     say "$name: $((SECONDS - began)) s"
 }
 
@@ -361,11 +369,12 @@ add_counts() {
         failed=$((failed + BASH_REMATCH[2]))
         skipped=$((skipped + BASH_REMATCH[3]))
         say "    $(tail -n 1 "$1")"
-        ((BASH_REMATCH[1] > 0))
-    else
-        echo "no test ran" >>"$1"
-        return 1
+        if ((BASH_REMATCH[1] > 0)); then
+            return
+        fi
     fi
+    echo "no test ran" >>"$1"
+    return 1
 }
 
 tempest() {

@@ -149,6 +149,17 @@ configure_debian() {
 [Service]
 ExecStartPre=/usr/bin/ovs-vsctl --no-wait set Open_vSwitch . external-ids:ovn-bridge-datapath-type=netdev
 END
+    # The kernel has no iSCSI for containers, nor has Ceph a use for it; DevStack
+    # restarts the service.
+    mkdir -p "$tree/etc/systemd/system/iscsid.service.d"
+    cat >"$tree/etc/systemd/system/iscsid.service.d/no-kernel.conf" <<END
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStartPre=
+ExecStart=
+ExecStart=/bin/true
+END
     # All of it is thrown away at the end, so nothing waits for a disk.
     cat >"$tree/etc/mysql/mariadb.conf.d/99-no-waiting.cnf" <<END
 [mysqld]
@@ -158,7 +169,10 @@ skip_log_bin
 END
     install -m 755 "$HERE/inside/cephadm-stand-in.sh" \
         "$tree/usr/local/lib/cephadm-stand-in"
-    install -m 755 "$HERE/inside/curl-stand-in.sh" "$tree/usr/local/bin/curl"
+    # DevStack puts /bin before /usr/local/bin.
+    chroot "$tree" dpkg-divert --local --rename --divert /usr/bin/curl.real \
+        --add /usr/bin/curl
+    install -m 755 "$HERE/inside/curl-stand-in.sh" "$tree/usr/bin/curl"
 }
 
 # clone_projects TREE: the last commits, below the tag that pbr looks for.
@@ -198,8 +212,9 @@ install_python_packages() {
             wanted+=(-r $project.txt)
         done
         export UV_SYSTEM_CERTS=1
-        ../data/venv/bin/uv pip install --python ../data/venv/bin/python \
-            --compile-bytecode --no-cache -c constraints "${wanted[@]}" \
+        venv=/opt/stack/data/venv
+        $venv/bin/uv pip install --python $venv/bin/python \
+            --no-cache -c constraints "${wanted[@]}" \
             keystonemiddleware os-testr pymysql python-cinderclient \
             python-glanceclient python-neutronclient python-novaclient \
             python-openstackclient python-swiftclient tox uwsgi

@@ -10,6 +10,6 @@ case "$*" in
         cp /usr/local/lib/cephadm-stand-in cephadm
         ;;
     *)
-        exec /usr/bin/curl "$@"
+        exec /usr/bin/curl.real "$@"
         ;;
 esac

@@ -61,9 +61,8 @@ def pools_of(volume_id):
 def main():
     cloud = openstack.connect(cloud='devstack-admin')
     store = cloud.block_storage
-    images = {
-        tag: make_image(cloud, tag) for tag in sorted({c[0] for c in CASES if c[0]})
-    }
+    tags = {tag for tag, *_ in CASES if tag}
+    images = {tag: make_image(cloud, tag) for tag in sorted(tags)}
     wrong = 0
     made = []
     for tag, volume_type, expected in CASES:

@@ -165,9 +165,7 @@ class ArgumentsTestCase(RunTestCase):
             self.skipTest('the user is not root')
         done = self.run_script()
         self.assertEqual(2, done.returncode)
-        self.assertIn(
-            'CINDER_TIERS_DEVSTACK_MIRRORS is not set', done.stderr
-        )
+        self.assertIn('CINDER_TIERS_DEVSTACK_MIRRORS is not set', done.stderr)
         self.assertEqual([], list((self.state / 'logs').iterdir()))
 
     def test_clean_removes_what_it_made_and_can_be_repeated(self):
@@ -198,7 +196,7 @@ class MirrorsTestCase(RunTestCase):
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         lines = done.stdout.splitlines()
         self.assertEqual(len(PROJECTS) + 1, len(lines))
-        for project, line in zip(PROJECTS, lines):
+        for project, line in zip(PROJECTS, lines[:-1], strict=True):
             self.assertRegex(line, f'^{project} [0-9a-f]{{40}}$')
 
     def test_all_that_is_missing_is_said_at_once(self):
@@ -302,12 +300,3 @@ class StandInTestCase(RunTestCase):
             done = self.run_script(*arguments, script=script)
             self.assertEqual(22, done.returncode)
             self.assertIn(arguments[-1], done.stderr)
-
-    def test_curl_is_curl_for_everything_but_cephadm(self):
-        script = SCRIPTS / 'inside/curl-stand-in.sh'
-        if shutil.which('curl') != '/usr/bin/curl':
-            self.skipTest('curl is not /usr/bin/curl')
-        done = self.run_script('--version', script=script)
-        self.assertEqual(0, done.returncode)
-        self.assertIn('libcurl', done.stdout)
-        self.assertNotIn('STAND-IN', done.stderr)
