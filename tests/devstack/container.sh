@@ -258,11 +258,12 @@ memory_mib() {
     '
 }
 
-# watch_memory: keep the most that memory_mib has said in $STATE/memory.
+# watch_memory: keep the most that memory_mib has said in $STATE/memory, for as
+# long as the container runs.
 watch_memory() {
     local most=0 now
     echo 0 >"$STATE/memory"
-    while sleep 5; do
+    while sleep 5 && remembered container; do
         now=$(memory_mib) || continue
         if ((now > most)); then
             most=$now

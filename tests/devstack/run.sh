@@ -153,6 +153,7 @@ readonly TREE=$STATE/tree
 # What a run has changed in the tree, and where it is seen as one.
 readonly LAYER=$STATE/layer
 sampler=
+follower=
 passed=0
 failed=0
 skipped=0
@@ -181,6 +182,7 @@ finish() {
     local status=$? failure
     trap '' INT TERM
     trap - EXIT
+    end_follower
     end_sampler
     if [[ -n $keep ]] && remembered init >/dev/null; then
         echo
@@ -278,10 +280,9 @@ limited() {
     return "$status"
 }
 
-# follow LOG: print the lines by which stack.sh says what it does, until the
-# next step ends this.
+# follow LOG: print the lines by which stack.sh says what it does.
 follow() {
-    tail -n 0 -F "$1" 2>/dev/null | stdbuf -oL awk '
+    tail -n 0 -F --pid="$$" "$1" 2>/dev/null | stdbuf -oL awk '
         /^[0-9-]+ [0-9:.]+ \| / {
             printf "%s          %s\n", substr($2, 1, 8), substr($0, index($0, "|") + 2)
         }'
@@ -289,16 +290,23 @@ follow() {
 
 # stack LOG: stack.sh, with the local.conf that is there.
 stack() {
-    local log=$1 follower status
+    local log=$1 status
     set -m
     follow "$log" </dev/null 9>&- &
     set +m
     follower=$!
     limited "$STACK_LIMIT_SECONDS" "$log" 'devstack/stack.sh'
     status=$?
-    kill -- "-$follower"
-    wait "$follower" 2>/dev/null
+    end_follower
     return "$status"
+}
+
+end_follower() {
+    if [[ -n $follower ]]; then
+        kill -- "-$follower"
+        wait "$follower" 2>/dev/null
+        follower=
+    fi
 }
 
 make_tree() {
