@@ -142,7 +142,7 @@ def most_volumes(place, about, p99_ms, volume_iops):
     def keeps(volumes):
         if volumes not in measured:
             found = place.load(volumes * volume_iops, volumes, ios=_TRUTH_IOS)
-            measured[volumes] = found.clat.percentile_ns(99) / 1e6
+            measured[volumes] = found.found.clat.percentile_ns(99) / 1e6
         return measured[volumes] <= p99_ms
 
     volumes = max(1, about)

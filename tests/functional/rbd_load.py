@@ -5,26 +5,47 @@
 A guest of the lab takes a minute to boot, and seconds of two processors. Where
 a test is about what is made of many results, and not about guests, the load is
 that of librbd clients, one for each volume. As a program, it writes what it
-measured to the file that a sweep asks for:
+measured to the file that a sweep asks for, and announces its beginning:
 
-    python -m tests.functional.rbd_load POOL/IMAGE SECONDS
+    python -m tests.functional.rbd_load POOL/IMAGE SECONDS [--mix]
 """
 
+import argparse
 import dataclasses
-import json
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
+import time
 
+from rally_scenarios.bench.fio import iops_log
+from rally_scenarios.bench.fio import latency_log
 from rally_scenarios.bench.fio import output
+from rally_scenarios.bench.fleet import merge
+from rally_scenarios.bench.result import build
 from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.guest import orders
 from tests.unit.bench import results
 
 PATTERN = 'randwrite-4k'
+MIX = 'randrw-4k-r30'
 #: Before fio counts: the first writes go to the journal, on flash.
 RAMP_S = 3
+LATENCY_S = 5
+_RW = {
+    PATTERN: ('--rw=randwrite',),
+    MIX: ('--rw=randrw', '--rwmixread=30'),
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Load:
+    """What fio measured."""
+
+    pattern: str
+    found: output.FioResult
+    #: As the guest's script sends it behind fio's output.
+    log: bytes
 
 
 def make_image(run, pool, name, *, mib=64):
@@ -38,17 +59,35 @@ def make_image(run, pool, name, *, mib=64):
     )
 
 
+def _logged(folder):
+    """The logs of fio, as the guest's script prints them."""
+    script = orders._part('fleet.sh')
+    begin = script.index('print_latencies() {')
+    function = script[begin : script.index('\n}\n', begin) + 3]
+    return subprocess.run(
+        [
+            *('sh', '-c'),
+            f'{function}\n'
+            'cut -d , -f 1-3 "$CT_WORK"/series_iops*.log\nprint_latencies',
+        ],
+        check=True,
+        capture_output=True,
+        env={**os.environ, 'CT_WORK': folder},
+    ).stdout
+
+
 def measure(
     place,
     seconds,
     *,
+    pattern=PATTERN,
     volumes=1,
     volume_iops=None,
     iodepth=32,
     environment=None,
     nice=0,
 ):
-    """Random writes of 4 KiB, and what fio says of them.
+    """I/Os of 4 KiB, and what fio says of them.
 
     :param place: POOL/IMAGE
     :param volumes: how many clients, each in a part of its own
@@ -68,45 +107,88 @@ def measure(
                 *('nice', '-n', str(nice), 'fio', f'--output={text}'),
                 *('--output-format=json+', '--ioengine=rbd'),
                 *('--clientname=admin', f'--pool={pool}'),
-                *(f'--rbdname={image}', f'--name={PATTERN}', '--bs=4k'),
-                *('--rw=randwrite', f'--iodepth={iodepth}', '--time_based'),
+                *(f'--rbdname={image}', f'--name={pattern}', '--bs=4k'),
+                *(*_RW[pattern], f'--iodepth={iodepth}', '--time_based'),
                 *(f'--ramp_time={RAMP_S}', f'--runtime={seconds}'),
                 *(f'--numjobs={volumes}', '--group_reporting'),
                 *(f'--size={part}', f'--offset_increment={part}'),
                 *('--randrepeat=0', '--norandommap', *paced),
+                *('--write_iops_log=series', '--log_avg_msec=1000'),
+                *('--write_hist_log=series', '--log_unix_epoch=1'),
+                f'--log_hist_msec={1000 * LATENCY_S}',
+                f'--log_hist_coarseness={latency_log.COARSENESS}',
             ],
             check=True,
             env=environment,
             cwd=folder,
             stdout=subprocess.DEVNULL,
-            timeout=600,
+            timeout=seconds + 600,
         )
         found = text.read_bytes()
-    return output.parse(found[found.index(b'{') :], jobname=PATTERN)
+        return Load(
+            pattern=pattern,
+            found=output.parse(found[found.index(b'{') :], jobname=pattern),
+            log=_logged(folder),
+        )
 
 
-def slot(found):
+def slot(load):
     """A repeat of a result, of one guest that did what fio says."""
-    made = results.slot([found.iops])
-    return dataclasses.replace(
-        made,
-        merged=dataclasses.replace(
-            made.merged,
-            bw_bytes=found.bw_bytes,
-            clat=run_result.latencies(found.clat),
+    iops, latencies = latency_log.split(load.log)
+    directions = iops_log.parse_directions(
+        iops, runtime_ms=load.found.runtime_ms, end_ms=load.found.timestamp_ms
+    )
+    series = iops_log.total(directions)
+    guest = merge.GuestSlot(
+        guest='g000',
+        planned_ms=series[0][0],
+        started_ms=series[0][0],
+        ended_ms=load.found.timestamp_ms,
+        result=load.found,
+        series=series,
+        directions=directions,
+        latencies=latency_log.parse(
+            latencies,
+            begins_ms=series[0][0],
+            total_ios=load.found.total_ios,
         ),
+    )
+    together, steady = build._together([guest])
+    return dataclasses.replace(
+        results.slot([load.found.iops]),
+        merged=build._merged([guest], together),
+        series=together.total,
+        steadiness=steady,
+        series_of_directions=build._of_directions([guest], together),
+        latency_windows=build._latency_windows([guest]),
     )
 
 
 def main():
     """Measure, and write the result of a slot of a sweep."""
-    place, seconds = sys.argv[1:]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('place')
+    parser.add_argument('seconds', type=int)
+    parser.add_argument('--mix', action='store_true')
+    arguments = parser.parse_args()
     tier = os.environ['CINDER_TIERS_SWEEP_TIER']
-    run = results.run({tier: {PATTERN: [slot(measure(place, int(seconds)))]}})
+    pathlib.Path(os.environ['CINDER_TIERS_SWEEP_BEGIN']).write_text(
+        f'{time.time() + RAMP_S}\n'
+    )
+    load = measure(
+        arguments.place,
+        arguments.seconds,
+        pattern=MIX if arguments.mix else PATTERN,
+    )
+    run = results.run(
+        {tier: {load.pattern: [slot(load)]}},
+        guests=[
+            dataclasses.replace(results.guest('g000', tier), clock_error_ms=0)
+        ],
+    )
     pathlib.Path(os.environ['CINDER_TIERS_SWEEP_RESULT']).write_text(
         run_result.write(run)
     )
-    print(json.dumps({'iops': run.runs[0].slot.merged.iops}), file=sys.stderr)
 
 
 if __name__ == '__main__':
