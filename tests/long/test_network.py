@@ -117,9 +117,7 @@ class NetworkTest(test_measurement.MeasurementCase):
             self.admin.network.update_port(port, is_admin_state_up=False)
             cut.set()
 
-        fleet = fleet_faults.Fleet(
-            self.environment, {CUT_OFF: (*AT, cut_off)}
-        )
+        fleet = fleet_faults.Fleet(self.environment, {CUT_OFF: (*AT, cut_off)})
         over = threading.Event()
         with futures.ThreadPoolExecutor(1) as pool:
             watching = pool.submit(fleet.watch, over)
@@ -133,9 +131,7 @@ class NetworkTest(test_measurement.MeasurementCase):
         verdicts = {guest.guest: guest.verdict for guest in result.guests}
         self.assertNotEqual('complete', verdicts.pop(CUT_OFF), output)
         self.assertEqual({'complete'}, set(verdicts.values()), output)
-        (lost,) = (
-            guest for guest in result.guests if guest.guest == CUT_OFF
-        )
+        (lost,) = (guest for guest in result.guests if guest.guest == CUT_OFF)
         # The way that failed is named, and to whom.
         self.assertRegex(output, r'SSH to root@198\.(18|19)\.')
         self.assertIn(lost.reasons[0], output)

@@ -89,10 +89,7 @@ class GuestNetworkTest(testtools.TestCase):
         self.assertEqual(before, versions())
 
     def stages(self):
-        return {
-            stage.name: stage
-            for stage in up.all_stages(self.lab)
-        }
+        return {stage.name: stage for stage in up.all_stages(self.lab)}
 
     def test_what_is_in_the_cloud_waits_for_the_network(self):
         without = self.stages()

@@ -120,9 +120,7 @@ class LayoutTest(testtools.TestCase):
         ]
         self.assertEqual(8, len(set(names)))
         for lab in labs:
-            self.assertTrue(
-                lab.guest_subnet.subnet_of(layout.GUEST_ADDRESSES)
-            )
+            self.assertTrue(lab.guest_subnet.subnet_of(layout.GUEST_ADDRESSES))
         for name in names:
             # IFNAMSIZ of the kernel, with its zero byte
             self.assertLess(len(name), 16)
