@@ -234,9 +234,7 @@ def _up(options: argparse.Namespace, root: pathlib.Path) -> int:
     with _lock(prepared) as lab:
         if options.threads:
             lab.choose_threads(options.threads)
-        guest_network.choose(
-            lab, supervisord.Supervisor(lab), options.network
-        )
+        guest_network.choose(lab, supervisord.Supervisor(lab), options.network)
         up.up(lab, _print_line, ceph_only=options.ceph_only)
     return 0
 

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Guests with a network: reached from here, measured by SSH, cut off.
 
-They need a lab whose guests have a network (``devstack/lab.sh up --network``).
+A lab whose guests have none gets one for these tests.
 """
 
 from concurrent import futures
+import functools
 import json
+import pathlib
+import subprocess
 import threading
 
 from rally_scenarios.bench.result import result as result_file
 from tests.functional import fleet_faults
+from tests.functional import lab
 from tests.functional import test_measurement
 
 #: Twelve guests of two tiers, whose results come by SSH.
@@ -74,14 +78,24 @@ def task(**arguments):
 
 
 class NetworkTest(test_measurement.MeasurementCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        environment = lab.user_environment()
+        choice = pathlib.Path(environment['CINDER_TIERS_LAB']) / 'network'
+        if choice.exists() and choice.read_text() == 'on\n':
+            return
+        lab_sh = functools.partial(
+            subprocess.run, check=True, capture_output=True, env=environment
+        )
+        cls.addClassCleanup(lab_sh, [lab.LAB_SH, 'up', '--no-network'])
+        lab_sh([lab.LAB_SH, 'up', '--network'])
+
     def setUp(self):
         super().setUp()
-        self.network = self.admin.network.find_network('cinder-tiers-lab')
-        if self.network is None:
-            self.fail(
-                'guests of the lab have no network; run devstack/lab.sh up '
-                '--network'
-            )
+        self.network = self.admin.network.find_network(
+            'cinder-tiers-lab', ignore_missing=False
+        )
 
     def measure(self, expect=0, **arguments):
         """Run a fleet; return (its result, what Rally printed)."""
@@ -103,9 +117,7 @@ class NetworkTest(test_measurement.MeasurementCase):
             self.admin.network.update_port(port, is_admin_state_up=False)
             cut.set()
 
-        fleet = fleet_faults.Fleet(
-            self.environment, {CUT_OFF: (*AT, cut_off)}
-        )
+        fleet = fleet_faults.Fleet(self.environment, {CUT_OFF: (*AT, cut_off)})
         over = threading.Event()
         with futures.ThreadPoolExecutor(1) as pool:
             watching = pool.submit(fleet.watch, over)
@@ -119,9 +131,7 @@ class NetworkTest(test_measurement.MeasurementCase):
         verdicts = {guest.guest: guest.verdict for guest in result.guests}
         self.assertNotEqual('complete', verdicts.pop(CUT_OFF), output)
         self.assertEqual({'complete'}, set(verdicts.values()), output)
-        (lost,) = (
-            guest for guest in result.guests if guest.guest == CUT_OFF
-        )
+        (lost,) = (guest for guest in result.guests if guest.guest == CUT_OFF)
         # The way that failed is named, and to whom.
         self.assertRegex(output, r'SSH to root@198\.(18|19)\.')
         self.assertIn(lost.reasons[0], output)

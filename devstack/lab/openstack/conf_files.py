@@ -32,9 +32,7 @@ def write(lab: layout.Layout) -> None:
             path(lab, service),
             service_conf.as_ini(service_conf.sections_of(lab, service)),
         )
-    private_file.write(
-        lab.dnsmasq_conf, service_conf.dnsmasq_options(lab)
-    )
+    private_file.write(lab.dnsmasq_conf, service_conf.dnsmasq_options(lab))
     stock = lab.venv / 'etc' / 'cinder' / 'api-paste.ini'
     private_file.write(
         lab.cinder_api_paste,

@@ -6,11 +6,14 @@ a macvlan interface on the link on which guests have their macvtap interfaces.
 Runs inside the agent, in the lab's Python environment.
 """
 
+from typing import Any
+
 from neutron.agent.linux import interface
 from neutron.agent.linux import ip_lib
 from neutron.conf.plugins.ml2.drivers import macvtap
 from neutron.privileged.agent.linux import ip_lib as privileged
 from neutron_lib.utils import helpers
+from oslo_config import cfg
 
 
 class MacvlanInterfaceDriver(interface.LinuxInterfaceDriver):
@@ -18,7 +21,7 @@ class MacvlanInterfaceDriver(interface.LinuxInterfaceDriver):
 
     DEV_NAME_PREFIX = 'ns-'
 
-    def __init__(self, conf, **kwargs):
+    def __init__(self, conf: cfg.ConfigOpts, **kwargs: Any) -> None:
         """Find the link in the agent's configuration.
 
         :raises ValueError: it names no link, or more than one.
@@ -31,15 +34,15 @@ class MacvlanInterfaceDriver(interface.LinuxInterfaceDriver):
 
     def plug_new(
         self,
-        network_id,
-        port_id,
-        device_name,
-        mac_address,
-        bridge=None,
-        namespace=None,
-        prefix=None,
-        mtu=None,
-    ):
+        network_id: str,
+        port_id: str,
+        device_name: str,
+        mac_address: str,
+        bridge: str | None = None,
+        namespace: str | None = None,
+        prefix: str | None = None,
+        mtu: int | None = None,
+    ) -> None:
         """Make the interface of a port, in its namespace."""
         root = ip_lib.IPWrapper()
         if root.device(device_name).exists():
@@ -60,12 +63,24 @@ class MacvlanInterfaceDriver(interface.LinuxInterfaceDriver):
             self.set_mtu(device_name, mtu, namespace=namespace)
         device.link.set_up()
 
-    def unplug(self, device_name, bridge=None, namespace=None, prefix=None):
+    def unplug(
+        self,
+        device_name: str,
+        bridge: str | None = None,
+        namespace: str | None = None,
+        prefix: str | None = None,
+    ) -> None:
         """Remove the interface of a port, if it is there."""
         device = ip_lib.IPDevice(device_name, namespace=namespace)
         if device.exists():
             device.link.delete()
 
-    def set_mtu(self, device_name, mtu, namespace=None, prefix=None):
+    def set_mtu(
+        self,
+        device_name: str,
+        mtu: int,
+        namespace: str | None = None,
+        prefix: str | None = None,
+    ) -> None:
         """Set the largest packet of an interface, in bytes."""
         ip_lib.IPDevice(device_name, namespace=namespace).link.set_mtu(mtu)

@@ -12,7 +12,7 @@ from neutron.cmd.plugins import macvtap_neutron_agent
 from neutron import privileged
 
 
-def main():
+def main() -> None:
     """Run the agent until it is stopped."""
     for context in (privileged.default, privileged.link_cmd):
         context.set_client_mode(False)

@@ -3,8 +3,8 @@
 """dropbear's SSH server as one static binary.
 
 Debian's own needs six libraries of 5 MB that a guest does not need otherwise;
-a static one has 1.3 MB and takes half a minute of CPU time to build. It lets in
-with keys only, and forwards nothing.
+a static one has 1.3 MB, and takes half a minute of CPU time to build. It
+accepts keys only, and forwards nothing.
 """
 
 import os
