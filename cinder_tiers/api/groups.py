@@ -4,7 +4,6 @@
 
 import collections.abc
 
-from cinder.api.schemas import consistencygroups
 from cinder.api.schemas import groups
 
 from cinder_tiers.api import outcome
@@ -14,9 +13,24 @@ from cinder_tiers.doors import door
 from cinder_tiers.doors import named_types
 from cinder_tiers.doors import placement_request
 
+try:
+    from cinder.api.schemas import consistencygroups
+except ImportError:  # Cinder 26 and 27
+    consistencygroups = None
+
 PATH = 'groups'
 #: The same in the API of old, whose types are one text.
 CONSISTENCY_PATH = 'consistencygroups'
+#: Stands for the schema of a consistency group where Cinder has none and looks
+#: at the body itself: nothing that it accepts is refused, and what it refuses
+#: is left to it.
+_CHECKED_BY_CINDER = {
+    'type': 'object',
+    'properties': {
+        'consistencygroup': {'type': 'object', 'required': ['volume_types']},
+    },
+    'required': ['consistencygroup'],
+}
 
 
 def schemas() -> collections.abc.Iterable[requests.Schema]:
@@ -25,7 +39,9 @@ def schemas() -> collections.abc.Iterable[requests.Schema]:
 
 
 def consistency_schemas() -> collections.abc.Iterable[requests.Schema]:
-    """Cinder's own."""
+    """Cinder's own, if it has one."""
+    if consistencygroups is None:
+        return ((None, None, _CHECKED_BY_CINDER),)
     return ((None, None, consistencygroups.create),)
 
 

@@ -2,14 +2,42 @@
 
 """Groups of volumes, whose types leave nothing to an image."""
 
+import pathlib
+import subprocess
+import sys
+
 from cinder import objects
 from cinder.volume import group_types
 import ddt
+import testtools
 
 from tests.unit.api import api_fixture
 
 PROJECT = api_fixture.PROJECT
 OTHER_PROJECT = api_fixture.OTHER_PROJECT
+
+WITHOUT_SCHEMA = """
+import sys
+sys.modules['cinder.api.schemas.consistencygroups'] = None
+import tests.unit.api
+from cinder.api.validation import validators
+from cinder import exception
+from cinder_tiers.api import groups
+from cinder_tiers.api import middleware
+[(lowest, highest, schema)] = groups.consistency_schemas()
+def takes(**body):
+    try:
+        validators._SchemaValidator(schema).validate(body)
+    except exception.ValidationError:
+        return False
+    return True
+print(
+    takes(consistencygroup={'volume_types': 'plain,image-tier'}),
+    takes(consistencygroup={'volume_types': 'plain', 'any': 0}),
+    takes(consistencygroup={}),
+    takes(consistencygroup=[]),
+)
+"""
 
 
 class GroupCase(api_fixture.ApiTestCase):
@@ -159,3 +187,17 @@ class InGroupTestCase(GroupCase):
             version='3.13', group_id=group, volume_type='image-tier'
         )
         self.assertEqual(400, answer.status)
+
+
+class WithoutSchemaTestCase(testtools.TestCase):
+    """Cinder 26 and 27 have no schema of consistency groups."""
+
+    def test_the_middleware_is_there_and_takes_what_cinder_takes(self):
+        done = subprocess.run(
+            [sys.executable, '-c', WITHOUT_SCHEMA],
+            cwd=pathlib.Path(__file__).parents[3],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertEqual('True True False False\n', done.stdout)
