@@ -32,12 +32,22 @@ parts:
               of this project, against the lab            (tests/tempest.sh)
   ceph18      the contract part in a Debian 13, with Ceph 18 and Python 3.13
   ceph20      the contract part in a Debian forky, with Ceph 20 and Python 3.14
+  releases    what meets Cinder, and Cinder's own scheduler tests, with each
+              release of Cinder on each Python (tests/cinder_releases)
 
 The lab is brought up for the functional, the long and the tempest part and,
 unless it was up before, taken down at the end. Its state is in $CINDER_TIERS_LAB. The
 contract part makes a lab of its own that has only Ceph, in a folder beside it
 whose name ends in -contract, and removes all of it but uv and supervisord.
 Another Debian is made by devstack/release.sh, and stays for the next time.
+
+The part releases tries the cells that CINDER_TIERS_TEST_CELLS names, such as
+"cinder28-py312 cindernewest-py313", all fifteen without it; with
+CINDER_TIERS_TEST_DEPTH=all it runs all unit tests in each, and not only those
+of the API middleware, the scheduler filter and the checks. It uses the Pythons
+on the path and those of pyenv. What came of each cell is a file in
+.tox/results/cinder-releases; the table of the documentation is made of them by
+"tests/cinder_releases/matrix.py --table FILE".
 
 The output of each part is in .tox/results/PART.log. Printed are the time of
 each part, what failed, and the ten slowest tests and fixtures.
@@ -53,6 +63,7 @@ examples:
   devstack/lab.sh up && tests/run.sh functional   # leaves the lab up
   tests/run.sh contract ceph18 ceph20             # each Ceph that is supported
   tests/run.sh tempest         # after a change of a door, or of Cinder's version
+  CINDER_TIERS_TEST_CELLS=cinder28-py312 tests/run.sh releases
 END_OF_USAGE
 }
 
@@ -66,6 +77,7 @@ readonly RESULTS=.tox/results
 readonly PART_LIMIT_SECONDS=2400
 readonly FUNCTIONAL_LIMIT_SECONDS=3400
 readonly LONG_LIMIT_SECONDS=10800
+readonly RELEASES_LIMIT_SECONDS=86400
 readonly MOST_LINES_OF_A_LOG=60
 readonly MOST_SLOWEST=10
 # The lab of the contract part, and what is added to the ports of the other.
@@ -328,6 +340,30 @@ ${failures:-its log is in $RESULTS/$part.log}"
     fi
 }
 
+run_release_matrix() {
+    local part=releases status cells=() depth=() missing=()
+    # Not a part of the profile "test": only this part needs servers.
+    mapfile -t missing < <("$RUNNER/bin/bindep" --brief releases)
+    if ((${#missing[@]} > 0)) && ! apt_install "${missing[@]}" \
+            >>"$RESULTS/$part.log" 2>&1; then
+        fail "$part" "not installed: ${missing[*]}"
+        return
+    fi
+    read -r -a cells <<<"${CINDER_TIERS_TEST_CELLS:-}"
+    [[ ${CINDER_TIERS_TEST_DEPTH:-doors} == all ]] && depth=(--all)
+    run timeout --signal=INT --kill-after=60 "$RELEASES_LIMIT_SECONDS" \
+        "$RUNNER/bin/python" tests/cinder_releases/matrix.py \
+        ${depth[@]+"${depth[@]}"} ${cells[@]+"${cells[@]}"} \
+        >>"$RESULTS/$part.log" 2>&1
+    status=$?
+    echo 0 0 0 >"$RESULTS/$part.counts"
+    add_counts "$part"
+    if ((status != 0)); then
+        fail "$part" "status $status
+$(grep '^FAILED' "$RESULTS/$part.log" || end_of_log "$part")"
+    fi
+}
+
 run_part() {
     local part=$1 started=$SECONDS counts='' passed failed skipped
     echo "== $part: begins; its output is in $RESULTS/$part.log"
@@ -346,6 +382,7 @@ run_part() {
         tempest) run_tempest_tests ;;
         ceph18) run_release_tests "$part" trixie ;;
         ceph20) run_release_tests "$part" forky ;;
+        releases) run_release_matrix ;;
     esac
     if [[ -e $RESULTS/$part.counts ]]; then
         read -r passed failed skipped <"$RESULTS/$part.counts"
@@ -379,7 +416,7 @@ for argument in "${@:-all}"; do
             with_lab+=(functional)
             ;;
         style | unit | pure | browser | docs | cinder | contract | ceph18 \
-            | ceph20)
+            | ceph20 | releases)
             without_lab+=("$argument")
             ;;
         functional | tempest)

@@ -3,6 +3,7 @@
 """The test command counts what really ran, and names what failed."""
 
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import fixtures
 import testtools
 
 TALLY = pathlib.Path(__file__).resolve().parents[1] / 'tally.py'
+RUN = TALLY.with_name('run.sh')
 
 SAMPLE = """
 import os
@@ -110,3 +112,23 @@ class TallyTestCase(testtools.TestCase):
         seconds, what = self.tally('slowest', 'none', 'unit').split(' s  ', 1)
         self.assertGreater(float(seconds), 0.5)
         self.assertIn('unit: between tests, before test_sample.Slow', what)
+
+
+class PartsTestCase(testtools.TestCase):
+    def run_sh(self, *arguments):
+        return subprocess.run(
+            [str(RUN), *arguments], capture_output=True, text=True
+        )
+
+    def test_what_is_too_long_for_each_change_is_a_part_and_not_of_all(self):
+        usage = self.run_sh('-h')
+        self.assertEqual(0, usage.returncode)
+        [taken] = re.findall(r'(?s)\n        all\)\n(.*?);;', RUN.read_text())
+        for part in ('long', 'tempest', 'releases'):
+            self.assertRegex(usage.stdout, rf'(?m)^  {part} ')
+            self.assertNotIn(part, taken)
+
+    def test_an_unknown_part_is_refused_before_anything_is_installed(self):
+        done = self.run_sh('releases', 'release')
+        self.assertEqual((2, ''), (done.returncode, done.stdout))
+        self.assertIn("'release'", done.stderr)

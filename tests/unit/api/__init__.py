@@ -8,9 +8,9 @@ threads of this process. And as cinder-api does, all objects are known before
 any module of its API is loaded.
 """
 
-from cinder import monkey_patch
+from tests.unit import native_threads
 
-monkey_patch.patch(backend='threading')
+native_threads.choose()
 
 from cinder import objects  # noqa: E402
 

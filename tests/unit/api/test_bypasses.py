@@ -7,9 +7,9 @@ import uuid
 
 from cinder import objects
 import ddt
-import sqlalchemy
 
 from tests.unit.api import api_fixture
+from tests.unit.doors import cinder_database
 
 #: The only one of the key manager; also an id that is nothing else's.
 KEY = '00000000-0000-0000-0000-000000000000'
@@ -138,7 +138,7 @@ class ImagePropertiesTestCase(BypassCase):
 
     @ddt.data('IMAGE-TIER', 'image-tier ', 'ID')
     def test_a_type_that_the_image_spells_in_another_way(self, spelt):
-        fold_names(self.cinder.engine)
+        cinder_database.fold_names(self.cinder.engine)
         if spelt == 'ID':
             spelt = self.follow.upper()
         self.assert_never_following(
@@ -169,12 +169,12 @@ class BodiesTestCase(BypassCase):
     @ddt.data('IMAGE-TIER', 'Image-Tier', 'image-tier ', 'image-tier  ')
     def test_a_type_in_another_spelling(self, spelt):
         """D4: the collation of MariaDB takes them for the same name."""
-        fold_names(self.cinder.engine)
+        cinder_database.fold_names(self.cinder.engine)
         self.assert_type('database', imageRef=self.image, volume_type=spelt)
         self.assert_type('general', volume_type=spelt)
 
     def test_an_id_in_upper_case(self):
-        fold_names(self.cinder.engine)
+        cinder_database.fold_names(self.cinder.engine)
         self.assert_type(
             'database', imageRef=self.image, volume_type=self.follow.upper()
         )
@@ -341,37 +341,3 @@ class ImageNamesTestCase(BypassCase):
         image = self.glance.images[self.image]
         self.glance.images[ident] = {**image, 'id': ident}
         self.assert_type('database', imageRef=ident)
-
-
-def fold_names(engine):
-    """Have the database compare names of types as MariaDB does.
-
-    Without case, and without blanks at the end.
-    """
-    with engine.begin() as connection:
-        execute = connection.exec_driver_sql
-        text = execute(
-            "SELECT sql FROM sqlite_master WHERE name = 'volume_types'"
-        ).scalar()
-        for column in ('name VARCHAR(255)', 'id VARCHAR(36)'):
-            text = text.replace(column, f'{column} COLLATE folded', 1)
-        execute('PRAGMA writable_schema=ON')
-        execute(
-            "UPDATE sqlite_master SET sql = ? WHERE name = 'volume_types'",
-            (text,),
-        )
-        execute('PRAGMA writable_schema=RESET')
-    engine.dispose()
-
-    @sqlalchemy.event.listens_for(engine, 'connect')
-    def connected(connection, record):
-        connection.create_collation('folded', fold)
-
-    with engine.begin() as connection:
-        connection.exec_driver_sql('REINDEX volume_types')
-
-
-def fold(one, other):
-    """Compare as MariaDB does."""
-    one, other = (text.rstrip(' ').casefold() for text in (one, other))
-    return (one > other) - (one < other)

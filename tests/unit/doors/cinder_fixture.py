@@ -4,19 +4,18 @@
 
 The scheduler's manager, FilterScheduler, HostManager, filters, database
 layer and Glance client are Cinder's own, found through the real entry points
-and configured by its options. Not real: the database is sqlite, messages go
-to oslo.messaging's fake driver, backends are capability reports, and Glance
-is an HTTP server that knows one URL.
+and configured by its options. The database is sqlite, or the one that
+cinder_database is told. Not real: messages go to oslo.messaging's fake driver,
+backends are capability reports, and Glance is an HTTP server that knows one
+URL.
 """
 
 import contextlib
 import datetime
-import functools
 import http.client
 import json
 import pathlib
 import socket
-import tempfile
 import threading
 import urllib.parse
 import uuid
@@ -28,7 +27,6 @@ from cinder.volume import volume_types
 import fixtures
 from oslo_config import cfg
 from oslo_config import fixture as config_fixture
-import sqlalchemy
 
 # Cinder's modules need all objects to be known before they are imported, as
 # cinder.cmd.scheduler does it.
@@ -36,11 +34,12 @@ objects.register_all()
 
 from cinder.common import config  # noqa: E402,F401 - registers options
 from cinder.db import api as db_api  # noqa: E402
-from cinder.db import migration  # noqa: E402
 from cinder.scheduler import host_manager  # noqa: E402,F401 - the same
 from cinder.scheduler import manager  # noqa: E402
 
 from cinder_tiers.doors import door  # noqa: E402
+from cinder_tiers.doors import volume_type_rows  # noqa: E402
+from tests.unit.doors import cinder_database  # noqa: E402
 
 PROJECT = uuid.uuid4().hex
 OTHER_PROJECT = uuid.uuid4().hex
@@ -183,17 +182,6 @@ class GlanceStandIn(fixtures.Fixture):
         return image_id
 
 
-@functools.cache
-def empty_database():
-    """A database as `cinder-manage db sync` leaves it: an sqlite file."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder, 'cinder.sqlite')
-        engine = sqlalchemy.create_engine(f'sqlite:///{file}')
-        migration.db_sync(engine=engine)
-        engine.dispose()
-        return file.read_bytes()
-
-
 def forget_doors():
     """Forget what doors remember, when their threads have logged all of it.
 
@@ -203,15 +191,6 @@ def forget_doors():
         if not made.wait(60):
             raise RuntimeError(f'the {name} door still writes its records')
     door.forget()
-
-
-#: Above what any test waits for.
-LOCK_SECONDS = 60
-
-
-def no_sync(connection, _record):
-    """Let commits not wait for the disk: no test survives the machine."""
-    connection.execute('PRAGMA synchronous = OFF')
 
 
 class Scheduler(fixtures.Fixture):
@@ -237,7 +216,8 @@ class Scheduler(fixtures.Fixture):
         self.conf = self.useFixture(config_fixture.Config(cfg.CONF))
         # Its options do not exist before oslo.messaging is asked for them.
         file = folder / 'cinder.conf'
-        database = folder / 'cinder.sqlite'
+        database = self.useFixture(cinder_database.Database())
+        self.engine = database.engine
         file.write_text(
             '\n'.join(
                 (
@@ -246,7 +226,7 @@ class Scheduler(fixtures.Fixture):
                     # Who serves messages here serves one after another.
                     'executor_thread_pool_size = 1',
                     '[database]',
-                    f'connection = sqlite:///{database}',
+                    f'connection = {database.url}',
                     '[oslo_messaging_notifications]',
                     *(
                         f'{key} = {value}'
@@ -280,16 +260,6 @@ class Scheduler(fixtures.Fixture):
         self.addCleanup(forget_doors)
         rpc.init(cfg.CONF)
         self.addCleanup(rpc.cleanup)
-        database.write_bytes(empty_database())
-        # As many threads as a test has may write at one time, on a machine
-        # that is as slow as it is: the defaults give up after 5 s without the
-        # lock of the file, and after 30 s without one of 15 connections.
-        self.engine = sqlalchemy.create_engine(
-            f'sqlite:///{database}',
-            connect_args={'timeout': LOCK_SECONDS},
-            pool_size=0,
-        )
-        sqlalchemy.event.listen(self.engine, 'connect', no_sync)
         # The end of a server waits for its idle thread, which otherwise looks
         # once a second whether it is to end.
         self.useFixture(
@@ -297,8 +267,12 @@ class Scheduler(fixtures.Fixture):
                 'futurist._thread.ThreadWorker.MAX_IDLE_FOR', 0.02
             )
         )
-        self.addCleanup(self.engine.dispose)
-        self.addCleanup(db_api.main_context_manager.patch_engine(self.engine))
+        # Where it is differs between releases of Cinder.
+        self.addCleanup(
+            volume_type_rows.db_api.main_context_manager.patch_engine(
+                self.engine
+            )
+        )
         self.admin = context.get_admin_context()
         self.manager = manager.SchedulerManager()
 

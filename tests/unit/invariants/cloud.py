@@ -39,6 +39,7 @@ from cinder.scheduler import manager  # noqa: E402
 from cinder_tiers.doors import door  # noqa: E402
 from cinder_tiers.doors import in_background  # noqa: E402
 from tests.unit.api import api_fixture  # noqa: E402
+from tests.unit.doors import cinder_database  # noqa: E402
 from tests.unit.doors import cinder_fixture  # noqa: E402
 from tests.unit.invariants import services  # noqa: E402
 from tests.unit.invariants import world as worlds  # noqa: E402
@@ -151,7 +152,7 @@ class Cloud(fixtures.Fixture):
         self._application = self._applications[has_doors]
         key = world.stored
         if key not in self._stored:
-            self._restore(cinder_fixture.empty_database())
+            self._restore(cinder_database.sqlite_content())
             self._fill(world)
             self._stored[key] = zlib.compress(self._dump(), 1)
         else:

@@ -7,6 +7,6 @@ the first import that needs oslo.service would choose eventlet and patch the
 threads of this process.
 """
 
-from cinder import monkey_patch
+from tests.unit import native_threads
 
-monkey_patch.patch(backend='threading')
+native_threads.choose()

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""An empty database of Cinder: an sqlite file, or one of a real server.
+
+CINDER_TIERS_TEST_DATABASE is the URL of the server, of a user who may create
+databases and switch foreign keys off. Each process of a test run makes one
+there, and empties it before each test.
+"""
+
+import functools
+import os
+import pathlib
+import tempfile
+import unittest
+
+from cinder import objects
+import fixtures
+import sqlalchemy
+
+# As in cinder_fixture.py.
+objects.register_all()
+
+from cinder.db import migration  # noqa: E402
+
+VARIABLE = 'CINDER_TIERS_TEST_DATABASE'
+#: Above what any test waits for.
+LOCK_SECONDS = 60
+#: Rows are put back in any order.
+FOREIGN_KEYS_OFF = {
+    'mysql': 'SET foreign_key_checks = 0',
+    'postgresql': 'SET session_replication_role = replica',
+}
+
+
+@functools.cache
+def sqlite_content() -> bytes:
+    """A database as `cinder-manage db sync` leaves it: an sqlite file."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder, 'cinder.sqlite')
+        engine = sqlalchemy.create_engine(f'sqlite:///{file}')
+        migration.db_sync(engine=engine)
+        engine.dispose()
+        return file.read_bytes()
+
+
+def no_sync(connection, _record):
+    """Let commits not wait for the disk: no test survives the machine."""
+    connection.execute('PRAGMA synchronous = OFF')
+
+
+class ServerDatabase:
+    """The database of this process on a server."""
+
+    def __init__(self, server: sqlalchemy.URL):
+        """Make it, as `cinder-manage db sync` does.
+
+        :param server: names a database only if its kind needs one to connect.
+        """
+        name = f'cinder_{os.getpid()}'
+        engine = sqlalchemy.create_engine(server, isolation_level='AUTOCOMMIT')
+        # As DevStack and the lab make it; PostgreSQL's default is the same.
+        charset = ' CHARACTER SET utf8' if engine.name == 'mysql' else ''
+        with engine.connect() as connection:
+            connection.exec_driver_sql(f'CREATE DATABASE {name}{charset}')
+        engine.dispose()
+        self.url = server.set(database=name)
+        engine = sqlalchemy.create_engine(self.url)
+        migration.db_sync(engine=engine)
+        self._tables = sqlalchemy.MetaData()
+        self._tables.reflect(engine)
+        with engine.connect() as connection:
+            self._rows = {
+                table: [
+                    dict(row)
+                    for row in connection.execute(table.select()).mappings()
+                ]
+                for table in self._tables.tables.values()
+            }
+        engine.dispose()
+
+    def empty(self) -> None:
+        """Have nothing but what it had at first."""
+        engine = sqlalchemy.create_engine(self.url)
+        with engine.begin() as connection:
+            connection.exec_driver_sql(FOREIGN_KEYS_OFF[engine.name])
+            for table, rows in self._rows.items():
+                connection.execute(table.delete())
+                if rows:
+                    connection.execute(table.insert(), rows)
+        engine.dispose()
+
+
+@functools.cache
+def server_database() -> ServerDatabase:
+    """The one of this process."""
+    return ServerDatabase(sqlalchemy.make_url(os.environ[VARIABLE]))
+
+
+class Database(fixtures.Fixture):
+    """Cinder's, empty: its `url`, and an `engine` of SQLAlchemy."""
+
+    def _setUp(self):
+        if VARIABLE in os.environ:
+            made = server_database()
+            made.empty()
+            self.url = made.url.render_as_string(hide_password=False)
+            self.engine = sqlalchemy.create_engine(self.url, pool_size=0)
+        else:
+            file = pathlib.Path(
+                self.useFixture(fixtures.TempDir()).path, 'cinder.sqlite'
+            )
+            file.write_bytes(sqlite_content())
+            self.url = f'sqlite:///{file}'
+            # As many threads as a test has may write at one time, on a
+            # machine that is as slow as it is: the defaults give up after 5 s
+            # without the lock of the file, and after 30 s without one of 15
+            # connections.
+            self.engine = sqlalchemy.create_engine(
+                self.url,
+                connect_args={'timeout': LOCK_SECONDS},
+                pool_size=0,
+            )
+            sqlalchemy.event.listen(self.engine, 'connect', no_sync)
+        self.addCleanup(self.engine.dispose)
+
+
+def fold_names(engine):
+    """Have the database compare names and ids of types as MariaDB does.
+
+    Without case, and without blanks at the end.
+
+    :raises unittest.SkipTest: it is PostgreSQL, which does not.
+    """
+    if engine.name == 'mysql':
+        return
+    if engine.name == 'postgresql':
+        raise unittest.SkipTest('PostgreSQL compares them exactly.')
+    with engine.begin() as connection:
+        execute = connection.exec_driver_sql
+        text = execute(
+            "SELECT sql FROM sqlite_master WHERE name = 'volume_types'"
+        ).scalar()
+        for column in ('name VARCHAR(255)', 'id VARCHAR(36)'):
+            text = text.replace(column, f'{column} COLLATE folded', 1)
+        execute('PRAGMA writable_schema=ON')
+        execute(
+            "UPDATE sqlite_master SET sql = ? WHERE name = 'volume_types'",
+            (text,),
+        )
+        execute('PRAGMA writable_schema=RESET')
+    engine.dispose()
+
+    @sqlalchemy.event.listens_for(engine, 'connect')
+    def connected(connection, record):
+        connection.create_collation('folded', fold)
+
+    with engine.begin() as connection:
+        connection.exec_driver_sql('REINDEX volume_types')
+
+
+def fold(one, other):
+    """Compare as MariaDB does."""
+    one, other = (text.rstrip(' ').casefold() for text in (one, other))
+    return (one > other) - (one < other)
