@@ -5,6 +5,7 @@
 import pathlib
 import re
 import subprocess
+import sys
 
 import jsonschema
 import testtools
@@ -138,6 +139,21 @@ class ConfigurationTestCase(testtools.TestCase):
             self.assertRegex(
                 usage.stdout, rf'(?m)^ +(\w+, )?{argument}\b', name
             )
+
+    def test_cells_of_the_matrix_of_releases_are_there(self):
+        text = self.jobs['cinder-tiers-releases']['vars'][
+            'cinder_tiers_environment'
+        ]['CINDER_TIERS_TEST_CELLS']
+        usage = subprocess.run(
+            [
+                sys.executable,
+                TOP / 'tests/cinder_releases/matrix.py',
+                '--help',
+            ],
+            capture_output=True,
+            text=True,
+        ).stdout
+        self.assertEqual(set(), set(text.split()) - set(usage.split()))
 
     def test_devstack_plugins_are_required_projects(self):
         job = self.jobs['cinder-tiers-tempest-base']
