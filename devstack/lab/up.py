@@ -9,9 +9,9 @@ import time
 
 from lab.ceph import clusters
 from lab.ceph import keyrings
+from lab import guest_network
 from lab.guests import accelerator
 from lab.guests import image_file
-from lab import guest_network
 from lab.guests.minimal import image
 from lab.host import packages
 from lab.infrastructure import libvirtd
