@@ -276,7 +276,9 @@ limited() {
     run timeout --kill-after=30 "$limit_s" bash -c 'as_stack "$@"' limited \
         "$@" >>"$log" 2>&1
     status=$?
-    ((status != 124)) || echo "not done after $limit_s s" >>"$log"
+    if ((status == 124)); then
+        echo "not done after $limit_s s" >>"$log"
+    fi
     return "$status"
 }
 
