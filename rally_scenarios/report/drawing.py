@@ -294,7 +294,7 @@ def _whole_numbers(values: Sequence[float]) -> list[float] | None:
 
     :returns: None: leave it to Vega
     """
-    if not values or not all(map(float.is_integer, values)):
+    if not values or not all(float(value).is_integer() for value in values):
         return None
     low, high = min(values), max(values)
     if high - low > _MOST_NUMBERS:
