@@ -5,6 +5,7 @@
 
 set -euo pipefail
 checkout=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+. "$checkout/devstack/machine.sh"
 
 usage() {
     cat <<'END_OF_USAGE'
@@ -47,18 +48,6 @@ misused() {
     exit 2
 }
 
-# started PID: when it was started, in clock ticks since the machine was; a
-# process id alone may be given to another process later. Nothing of a process
-# that has ended, even if it was not waited for.
-started() {
-    local stat fields
-    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return
-    # The name in parentheses may hold anything.
-    read -ra fields <<<"${stat##*) }"
-    [[ ${fields[0]} != [ZX] ]] || return
-    echo "${fields[19]}"
-}
-
 # Print the process that keeps the namespace, if there is one.
 keeper() {
     local pid ticks
@@ -89,13 +78,6 @@ inhabitants() {
     done
 }
 
-# Print the URI of the Debian mirror that this machine uses.
-mirror() {
-    # shellcheck disable=SC2016
-    apt-get indextargets --format '$(REPO_URI)' \
-        'Identifier: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1
-}
-
 make_system() {
     [[ ! -e $root/.made ]] || return 0
     local uri source
@@ -109,7 +91,7 @@ make_system() {
             die "apt-get could not install mmdebstrap"
         }
     fi
-    uri=$(mirror)
+    uri=$(debian_mirror)
     [[ -n $uri ]] || die "apt has no source of Debian: run apt-get update," \
         "and see apt-get indextargets"
     echo "making Debian $release, about a minute" >&2

@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 
 # The container of tests/devstack/run.sh: systemd in a root tree, with network,
-# processes, mounts and cgroups of its own. It is sourced, after processes.sh,
-# with STATE set.
+# processes, mounts and cgroups of its own. It is sourced, after processes.sh
+# and devstack/machine.sh, with STATE set.
 #
 # All of it hangs on two processes, systemd-nspawn and slirp4netns: without them
 # no mount, no network namespace and no process is left, only empty cgroups and
@@ -18,17 +18,6 @@ CONTAINER=cinder-tiers-devstack-$(stat -c %i "$STATE")
 readonly CONTAINER
 readonly BOOT_LIMIT_SECONDS=120
 readonly INSIDE_PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-
-# started PID: when it was started, in clock ticks since the machine was; a
-# process id alone may be given to another process later.
-started() {
-    local stat fields
-    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return
-    # The name in parentheses may hold anything.
-    read -ra fields <<<"${stat##*) }"
-    [[ ${fields[0]} != [ZX] ]] || return
-    echo "${fields[19]}"
-}
 
 # remember NAME PID: keep the id of a process in $STATE/NAME.pid.
 remember() {

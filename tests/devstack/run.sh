@@ -119,6 +119,7 @@ readonly LINES_OF_A_LOG=40
 readonly ALONE=/srv/devstack-alone
 
 . "$HERE/../processes.sh"
+. "$CHECKOUT/devstack/machine.sh"
 
 [[ $(id -u) == 0 ]] || die "user id is $(id -u), expected 0: it starts a" \
     "container. Run it as root."

@@ -82,13 +82,6 @@ tree_key() {
     cat "$HERE/tree.sh" "$HERE"/inside/* | sha256sum
 }
 
-# Print the URI of the Debian mirror that this machine uses.
-debian_mirror() {
-    # shellcheck disable=SC2016
-    apt-get indextargets --format '$(REPO_URI)' \
-        'Identifier: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1
-}
-
 # Print the packages that DevStack lists, as it reads the lists itself.
 devstack_packages() {
     local mirror plugin list

@@ -33,6 +33,7 @@ SOURCED = """
 set -u -o pipefail
 keep= HERE=$SCRIPTS
 . "$SCRIPTS/../processes.sh"
+. "$SCRIPTS/../../devstack/machine.sh"
 . "$SCRIPTS/container.sh"
 . "$SCRIPTS/tree.sh"
 """
