@@ -31,6 +31,8 @@ from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import cluster as observed_cluster
 from cinder_tiers.observe.ceph import usage as observed_usage
 from tests.contract import in_memory
+from tests.contract import placing_contract
+from tests.contract import real_ceph
 from tests.unit.domain import catalogs as plain
 from tests.unit.execute import placing_cluster
 
@@ -222,7 +224,7 @@ class Play:
         :returns: the results; None when the plan was refused.
         """
         ours = registry.executors(
-            connection=_NoConnection(),
+            connection=real_ceph.NoConnection(),
             clusters={'ceph': self.ceph},
             read_usage=observed_usage.attempt,
         )
@@ -275,12 +277,6 @@ class Play:
             'mon': 'profile rbd',
             'osd': f'profile rbd pool={pool}, allow r pool=files',
         }
-
-
-class _NoConnection:
-    """To Cinder, which the world in memory stands for."""
-
-    block_storage = None
 
 
 def named_pools(plan):
@@ -463,3 +459,16 @@ class HarmIsSeenTestCase(testtools.TestCase):
     def test_a_setting_of_others(self):
         self.set_pool('noscrub', 'true')
         self.assert_seen('the pool of others has other settings')
+
+
+class PlacingClusterTestCase(
+    placing_contract.PlacingContract, testtools.TestCase
+):
+    """The cluster in memory does as Ceph does."""
+
+    def setUp(self):
+        super().setUp()
+        self.mark = 'contract'
+        self.session = placing_cluster.Cluster(
+            catalogs.Cluster(name='ceph'), HOSTS
+        )
