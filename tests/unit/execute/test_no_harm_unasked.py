@@ -322,7 +322,7 @@ class NoHarmUnaskedTestCase(testtools.TestCase):
         play.write('a', 5)
         self.assert_harmless(play, old)
 
-    @settings(max_examples=300)
+    @settings(max_examples=150)
     @given(data=strategies.data())
     def test_whatever_others_do_meanwhile(self, data):
         play, declared, made = Play(), [], []
