@@ -16,7 +16,6 @@ import os
 import pathlib
 import subprocess
 import tempfile
-import time
 
 from rally_scenarios.bench.fio import iops_log
 from rally_scenarios.bench.fio import latency_log
@@ -86,17 +85,28 @@ def measure(
     iodepth=32,
     environment=None,
     nice=0,
+    announcement='',
 ):
     """I/Os of 4 KiB, and what fio says of them.
 
     :param place: POOL/IMAGE
     :param volumes: how many clients, each in a part of its own
     :param volume_iops: of each, spaced by chance; None: as many as can be
+    :param announcement: file that says when fio counts; empty: none does
     """
     pool, _, image = place.partition('/')
     paced = (
         (f'--rate_iops={volume_iops}', '--rate_process=poisson')
         if volume_iops
+        else ()
+    )
+    # fio sends the output of the command to a file of its own.
+    announced = (
+        (
+            f'--exec_prerun=echo $(($(date +%s) + {RAMP_S}))'
+            f" | tee '{announcement}'",
+        )
+        if announcement
         else ()
     )
     part = 64 * 2**20 // volumes // 4096 * 4096
@@ -112,7 +122,7 @@ def measure(
                 *(f'--ramp_time={RAMP_S}', f'--runtime={seconds}'),
                 *(f'--numjobs={volumes}', '--group_reporting'),
                 *(f'--size={part}', f'--offset_increment={part}'),
-                *('--randrepeat=0', '--norandommap', *paced),
+                *('--randrepeat=0', '--norandommap', *paced, *announced),
                 *('--write_iops_log=series', '--log_avg_msec=1000'),
                 *('--write_hist_log=series', '--log_unix_epoch=1'),
                 f'--log_hist_msec={1000 * LATENCY_S}',
@@ -172,13 +182,11 @@ def main():
     parser.add_argument('--mix', action='store_true')
     arguments = parser.parse_args()
     tier = os.environ['CINDER_TIERS_SWEEP_TIER']
-    pathlib.Path(os.environ['CINDER_TIERS_SWEEP_BEGIN']).write_text(
-        f'{time.time() + RAMP_S}\n'
-    )
     load = measure(
         arguments.place,
         arguments.seconds,
         pattern=MIX if arguments.mix else PATTERN,
+        announcement=os.environ['CINDER_TIERS_SWEEP_BEGIN'],
     )
     run = results.run(
         {tier: {load.pattern: [slot(load)]}},
