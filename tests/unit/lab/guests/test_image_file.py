@@ -26,6 +26,7 @@ class StampTestCase(testtools.TestCase):
             busybox=package,
             libaio=package,
             fio=package,
+            dropbear=package,
             host={'gcc': '12'},
             recipe_sha256='ff',
         )
