@@ -243,7 +243,7 @@ end_sampler() {
 cpu_total() {
     local now
     now=$(cpu_seconds)
-    echo "$((cpu_s + ${now:-0}))"
+    printf "%d\n" "$((cpu_s + ${now:-0}))"
 }
 
 # step NAME COMMAND...: one that counts, or is the last one.
@@ -277,7 +277,9 @@ limited() {
     run timeout --kill-after=30 "$limit_s" bash -c 'as_stack "$@"' limited \
         "$@" >>"$log" 2>&1
     status=$?
-    ((status != 124)) || echo "not done after $limit_s s" >>"$log"
+    if ((status == 124)); then
+        echo "not done after $limit_s s" >>"$log"
+    fi
     return "$status"
 }
 
