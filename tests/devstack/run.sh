@@ -243,7 +243,7 @@ end_sampler() {
 cpu_total() {
     local now
     now=$(cpu_seconds)
-    echo "$((cpu_s + ${now:-0}))"
+    printf "%d\n" "$((cpu_s + ${now:-0}))"
 }
 
 # step NAME COMMAND...: one that counts, or is the last one.
