@@ -32,7 +32,8 @@ from rally_scenarios.bench.fio import iops_log
 
 #: Of fio's ``log_hist_coarseness``: 2 to the power of it are one.
 COARSENESS = 2
-# Times of a run whose length nobody chose, and all lines of its processes.
+# Times of a run, if the task does not say how long they are; and all lines
+# of its processes.
 _MOST_TIMES = 60
 _MOST_LINES = 120
 # A day of 16 processes that read and write, each 10 s.

@@ -186,5 +186,5 @@ def write(folder: pathlib.Path, fleet: KeptFleet) -> None:
 
 
 def forget(folder: pathlib.Path, name: str) -> None:
-    """There is no such fleet any more."""
+    """Remove the record of a fleet that was deleted."""
     path_of(folder, name).unlink(missing_ok=True)
