@@ -10,15 +10,16 @@ import yaml
 
 from tests.functional import lab
 
-#: Makes a file for some seconds, and has a pool deep-scrubbed.
+#: Has a pool deep-scrubbed, and makes a file for some seconds. The scrub begins
+#: before the file is made and lasts at most half as long, so that it is over
+#: when the file goes, however slow the machine is.
 FAULTS = {
-    'file': {'kind': 'command', 'at_seconds': 1, 'for_seconds': 3},
-    'scrub': {'kind': 'deep_scrub', 'at_seconds': 1, 'for_seconds': 4},
+    'scrub': {'kind': 'deep_scrub', 'at_seconds': 1, 'for_seconds': 3},
+    'file': {'kind': 'command', 'at_seconds': 1, 'for_seconds': 6},
 }
-#: Sees that the file comes and goes.
+#: Ends when the file has come and gone.
 COMMAND = (
-    'set -e; for _ in 1 2 3 4 5; do sleep 1; '
-    '[ -e "$0" ] && seen=yes; done; [ "$seen" ]; '
+    'set -e; while [ ! -e "$0" ]; do sleep 0.1; done; '
     'while [ -e "$0" ]; do sleep 0.1; done; '
     'echo "{}" > "$CINDER_TIERS_SWEEP_RESULT"'
 )

@@ -16,7 +16,7 @@ from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe import for_plan as world
 from tests.functional import tier_objects
 
-#: How often a sweep is killed; tests/long does it more often.
+#: How often a sweep is killed; tests/hours does it more often.
 KILLS = 2
 #: Longest part of a sweep before which it is killed at a random moment.
 _LONGEST_S = 300
