@@ -10,9 +10,9 @@ import yaml
 
 from tests.functional import lab
 
-#: Has a pool deep-scrubbed, and makes a file for some seconds. The scrub begins
-#: before the file is made and lasts at most half as long, so that it is over
-#: when the file goes, however slow the machine is.
+#: Has a pool deep-scrubbed, and makes a file for some seconds. The scrub
+#: begins before the file is made and lasts at most half as long, so that it is
+#: over when the file goes, however slow the machine is.
 FAULTS = {
     'scrub': {'kind': 'deep_scrub', 'at_seconds': 1, 'for_seconds': 3},
     'file': {'kind': 'command', 'at_seconds': 1, 'for_seconds': 6},
