@@ -5,14 +5,24 @@
 With it come a real scheduler, and stand-ins for Keystone and Glance.
 """
 
-import json
-import os
+import multiprocessing
 import pathlib
-import subprocess
-import sys
 import tempfile
 
 PROJECT = '1' * 32
+_CONTEXT = multiprocessing.get_context('forkserver')
+_CONTEXT.set_forkserver_preload(['tests.contract.imported_cinder'])
+#: Cinder's database before any request, once a process has made it.
+_TEMPLATES = tempfile.TemporaryDirectory()
+
+
+def _serve(folder, database, orders, errors):
+    """In the process of its own."""
+    from tests.contract import serve_cinder_api
+
+    serve_cinder_api.main(
+        folder=folder, database=database, orders=orders, errors=errors
+    )
 
 
 class CinderApi:
@@ -24,21 +34,20 @@ class CinderApi:
     def __init__(self):
         self._folder = tempfile.TemporaryDirectory()
         self._errors = pathlib.Path(self._folder.name) / 'stderr'
-        with self._errors.open('wb') as stream:
-            self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    str(
-                        pathlib.Path(__file__).with_name('serve_cinder_api.py')
-                    ),
-                    self._folder.name,
-                ],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=stream,
-                env={**os.environ, 'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1'},
-            )
-        port = self._read_line()
+        self._orders, theirs = _CONTEXT.Pipe()
+        self._process = _CONTEXT.Process(
+            target=_serve,
+            kwargs={
+                'folder': pathlib.Path(self._folder.name),
+                'database': pathlib.Path(_TEMPLATES.name) / 'db',
+                'orders': theirs,
+                'errors': self._errors,
+            },
+            daemon=True,
+        )
+        self._process.start()
+        theirs.close()
+        port = self._read_answer()
         self.url = f'http://127.0.0.1:{port}'
         self.endpoint = f'{self.url}/v3/{PROJECT}'
         self.token = f'admin:{PROJECT}'
@@ -127,28 +136,24 @@ class CinderApi:
         self._order('no_volume', ident=ident)
 
     def _order(self, what, **arguments):
-        self._process.stdin.write(
-            json.dumps({what: arguments}).encode() + b'\n'
-        )
-        self._process.stdin.flush()
-        return json.loads(self._read_line())
+        self._orders.send((what, arguments))
+        return self._read_answer()
 
-    def _read_line(self):
-        line = self._process.stdout.readline().decode().strip()
-        if not line:
-            self._process.wait()
+    def _read_answer(self):
+        try:
+            return self._orders.recv()
+        except EOFError:
+            self._process.join()
             said = self._errors.read_text('utf-8', 'replace')[-2000:]
             self._folder.cleanup()
-            raise RuntimeError(f'cinder-api does not run: {said}')
-        return line
+            raise RuntimeError(f'cinder-api does not run: {said}') from None
 
     def stop(self):
         """Ends the process and removes its files."""
-        self._process.stdin.close()
-        try:
-            self._process.wait(timeout=30)
-        except subprocess.TimeoutExpired:  # on a busy machine
+        self._orders.close()
+        self._process.join(timeout=30)
+        if self._process.exitcode is None:  # on a busy machine
             self._process.kill()
-            self._process.wait()
-        self._process.stdout.close()
+            self._process.join()
+        self._process.close()
         self._folder.cleanup()

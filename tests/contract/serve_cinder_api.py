@@ -2,30 +2,29 @@
 
 """Serves Cinder's real API on sqlite, on a free port.
 
-    python serve_cinder_api.py FOLDER
-
-prints the port once it answers, and runs until its standard input ends. Each
-line of its standard input is an order, {what: arguments} in JSON, which it
-answers with a line of JSON: `backend` adds a capability report of a backend
-to a real scheduler, `volume` adds a volume to the database and `no_volume`
-deletes one, `default_type` sets the default volume type of a project, `image`
-and `project` add what the stand-ins for Glance and Keystone know, at /image
-and /identity.
+`main` is run in a process of its own: it sends the port once it answers, and
+runs until the pipe is closed. Each message of the pipe is an order, what and
+its arguments, which it answers: `backend` adds a capability report of a
+backend to a real scheduler, `volume` adds a volume to the database, which
+`no_volume` deletes, `default_type` sets the default volume type of a project,
+`image` and `project` add what the stand-ins for Glance and Keystone know, at
+/image and /identity.
 
 A token is `role:project`: it stands for a user with that role there. A seer is
 a member to whom a lenient policy shows extra specs.
 """
 
 import datetime
-import json
+import os
 import pathlib
+import shutil
 import sys
 import threading
 import uuid
 import wsgiref.simple_server
 import wsgiref.util
 
-import stand_ins
+from tests.contract import stand_ins
 
 CONF = """[DEFAULT]
 state_path = {folder}
@@ -195,7 +194,7 @@ def write_configuration(folder):
     if AUTH_TOKEN not in text:
         raise ValueError(f'{paste} has no {AUTH_TOKEN}')
     (folder / 'api-paste.ini').write_text(
-        text.replace(AUTH_TOKEN, 'serve_cinder_api:token_factory'), 'utf-8'
+        text.replace(AUTH_TOKEN, f'{__name__}:token_factory'), 'utf-8'
     )
     (folder / 'policy.yaml').write_text(POLICY, 'utf-8')
     conf = folder / 'cinder.conf'
@@ -203,9 +202,17 @@ def write_configuration(folder):
     return conf
 
 
-def main():
-    """Writes the configuration, makes the database and serves."""
-    conf = write_configuration(pathlib.Path(sys.argv[1]))
+def main(*, folder, database, orders, errors):
+    """Writes the configuration, makes the database and serves.
+
+    :param database: a file with Cinder's database before any request; is made
+        if it is missing.
+    :param orders: a connection of multiprocessing.
+    :param errors: the file that gets standard error.
+    """
+    with errors.open('wb') as stream:
+        os.dup2(stream.fileno(), sys.stderr.fileno())
+    conf = write_configuration(folder)
     sys.argv = ['cinder-api', '--config-file', str(conf)]
     from cinder import objects
 
@@ -214,7 +221,11 @@ def main():
     from cinder.db import migration
 
     config.CONF(sys.argv[1:], project='cinder')
-    migration.db_sync()
+    if database.exists():
+        shutil.copyfile(database, folder / 'db')
+    else:
+        migration.db_sync()
+        shutil.copyfile(folder / 'db', database)
     from cinder.wsgi import api  # looks into the database when imported
 
     keystone, glance = stand_ins.Keystone(), stand_ins.Glance()
@@ -232,12 +243,11 @@ def main():
         '127.0.0.1', 0, serve, handler_class=QuietHandler
     )
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    print(server.server_port, flush=True)
-    orders = Orders(keystone, glance)
-    for line in sys.stdin:
-        ((what, arguments),) = json.loads(line).items()
-        print(json.dumps(getattr(orders, what)(**arguments)), flush=True)
-
-
-if __name__ == '__main__':
-    main()
+    orders.send(server.server_port)
+    handler = Orders(keystone, glance)
+    while True:
+        try:
+            what, arguments = orders.recv()
+        except EOFError:
+            break
+        orders.send(getattr(handler, what)(**arguments))
