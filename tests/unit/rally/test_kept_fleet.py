@@ -112,6 +112,7 @@ class KeptFleetTest(fleet_fio_case.FleetFioCase):
 
     def test_a_fleet_with_a_guest_that_failed_is_not_kept(self):
         self.cloud.guests_do['g001'] = lambda lines: lines[:4]
+        self.cloud.guests_stop.add('g001')
         self.failure()
         self.assertEqual((set(), set()), self.made())
         self.assertEqual([], list(self.results.glob('*.kept-fleet')))
