@@ -11,7 +11,7 @@ usage() {
     cat <<'END_OF_USAGE'
 usage: tests/run.sh [-h] [PART]...
 
-Installs what the tests need (Debian 12: apt packages as root, then a tox of
+Installs what the tests need (Debian 12, 13: apt packages as root, then tox of
 its own in .tox/runner), runs each part, goes on after a failed one, and ends
 with one line "N passed, N failed, N skipped". The parts that use the lab run
 one after another, and beside them all other parts, one after another.
