@@ -53,7 +53,7 @@ class CommandError(Exception):
 
 
 def run(*command, seconds=INSTALL_SECONDS, **variables):
-    """Run a command; its output.
+    """Run a command; its standard output.
 
     :raises CommandError: it failed, or was not done after so many seconds.
     """
@@ -62,15 +62,14 @@ def run(*command, seconds=INSTALL_SECONDS, **variables):
             [str(part) for part in command],
             cwd=TOP,
             env={**os.environ, **ENVIRONMENT, **variables},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            capture_output=True,
             text=True,
             timeout=seconds,
         )
     except subprocess.TimeoutExpired as exc:
         raise CommandError(f'not done after {seconds} s: {command}') from exc
     if done.returncode:
-        raise CommandError(done.stdout)
+        raise CommandError(done.stdout + done.stderr)
     return done.stdout
 
 
