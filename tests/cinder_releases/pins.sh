@@ -18,7 +18,9 @@ date=${2:?see the first lines of this file}
     cat requirements.txt
     echo "cinder==$version"
     # cursive 0.2.3, of Cinder 28 and before, cannot be imported with 47.
-    ((${version%%.*} > 28)) || echo 'cryptography<47'
+    if [[ ${version%%.*} -le 28 ]]; then
+        echo 'cryptography<47'
+    fi
 } | UV_SYSTEM_CERTS=1 ../../.tox/runner/bin/uv pip compile --quiet \
     --universal --python-version 3.11 --exclude-newer "$date" \
     --only-binary lxml --only-binary zstd --no-annotate --no-header \
