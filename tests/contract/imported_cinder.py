@@ -2,7 +2,7 @@
 
 """Imports what serves Cinder's API, for the process that others fork from.
 
-That takes 4 s of a processor, and happens once for all of them.
+That takes some seconds, and happens once for all of them.
 """
 
 import importlib

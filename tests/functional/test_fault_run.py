@@ -44,7 +44,8 @@ class FaultRunTest(lab.LabTestCase):
                     'blocks': 1,
                     'recovery_minutes': 5,
                     'faults': faults,
-                }
+                },
+                sort_keys=False,  # they are begun in this order
             )
         )
 
@@ -76,6 +77,11 @@ class FaultRunTest(lab.LabTestCase):
         for one in slot['faults']:
             self.assertLess(one['began'], one['ended'])
             self.assertLessEqual(one['ended'], one['healthy'])
+        scrub, made = slot['faults']
+        self.assertEqual(
+            ['scrub', 'file'], [scrub['name'], made['name']], slot
+        )
+        self.assertLessEqual(scrub['began'], made['began'])
         self.run_command('openstack', 'tier', 'plan')
 
     def test_another_cluster_than_the_named_one_gets_none(self):
