@@ -19,7 +19,6 @@ import threading
 from cinder.db import api as db_api
 from cinder.keymgr import conf_key_mgr  # noqa: F401 - registers options
 from cinder import objects
-from cinder import rpc
 import fixtures
 import oslo_messaging
 from paste import deploy
@@ -299,12 +298,9 @@ class Api(fixtures.Fixture):
             for one that is gone at once, and later ones available
         """
         casts = SchedulerQueue(status)
-        server = rpc.get_server(
-            oslo_messaging.Target(topic='cinder-scheduler', server='here'),
-            [casts],
-            serializer=objects.base.CinderObjectSerializer(),
+        server = cinder_fixture.serve_messages(
+            'cinder-scheduler', 'here', casts
         )
-        server.start()
         self.addCleanup(server.wait)
         self.addCleanup(server.stop)
         return casts

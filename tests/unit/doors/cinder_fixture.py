@@ -27,6 +27,7 @@ from cinder.volume import volume_types
 import fixtures
 from oslo_config import cfg
 from oslo_config import fixture as config_fixture
+import oslo_messaging as messaging
 
 # Cinder's modules need all objects to be known before they are imported, as
 # cinder.cmd.scheduler does it.
@@ -182,6 +183,28 @@ class GlanceStandIn(fixtures.Fixture):
         return image_id
 
 
+def serve_messages(topic, server, *endpoints):
+    """Serve messages in a native thread, for as long as it is not stopped.
+
+    Not by Cinder's rpc.get_server: below Cinder 29 that serves in green
+    threads whatever else a process has, and they stand still while a test
+    waits.
+
+    :returns: the server of oslo.messaging, started
+    """
+    serving = messaging.get_rpc_server(
+        rpc.TRANSPORT,
+        messaging.Target(topic=topic, server=server),
+        endpoints,
+        executor='threading',
+        serializer=rpc.RequestContextSerializer(
+            objects.base.CinderObjectSerializer()
+        ),
+    )
+    serving.start()
+    return serving
+
+
 def forget_doors():
     """Forget what doors remember, when their threads have logged all of it.
 
@@ -225,6 +248,10 @@ class Scheduler(fixtures.Fixture):
                     'transport_url = fake:/',
                     # Who serves messages here serves one after another.
                     'executor_thread_pool_size = 1',
+                    # As it is by default from Cinder 29 on: before, who may only
+                    # read a project may restore its backups.
+                    '[oslo_policy]',
+                    'enforce_new_defaults = true',
                     '[database]',
                     f'connection = {database.url}',
                     '[oslo_messaging_notifications]',

@@ -13,7 +13,6 @@ import threading
 
 from cinder.common import constants
 from cinder import objects
-from cinder.objects import base
 from cinder import rpc
 import ddt
 import fixtures
@@ -65,14 +64,12 @@ class ZonesTestCase(testtools.TestCase):
 
     def serve(self, *endpoints):
         """Let cinder-scheduler answer, and what else is to be served."""
-        server = rpc.get_server(
-            messaging.Target(
-                topic=constants.SCHEDULER_TOPIC, server='scheduler'
-            ),
-            [self.cinder.manager, *endpoints],
-            base.CinderObjectSerializer(),
+        server = cinder_fixture.serve_messages(
+            constants.SCHEDULER_TOPIC,
+            'scheduler',
+            self.cinder.manager,
+            *endpoints,
         )
-        server.start()
         self.addCleanup(server.wait)
         self.addCleanup(server.stop)
 

@@ -9,7 +9,6 @@ real: cinder-volume, which at once says that it did what it was told.
 """
 
 from cinder import objects
-from cinder import rpc
 import fixtures
 import oslo_messaging
 
@@ -17,11 +16,12 @@ import oslo_messaging
 objects.register_all()
 
 from cinder.group import api as group_api  # noqa: E402
-from cinder.objects import base  # noqa: E402
 from cinder.volume import api as volume_api  # noqa: E402
 from cinder.volume import group_types  # noqa: E402
 from cinder.volume import rpcapi  # noqa: E402
 from cinder.volume import volume_utils  # noqa: E402
+
+from tests.unit.doors import cinder_fixture  # noqa: E402
 
 
 class VolumeStandIn:
@@ -94,14 +94,9 @@ class Cloud(fixtures.Fixture):
         self.group_type = group_types.create(self.admin, 'any', {}).id
 
     def _serve(self, topic, server, endpoint):
-        server = rpc.get_server(
-            oslo_messaging.Target(topic=topic, server=server),
-            [endpoint],
-            serializer=base.CinderObjectSerializer(),
-        )
-        server.start()
+        serving = cinder_fixture.serve_messages(topic, server, endpoint)
         # Not waited for, which takes a second: nothing is under way.
-        self.addCleanup(server.stop)
+        self.addCleanup(serving.stop)
 
     def _settle(self, kind, ident):
         """A resource when all has been done to it.

@@ -8,10 +8,7 @@ are, over oslo.messaging's fake driver.
 
 from cinder.common import constants
 from cinder import objects
-from cinder.objects import base
-from cinder import rpc
 from cinder.volume import volume_types
-import oslo_messaging as messaging
 
 from cinder_tiers.doors import door
 from tests.unit.doors import cinder_fixture
@@ -29,14 +26,9 @@ class ZonesTestCase(scheduler_case.SchedulerTestCase):
             volume_backend_name='tier-general',
             free_capacity_gb=20,
         )
-        server = rpc.get_server(
-            messaging.Target(
-                topic=constants.SCHEDULER_TOPIC, server='scheduler'
-            ),
-            [self.cinder.manager],
-            base.CinderObjectSerializer(),
+        server = cinder_fixture.serve_messages(
+            constants.SCHEDULER_TOPIC, 'scheduler', self.cinder.manager
         )
-        server.start()
         self.addCleanup(server.wait)
         self.addCleanup(server.stop)
         self.image = self.glance.add_image('database')
