@@ -18,7 +18,8 @@ one after another, and beside them all other parts, one after another.
 
 parts:
   style       hacking, ruff, doc8, codespell, bashate, shellcheck  (tox -e pep8)
-  unit        all unit tests, with the real Cinder and Rally       (tox -e py3)
+  unit        all unit tests, with the real Cinder and Rally       (tox -e py3);
+              without those of the next part where that runs, too
   pure        domain and bench without any OpenStack package       (tox -e pure)
   browser     the report of results in Chromium                 (tox -e browser)
   docs        the documentation, warnings are errors               (tox -e docs)
@@ -200,16 +201,19 @@ end_of_log() {
     tail -n "$MOST_LINES_OF_A_LOG" "$RESULTS/$1.log" | cut -c 1-400
 }
 
-# run_tox PART ENV: no test of it is counted.
+# run_tox PART ENV [ARGUMENT]...: no test of it is counted. The arguments are
+# those of stestr run.
 run_tox() {
     local part=$1 env=$2 status limit_s=$PART_LIMIT_SECONDS
+    shift 2
     case $part in
         functional) limit_s=$FUNCTIONAL_LIMIT_SECONDS ;;
         long) limit_s=$LONG_LIMIT_SECONDS ;;
     esac
     # A test that hangs must not hang the CI: SIGINT lets tox clean up.
     run timeout --signal=INT --kill-after=60 "$limit_s" \
-        "$RUNNER/bin/tox" run -e "$env" >>"$RESULTS/$part.log" 2>&1
+        "$RUNNER/bin/tox" run -e "$env" ${1+--} "$@" \
+        >>"$RESULTS/$part.log" 2>&1
     status=$?
     if ((status == 124)); then
         fail "$part" "tox -e $env: not done after $limit_s s, stopped"
@@ -219,15 +223,16 @@ run_tox() {
     return "$status"
 }
 
-# run_tests PART ENV REPOSITORY: as run_tox, and adds up the tests that really
-# ran, by the stestr repository in that folder.
+# run_tests PART ENV REPOSITORY [ARGUMENT]...: as run_tox, and adds up the
+# tests that really ran, by the stestr repository in that folder.
 run_tests() {
     local part=$1 env=$2 repository=$3 before
+    shift 3
     if ! before=$(tally latest "$repository"); then
         fail "$part" "its results cannot be read"
         return
     fi
-    run_tox "$part" "$env"
+    run_tox "$part" "$env" "$@"
     if ! tally counts "$repository" "$before" >"$RESULTS/$part.counts"; then
         fail "$part" "its results cannot be read"
         echo 0 0 0 >"$RESULTS/$part.counts"
@@ -373,7 +378,13 @@ run_part() {
             [[ $part == style ]] && env=pep8
             run_tox "$part" "$env" || end_of_log "$part"
             ;;
-        unit) run_tests unit py3 . ;;
+        unit)
+            local without=()
+            # The same tests, in an environment that has less.
+            [[ " ${parts[*]} " == *' pure '* ]] && without=(
+                --exclude-regex '^tests\.unit\.(domain|bench)\.')
+            run_tests unit py3 . ${without[@]+"${without[@]}"}
+            ;;
         pure) run_tests pure pure .tox/pure ;;
         browser) run_tests browser browser .tox/browser ;;
         cinder) run_tests cinder cinder-tests .tox/cinder-tests ;;
