@@ -18,6 +18,7 @@ from rally_scenarios.bench.compare import comparison
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins import judged_runs
 from rally_scenarios.plugins.results import store
+from rally_scenarios.plugins import task_validator
 
 SLA = 'cinder_tiers_compare'
 
@@ -85,30 +86,20 @@ def _question(criterion: Mapping[str, Any]) -> comparison.Question:
 
 
 @validation.configure(name='cinder_tiers_compare_sla')
-class ComparisonSLAValidator(validation.Validator):
+class ComparisonSLAValidator(task_validator.TaskValidator):
     """Refuses an SLA whose baseline cannot be compared with."""
 
-    def validate(
-        self,
-        context: object,
-        config: Mapping[str, Any] | None,
-        plugin_cls: object,
-        plugin_cfg: object,
-    ) -> None:
+    def check(self, workload: Mapping[str, Any], plugin_cfg: object) -> None:
         """Look at the baseline and the quantities.
 
-        :param context: not used
-        :param config: None, as Rally gives SLAs nothing of the workload
-        :param plugin_cls: not used
+        :param workload: not used
         :param plugin_cfg: what the task says
+        :raises ValueError: one of them is wrong
         """
         if not jsonschema.Draft7Validator(_SCHEMA).is_valid(plugin_cfg):
             return  # Rally says so itself
-        try:
-            _baseline(plugin_cfg['baseline'])
-            _question(plugin_cfg)
-        except ValueError as error:
-            self.fail(str(error))
+        _baseline(plugin_cfg['baseline'])
+        _question(plugin_cfg)
 
 
 @validation.add('cinder_tiers_compare_sla')

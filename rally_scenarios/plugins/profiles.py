@@ -25,6 +25,7 @@ from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.profile import job_file
 from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.bench.profile import yaml_profile
+from rally_scenarios.plugins import task_validator
 
 # Of a task that lists its patterns and says no more.
 _DEFAULTS = {'region_mib': 32, 'ramp_seconds': 5, 'runtime_seconds': 6}
@@ -194,24 +195,16 @@ def from_task(arguments: Mapping[str, Any]) -> named_profile.NamedProfile:
 
 
 @validation.configure(name='cinder_tiers_profile')
-class ProfileValidator(validation.Validator):
+class ProfileValidator(task_validator.TaskValidator):
     """Refuses a task whose patterns cannot be had."""
 
-    def validate(
-        self,
-        context: object,
-        config: Mapping[str, Any] | None,
-        plugin_cls: object,
-        plugin_cfg: object,
-    ) -> None:
+    WRONG = (errors.ProblemsFound, ValueError, TypeError)
+
+    def check(self, workload: Mapping[str, Any], plugin_cfg: object) -> None:
         """Look at the arguments of the scenario.
 
-        :param context: not used
-        :param config: configuration of the workload
-        :param plugin_cls: not used
+        :param workload: configuration of the workload
         :param plugin_cfg: not used
+        :raises Exception: one of ``WRONG``
         """
-        try:
-            from_task((config or {}).get('args') or {})
-        except (errors.ProblemsFound, ValueError, TypeError) as error:
-            self.fail(str(error))
+        from_task(workload.get('args') or {})

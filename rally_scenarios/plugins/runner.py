@@ -12,40 +12,35 @@ from typing import Any
 
 from rally.common import validation
 
+from rally_scenarios.plugins import task_validator
+
 # That run one iteration after another by default.
 _ONE_BY_ONE = ('serial', 'constant', 'constant_for_duration')
 NAME = 'cinder_tiers_runner'
 
 
 @validation.configure(name=NAME)
-class RunnerValidator(validation.Validator):
+class RunnerValidator(task_validator.TaskValidator):
     """Refuses a workload whose iterations run at the same time."""
 
-    def validate(
-        self,
-        context: object,
-        config: Mapping[str, Any] | None,
-        plugin_cls: object,
-        plugin_cfg: object,
-    ) -> None:
+    def check(self, workload: Mapping[str, Any], plugin_cfg: object) -> None:
         """Look at the runner.
 
-        :param context: not used
-        :param config: configuration of the workload
-        :param plugin_cls: not used
+        :param workload: configuration of the workload
         :param plugin_cfg: not used
+        :raises ValueError: iterations could run at the same time
         """
-        kind = (config or {}).get('runner_type') or 'serial'
-        runner = (config or {}).get('runner') or {}
+        kind = workload.get('runner_type') or 'serial'
+        runner = workload.get('runner') or {}
         if kind not in _ONE_BY_ONE:
-            self.fail(
+            raise ValueError(
                 f'runner {kind}: its iterations may run at the same time, and'
                 ' their fleets would measure each other: expected'
                 f' {", ".join(_ONE_BY_ONE)}'
             )
         concurrency = runner.get('concurrency', 1)
         if concurrency != 1:
-            self.fail(
+            raise ValueError(
                 f'runner {kind} with concurrency {concurrency}: so many fleets'
                 ' would be measured against each other: expected concurrency'
                 ' 1; for more guests at a time, set guests_per_tier'

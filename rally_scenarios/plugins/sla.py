@@ -28,6 +28,7 @@ from rally_scenarios.bench.sla import catalog_limits
 from rally_scenarios.bench.sla import judgement
 from rally_scenarios.plugins import judged_runs
 from rally_scenarios.plugins import profiles
+from rally_scenarios.plugins import task_validator
 
 SLA = 'cinder_tiers'
 NAMES_VALIDATOR = 'cinder_tiers_sla_names'
@@ -237,61 +238,43 @@ def _not_in_patterns(
 
 
 @validation.configure(name='cinder_tiers_sla')
-class TierSLAValidator(validation.Validator):
+class TierSLAValidator(task_validator.TaskValidator):
     """Refuses an SLA that could not be judged."""
 
-    def validate(
-        self,
-        context: object,
-        config: Mapping[str, Any] | None,
-        plugin_cls: object,
-        plugin_cfg: object,
-    ) -> None:
+    def check(self, workload: Mapping[str, Any], plugin_cfg: object) -> None:
         """Look at the limits, the order and the catalog.
 
-        :param context: not used
-        :param config: None, as Rally gives SLAs nothing of the workload
-        :param plugin_cls: not used
+        :param workload: not used
         :param plugin_cfg: what the task asks of the tiers
+        :raises Exception: one of ``WRONG``
         """
-        if not _fits(plugin_cfg):
-            return  # Rally says so itself
-        try:
+        if _fits(plugin_cfg):  # else Rally says so itself
             _terms(plugin_cfg)
-        except (errors.ProblemsFound, ValueError) as error:
-            self.fail(str(error))
 
 
 @validation.configure(name=NAMES_VALIDATOR)
-class TierSLANamesValidator(validation.Validator):
+class TierSLANamesValidator(task_validator.TaskValidator):
     """Refuses a workload whose SLA is about what it does not run.
 
     It is a validator of the scenario, since Rally shows it the SLAs, too.
     """
 
-    def validate(
-        self,
-        context: object,
-        config: Mapping[str, Any] | None,
-        plugin_cls: object,
-        plugin_cfg: object,
-    ) -> None:
+    def check(self, workload: Mapping[str, Any], plugin_cfg: object) -> None:
         """Look at the names of tiers and patterns.
 
-        :param context: not used
-        :param config: configuration of the workload
-        :param plugin_cls: not used
+        :param workload: configuration of the workload
         :param plugin_cfg: not used
+        :raises ValueError: names those that the task does not run
         """
-        criterion = (config.get('sla') or {}).get(SLA)
+        criterion = (workload.get('sla') or {}).get(SLA)
         if not _fits(criterion):
             return  # there is none, or Rally says so itself
         try:
-            unknown = list(_not_in_task(_terms(criterion), config['args']))
+            unknown = list(_not_in_task(_terms(criterion), workload['args']))
         except (errors.ProblemsFound, ValueError, TypeError, KeyError):
             return  # SLA or arguments are wrong: other validators say so
         if unknown:
-            self.fail('\n'.join(unknown))
+            raise ValueError('\n'.join(unknown))
 
 
 @validation.add('cinder_tiers_sla')

@@ -14,7 +14,6 @@ from typing import Any
 
 from rally.common import validation
 
-from cinder_tiers.domain import errors
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import disk_estimate
 from rally_scenarios.bench.fleet import duration
@@ -29,6 +28,7 @@ from rally_scenarios.plugins.fleet import kept
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins import profiles
 from rally_scenarios.plugins.results import store
+from rally_scenarios.plugins import task_validator
 from rally_scenarios.plugins.transport import access
 
 GUESTS_PER_TIER = 3
@@ -428,35 +428,19 @@ def check_orders(plan: Plan) -> None:
 
 
 @validation.configure(name='cinder_tiers_plan')
-class PlanValidator(validation.Validator):
+class PlanValidator(task_validator.ArgumentsValidator):
     """Refuses a task whose schedule or orders cannot be made."""
 
-    def validate(
-        self,
-        context: object,
-        config: Mapping[str, Any] | None,
-        plugin_cls: object,
-        plugin_cfg: object,
-    ) -> None:
+    def check(self, workload: Mapping[str, Any], plugin_cfg: object) -> None:
         """Look at the arguments of the scenario.
 
-        :param context: not used
-        :param config: configuration of the workload
-        :param plugin_cls: not used
+        :param workload: configuration of the workload
         :param plugin_cfg: not used
+        :raises Exception: one of ``WRONG``
         """
-        try:
-            arguments = fleet_arguments.FleetArguments(
-                **((config or {}).get('args') or {})
-            )
-            check_orders(planned(arguments))
-            disks_of_tiers(arguments.fleets)
-            access.check(arguments.transport)
-        except (
-            errors.ProblemsFound,
-            ValueError,
-            TypeError,
-            KeyError,
-            AttributeError,
-        ) as error:
-            self.fail(str(error))
+        arguments = fleet_arguments.FleetArguments(
+            **(workload.get('args') or {})
+        )
+        check_orders(planned(arguments))
+        disks_of_tiers(arguments.fleets)
+        access.check(arguments.transport)

@@ -25,6 +25,7 @@ from rally_scenarios.bench.layers import model
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import run_plan
 from rally_scenarios.plugins.layers import process
+from rally_scenarios.plugins import task_validator
 
 HOST_VARIABLE = 'CINDER_TIERS_LAYERS_HOST'
 DEFAULT_HOST = '~/.rally/cinder-tiers/layers-host.yaml'
@@ -288,36 +289,20 @@ def check_host(plan: Plan) -> None:
 
 
 @validation.configure(name='cinder_tiers_layers')
-class LayersValidator(validation.Validator):
+class LayersValidator(task_validator.ArgumentsValidator):
     """Refuses a task whose layers cannot be measured from this host."""
 
-    def validate(
-        self,
-        context: object,
-        config: Mapping[str, Any] | None,
-        plugin_cls: object,
-        plugin_cfg: object,
-    ) -> None:
+    def check(self, workload: Mapping[str, Any], plugin_cfg: object) -> None:
         """Look at the arguments of the scenario, and at this host.
 
-        :param context: not used
-        :param config: configuration of the workload
-        :param plugin_cls: not used
+        :param workload: configuration of the workload
         :param plugin_cfg: not used
+        :raises Exception: one of ``WRONG``
         """
-        try:
-            arguments = LayersArguments(**((config or {}).get('args') or {}))
-            plan = planned(arguments)
-            if 'guest' in plan.chosen:
-                run_plan.check_orders(
-                    run_plan.planned(to_fleet_arguments(plan, arguments))
-                )
-            check_host(plan)
-        except (
-            errors.ProblemsFound,
-            ValueError,
-            TypeError,
-            KeyError,
-            AttributeError,
-        ) as error:
-            self.fail(str(error))
+        arguments = LayersArguments(**(workload.get('args') or {}))
+        plan = planned(arguments)
+        if 'guest' in plan.chosen:
+            run_plan.check_orders(
+                run_plan.planned(to_fleet_arguments(plan, arguments))
+            )
+        check_host(plan)
