@@ -991,7 +991,10 @@ def _decided(
         f'paired t within {observations}'
         if difference.is_paired
         else "Welch's t"
-    ) + f', {difference.repeats} {observations}, {claims} claims'
+    ) + (
+        f', {difference.repeats} {observations},'
+        f' {claims} claim{"s" if claims > 1 else ""}'
+    )
     if p_differs <= alpha:
         is_better = (difference.mean > 0) == observed.is_least
         finding = Finding.BETTER if is_better else Finding.WORSE
@@ -1004,7 +1007,13 @@ def _decided(
         )
     else:
         finding = Finding.CANNOT_TELL
-        reason = f'{to_see(question, needed, observations)}; {how}'
+        need = to_see(
+            question,
+            needed,
+            repeats=difference.repeats,
+            observations=observations,
+        )
+        reason = f'{need}; {how}'
     return dataclasses.replace(
         observed.claim,
         finding=finding,
@@ -1024,20 +1033,25 @@ def _decided(
 
 
 def to_see(
-    question: Question, needed: int | None, observations: str = 'repeats'
+    question: Question,
+    needed: int | None,
+    *,
+    repeats: int = 0,
+    observations: str = 'repeats',
 ) -> str:
-    """A sentence on how many repeats show the wanted difference.
+    """A clause on how many repeats show the wanted difference.
 
     :param needed: see ``Claim.repeats_needed``
+    :param repeats: how many there were; 0 before there are any
     :param observations: what they are called
     """
     wanted = f'{question.wanted_difference_percent:g} %'
     least = question.least_difference_percent
     if question.wanted_difference_percent <= least:
         return f'{wanted} is no relevant difference (least: {least:g} %)'
-    if needed is None:
-        return (
-            f'more than {differences.MOST_REPEATS} {observations} would be'
-            f' needed to see {wanted}'
-        )
-    return f'to see {wanted}, {needed} {observations} are needed'
+    return differences.text_of_need(
+        question.wanted_difference_percent,
+        needed,
+        repeats=repeats,
+        observations=observations,
+    )

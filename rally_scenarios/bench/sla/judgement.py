@@ -572,7 +572,8 @@ def _of_pair(pair: _Pair, probability: float, claims: int) -> Finding:
     text = (
         f'{pair.text}the second differs by {found.percent:+.1f} %, 95 % from'
         f' {low:+.1f} to {high:+.1f} %, over {found.repeats} repeats'
-        + (f', p {probability:.2g} as one of {claims} claims')
+        + f', p {probability:.2g}'
+        + (f' as one of {claims} claims' if claims > 1 else '')
     )
     if probability > 1 - differences.CONFIDENCE:
         needed = differences.repeats_needed(
@@ -580,11 +581,10 @@ def _of_pair(pair: _Pair, probability: float, claims: int) -> Finding:
             wanted=differences.logarithm(_WANTED_PERCENT),
             claims=claims,
         )
-        return Finding(
-            outcome=Outcome.CANNOT_TELL,
-            text=f'{text}; to see {_WANTED_PERCENT:g} %:'
-            f' {needed or "more than 1000"} repeats',
+        need = differences.text_of_need(
+            _WANTED_PERCENT, needed, repeats=found.repeats
         )
+        return Finding(outcome=Outcome.CANNOT_TELL, text=f'{text}; {need}')
     is_kept = (found.mean < pair.order.bound) == pair.order.limit.is_least
     return Finding(
         outcome=Outcome.HELD if is_kept else Outcome.BROKEN,

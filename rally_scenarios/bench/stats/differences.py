@@ -368,6 +368,33 @@ def repeats_needed(
     return _least_repeats(shows)
 
 
+def text_of_need(
+    wanted_percent: float,
+    needed: int | None,
+    *,
+    repeats: int = 0,
+    observations: str = 'repeats',
+) -> str:
+    """A clause on the repeats that show a difference of the wanted size.
+
+    :param wanted_percent: the size
+    :param needed: what ``repeats_needed`` answers
+    :param repeats: how many there were; 0 before there are any
+    :param observations: what they are called
+    """
+    if needed is None:
+        return (
+            f'more than {MOST_REPEATS} {observations} would be needed to see'
+            f' {wanted_percent:g} %'
+        )
+    if needed <= repeats:
+        return (
+            f'{wanted_percent:g} % would most likely have shown, as'
+            f' {needed} {observations} are enough for that'
+        )
+    return f'to see {wanted_percent:g} %, {needed} {observations} are needed'
+
+
 def repeats_for_none(
     difference: Difference,
     *,

@@ -106,6 +106,19 @@ class RunsTestCase(testtools.TestCase):
             claim.reason,
         )
 
+    def test_with_repeats_enough_it_says_what_would_have_shown(self):
+        (claim,) = self.compare(
+            one_tier(300, 302, 301), one_tier(301, 300, 302)
+        ).claims
+        self.assertEqual(comparison.Finding.CANNOT_TELL, claim.finding)
+        self.assertLessEqual(claim.repeats_needed, 3)
+        self.assertEqual(
+            '10 % would most likely have shown, as'
+            f' {claim.repeats_needed} repeats are enough for that;'
+            " Welch's t, 3 repeats, 1 claim",
+            claim.reason,
+        )
+
     def test_a_difference_that_is_not_relevant_is_said_to_be_none(self):
         question = comparison.Question(
             quantities=('iops',), least_difference_percent=20

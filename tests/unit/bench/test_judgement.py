@@ -495,7 +495,7 @@ class OrderTest(testtools.TestCase):
         ]
         self.assertIn('over 3 repeats, p 0.0', found[0])
         self.assertIn('as one of 2 claims: held', found[0])
-        self.assertIn('; to see 10 %: ', found[1])
+        self.assertIn('; to see 10 %, ', found[1])
 
     def test_of_equal_tiers_few_are_claimed_to_differ(self):
         """Eight pairs of each run, which are one family of claims."""

@@ -102,7 +102,7 @@ class EffectsTestCase(testtools.TestCase):
             50, effects.in_hundreds(claim.difference_percent), delta=0.2
         )
         self.assertEqual(
-            'paired t within blocks, 4 blocks, 1 claims', claim.reason
+            'paired t within blocks, 4 blocks, 1 claim', claim.reason
         )
 
     def test_blocks_are_paired_by_their_number(self):
@@ -156,7 +156,7 @@ class EffectsTestCase(testtools.TestCase):
         self.assertEqual('cannot tell', claim.finding.value)
         self.assertEqual(
             f'to see 10 %, {claim.repeats_needed} blocks are needed; paired t'
-            ' within blocks, 3 blocks, 1 claims',
+            ' within blocks, 3 blocks, 1 claim',
             claim.reason,
         )
         self.assertGreater(claim.repeats_needed, 3)

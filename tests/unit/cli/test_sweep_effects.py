@@ -118,7 +118,10 @@ class EffectsTestCase(testtools.TestCase):
         self.assertEqual(
             ('osd_same', 'cannot tell'), (same['Treatment'], same['Finding'])
         )
-        self.assertIn('to see 10 %, ', same['Reason'])
+        self.assertIn(
+            '10 % would most likely have shown, as 2 blocks are enough',
+            same['Reason'],
+        )
         self.assertEqual(
             ('osd_gone', 'not in effect', 'osd.1 has 2, not \\x1b[1m4', None),
             (
