@@ -248,8 +248,8 @@ class Scheduler(fixtures.Fixture):
                     'transport_url = fake:/',
                     # Who serves messages here serves one after another.
                     'executor_thread_pool_size = 1',
-                    # As it is by default from Cinder 29 on: before, who may only
-                    # read a project may restore its backups.
+                    # The default from Cinder 29 on: before, who may only read
+                    # a project may restore its backups.
                     '[oslo_policy]',
                     'enforce_new_defaults = true',
                     '[database]',
