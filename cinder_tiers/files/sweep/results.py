@@ -329,8 +329,8 @@ def _problem(path: str, found: str) -> errors.ProblemsFound:
                 where=path,
                 found=found,
                 expected=f'the results of a sweep, version {VERSION}',
-                remedy=f'name {NAME} in the folder of "openstack tier sweep '
-                '--out"',
+                remedy=f'name {NAME} in the folder that "openstack tier '
+                'sweep" or "fault" was given with --out',
             )
         ]
     )
