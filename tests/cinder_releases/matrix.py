@@ -42,6 +42,7 @@ PARTS = (
     'MariaDB',
     'PostgreSQL',
 )
+HEADER = ['Cinder', 'Python', *PARTS, 'Day']
 OURS = 'cinder-tiers'
 #: uv asks PyPI only, and downloads no Python of its own.
 ENVIRONMENT = {'UV_PYTHON_DOWNLOADS': 'never', 'UV_SYSTEM_CERTS': '1'}
@@ -269,16 +270,36 @@ def text_of(name, part):
     return 'yes' if name == PACKAGES else str(part['passed'])
 
 
+def former_rows(file):
+    """{cell: its row} of a table that was written before.
+
+    :param file: the table
+    :returns: nothing if there is none, or it has other columns or cells
+    """
+    if not file.exists():
+        return {}
+    with file.open(newline='') as stream:
+        header, *rows = csv.reader(stream)
+    if header != HEADER or len(rows) != len(CELLS):
+        return {}
+    return dict(zip(CELLS, rows, strict=True))
+
+
 def write_table(file):
-    """Make the table of the results that there are; a row for each cell."""
+    """Make the table of the results that there are; a row for each cell.
+
+    A cell without a result here keeps its row: all of them take longer than
+    one machine may be there.
+    """
+    former = former_rows(file)
     with file.open('w', newline='') as stream:
         writer = csv.writer(stream, lineterminator='\n')
-        writer.writerow(['Cinder', 'Python', *PARTS, 'Day'])
+        writer.writerow(HEADER)
         for name, (release, python) in CELLS.items():
             result = RESULTS / f'{name}.json'
             if not result.exists():
-                parts = ['not run'] * len(PARTS)
-                writer.writerow([release, python, *parts, 'not run'])
+                not_run = ['not run'] * (len(PARTS) + 1)
+                writer.writerow(former.get(name, [release, python, *not_run]))
                 continue
             found = json.loads(result.read_text())
             version = found['cinder']
@@ -312,7 +333,8 @@ def main():
         '--table',
         type=pathlib.Path,
         metavar='FILE',
-        help='try nothing; write what came of the last tries',
+        help='try nothing; write what came of the last tries here, and keep'
+        ' the rows of other cells',
     )
     arguments = parser.parse_args()
     if arguments.table:

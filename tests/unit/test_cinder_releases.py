@@ -88,6 +88,27 @@ class MatrixTestCase(testtools.TestCase):
         self.assertEqual('not run', first['MariaDB'])
         self.assertEqual('does not build', second['unit tests'])
 
+    def test_a_cell_keeps_what_another_machine_has_found(self):
+        part = {'passed': 7, 'failed': 0, 'skipped': 0}
+        found = {'cinder': '26.0.0', 'python': '3.11.7'}
+        self.rows(cinder26_py311={**found, 'parts': {'unit tests': part}})
+        (self.folder / 'cinder26-py311.json').unlink()
+        first, second, *_ = self.rows(
+            cinder26_py312={**found, 'parts': {'MariaDB': part}}
+        )
+        self.assertEqual(
+            ('26.0.0', '7', 'not run', '2026-11-24'),
+            tuple(
+                first[name]
+                for name in ('Cinder', 'unit tests', 'MariaDB', 'Day')
+            ),
+        )
+        self.assertEqual('7', second['MariaDB'])
+        (self.folder / 'table.csv').write_text('Cinder,Python\n26,3.11\n')
+        (self.folder / 'cinder26-py312.json').unlink()
+        for row in self.rows():
+            self.assertEqual('not run', row['MariaDB'])
+
     def test_the_reason_is_what_says_why(self):
         said = run(
             'print(matrix.reason_of(sys.argv[3]))',
