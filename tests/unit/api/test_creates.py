@@ -97,16 +97,20 @@ class TypesTestCase(api_fixture.ApiTestCase):
         self.assertNotIn('cinder-tiers', self.glance.agents)
 
     def test_all_else_of_a_request_stays(self):
+        sent, kept = '\ud83d\ude00', '\U0001f600'
+        if self.cinder.engine.name == 'mysql':
+            # Made as DevStack makes it, it has no more than 3 bytes for one.
+            sent = kept = '\u263a'
         row = self.assert_type(
             'general',
             name=' name\u202e ',
-            description='\ud83d\ude00',
+            description=sent,
             metadata={'key': 'value'},
             availability_zone='nova',
             size='2',
         )
         self.assertEqual(
-            ('name\u202e', '\U0001f600', {'key': 'value'}, 'nova', 2),
+            ('name\u202e', kept, {'key': 'value'}, 'nova', 2),
             (
                 row.display_name,
                 row.display_description,

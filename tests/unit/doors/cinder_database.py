@@ -83,11 +83,20 @@ class ServerDatabase:
         engine = sqlalchemy.create_engine(self.url)
         with engine.begin() as connection:
             connection.exec_driver_sql(FOREIGN_KEYS_OFF[engine.name])
+            self._restore_tables(connection)
             for table, rows in self._rows.items():
                 connection.execute(table.delete())
                 if rows:
                     connection.execute(table.insert(), rows)
         engine.dispose()
+
+    def _restore_tables(self, connection) -> None:
+        """Have the tables that it had at first: tests drop or rename some."""
+        quote = connection.dialect.identifier_preparer.quote
+        names = sqlalchemy.inspect(connection).get_table_names()
+        for name in set(names) - self._tables.tables.keys():
+            connection.exec_driver_sql(f'DROP TABLE {quote(name)} CASCADE')
+        self._tables.create_all(connection)
 
 
 @functools.cache
