@@ -13,6 +13,7 @@
 unit=65536
 first_unit=64
 known_disks=''
+seen_disks=''
 looks=0
 
 # read_head DEVICE UNIT: its first line, into $head.
@@ -25,13 +26,26 @@ read_head() {
     esac
 }
 
+# list_disks: NAME:SERIAL of each into $disks, and takes out of $known_disks what
+# is gone.  The disk of the next orders often has the name of the one before,
+# and may be there before anybody has looked for that one again.
 list_disks() {
-    disks=''
+    disks='' still_known=''
     for file in "$CT_BLOCKS"/*/serial; do
         [ -e "$file" ] || continue
+        serial=''
+        read -r serial _ 2>/dev/null <"$file"
+        case $serial in
+            *[!A-Za-z0-9_-]*) serial='' ;;
+        esac
         file=${file%/serial}
-        disks="$disks ${file##*/}"
+        disk=${file##*/}:$serial
+        disks="$disks $disk"
+        case "$known_disks " in
+            *" $disk "*) still_known="$still_known $disk" ;;
+        esac
     done
+    known_disks=$still_known
 }
 
 # copy_orders DEVICE: status 0 if it has orders, which then all guests can see.
@@ -56,12 +70,14 @@ copy_orders() {
 look_at_new_disks() {
     list_disks
     [ "$disks" != "$known_disks" ] || return 0
+    [ "$disks" = "$seen_disks" ] || looks=0
+    seen_disks=$disks
     looks=$((looks + 1))
-    for name in $disks; do
+    for disk in $disks; do
         case "$known_disks " in
-            *" $name "*) continue ;;
+            *" $disk "*) continue ;;
         esac
-        if copy_orders "$CT_DEVICES/$name"; then
+        if copy_orders "$CT_DEVICES/${disk%%:*}"; then
             looks=15
         fi
     done

@@ -15,6 +15,7 @@ from rally_scenarios.guest import orders
 from tests.unit.guest import test_fleet_script as script_tests
 
 NEXT_RUN = 'fedcba9876543210'
+THIRD_RUN = '00112233445566ff'
 #: Only what hangs waits so long.
 WAIT_SECONDS = 600
 
@@ -55,12 +56,15 @@ class KeptFleetTest(script_tests.LocalFleetCase):
                 )
             time.sleep(0.2)
 
-    def attach(self, number, content):
-        """A disk that one guest gets while it runs."""
-        (self.devices / str(number) / 'vdz').write_bytes(content)
+    def attach(self, number, content, serial='orders'):
+        """A disk that one guest gets while it runs, in place of the last."""
         disk = self.blocks / str(number) / 'vdz'
+        if disk.exists():
+            (disk / 'serial').unlink()
+            disk.rmdir()
+        (self.devices / str(number) / 'vdz').write_bytes(content)
         disk.mkdir()
-        (disk / 'serial').write_text('orders')
+        (disk / 'serial').write_text(f'{serial}\n')
 
     def scripts(self, run):
         fleet = dataclasses.replace(
@@ -90,7 +94,14 @@ class KeptFleetTest(script_tests.LocalFleetCase):
             1, next_orders.disk_content(NEXT_RUN, self.scripts(NEXT_RUN))
         )
         self.wait_for('DONE', NEXT_RUN)
-        for run in (script_tests.RUN, NEXT_RUN):
+        # The next disk has the name of that one before anybody looks again.
+        self.attach(
+            1,
+            next_orders.disk_content(THIRD_RUN, self.scripts(THIRD_RUN)),
+            'further-orders',
+        )
+        self.wait_for('DONE', THIRD_RUN)
+        for run in (script_tests.RUN, NEXT_RUN, THIRD_RUN):
             outcomes = [
                 verdict.judge(
                     self.heard(number, run),
@@ -114,7 +125,7 @@ class KeptFleetTest(script_tests.LocalFleetCase):
             told = self.kept.console_path(number).read_text()
             self.assertEqual(
                 self.kept.orders.copies,
-                told.count(f'{NEXT_RUN} g00{number} event 1 '),
+                told.count(f'{THIRD_RUN} g00{number} event 1 '),
             )
 
     def test_orders_that_are_damaged_are_not_carried_out(self):
