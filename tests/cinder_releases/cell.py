@@ -32,6 +32,7 @@ QUERIES = (
     r'|api\.test_(bypasses|creates|groups|restores|retypes|sources|transfers)'
     r'|scheduler\.test_(filter|guard|zones)|status\.)'
 )
+NO_TEST = 'no test ran: see the log'
 NATIVE = {'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1'}
 #: Each database that is tried.
 SERVERS = {
@@ -126,7 +127,7 @@ class Cell:
             failures += found
             if before == tally('latest', repository, ()):
                 counts['failed'] += 1
-                failures.append(f'tests/{path}: no test ran: see the log')
+                failures.append(f'tests/{path}: {NO_TEST}')
             elif after and run([*after, repository], **variables):
                 counts['failed'] += 1
                 failures.append(f'{after[0].name}: see the log')
@@ -136,7 +137,7 @@ class Cell:
         """Keep how a part went; a part without a test has failed."""
         if passed + failed == 0:
             failed = 1
-            failures = [*failures, 'no test ran: see the log']
+            failures = [*failures, NO_TEST]
         self.found['parts'][part] = {
             'passed': passed,
             'failed': failed,
