@@ -93,10 +93,15 @@ class ServerDatabase:
     def _restore_tables(self, connection) -> None:
         """Have the tables that it had at first: tests drop or rename some."""
         quote = connection.dialect.identifier_preparer.quote
-        names = sqlalchemy.inspect(connection).get_table_names()
-        for name in set(names) - self._tables.tables.keys():
+        names = set(sqlalchemy.inspect(connection).get_table_names())
+        for name in names - self._tables.tables.keys():
             connection.exec_driver_sql(f'DROP TABLE {quote(name)} CASCADE')
-        self._tables.create_all(connection)
+        missing = self._tables.tables.keys() - names
+        self._tables.create_all(
+            connection,
+            [self._tables.tables[name] for name in missing],
+            checkfirst=False,
+        )
 
 
 @functools.cache
