@@ -299,9 +299,10 @@ def _environment_values(environment: GuestEnvironment) -> dict[str, str]:
     }
 
 
-def _part(name: str) -> str:
+def script_file(name: str) -> str:
     """A file of the script without what only readers of the file need.
 
+    :param name: of a file of this folder
     :raises ValueError: it has no line of its licence, after which it begins
     """
     text = (
@@ -351,7 +352,7 @@ def _orders(
         **_rounds(fleet),
         **_environment_values(environment),
         'CT_KEEP': 'yes' if fleet.keep else 'no',
-        'CT_WAIT': _part('wait.sh'),
+        'CT_WAIT': script_file('wait.sh'),
     }
 
 
@@ -400,7 +401,10 @@ def script(
                 fleet, number, slots, environment, data_serials
             ).items()
         )
-        + (_slot_words(slots, fleet.profile) + ''.join(map(_part, parts)))
+        + (
+            _slot_words(slots, fleet.profile)
+            + ''.join(map(script_file, parts))
+        )
     )
     if len(text.encode()) > _MAX_SCRIPT_BYTES:
         raise ValueError(

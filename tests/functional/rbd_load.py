@@ -60,7 +60,7 @@ def make_image(run, pool, name, *, mib=64):
 
 def _logged(folder):
     """The logs of fio, as the guest's script prints them."""
-    script = orders._part('fleet.sh')
+    script = orders.script_file('fleet.sh')
     begin = script.index('print_latencies() {')
     function = script[begin : script.index('\n}\n', begin) + 3]
     return subprocess.run(
@@ -163,14 +163,13 @@ def slot(load):
             total_ios=load.found.total_ios,
         ),
     )
-    together, steady = build._together([guest])
-    return dataclasses.replace(
-        results.slot([load.found.iops]),
-        merged=build._merged([guest], together),
-        series=together.total,
-        steadiness=steady,
-        series_of_directions=build._of_directions([guest], together),
-        latency_windows=build._latency_windows([guest]),
+    made_up = results.slot([load.found.iops])
+    return build.slot_of(
+        [guest],
+        number=made_up.number,
+        repeat=made_up.repeat,
+        guests=made_up.guests,
+        has_latency_windows=True,
     )
 
 

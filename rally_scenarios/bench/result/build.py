@@ -291,17 +291,41 @@ def _slot(
         for found in outcome.slots
         if found.slot == slot
     ]
-    complete = verdict.complete(outcomes, slot)
-    series, steady = _together(complete)
-    bandwidth = _seconds_together(
-        {guest.guest: guest.bw_series for guest in complete}
-    )
-    return run_result.SlotResult(
+    return slot_of(
+        verdict.complete(outcomes, slot),
         number=slot.number,
         repeat=slot.repeat,
         guests=tuple(
             _guest_figures(outcome, found) for outcome, found in of_guests
         ),
+        has_latency_windows=has_latency_windows,
+    )
+
+
+def slot_of(
+    complete: Sequence[merge.GuestSlot],
+    *,
+    number: int,
+    repeat: int,
+    guests: tuple[run_result.GuestFigures, ...],
+    has_latency_windows: bool,
+) -> run_result.SlotResult:
+    """A slot of what its guests measured.
+
+    :param complete: those whose figures count
+    :param number: of the slot in its run
+    :param repeat: that it is of its pattern
+    :param guests: figures of each guest of the slot, complete or not
+    :param has_latency_windows: whether latencies of each few seconds are kept
+    """
+    series, steady = _together(complete)
+    bandwidth = _seconds_together(
+        {guest.guest: guest.bw_series for guest in complete}
+    )
+    return run_result.SlotResult(
+        number=number,
+        repeat=repeat,
+        guests=guests,
         merged=_merged(complete, series),
         steadiness=steady,
         series=series.total if series else (),
