@@ -12,7 +12,10 @@ from 0 (fio 3.33 HOWTO "Log File Formats", and ``iolog.c``
 flush_hist_samples; seen).  An empty line is where the next process begins.
 
 fio only writes a line when an I/O completes, so that one of a stall is as
-long as the stall; and what completes after the last line is in none.
+long as the stall; and what completes after the last line is in none.  After a
+stall it is some lines behind, and writes one with each of the next I/Os, which
+may be in the same ms (``iolog.c`` add_clat_sample: ``hist_last``; seen).  Such
+lines are one window.
 
 A bucket is four of fio's own ones together, and its value their middle, so
 that a latency is off by at most 3.2 %.
@@ -22,6 +25,7 @@ must not know how it came here.
 """
 
 from collections.abc import Sequence
+import dataclasses
 from dataclasses import dataclass
 import functools
 import itertools
@@ -145,6 +149,7 @@ def parse(
         )
     step_ms = int(head)
     found: list[Window] = []
+    # Of each direction of the process: its last window, by number.
     last: dict[bytes, int] = {}
     for line in lines:
         if not line:
@@ -157,19 +162,26 @@ def parse(
                 f' latencies'
             )
         end_ms, direction = int(match[1]), match[2]
-        begin_ms = last.get(direction, begins_ms)
+        before = found[last[direction]] if direction in last else None
+        begin_ms = before.end_ms if before else begins_ms
+        clat = _histogram(match[3], line)
+        if before and end_ms == begin_ms:
+            found[last[direction]] = dataclasses.replace(
+                before, clat=histogram.merge([before.clat, clat])
+            )
+            continue
         if end_ms <= begin_ms:
             raise iops_log.LogError(
                 f'found latencies up to {end_ms} ms, expected them to go on'
                 f' from {begin_ms} ms'
             )
-        last[direction] = end_ms
+        last[direction] = len(found)
         found.append(
             Window(
                 direction=iops_log.DIRECTIONS[direction],
                 begin_ms=begin_ms,
                 end_ms=end_ms,
-                clat=_histogram(match[3], line),
+                clat=clat,
             )
         )
     times = (max(each.end_ms for each in found) - begins_ms) // step_ms

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import contextlib
+import itertools
 import json
 import math
 import pathlib
@@ -91,6 +92,33 @@ class ParseTest(testtools.TestCase):
         (found,) = parse(b'1795536580000,0\n')
         self.assertEqual(0, found.clat.count)
 
+    def test_lines_of_one_ms_are_one_window(self):
+        """As fio 3.33 writes them after a pause of three seconds."""
+        found = parse(
+            b'1795536580146,1 175:1 176:3\n'
+            b'1795536580146,1 175:2\n'
+            b'1795536580147,1 232:1\n'
+            b'1795536580147,0 9:1\n'
+            b'1795536580147,1 9:1\n'
+        )
+        self.assertEqual(
+            [
+                ('write', 0, 5146, 6),
+                ('write', 5146, 5147, 2),
+                ('read', 0, 5147, 1),
+            ],
+            [
+                (
+                    each.direction,
+                    each.begin_ms - BEGINS_MS,
+                    each.end_ms - BEGINS_MS,
+                    each.clat.count,
+                )
+                for each in found
+            ],
+        )
+        self.assertEqual([3, 3], [count for _, count in found[0].clat.bins])
+
     def test_some_ios_that_were_in_flight_may_be_in_no_sum(self):
         """As of fio 3.33 over ten minutes: 383785, where it says 383784."""
         (found,) = parse(b'1795536580000,1 9:383785', total_ios=383784)
@@ -130,7 +158,7 @@ class ParseTest(testtools.TestCase):
         b'1795536580000,0 1:1 ',
         b'1795536580000,0 1:-1',
         b'1795536575000,0 1:1',
-        b'1795536580000,0 1:1\n1795536580000,0 1:1',
+        b'1795536580000,0 1:1\n1795536579999,0 1:1',
         b'1' * 400 + b',0 1:1',
         b'1795536580000,0 1:1001025',
         b'1795536580000,0 1:999999\n1795536580000,1 1:1026',
@@ -222,7 +250,11 @@ class TogetherTest(testtools.TestCase):
 class RealFioTest(testtools.TestCase):
     """Of fio, through the lines of the guest's script that print it."""
 
-    def test_latencies_are_those_that_fio_reports(self):
+    def measure(self, *options, lasts_ms):
+        """What fio reports of a file, and the windows that a guest prints.
+
+        :param lasts_ms: how long it runs, and a bit
+        """
         if shutil.which('fio') is None:
             self.skipTest('fio is not installed (bindep.txt)')
         folder = pathlib.Path(
@@ -232,19 +264,18 @@ class RealFioTest(testtools.TestCase):
         subprocess.run(
             [
                 *('fio', '--filename=f', '--output=out', '--name=x'),
-                *('--output-format=json+', '--rw=randrw', '--bs=4k'),
-                *('--size=4m', '--numjobs=2', '--group_reporting'),
-                *('--ioengine=psync', '--time_based', '--ramp_time=1'),
-                *('--runtime=4', '--rate_iops=200', '--per_job_logs=1'),
+                *('--output-format=json+', '--bs=4k', '--size=4m'),
+                *('--ioengine=psync', '--time_based', '--per_job_logs=1'),
                 *('--write_hist_log=series', '--log_hist_msec=1000'),
                 '--log_unix_epoch=1',
                 f'--log_hist_coarseness={latency_log.COARSENESS}',
+                *options,
             ],
             check=True,
             cwd=folder,
             capture_output=True,
         )
-        script = orders._part('fleet.sh')
+        script = orders.script_file('fleet.sh')
         begin = script.index('print_latencies() {')
         function = script[begin : script.index('\n}\n', begin) + 3]
         printed = subprocess.run(
@@ -255,13 +286,34 @@ class RealFioTest(testtools.TestCase):
         ).stdout
         text = (folder / 'out').read_bytes()
         result = output.parse(text[text.index(b'{') :], jobname='x')
-        begins_ms = json.loads(text[text.index(b'{') :])['timestamp_ms'] - 4100
+        ended_ms = json.loads(text[text.index(b'{') :])['timestamp_ms']
         found = latency_log.parse(
             iops_log.split(printed).latencies,
-            begins_ms=begins_ms,
+            begins_ms=ended_ms - lasts_ms,
             runtime_ms=result.runtime_ms,
             total_ios=result.total_ios,
-        ).windows
+        )
+        return result, found.windows
+
+    def test_after_a_pause_all_is_read(self):
+        """Two I/Os of one ms are in two lines then, if all goes well."""
+        result, found = self.measure(
+            *('--rw=randwrite', '--runtime=7', '--thinktime=3s'),
+            '--thinktime_blocks=16',
+            lasts_ms=8000,
+        )
+        for one, other in itertools.pairwise(found):
+            self.assertEqual(one.end_ms, other.begin_ms)
+            self.assertLess(other.begin_ms, other.end_ms)
+        ios = sum(each.clat.count for each in found)
+        self.assertTrue(0 < ios <= result.total_ios, (ios, result.total_ios))
+
+    def test_latencies_are_those_that_fio_reports(self):
+        result, found = self.measure(
+            *('--rw=randrw', '--numjobs=2', '--group_reporting'),
+            *('--ramp_time=1', '--runtime=4', '--rate_iops=200'),
+            lasts_ms=4100,
+        )
         self.assertEqual({'read', 'write'}, {each.direction for each in found})
         ios = sum(each.clat.count for each in found)
         # All but those since the last line of each process, of a second.
