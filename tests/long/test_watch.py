@@ -103,8 +103,8 @@ class WatchTest(lab.LabTestCase):
         )
         self.assertEqual(4, watching.wait())
         (row,) = rows
-        # The load is more than the disks can do then: on a busy machine a write
-        # of the probe may wait so long that it counts as one that hangs.
+        # The load is more than the disks can do then: on a busy machine, a
+        # write of the probe may wait so long that it counts as one that hangs.
         self.assertIn(row['State'], ('slower', 'hangs'))
         since = datetime.datetime.fromisoformat(row['Since'])
         # A window has 20 s.
