@@ -66,12 +66,16 @@ def _logged(folder):
     return subprocess.run(
         [
             *('sh', '-c'),
-            f'{function}\n'
+            f"{function}\nprintf '\\n@series\\n'\n"
             'cut -d , -f 1-3 "$CT_WORK"/series_iops*.log\nprint_latencies',
         ],
         check=True,
         capture_output=True,
-        env={**os.environ, 'CT_WORK': folder},
+        env={
+            **os.environ,
+            'CT_WORK': folder,
+            'CT_LATENCY_MS': str(LATENCY_S * 1000),
+        },
     ).stdout
 
 
@@ -144,9 +148,11 @@ def measure(
 
 def slot(load):
     """A repeat of a result, of one guest that did what fio says."""
-    iops, latencies = latency_log.split(load.log)
+    sent = iops_log.split(load.log)
     directions = iops_log.parse_directions(
-        iops, runtime_ms=load.found.runtime_ms, end_ms=load.found.timestamp_ms
+        sent.iops,
+        runtime_ms=load.found.runtime_ms,
+        end_ms=load.found.timestamp_ms,
     )
     series = iops_log.total(directions)
     guest = merge.GuestSlot(
@@ -156,10 +162,11 @@ def slot(load):
         ended_ms=load.found.timestamp_ms,
         result=load.found,
         series=series,
-        directions=directions,
+        directions=tuple(directions.items()),
         latencies=latency_log.parse(
-            latencies,
+            sent.latencies,
             begins_ms=series[0][0],
+            runtime_ms=load.found.runtime_ms,
             total_ios=load.found.total_ios,
         ),
     )
