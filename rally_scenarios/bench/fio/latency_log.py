@@ -151,6 +151,7 @@ def parse(
     found: list[Window] = []
     # Of each direction of the process: its last window, by number.
     last: dict[bytes, int] = {}
+    more: dict[int, list[histogram.LatencyHistogram]] = {}
     for line in lines:
         if not line:
             last.clear()
@@ -166,9 +167,8 @@ def parse(
         begin_ms = before.end_ms if before else begins_ms
         clat = _histogram(match[3], line)
         if before and end_ms == begin_ms:
-            found[last[direction]] = dataclasses.replace(
-                before, clat=histogram.merge([before.clat, clat])
-            )
+            # Added up at the end: a guest may send very many of one ms.
+            more.setdefault(last[direction], []).append(clat)
             continue
         if end_ms <= begin_ms:
             raise iops_log.LogError(
@@ -183,6 +183,10 @@ def parse(
                 end_ms=end_ms,
                 clat=clat,
             )
+        )
+    for at, parts in more.items():
+        found[at] = dataclasses.replace(
+            found[at], clat=histogram.merge([found[at].clat, *parts])
         )
     times = (max(each.end_ms for each in found) - begins_ms) // step_ms
     if times > min(runtime_ms // step_ms + _TIMES_OVER_RUNTIME, _MAX_TIMES):
