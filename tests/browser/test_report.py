@@ -140,6 +140,16 @@ class ChromiumTestCase(testtools.TestCase):
                 width,
             )
 
+    def test_findings_are_in_sight_on_a_narrow_screen(self):
+        self.open(width=400)
+        edges = self.run_script(
+            'return [...document.querySelectorAll("#claims th")]'
+            '.filter(each => each.textContent == "Finding")'
+            '.map(each => each.getBoundingClientRect().right)'
+        )
+        self.assertEqual(1, len(edges))
+        self.assertLessEqual(edges[0], 400)
+
     def test_tables_are_open_when_printed_from_a_dark_page(self):
         self.open(scheme='dark')
         self.run_script(

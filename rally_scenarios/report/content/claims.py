@@ -22,12 +22,13 @@ _COLUMNS = (
     figure.Column(title='Tier'),
     figure.Column(title='Pattern'),
     figure.Column(title='Quantity'),
-    figure.Column(title='First', digits=2),
-    figure.Column(title='Second', digits=2),
+    # On a narrow screen, what is not among the first is out of sight.
+    figure.Column(title='Finding'),
     figure.Column(title='Difference %', digits=1),
     figure.Column(title='95 % from', digits=1),
     figure.Column(title='95 % to', digits=1),
-    figure.Column(title='Finding'),
+    figure.Column(title='First', digits=2),
+    figure.Column(title='Second', digits=2),
     figure.Column(title='Reason'),
 )
 
@@ -60,12 +61,12 @@ def _cells(claim: comparison.Claim) -> tuple[str | float | None, ...]:
         else f'{claim.second_tier} against {claim.first_tier}',
         claim.pattern,
         quantity_text(claim),
-        claim.first,
-        claim.second,
+        claim.finding.value,
         claim.difference_percent,
         claim.low_percent,
         claim.high_percent,
-        claim.finding.value,
+        claim.first,
+        claim.second,
         claim.reason,
     )
 

@@ -19,14 +19,15 @@ _COLUMNS = (
     figure.Column(title='Treatment'),
     figure.Column(title='Tier'),
     figure.Column(title='Pattern'),
-    figure.Column(title='Default', digits=2),
-    figure.Column(title='Treated', digits=2),
+    # On a narrow screen, what is not among the first is out of sight.
+    figure.Column(title='Finding'),
     figure.Column(title='Effect', digits=1),
     figure.Column(title='95 % from', digits=1),
     figure.Column(title='95 % to', digits=1),
+    figure.Column(title='Default', digits=2),
+    figure.Column(title='Treated', digits=2),
     figure.Column(title='Blocks', digits=0),
     figure.Column(title='Blocks needed', digits=0),
-    figure.Column(title='Finding'),
     figure.Column(title='Reason'),
 )
 _DEFAULT, _UNKNOWN = 0, 7
@@ -50,14 +51,14 @@ def _cells(claim: comparison.Claim) -> tuple[str | float | None, ...]:
         claim.side,
         claim.second_tier,
         claim.pattern,
-        claim.first,
-        claim.second,
+        claim.finding.value,
         _ratio(claim.difference_percent),
         _ratio(claim.low_percent),
         _ratio(claim.high_percent),
+        claim.first,
+        claim.second,
         claim.repeats,
         claim.repeats_needed,
-        claim.finding.value,
         claim.reason,
     )
 
@@ -65,8 +66,14 @@ def _cells(claim: comparison.Claim) -> tuple[str | float | None, ...]:
 def _unmeasured_cells(
     one: effects.Unmeasured,
 ) -> tuple[str | float | None, ...]:
-    nothing = (None,) * (len(_COLUMNS) - 3)
-    return (one.treatment, *nothing, one.verdict.value, one.reason)
+    figures = (None,) * (len(_COLUMNS) - 5)
+    return (
+        one.treatment,
+        *(None, None),
+        one.verdict.value,
+        *figures,
+        one.reason,
+    )
 
 
 def _bars(claims: Sequence[comparison.Claim]) -> Iterator[figure.Bar]:

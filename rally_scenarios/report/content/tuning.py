@@ -25,11 +25,11 @@ _TRIAL_COLUMNS = (
 )
 _CANDIDATE_COLUMNS = (
     figure.Column(title='Candidate'),
-    figure.Column(title='Blocks', digits=0),
+    figure.Column(title='Finding'),
     figure.Column(title='Gain %', digits=1),
     figure.Column(title='95 % from', digits=1),
     figure.Column(title='95 % to', digits=1),
-    figure.Column(title='Finding'),
+    figure.Column(title='Blocks', digits=0),
     figure.Column(title='Reason'),
 )
 _DEFAULT, _MEASURED, _BEST, _UNKNOWN = 0, 1, 2, 7
@@ -194,11 +194,11 @@ def _confirmation(tuning: tunings.Tuning) -> figure.Figure:
             rows=tuple(
                 (
                     each.words,
-                    each.blocks,
+                    each.finding.value,
                     each.gain_percent,
                     each.low_percent,
                     each.high_percent,
-                    each.finding.value,
+                    each.blocks,
                     each.reason,
                 )
                 for each in found
