@@ -169,6 +169,8 @@ start_container() {
         --capability=all --bind=/dev/net/tun \
         >"$STATE/logs/container.log" 2>&1
     pid=$!
+    # Bash would report that it was killed, which is how it ends.
+    disown "$pid"
     remember container "$pid"
     until [[ -n $init ]]; do
         if ((left-- <= 0)) || ! started "$pid" >/dev/null; then
@@ -188,6 +190,7 @@ start_container() {
     start ${with[@]+"${with[@]}"} slirp4netns --configure --mtu=1500 \
         --cidr="$NETWORK.0/24" --disable-host-loopback --netns-type=path \
         "/proc/$init/ns/net" tap0 >"$STATE/logs/network.log" 2>&1
+    disown "$!"
     remember network "$!"
     # Before systemd is ready, systemctl fails.
     until inside systemctl is-system-running --wait \

@@ -29,7 +29,7 @@ only the package mirrors; nothing listens on this machine. It is made at the
 first run: packages, git repositories, and DevStack stacked once without
 cinder-tiers, which is what DevStack alone writes. It stays for the next runs,
 each of which throws away what it changed; it is made again when a mirror has
-another commit, or a file of tests/devstack other than run.sh has changed.
+another commit, or a file of tests/devstack that it is made of has changed.
 
 What is not real: cephadm. Its container images are from elsewhere, so a
 STAND-IN, which says so, runs the daemons of Debian's packages.

@@ -79,7 +79,9 @@ tree_key() {
         echo "$project $(git --git-dir="$(find_mirror "$project")" \
             rev-parse refs/heads/master)"
     done
-    cat "$HERE/tree.sh" "$HERE"/inside/* | sha256sum
+    # The other files of inside/ are brought by the steps that run them.
+    cat "$HERE/tree.sh" "$HERE"/inside/{*-stand-in.sh,left.sh,local.conf} \
+        | sha256sum
 }
 
 # Print the packages that DevStack lists, as it reads the lists itself.

@@ -58,7 +58,8 @@ END
 # Only what the entry point brings is a test of this project.
 export TEMPEST_CONFIG_DIR=$FOLDER
 "$BIN/tempest" list-plugins | grep -w cinder_tiers
-site=$("$BIN/python" -c 'import pathlib, tempest
+# -P: the repository in /opt/stack, where this runs, is no package.
+site=$("$BIN/python" -P -c 'import pathlib, tempest
 print(pathlib.Path(tempest.__file__).parent)')
 cat >"$FOLDER/.stestr.conf" <<END
 [DEFAULT]
