@@ -66,6 +66,13 @@ class Within(enum.Enum):
         """What a side has several of, for messages."""
         return self.value or 'repeats'
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The sides of one tier, as their columns are called."""
+        if self is Within.BLOCKS:
+            return 'default', 'treated'
+        return 'first', 'second'
+
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
@@ -905,25 +912,44 @@ def _too_few(
     within: Within,
 ) -> str:
     """Why such values show nothing; empty if they may."""
-    for side, values in zip((first, second), sides, strict=True):
-        if len(values) < 2:
-            count = (
-                len(side.runs)
-                if within is Within.BLOCKS
-                else sum(len(slots) for slots in side.runs)
-            )
-            return (
-                f'{side.tier}: {len(values)} of {count} {within.observations}'
-                f' can be used: expected at least 2 in which all guests are'
-                f' complete'
-            )
-        if min(values) <= 0:
-            return f'{side.tier}: in a repeat {figures.nothing_done(limit)}'
-    for side in (first, second):
-        reason = figures.too_few_ios(_complete(side), limit)
-        if reason:
-            return f'{side.tier}: {reason}'
-    return ''
+    reasons = [
+        _too_few_of(side, values, limit, within)
+        for side, values in zip((first, second), sides, strict=True)
+    ]
+    if reasons[0] == reasons[1]:
+        return reasons[0]
+    names = (
+        within.sides
+        if first.tier == second.tier
+        else (first.tier, second.tier)
+    )
+    return '; '.join(
+        f'{name}: {reason}'
+        for name, reason in zip(names, reasons, strict=True)
+        if reason
+    )
+
+
+def _too_few_of(
+    side: _Side,
+    values: Sequence[float],
+    limit: expectations.Limit,
+    within: Within,
+) -> str:
+    """Why the values of one side show nothing; empty if they may."""
+    if len(values) < 2:
+        count = (
+            len(side.runs)
+            if within is Within.BLOCKS
+            else sum(len(slots) for slots in side.runs)
+        )
+        return (
+            f'{len(values)} of {count} {within.observations} can be used:'
+            f' expected at least 2 in which all guests are complete'
+        )
+    if min(values) <= 0:
+        return f'in a repeat {figures.nothing_done(limit)}'
+    return figures.too_few_ios(_complete(side), limit)
 
 
 def _complete(*sides: _Side) -> list[run_result.SlotResult]:

@@ -163,7 +163,27 @@ class RunsTestCase(testtools.TestCase):
         (claim,) = self.compare(
             one_tier(1, 1), one_tier(100, 100, without=1)
         ).claims
-        self.assertIn('0 of 2 repeats can be used', claim.reason)
+        self.assertEqual(
+            'second: 0 of 2 repeats can be used: expected at least 2 in which'
+            ' all guests are complete',
+            claim.reason,
+        )
+
+    def test_what_both_sides_lack_is_said_once(self):
+        (claim,) = self.compare(one_tier(1), one_tier(1)).claims
+        self.assertEqual(
+            '1 of 1 repeats can be used: expected at least 2 in which all'
+            ' guests are complete',
+            claim.reason,
+        )
+
+    def test_what_each_side_lacks_is_said_of_each(self):
+        (claim,) = self.compare(one_tier(1), one_tier(0, 5)).claims
+        self.assertEqual(
+            'first: 1 of 1 repeats can be used: expected at least 2 in which'
+            ' all guests are complete; second: in a repeat no I/O was done',
+            claim.reason,
+        )
 
     def test_a_percentile_of_too_few_ios_tells_nothing(self):
         question = comparison.Question(quantities=('p99.9_ms',))
@@ -178,7 +198,7 @@ class RunsTestCase(testtools.TestCase):
         self.assertEqual(
             (
                 comparison.Finding.CANNOT_TELL,
-                'general: in a repeat no I/O was done',
+                'second: in a repeat no I/O was done',
             ),
             (claim.finding, claim.reason),
         )
@@ -515,7 +535,7 @@ class DirectionsTestCase(testtools.TestCase):
             {
                 (
                     'cannot tell',
-                    'general: in a repeat nothing was written',
+                    'second: in a repeat nothing was written',
                 )
             },
             {(each.finding.value, each.reason) for each in found.claims},
