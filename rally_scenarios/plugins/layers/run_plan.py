@@ -67,6 +67,7 @@ class LayersArguments:
     runtime_seconds: int | None = None
     settle_seconds: float = SETTLE_SECONDS
     drop_caches: bool = True
+    start: Mapping[str, Any] | None = None
     start_volume_type: str | None = None
     result_folder: str = fleet_arguments.RESULT_FOLDER
     listen_every_seconds: float = fleet_arguments.LISTEN_EVERY_SECONDS
@@ -230,6 +231,7 @@ def to_fleet_arguments(
         ramp_seconds=plan.method.ramp_seconds,
         runtime_seconds=plan.method.runtime_seconds,
         volume_size_gib=arguments.volume_size_gib,
+        start=arguments.start,
         start_volume_type=arguments.start_volume_type,
         result_folder=arguments.result_folder,
         listen_every_seconds=arguments.listen_every_seconds,

@@ -29,6 +29,7 @@ from rally_scenarios.bench.layers import model
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import run as fleet_run
+from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins.layers import ceph as layers_ceph
 from rally_scenarios.plugins.layers import measure
 from rally_scenarios.plugins.layers import process
@@ -89,6 +90,7 @@ class Layers(harmless.Scenario):
         runtime_seconds: fleet_arguments.OneOrNone = None,
         settle_seconds: fleet_arguments.PauseSeconds = run_plan.SETTLE_SECONDS,
         drop_caches: bool = True,
+        start: fleet_shape.StartArgs | None = None,
         start_volume_type: str | None = None,
         result_folder: str = fleet_arguments.RESULT_FOLDER,
         listen_every_seconds: fleet_arguments.PauseSeconds = (
@@ -115,6 +117,7 @@ class Layers(harmless.Scenario):
         :param runtime_seconds: counted
         :param settle_seconds: pause after each measurement on the host
         :param drop_caches: whether OSDs drop theirs before reads
+        :param start: of guests, as of CinderTiers.fleet_fio
         :param start_volume_type: as of CinderTiers.fleet_fio
         :param result_folder: on the host of Rally, for files
         :param listen_every_seconds: as of CinderTiers.fleet_fio
@@ -140,6 +143,7 @@ class Layers(harmless.Scenario):
                     runtime_seconds=runtime_seconds,
                     settle_seconds=settle_seconds,
                     drop_caches=drop_caches,
+                    start=start,
                     start_volume_type=start_volume_type,
                     result_folder=result_folder,
                     listen_every_seconds=listen_every_seconds,

@@ -143,6 +143,13 @@ class TaskTest(HostCase):
             plan.method.region_mib, fleet.chosen.method.region_mib
         )
 
+    def test_guests_of_a_member_start_by_their_clocks(self):
+        args = asked(size='smoke', member=True)
+        fleet = layers_run_plan.to_fleet_arguments(
+            layers_run_plan.planned(args), args
+        )
+        self.assertEqual({'by': 'clock'}, fleet.start)
+
     def test_the_paper_has_its_numbers(self):
         """8 processes, each with 32 writes of 4 MB in flight."""
         plan = layers_run_plan.planned(asked(size='paper'))

@@ -502,14 +502,13 @@ class MemberTest(testtools.TestCase):
         self.assertEqual('shared', args['start_volume_type'])
         self.assertEqual({'by': 'volume'}, args['start'])
 
-    def test_layers_of_a_member(self):
-        config = render(
-            QUICK.with_name('layers.yaml'),
-            member=True,
-            start_volume_type='shared',
-        )
+    @ddt.data({}, {'start_volume_type': 'shared'})
+    def test_layers_of_a_member(self, named):
+        config = render(QUICK.with_name('layers.yaml'), member=True, **named)
         self.platform_check(config)
         self.assertEqual({'users': {}}, workload(config)['contexts'])
+        args = workload(config)['scenario']['CinderTiers.layers']
+        self.assertEqual({'by': 'volume' if named else 'clock'}, args['start'])
 
     def test_without_it_the_administrator_is_asked_for(self):
         error = self.assertRaises(
