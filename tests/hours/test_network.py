@@ -39,6 +39,11 @@ FLEET = {
     # Emulated on a busy machine, twelve take some minutes to boot.
     'timeouts_seconds': {'boot': 900, 'ready': 900},
 }
+#: By default, a project may have fewer volumes and servers.
+UNLIMITED = {
+    'cinder': {'volumes': -1, 'gigabytes': -1},
+    'nova': {'instances': -1, 'cores': -1, 'ram': -1},
+}
 #: Who is cut off, and what it has said by then: in the middle of its runs.
 CUT_OFF = 'g002'
 AT = ('END', 0)
@@ -60,6 +65,7 @@ def task(**arguments):
                         'runner': {'serial': {'times': 1}},
                         'contexts': {
                             'users': {'tenants': 1, 'users_per_tenant': 1},
+                            'quotas': UNLIMITED,
                             'keypair': {},
                             'allow_ssh': None,
                             'existing_network': {},
@@ -105,8 +111,9 @@ class NetworkTest(test_measurement.MeasurementCase):
             json.dumps(task(result_folder=str(results), **arguments))
         )
         output = self.start(expect=expect, task=str(file))
-        (written,) = results.glob('*.json')
-        return result_file.read(written.read_text()), output
+        written = list(results.glob('*.json'))
+        self.assertEqual(1, len(written), output)
+        return result_file.read(written[0].read_text()), output
 
     def test_a_guest_that_is_cut_off_has_its_verdict_and_the_others_stay(self):
         cut = threading.Event()
