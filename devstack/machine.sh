@@ -6,13 +6,14 @@
 
 # started PID: when it was started, in clock ticks since the machine was; a
 # process id alone may be given to another process later. Nothing of a process
-# that has ended, even if it was not waited for.
+# that has ended, even if it was not waited for. In a trap, "return" alone has
+# the status of what ran before the trap.
 started() {
     local stat fields
-    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return
+    stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
     # The name in parentheses may hold anything.
     read -ra fields <<<"${stat##*) }"
-    [[ ${fields[0]} != [ZX] ]] || return
+    [[ ${fields[0]} != [ZX] ]] || return 1
     echo "${fields[19]}"
 }
 

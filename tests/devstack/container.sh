@@ -24,12 +24,13 @@ remember() {
     echo "$2 $(started "$2")" >"$STATE/$1.pid"
 }
 
-# remembered NAME: print its id, if it still runs.
+# remembered NAME: print its id, if it still runs. In a trap, "return" alone
+# has the status of what ran before the trap.
 remembered() {
     local pid ticks
-    [[ -r $STATE/$1.pid ]] || return
-    read -r pid ticks <"$STATE/$1.pid" || return
-    [[ -n $ticks && $(started "$pid") == "$ticks" ]] || return
+    [[ -r $STATE/$1.pid ]] || return 1
+    read -r pid ticks <"$STATE/$1.pid" || return 1
+    [[ -n $ticks && $(started "$pid") == "$ticks" ]] || return 1
     echo "$pid"
 }
 
@@ -106,7 +107,7 @@ cpu_seconds() {
 remove_cgroups() {
     local folder
     for folder in $(cgroups); do
-        rmdir "$folder" || return
+        rmdir "$folder" || return 1
     done
 }
 
@@ -122,7 +123,7 @@ container_processes() {
 # inside COMMAND...: in the container, as root.
 inside() {
     local init
-    init=$(remembered init) || return
+    init=$(remembered init) || return 1
     (
         in_cgroups entered nsenter -t "$init" -m -u -i -n -p -C -- env -i \
             PATH="$INSIDE_PATH" HOME=/root LC_ALL=C.UTF-8 TERM=dumb "$@" 9>&-

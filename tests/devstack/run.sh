@@ -444,13 +444,18 @@ stack_again() {
     stack "$1" && compare "$1" /srv/first
 }
 
+# What clean.sh leaves of DevStack alone, too: a bridge, one link to a unit, and
+# units without a file that systemd remembers as failed.
+readonly LEFT_BY_DEVSTACK='^(link br-ex|unit devstack@.*|unit file .*/devstack@openstack-cli-server\.service)$'
 clean_devstack() {
-    local log=$1
+    local log=$1 left
     limited "$STEP_LIMIT_SECONDS" "$log" 'devstack/clean.sh' || return
     # shellcheck disable=SC2016
-    if ! inside bash -c 'bash /dev/stdin | diff "$1/left" -' left "$ALONE" \
-            <"$HERE/inside/left.sh" >>"$log" 2>&1; then
-        echo "this is left, or is missing:" >>"$log"
+    left=$(inside bash -c 'bash /dev/stdin | comm -13 "$1/left" -' \
+        left "$ALONE" <"$HERE/inside/left.sh" 2>>"$log") || return
+    left=$(grep -vE "$LEFT_BY_DEVSTACK" <<<"$left")
+    if [[ -n $left ]]; then
+        printf 'this is left:\n%s\n' "$left" >>"$log"
         return 1
     fi
 }
