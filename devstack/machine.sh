@@ -6,8 +6,8 @@
 
 # started PID: when it was started, in clock ticks since the machine was; a
 # process id alone may be given to another process later. Nothing of a process
-# that has ended, even if it was not waited for. In a trap, "return" alone has
-# the status of what ran before the trap.
+# that has ended, even if it was not waited for. In what a trap calls, "return"
+# needs a status: without one, bash returns that of what ran before the trap.
 started() {
     local stat fields
     stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1

@@ -24,8 +24,7 @@ remember() {
     echo "$2 $(started "$2")" >"$STATE/$1.pid"
 }
 
-# remembered NAME: print its id, if it still runs. In a trap, "return" alone
-# has the status of what ran before the trap.
+# remembered NAME: print its id, if it still runs.
 remembered() {
     local pid ticks
     [[ -r $STATE/$1.pid ]] || return 1

@@ -24,6 +24,7 @@ included, in a Debian 13 of its own, on a Debian 12 or 13 machine, as root:
   stack again    and the same cinder.conf and api-paste.ini as the first time
   placement      once more
   clean          clean.sh; no process, unit, mount, network or file is left
+                 that it does not leave of DevStack alone
   stop           and none of the container on this machine
 
 The Debian is a container with systemd, with a network of its own that reaches
@@ -451,8 +452,10 @@ clean_devstack() {
     local log=$1 left
     limited "$STEP_LIMIT_SECONDS" "$log" 'devstack/clean.sh' || return
     # shellcheck disable=SC2016
-    left=$(inside bash -c 'bash /dev/stdin | comm -13 "$1/left" -' \
-        left "$ALONE" <"$HERE/inside/left.sh" 2>>"$log") || return
+    left=$(inside bash -c '
+        bash /dev/stdin >"$1/left-now" && grep -q "^mount " "$1/left-now" &&
+            comm -13 "$1/left" "$1/left-now"
+    ' left "$ALONE" <"$HERE/inside/left.sh" 2>>"$log") || return
     left=$(grep -vE "$LEFT_BY_DEVSTACK" <<<"$left")
     if [[ -n $left ]]; then
         printf 'this is left:\n%s\n' "$left" >>"$log"

@@ -69,7 +69,8 @@ def _unmeasured_cells(
     figures = (None,) * (len(_COLUMNS) - 5)
     return (
         one.treatment,
-        *(None, None),
+        None,
+        None,
         one.verdict.value,
         *figures,
         one.reason,

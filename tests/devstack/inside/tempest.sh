@@ -58,7 +58,8 @@ END
 # Only what the entry point brings is a test of this project.
 export TEMPEST_CONFIG_DIR=$FOLDER
 "$BIN/tempest" list-plugins | grep -w cinder_tiers
-# -P: the repository in /opt/stack, where this runs, is no package.
+# Without -P, Python imports the folder of the checkout, which is in the
+# working directory, and not the installed package.
 site=$("$BIN/python" -P -c 'import pathlib, tempest
 print(pathlib.Path(tempest.__file__).parent)')
 cat >"$FOLDER/.stestr.conf" <<END
