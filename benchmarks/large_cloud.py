@@ -74,13 +74,13 @@ def _apply(connection, ceph, tiers):
 
 
 def _audit(connection, ceph, tiers):
-    findings = workflow.audit(
+    audited = workflow.audit(
         connection=connection,
         catalog=_catalog(tiers),
         volumes_by=placement.DEFAULT_POLICY,
         open_session=lambda _: contextlib.nullcontext(ceph),
     )
-    return {'findings': len(findings)}
+    return {'findings': len(audited.findings)}
 
 
 def _export(connection, ceph, tiers):

@@ -208,6 +208,16 @@ def apply(
         )
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Audited:
+    """What an audit has found."""
+
+    findings: tuple[audit_tiers.Finding, ...]
+    #: Why Cinder's state could not be read, so that of no tier anything is
+    #: known; None when it was.
+    cinder_error: errors.TiersError | None
+
+
 def audit(
     *,
     connection: _Connection,
@@ -216,7 +226,7 @@ def audit(
     volumes_by: decision.Policy | None = None,
     with_residency: bool = False,
     open_session: ceph_clients.Open = ceph_clients.session,
-) -> tuple[audit_tiers.Finding, ...]:
+) -> Audited:
     """What is not as a catalog says, and what cannot be determined.
 
     :param connection: of an administrator.
@@ -256,7 +266,14 @@ def audit(
                     tiers=list(tiers) or None,
                 )
             )
-    return tuple(findings)
+    return Audited(
+        findings=tuple(findings),
+        cinder_error=(
+            observed.cinder.error
+            if isinstance(observed.cinder, audit_tiers.Unread)
+            else None
+        ),
+    )
 
 
 def _chosen(

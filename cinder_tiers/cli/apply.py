@@ -58,6 +58,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
             'plan',
             metavar='<plan>',
             nargs='?',
+            type=base.not_empty,
             help=(
                 'apply the plan that "tier plan --out" saved in this file, '
                 'with the tiers file and the --allow options that it '
@@ -78,9 +79,13 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
         Expected failures end as CommandError of OSC.
         """
         with base.user_errors(), interruption.Interrupt(_STOPS) as interrupt:
-            saved = parsed_args.plan and saved_plan.read(parsed_args.plan)
+            saved = (
+                None
+                if parsed_args.plan is None
+                else saved_plan.read(parsed_args.plan)
+            )
             results = workflow.apply(
-                connection=self.app.client_manager.sdk_connection,
+                connection=base.connect(self),
                 wanted=saved
                 or reader.read_file(
                     parsed_args.catalog, include_root=parsed_args.include_root

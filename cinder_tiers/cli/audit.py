@@ -11,6 +11,7 @@ from cinder_tiers.cli import explain
 from cinder_tiers.cli.render import audit as render_audit
 from cinder_tiers.cli.render import cells
 from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain import errors
 from cinder_tiers.files.tiers import reader
 from cinder_tiers import workflow
 
@@ -26,15 +27,24 @@ STATUSES = {
 
 
 def status_of(
-    findings: collections.abc.Sequence[audit.Finding], *, strict: bool
+    findings: collections.abc.Sequence[audit.Finding],
+    *,
+    strict: bool,
+    cinder_error: errors.TiersError | None = None,
 ) -> int:
     """The exit status of an audit.
 
     :param strict: whether a warning counts as a difference.
+    :param cinder_error: why Cinder could not be read; None: it was.
     """
     if strict and any(one.state is audit.State.WARNING for one in findings):
         return exit_status.DIFFERENT
-    return STATUSES[audit.worst(findings)]
+    status = STATUSES[audit.worst(findings)]
+    if cinder_error and status != exit_status.DIFFERENT:
+        # A job that passes with what is unknown must not pass for ever after
+        # its user lost the rights, nor take an outage for an answer.
+        return exit_status.of(cinder_error)
+    return status
 
 
 class AuditTiers(base.CatalogLister):
@@ -51,7 +61,8 @@ class AuditTiers(base.CatalogLister):
     _epilog = """Exit status: 0 everything is compliant or not applicable, or
 there are only warnings; 4 something is non-compliant or out of date, or with
 --strict there is a warning; 3 something is unknown, and nothing is worse; 1 an
-error occurred; 2 a wrong argument; 6 Cinder did not answer.
+error occurred, or Cinder refused to show its state; 2 a wrong argument; 6
+Cinder or Keystone did not answer.
 
 Example: openstack tier audit --tier database -f json -c Object -c State
 """
@@ -62,6 +73,7 @@ Example: openstack tier audit --tier database -f json -c Object -c State
         parser.add_argument(
             '--tier',
             metavar='<tier>',
+            type=base.not_empty,
             action='append',
             default=[],
             dest='tiers',
@@ -92,6 +104,7 @@ Example: openstack tier audit --tier database -f json -c Object -c State
         parser.add_argument(
             '--config-file',
             metavar='<file>',
+            type=base.not_empty,
             action='append',
             default=[],
             help=(
@@ -113,8 +126,8 @@ Example: openstack tier audit --tier database -f json -c Object -c State
         """
         with base.user_errors():
             policy = explain.read_policy(parsed_args.config_file)
-            findings = workflow.audit(
-                connection=self.app.client_manager.sdk_connection,
+            audited = workflow.audit(
+                connection=base.connect(self),
                 catalog=reader.read_file(
                     parsed_args.catalog, include_root=parsed_args.include_root
                 ),
@@ -122,7 +135,11 @@ Example: openstack tier audit --tier database -f json -c Object -c State
                 volumes_by=policy if parsed_args.volumes else None,
                 with_residency=parsed_args.residency,
             )
-        self.exit_status = status_of(findings, strict=parsed_args.strict)
+        self.exit_status = status_of(
+            audited.findings,
+            strict=parsed_args.strict,
+            cinder_error=audited.cinder_error,
+        )
         return render_audit.COLUMNS, [
-            render_audit.row(finding) for finding in findings
+            render_audit.row(finding) for finding in audited.findings
         ]

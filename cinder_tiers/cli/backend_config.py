@@ -55,13 +55,15 @@ Example: openstack tier backend-config > tiers.conf
         parser.add_argument(
             '--rbd-secret-uuid',
             metavar='<uuid>',
-            default=os.environ.get('CINDER_TIERS_RBD_SECRET_UUID'),
+            type=base.not_empty,
+            default=os.environ.get('CINDER_TIERS_RBD_SECRET_UUID') or None,
             help='rbd_secret_uuid of clusters without secret_uuid in the '
             'tiers file (default: $CINDER_TIERS_RBD_SECRET_UUID, else none)',
         )
         parser.add_argument(
             '--ceph-conf',
             metavar='<file>',
+            type=base.not_empty,
             default=os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf'),
             help='rbd_ceph_conf of clusters without conf in the tiers file '
             '(default: $CEPH_CONF, else /etc/ceph/ceph.conf)',

@@ -13,6 +13,7 @@ import sys
 import typing
 
 from cliff.formatters import base as formatters
+import keystoneauth1.exceptions
 from osc_lib.command import command
 from osc_lib import exceptions
 import stevedore
@@ -52,6 +53,7 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--catalog',
         metavar='<file>',
+        type=not_empty,
         default=default_catalog(),
         help=f'tiers file (default: $CINDER_TIERS_CATALOG, else '
         f'{DEFAULT_CATALOG})',
@@ -59,13 +61,39 @@ def add_catalog(parser: argparse.ArgumentParser) -> None:
     add_include_root(parser)
 
 
+def not_empty(text: str) -> str:
+    """The type of an argument that names something.
+
+    A shell makes an empty one of `"$PLAN"` where PLAN is not set, which must
+    not mean the same as no argument.
+
+    :raises argparse.ArgumentTypeError: it is empty.
+    """
+    if not text.strip():
+        raise argparse.ArgumentTypeError(
+            f'{text!r} names nothing; give a value, or remove the argument'
+        )
+    return text
+
+
 def connect(
-    shown: command.Command,
+    shown: 'StatusCommand',
 ) -> 'openstack.connection.Connection':
-    """The connection, for a command that does not always need one."""
-    # The shell looked before the arguments were read, and did not log in.
-    shown.auth_required = True
-    shown.app.prepare_to_run_command(shown)
+    """Logs in to Keystone, the first time, and returns the connection.
+
+    :raises errors.Unreachable: when Keystone does not answer; if it refuses,
+        OSC shows that.
+    """
+    if not shown.auth_required:
+        # The shell looked before, and did not log in.
+        shown.auth_required = True
+        try:
+            shown.app.prepare_to_run_command(shown)
+        except _NO_ANSWER as error:
+            raise errors.Unreachable(
+                f'Keystone did not answer: {error}; check auth_url, and try '
+                'again'
+            ) from error
     return shown.app.client_manager.sdk_connection
 
 
@@ -74,7 +102,8 @@ def add_include_root(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--include-root',
         metavar='<folder>',
-        default=os.environ.get(_INCLUDE_ROOT),
+        type=not_empty,
+        default=os.environ.get(_INCLUDE_ROOT) or None,
         help=(
             'folder that all files must be below which the tiers file '
             f'includes (default: ${_INCLUDE_ROOT}, else the folder of the '
@@ -91,6 +120,7 @@ def add_state(parser: argparse.ArgumentParser, holds: str) -> None:
     parser.add_argument(
         '--state',
         metavar='<folder>',
+        type=not_empty,
         default=os.environ.get(_STATE) or _state_folder(),
         help=(
             f'folder of {holds} (default: ${_STATE}, else cinder-tiers below '
@@ -160,6 +190,7 @@ def add_allow(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--allow',
         metavar='<object>',
+        type=not_empty,
         action='append',
         default=[],
         help=(
@@ -172,7 +203,7 @@ def add_allow(parser: argparse.ArgumentParser) -> None:
 
 def default_catalog() -> str:
     """Path of the tiers file when none is named."""
-    return os.environ.get('CINDER_TIERS_CATALOG', DEFAULT_CATALOG)
+    return os.environ.get('CINDER_TIERS_CATALOG') or DEFAULT_CATALOG
 
 
 def keep_encodable(stream: typing.TextIO) -> None:
@@ -201,6 +232,14 @@ def write_file(stream: typing.TextIO, text: str) -> None:
         stream.write(text)
 
 
+#: What keystoneauth raises when there is no answer, or none of Keystone.
+_NO_ANSWER = (
+    keystoneauth1.exceptions.ConnectionError,
+    keystoneauth1.exceptions.DiscoveryFailure,
+    keystoneauth1.exceptions.HttpServerError,
+)
+
+
 class StatusCommand(command.Command):
     """A command with the exit statuses of `exit_status`.
 
@@ -209,6 +248,9 @@ class StatusCommand(command.Command):
     """
 
     exit_status = exit_status.OK
+    #: OSC does not log in, as a failure would have none of these statuses;
+    #: `connect` does.
+    auth_required = False
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Runs the command.

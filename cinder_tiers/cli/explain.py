@@ -56,6 +56,7 @@ Example: openstack tier explain --image debian -f value -c tier
         what.add_argument(
             '--image',
             metavar='<image>',
+            type=base.not_empty,
             help='explain a new volume from this image (name or ID)',
         )
         what.add_argument(
@@ -66,11 +67,13 @@ Example: openstack tier explain --image debian -f value -c tier
         what.add_argument(
             '--volume',
             metavar='<volume>',
+            type=base.not_empty,
             help='explain this existing volume (name or ID)',
         )
         parser.add_argument(
             '--type',
             metavar='<volume-type>',
+            type=base.not_empty,
             dest='type_ref',
             help=(
                 'assume that the new volume is requested with this volume '
@@ -80,6 +83,7 @@ Example: openstack tier explain --image debian -f value -c tier
         parser.add_argument(
             '--project',
             metavar='<project>',
+            type=base.not_empty,
             help=(
                 'assume that a member of this project creates the new volume '
                 '(name or ID; default: your project; administrators only for '
@@ -89,6 +93,7 @@ Example: openstack tier explain --image debian -f value -c tier
         parser.add_argument(
             '--config-file',
             metavar='<file>',
+            type=base.not_empty,
             action='append',
             default=[],
             help=(
@@ -107,8 +112,8 @@ Example: openstack tier explain --image debian -f value -c tier
 
         Expected failures end as CommandError of OSC.
         """
-        connection = self.app.client_manager.sdk_connection
         with base.user_errors():
+            connection = base.connect(self)
             policy = read_policy(parsed_args.config_file)
             if parsed_args.volume is None:
                 shown = self._explain_create(parsed_args, connection, policy)

@@ -56,6 +56,7 @@ ceph=/etc/ceph/ceph.conf:admin
         parser.add_argument(
             '--out',
             metavar='<file>',
+            type=base.not_empty,
             help=(
                 'write to this file instead of standard output; an existing '
                 'file is not replaced'
@@ -73,7 +74,7 @@ ceph=/etc/ceph/ceph.conf:admin
         """
         with base.user_errors():
             made = workflow.export(
-                connection=self.app.client_manager.sdk_connection,
+                connection=base.connect(self),
                 clusters=named_once(parsed_args.clusters)
                 or [catalogs.Cluster(name='ceph')],
                 file=parsed_args.out or 'the export',

@@ -5,6 +5,7 @@
 import argparse
 import os
 
+from cinder_tiers.cli import base
 from cinder_tiers import workflow
 
 _URL = 'CINDER_TIERS_COORDINATION_URL'
@@ -22,7 +23,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--coordination-url',
         metavar='<url>',
-        default=os.environ.get(_URL),
+        type=base.not_empty,
+        default=os.environ.get(_URL) or None,
         help=(
             'URL of a tooz driver whose lock keeps two applies from running '
             'at once, such as etcd3+http://HOST:2379 or '

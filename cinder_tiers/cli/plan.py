@@ -62,6 +62,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         parser.add_argument(
             '--out',
             metavar='<plan>',
+            type=base.not_empty,
             help='save the plan to this file, for "tier apply <plan>"',
         )
         base.add_allow(parser)
@@ -75,8 +76,8 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
 
         Expected failures end as CommandError of OSC.
         """
-        connection = self.app.client_manager.sdk_connection
         with base.user_errors():
+            connection = base.connect(self)
             read = reader.read(
                 parsed_args.catalog, include_root=parsed_args.include_root
             )

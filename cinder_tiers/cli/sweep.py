@@ -182,7 +182,11 @@ sh measure.sh
         parser = super().get_parser(prog_name)
         lock.add(parser)
         parser.add_argument(
-            'file', metavar='<file>', nargs='?', help=self.name_of_file
+            'file',
+            metavar='<file>',
+            type=base.not_empty,
+            nargs='?',
+            help=self.name_of_file,
         )
         base.add_measuring_command(parser)
         group = parser.add_mutually_exclusive_group()
@@ -236,6 +240,7 @@ sh measure.sh
         parser.add_argument(
             '--out',
             metavar='<folder>',
+            type=base.not_empty,
             help=(
                 'folder for sweep.json and the results of the slots (default: '
                 'sweep-TIER-TIME in the working directory)'
@@ -292,9 +297,7 @@ sh measure.sh
 
     def _prepare(self, parsed_args: argparse.Namespace) -> _Shown:
         file, _ = self._files(parsed_args)
-        prepared = sweeps.prepare(
-            connection=self.app.client_manager.sdk_connection, file=file
-        )
+        prepared = sweeps.prepare(connection=base.connect(self), file=file)
         self.announce(prepared)
         return self.planned(prepared)
 
@@ -304,7 +307,7 @@ sh measure.sh
             _STOPS, (signal.SIGINT, signal.SIGTERM)
         ) as interrupt:
             results, back = sweeps.run(
-                connection=self.app.client_manager.sdk_connection,
+                connection=base.connect(self),
                 file=file,
                 files=files,
                 lock=lock.of(parsed_args),
@@ -354,7 +357,7 @@ sh measure.sh
     def _restore(self, parsed_args: argparse.Namespace) -> tuple[_Shown, bool]:
         """Brings back; also says whether everything is back."""
         back = sweeps.restore(
-            connection=self.app.client_manager.sdk_connection,
+            connection=base.connect(self),
             state=parsed_args.state,
             lock=lock.of(parsed_args),
             allowed=parsed_args.allow,
@@ -397,7 +400,7 @@ sh measure.sh
 
     def _look(self, parsed_args: argparse.Namespace) -> _Shown:
         found = sweeps.look(
-            connection=self.app.client_manager.sdk_connection,
+            connection=base.connect(self),
             state=parsed_args.state,
         )
         if found is None:

@@ -5,7 +5,6 @@
 import argparse
 import collections.abc
 
-from osc_lib.command import command
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -30,6 +29,7 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--catalog',
         metavar='<file>',
+        type=base.not_empty,
         help=f'tiers file; implies --declared, whose default is '
         f'$CINDER_TIERS_CATALOG, else {base.DEFAULT_CATALOG}',
     )
@@ -44,7 +44,7 @@ def _file(parsed_args: argparse.Namespace) -> str | None:
 
 
 def _read(
-    shown: command.Command,
+    shown: base.StatusCommand,
     file: str | None,
     include_root: str | None,
 ) -> tuple[listed_tiers.ListedTier, ...]:
@@ -68,8 +68,6 @@ the volume type of a tier cannot be read.
 
 Example: openstack tier list --declared -f csv -c Name -c Tags
 """
-
-    auth_required = False
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
@@ -109,8 +107,6 @@ tier does not exist, or a part of it cannot be read.
 Example: openstack tier show database -f json
 """
 
-    auth_required = False
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
@@ -136,9 +132,7 @@ Example: openstack tier show database -f json
         pools = None
         if file is None:
             try:
-                known = placement.observe_backends(
-                    self.app.client_manager.sdk_connection
-                )
+                known = placement.observe_backends(base.connect(self))
                 pools = None if known is None else tier.find_pools(known)
             except errors.Unreachable as error:
                 # The tier itself is known, whatever the scheduler does.

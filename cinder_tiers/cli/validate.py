@@ -58,6 +58,7 @@ Example: openstack tier validate tiers.yaml -f json
         parser.add_argument(
             'file',
             metavar='<file>',
+            type=base.not_empty,
             nargs='?',
             help='tiers file (default: the one of --catalog)',
         )

@@ -10,6 +10,7 @@ doc/source/admin/tiers.rst.
 import collections.abc
 import dataclasses
 import json
+import os
 
 import jsonschema
 
@@ -112,14 +113,15 @@ def write(
 ) -> None:
     """Saves a plan; the file is whole or as it was.
 
-    :param path: of the file, which is replaced; of a symbolic link, the file
-        that it leads to.
+    :param path: of the file; of a symbolic link, the file that it leads to.
+        An older plan is replaced, and no other file.
     :param catalog_file: name of the tiers file.
     :param catalog: its text.
     :param cloud: identifies it; the same text on every host.
     :param plan: what was looked at, refused actions among it.
     :raises errors.TiersError: when it cannot be written.
     """
+    _check_replaceable(path)
     text = json.dumps(
         {
             'version': VERSION,
@@ -132,6 +134,25 @@ def write(
         indent=2,
     )
     write_atomic.write(path, text + '\n', replace=True)
+
+
+def _check_replaceable(path: str) -> None:
+    """Keeps what is not a plan, such as the tiers file itself."""
+    if not os.path.isfile(path) or not os.path.getsize(path):
+        return
+    try:
+        read(path)
+    except errors.ProblemsFound as error:
+        raise errors.ProblemsFound(
+            [
+                errors.Problem(
+                    where=path,
+                    found='a file that is no saved plan, and would be lost',
+                    expected='a new file, or an older plan, which is replaced',
+                    remedy='name another file, or remove this one',
+                )
+            ]
+        ) from error
 
 
 def read(path: str) -> SavedPlan:

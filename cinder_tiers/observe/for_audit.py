@@ -38,7 +38,7 @@ def attempt(
     try:
         return read()
     except errors.TiersError as error:
-        return audit.Unread(reason=str(error))
+        return audit.Unread(reason=str(error), error=error)
 
 
 @contextlib.contextmanager

@@ -45,8 +45,6 @@ wrong argument.
 Example: openstack tier compare before.json after.json --least-difference 5
 """
 
-    auth_required = False
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)

@@ -74,8 +74,6 @@ is worse; 3 something was not compared or not in effect, and nothing is worse;
 Example: openstack tier effects results/sweep.json --least-difference 5
 """
 
-    auth_required = False
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)

@@ -134,8 +134,6 @@ did not answer.
 Example: openstack tier headroom database curve.json --expect p99_ms_max=50
 """
 
-    auth_required = False
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)

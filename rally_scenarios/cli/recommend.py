@@ -69,8 +69,6 @@ Example: openstack tier recommend run.json --job database.fio --catalog
 tiers.yaml
 """
 
-    auth_required = False
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)

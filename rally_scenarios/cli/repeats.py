@@ -56,8 +56,6 @@ argument.
 Example: openstack tier repeats run.json --difference 10 --quantity iops
 """
 
-    auth_required = False
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)

@@ -66,8 +66,6 @@ in it.
 Example: openstack tier response results/sweep.json --bound 20
 """
 
-    auth_required = False
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)

@@ -43,8 +43,6 @@ last change; 4 one is; 3 there were too few runs to tell, and nothing is worse;
 Example: openstack tier trend mon.json tue.json wed.json thu.json --changes
 """
 
-    auth_required = False
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)

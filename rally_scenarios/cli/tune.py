@@ -252,7 +252,7 @@ class _Tuning:
             hashlib.sha256(self._file.text.encode()).hexdigest()[:7], 16
         )
         self._out = parsed_args.out or f'tune-{parsed_args.tier}'
-        self._connection = command.app.client_manager.sdk_connection
+        self._connection = base.connect(command)
         self._expected = {
             one.name: one.expect
             for one in self._tiers.catalog.tiers

@@ -71,8 +71,6 @@ argument; 6 Ceph did not answer.
 Example: openstack tier watch --tier database --for 10min -f json
 """
 
-    auth_required = False
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)

@@ -76,7 +76,7 @@ class WorkflowTestCase(testtools.TestCase):
                 connection=self.connection,
                 catalog=self.catalog(),
                 **arguments,
-            )
+            ).findings
         }
 
     def test_what_is_applied_is_compliant_and_exported(self):

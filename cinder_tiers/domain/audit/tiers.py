@@ -87,6 +87,10 @@ class Unread:
     """Stands for what a service did not report."""
 
     reason: str
+    #: What was raised; None when nobody asked.
+    error: errors.TiersError | None = dataclasses.field(
+        default=None, compare=False
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -18,6 +18,7 @@ import testtools
 from cinder_tiers.cli import audit as audit_command
 from cinder_tiers.cli.render import audit as render_audit
 from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain import errors
 from tests.unit.cli import shell
 from tests.unit.cli import test_commands
 from tests.unit.cli import tiers_file_case
@@ -138,7 +139,7 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
 
     def test_who_may_not_ask_is_told(self):
         self.assertEqual(0, self.run_tier('apply').status)
-        rows = self.audit('--tier', 'database', status=3, role='member')
+        rows = self.audit('--tier', 'database', status=1, role='member')
         self.assertEqual(
             [('unknown', 'volume type'), ('unknown', 'access')],
             [(row['State'], row['Aspect']) for row in rows],
@@ -222,7 +223,7 @@ class VolumesTestCase(tiers_file_case.TiersFileTestCase):
         self.assertEqual([], self.audit('--tier', 'database', status=0))
         self.assertIn(
             ('volumes', 'unknown', 'placement', None),
-            self.audit('--volumes', status=3, role='member'),
+            self.audit('--volumes', status=1, role='member'),
         )
 
 
@@ -254,6 +255,27 @@ class ExitStatusTestCase(testtools.TestCase):
                 audit_command.status_of(found, strict=False),
                 audit_command.status_of(found, strict=True),
             ),
+        )
+
+    @ddt.data(
+        (errors.Unreachable('no answer'), 'unknown', 6),
+        (errors.NotVisible('not for members'), 'unknown', 1),
+        # A difference in Ceph is one, whatever Cinder does.
+        (errors.Unreachable('no answer'), 'non-compliant', 4),
+    )
+    @ddt.unpack
+    def test_without_cinder_it_is_no_success(self, error, state, status):
+        found = [
+            audit.Finding(
+                object_name='tier a',
+                tier='a',
+                state=audit.State(state),
+                aspect='any',
+            )
+        ]
+        self.assertEqual(
+            status,
+            audit_command.status_of(found, strict=False, cinder_error=error),
         )
 
     def test_each_state_has_a_status(self):
@@ -303,7 +325,7 @@ class FailureTestCase(testtools.TestCase):
             '--catalog',
             path,
         )
-        self.assertEqual(3, ran.status, ran.stderr)
+        self.assertEqual(6, ran.status, ran.stderr)
         for what in ('tier database', 'tier general', 'volumes', 'unknown'):
             self.assertIn(what, ran.stdout)
         self.assertNotIn('compliant', ran.stdout)

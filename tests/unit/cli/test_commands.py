@@ -33,6 +33,15 @@ NO_CLOUD = (
     'http://127.0.0.1:9/v3',
 )
 
+#: Nothing listens on this port.
+NO_KEYSTONE = (
+    *('--os-auth-type', 'password', '--os-username', 'admin'),
+    *('--os-password', 'any', '--os-user-domain-id', 'default'),
+    *('--os-project-name', 'admin', '--os-project-domain-id', 'default'),
+    *('--os-auth-url', 'http://127.0.0.1:9/identity/v3'),
+)
+INCLUDE_ROOT = 'CINDER_TIERS_INCLUDE_ROOT'
+
 
 def edited(test, *changes):
     """The sample with texts replaced, as a file; returns its path."""
@@ -464,3 +473,62 @@ class FailureTestCase(testtools.TestCase):
     def test_the_statuses_are_in_the_help(self):
         ran = shell.openstack('tier', 'plan', '--help')
         self.assertIn('0 nothing to do; 4 there are changes', ran.stdout)
+
+
+@ddt.ddt
+class NothingNamedTestCase(testtools.TestCase):
+    """`"$PLAN"` of a shell is an empty word where PLAN is not set."""
+
+    @ddt.data(
+        ('apply', ''),
+        ('apply', '--allow', ''),
+        ('apply', '--coordination-url', ''),
+        ('audit', '--tier', ''),
+        ('explain', '--image', ''),
+        ('explain', '--image', ' '),
+        ('explain', '--blank', '--type', ''),
+        ('export', '--out', ''),
+        ('plan', '--out', ''),
+        ('plan', '--catalog', ''),
+        ('sweep', ''),
+        ('validate', '--include-root', ''),
+    )
+    def test_an_empty_argument_is_no_missing_one(self, words):
+        ran = shell.openstack(*NO_CLOUD, 'tier', *words)
+        self.assertEqual((2, ''), (ran.status, ran.stdout))
+        self.assertIn('names nothing', ran.stderr)
+
+    def test_an_empty_variable_is_a_missing_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            below = pathlib.Path(folder) / 'below'
+            below.mkdir()
+            pathlib.Path(folder, 'outside.yaml').write_text('secret: x\n')
+            (below / 'tiers.yaml').write_text('include: [../outside.yaml]\n')
+            for root in (None, ''):
+                ran = shell.openstack(
+                    'tier',
+                    'validate',
+                    str(below / 'tiers.yaml'),
+                    **({} if root is None else {INCLUDE_ROOT: root}),
+                )
+                self.assertEqual(1, ran.status)
+                self.assertIn('--include-root', ran.stdout + ran.stderr)
+                self.assertNotIn('secret', ran.stdout + ran.stderr)
+
+
+@ddt.ddt
+class KeystoneTestCase(testtools.TestCase):
+    @ddt.data(
+        ('plan', '--catalog', SAMPLE),
+        ('apply', '--catalog', SAMPLE),
+        ('audit', '--catalog', SAMPLE),
+        ('list',),
+        ('explain', '--blank'),
+        ('export',),
+        ('sweep', '--restore'),
+    )
+    def test_one_that_does_not_answer_has_the_status_of_that(self, words):
+        ran = shell.openstack(*NO_KEYSTONE, 'tier', *words)
+        self.assertEqual((6, ''), (ran.status, ran.stdout), ran.stderr)
+        self.assertIn('Keystone did not answer', ran.stderr)
+        self.assertNotIn('Traceback', ran.stderr)

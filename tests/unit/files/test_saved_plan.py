@@ -233,6 +233,18 @@ class SavedPlanTestCase(testtools.TestCase):
         self.assertIn('not a regular file', str(error))
         self.assertTrue(stat.S_ISFIFO(os.stat(self.path).st_mode))
 
+    def test_what_is_no_plan_is_not_replaced(self):
+        self.save(plan_of())
+        self.save(plan_of())
+        pathlib.Path(self.path).write_text('')
+        self.save(plan_of())
+        pathlib.Path(self.path).write_text('version: 1\ntiers: {}\n')
+        error = self.assertRaises(errors.ProblemsFound, self.save, plan_of())
+        self.assertIn('would be lost', str(error))
+        self.assertEqual(
+            'version: 1\ntiers: {}\n', pathlib.Path(self.path).read_text()
+        )
+
     def test_through_a_link_the_file_behind_it_is_replaced(self):
         behind = self.folder / 'behind'
         os.symlink(behind, self.path)
