@@ -23,6 +23,7 @@ _COLUMNS = (
     'After',
     'Change %',
     'Runs',
+    'Runs needed',
     'Also changed',
 )
 
@@ -32,8 +33,10 @@ class ShowTrend(base.StatusLister):
 
     Each run is one observation. Where a quantity of a pattern changed its
     level, shows when, by how much, and what else was not the same in the run
-    before. Four runs are the least, and a change is seen sooner the more runs
-    there are on each side of it. Reads only files and needs no credentials.
+    before. Nine runs are the least for one series, and a change is seen
+    sooner the more runs there are on each side of it; the more tiers, patterns
+    and quantities are looked at, the more runs are needed. Reads only files
+    and needs no credentials.
     """
 
     _epilog = """Exit status: 0 no quantity is on a worse level than before its
@@ -97,6 +100,14 @@ Example: openstack tier trend mon.json tue.json wed.json thu.json --changes
             self.exit_status = exit_status.UNKNOWN
         if trend.Finding.WORSE in last.values():
             self.exit_status = exit_status.DIFFERENT
+        needed = [each.runs_needed for each in found if each.runs_needed]
+        if needed and parsed_args.changes:
+            self.log.warning(
+                '%d of the series have too few runs to tell: each needs at '
+                'least %d; without --changes they are shown',
+                len(needed),
+                needed[0],
+            )
         return _COLUMNS, [
             _row(level)
             for level in found
@@ -118,5 +129,6 @@ def _row(level: object) -> cells.Row:
         if level.difference_percent is None
         else round(level.difference_percent, 1),
         level.runs,
+        cells.Optional(level.runs_needed),
         cells.Words(level.changed),
     )

@@ -19,9 +19,6 @@ from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import change_points
 from rally_scenarios.bench.stats import differences
 
-#: Fewest runs of a tier and a pattern that can show a change.
-LEAST_RUNS = 2 * change_points.LEAST_VALUES
-
 
 class Finding(enum.Enum):
     """What happened to a quantity."""
@@ -60,6 +57,8 @@ class Level:
     probability: float | None = None
     #: what else was not the same in the run before the change
     changed: tuple[str, ...] = ()
+    #: fewest that can show a change, if these are too few
+    runs_needed: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,8 +90,7 @@ def over_time(
         )
     if len(runs) < 2:
         raise comparison.ComparisonError(
-            f'{len(runs)} run: expected at least 2, and {LEAST_RUNS} to see'
-            f' a change'
+            f'{len(runs)} run: expected at least 2, and more to see a change'
         )
     ordered = sorted(runs, key=lambda run: (run.ended_at, run.run))
     tested = dict.fromkeys(
@@ -108,10 +106,13 @@ def over_time(
     # Each series is one claim; more than one false change in twenty looks
     # at all of them would be too many.
     least = (1 - differences.CONFIDENCE) / len(tested)
+    least_runs = change_points.least_values(least_probability=least)
     return [
         level
         for tier, pattern, quantity in tested
-        for level in _levels(ordered, tier, pattern, quantity, least)
+        for level in _levels(
+            ordered, tier, pattern, quantity, least, least_runs
+        )
     ]
 
 
@@ -143,6 +144,7 @@ def _levels(
     pattern: str,
     quantity: str,
     least: float,
+    least_runs: int,
 ) -> Iterator[Level]:
     limit = expectations.find_quantity(quantity)
     series = list(_observed(runs, tier, pattern, quantity))
@@ -150,15 +152,15 @@ def _levels(
         [each.logarithm for each in series], least_probability=least
     )
     if not found:
+        is_enough = len(series) >= least_runs
         yield Level(
             tier=tier,
             pattern=pattern,
             quantity=quantity,
             unit=limit.unit,
-            finding=Finding.NO_CHANGE
-            if len(series) >= LEAST_RUNS
-            else Finding.TOO_FEW_RUNS,
+            finding=Finding.NO_CHANGE if is_enough else Finding.TOO_FEW_RUNS,
             runs=len(series),
+            runs_needed=None if is_enough else least_runs,
             before=_level(series),
             after=_level(series),
         )

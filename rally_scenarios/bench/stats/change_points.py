@@ -21,16 +21,26 @@ Slack, which cannot be installed beside what OpenStack's constraints have.
 Must not know what the values are of.
 """
 
+from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import dataclass
+import functools
 import itertools
+import math
 
 import numpy
 
-#: Orders that are tried; the least probability that can be found is 1 of them.
+#: Orders that are tried, at least; more for a small probability.
 PERMUTATIONS = 1999
+#: Orders that may explain as much, at most, in a cut that is one. So many are
+#: tried, as of a fixed number no small probability could ever be found.
+_MAY_EXPLAIN = 10
+#: Orders that are tried at a time; more do not fit into the caches.
+_AT_ONCE = 500
 #: Values in a part, at least: one alone is an outlier as well as a change.
 LEAST_VALUES = 2
+# Of numbers of values: the orders that are tried may by chance be kind to one.
+_IN_A_ROW = 3
 # Fixed, so that the same series always gives the same answer.
 _SEED = 20140301
 
@@ -45,73 +55,105 @@ class ChangePoint:
     probability: float
 
 
-def _explained(rows: numpy.ndarray, begin: int, end: int) -> numpy.ndarray:
-    """What setting some values against the others of a row explains.
+def _explained(orders: numpy.ndarray, end: int) -> numpy.ndarray:
+    """What setting the first values of orders against the others explains.
 
     The squared distance of the means of both, weighted by their numbers: what
     the sum of squares shrinks by.
+
+    :param orders: a column for each, with the mean 0
     """
-    count = rows.shape[1]
-    inside = end - begin
-    sums = rows[:, begin:end].sum(axis=1)
-    others = rows.sum(axis=1) - sums
-    distance = sums / inside - others / (count - inside)
-    return inside * (count - inside) / count * distance**2
+    return _gain(orders[:end].sum(axis=0), end, len(orders))
 
 
-def _best(rows: numpy.ndarray) -> tuple[numpy.ndarray, tuple[int, int]]:
-    """(most that is explained in each row, where it is in the first one)."""
-    count = rows.shape[1]
-    sums = numpy.cumsum(rows, axis=1)
-    sums = numpy.concatenate([numpy.zeros((len(rows), 1)), sums], axis=1)
-    total = sums[:, -1:]
-    most = numpy.zeros(len(rows))
+def _gain(total: numpy.ndarray, inside: int, count: int) -> numpy.ndarray:
+    """What parts explain whose values have these sums; those of all have 0."""
+    return total**2 * (count / (inside * (count - inside)))
+
+
+def _places(inside: int, count: int) -> list[slice]:
+    """Where parts of so many values may begin.
+
+    A part in front or behind that is there must not be one value.
+    """
+    rest = count - inside
+    if not rest:
+        return []
+    inner = slice(LEAST_VALUES, rest - LEAST_VALUES + 1)
+    return [
+        slice(0, 1),
+        *([inner] if inner.start < inner.stop else []),
+        slice(rest, rest + 1),
+    ]
+
+
+def _best(orders: numpy.ndarray) -> tuple[numpy.ndarray, tuple[int, int]]:
+    """(most that is explained in each order, where it is in the first one).
+
+    :param orders: a column for each, with the mean 0
+    """
+    count = len(orders)
+    sums = numpy.zeros((count + 1, orders.shape[1]))
+    numpy.cumsum(orders, axis=0, out=sums[1:])
+    most = numpy.zeros(orders.shape[1])
     where = (0, count)
     for inside in range(LEAST_VALUES, count - LEAST_VALUES + 1):
-        begins = numpy.arange(count - inside + 1)
-        rest = count - inside - begins
-        # A part in front or behind that is there must not be one value.
-        begins = begins[
-            ((begins == 0) | (begins >= LEAST_VALUES))
-            & ((rest == 0) | (rest >= LEAST_VALUES))
-        ]
-        parts = sums[:, begins + inside] - sums[:, begins]
-        distance = parts / inside - (total - parts) / (count - inside)
-        gains = inside * (count - inside) / count * distance**2
-        if gains.shape[1] and gains[0].max() > most[0] * (1 + 1e-9):
-            begin = int(begins[gains[0].argmax()])
-            where = (begin, begin + inside)
-        if gains.shape[1]:
-            most = numpy.maximum(most, gains.max(axis=1))
+        for begins in _places(inside, count):
+            parts = numpy.abs(
+                sums[begins.start + inside : begins.stop + inside]
+                - sums[begins]
+            )
+            gains = _gain(parts.max(axis=0), inside, count)
+            if gains[0] > most[0] * (1 + 1e-9):
+                begin = begins.start + int(parts[:, 0].argmax())
+                where = (begin, begin + inside)
+            numpy.maximum(most, gains, out=most)
     return most, where
 
 
-def _shuffled(values: numpy.ndarray) -> numpy.ndarray:
-    """The values in the first row, and in many other orders below."""
-    draw = numpy.random.default_rng(_SEED)
-    orders = draw.permuted(numpy.tile(values, (PERMUTATIONS, 1)), axis=1)
-    return numpy.concatenate([values[None, :], orders])
+def _probability(
+    values: numpy.ndarray,
+    explained: Callable[[numpy.ndarray], numpy.ndarray],
+    least: float,
+) -> float:
+    """How often as much is explained by chance.
 
+    Ends when it is known not to be less than the least probability, which is
+    soon where nothing changed.
 
-def _probability(found: numpy.ndarray) -> float:
-    """How often as much is found by chance.
-
-    :param found: of the true order first, then of others
+    :param values: with the mean 0
+    :param explained: of each column
     """
-    if not found[0] > 0:
+    found = explained(values[:, None])[0]
+    if not found > 0:
         return 1.0
-    # As much is as good: equal values may come in another order.
-    return float((found >= found[0] * (1 - 1e-9)).mean())
+    draw = numpy.random.default_rng(_SEED)
+    number = max(PERMUTATIONS + 1, math.ceil(_MAY_EXPLAIN / least))
+    # The true order is one of them.
+    tried = as_much = 1
+    while tried < number and as_much < least * number:
+        some = min(_AT_ONCE, number - tried)
+        orders = draw.permuted(numpy.tile(values, (some, 1)), axis=1)
+        # As much is as good: equal values may come in another order.
+        as_much += int(
+            (
+                explained(numpy.ascontiguousarray(orders.T))
+                >= found * (1 - 1e-9)
+            ).sum()
+        )
+        tried += some
+    return as_much / tried
 
 
-def _cut(values: numpy.ndarray) -> tuple[list[int], float]:
-    """(places of the best cut, its probability); no place if it is short."""
+def _cut(values: numpy.ndarray, least: float) -> list[int]:
+    """Places of the best cut, if chance does not explain it."""
     if len(values) < 2 * LEAST_VALUES:
-        return [], 1.0
-    most, where = _best(_shuffled(values))
-    return [place for place in where if 0 < place < len(values)], _probability(
-        most
-    )
+        return []
+    values = values - values.mean()
+    if _probability(values, lambda orders: _best(orders)[0], least) >= least:
+        return []
+    _most, where = _best(values[:, None])
+    return [place for place in where if 0 < place < len(values)]
 
 
 def _confirmed(
@@ -124,12 +166,14 @@ def _confirmed(
         for number, place in enumerate(kept):
             begin = kept[number - 1] if number else 0
             end = kept[number + 1] if number + 1 < len(kept) else len(series)
-            rows = _shuffled(series[begin:end])
+            part = series[begin:end]
             found.append(
                 ChangePoint(
                     index=place,
                     probability=_probability(
-                        _explained(rows, 0, place - begin)
+                        part - part.mean(),
+                        functools.partial(_explained, end=place - begin),
+                        least,
                     ),
                 )
             )
@@ -156,8 +200,8 @@ def find(
     parts = [(0, len(series))]
     while parts:
         begin, end = parts.pop()
-        inner, probability = _cut(series[begin:end])
-        if not inner or probability >= least_probability:
+        inner = _cut(series[begin:end], least_probability)
+        if not inner:
             continue
         ends = [0, *inner, end - begin]
         places += [begin + place for place in inner]
@@ -166,3 +210,21 @@ def find(
             for one, other in itertools.pairwise(ends)
         ]
     return _confirmed(series, places, least_probability)
+
+
+def least_values(*, least_probability: float) -> int:
+    """Fewest values of a series in which a change can be found.
+
+    Of two levels without any noise, with as many values on each. How few
+    orders of the values explain as much depends on their number alone, so that
+    no change, however large, is found in fewer.
+
+    :param least_probability: as of ``find``, more than 0
+    """
+    count, in_a_row = 2 * LEAST_VALUES - 1, 0
+    while in_a_row < _IN_A_ROW:
+        count += 1
+        clearest = [0.0] * (count // 2) + [1.0] * (count - count // 2)
+        found = find(clearest, least_probability=least_probability)
+        in_a_row = in_a_row + 1 if found else 0
+    return count - _IN_A_ROW + 1

@@ -101,6 +101,38 @@ class ChangePointsTestCase(testtools.TestCase):
         # 10 are expected; three standard deviations more are 19.
         self.assertLessEqual(false, 19)
 
+    def test_noise_of_many_series_has_none_in_95_percent_of_commands(self):
+        draw = numpy.random.default_rng(4)
+        commands, series = 40, 30
+        false = sum(
+            any(
+                change_points.find(
+                    draw.normal(0, 1, 16), least_probability=0.05 / series
+                )
+                for _series in range(series)
+            )
+            for _command in range(commands)
+        )
+        # 2 are expected; three standard deviations more are 6.
+        self.assertLessEqual(false, 6)
+
+    def test_how_many_values_the_clearest_change_needs(self):
+        # With four values on each side, 4 of the 70 ways to choose those of
+        # one level explain as much: 0.057.
+        for series, expected in ((1, 9), (2, 10), (10, 13), (128, 19)):
+            least = 0.05 / series
+            needed = change_points.least_values(least_probability=least)
+            self.assertEqual(expected, needed)
+            for count in range(4, needed + 4):
+                half = count // 2
+                found = change_points.find(
+                    [0] * half + [1] * (count - half), least_probability=least
+                )
+                self.assertEqual(
+                    [half] if count >= needed else [],
+                    [each.index for each in found],
+                )
+
     def test_a_change_of_three_deviations_is_found_where_it_is(self):
         draw = numpy.random.default_rng(2)
         near = 0
@@ -218,6 +250,40 @@ class TrendTestCase(testtools.TestCase):
         (level,) = changes(100, 50, 10)
         self.assertEqual(
             (trend.Finding.TOO_FEW_RUNS, 3), (level.finding, level.runs)
+        )
+
+    def test_runs_that_are_too_few_for_the_largest_change(self):
+        for iops, series, needed in (
+            ((132, 133, 13, 13), 1, 9),
+            ([130, 131, 132, 133, 13, 13.1, 13.2, 13.3], 1, 9),
+            ([100, 101, 99, 100, 102] * 2 + [10, 11, 9, 10, 10] * 2, 1, None),
+            ([100, 101, 99, 100, 102] + [10, 11, 9, 10], 1, None),
+            ([100, 101, 99, 100, 102] + [10, 11, 9, 10], 2, 10),
+        ):
+            first, *_others = trend.over_time(
+                runs(*iops), ['iops', 'p99_ms'][:series]
+            )
+            self.assertEqual(needed, first.runs_needed)
+            self.assertEqual(
+                trend.Finding.TOO_FEW_RUNS if needed else trend.Finding.WORSE,
+                first.finding,
+            )
+
+    def test_a_drop_is_found_among_hundreds_of_series(self):
+        quantities = ['iops', *(f'p{each}_ms' for each in range(1, 99))]
+        quantities += [f'p99.{each}_ms' for each in range(1, 40)]
+        found = trend.over_time(
+            runs(*[100, 101, 99, 100, 102] * 2, *[10, 11, 9, 10, 10] * 2),
+            quantities,
+        )
+        self.assertGreater(len(found), 100)
+        self.assertEqual(
+            [('iops', trend.Finding.WORSE)],
+            [
+                (each.quantity, each.finding)
+                for each in found
+                if each.finding is not trend.Finding.NO_CHANGE
+            ],
         )
 
     def test_the_order_of_the_files_does_not_matter(self):

@@ -64,6 +64,21 @@ class TrendTestCase(testtools.TestCase):
 
     def test_too_few_runs(self):
         self.assertEqual(3, self.trend(1, 2, 3).status)
+        ran = self.trend(
+            132, 133, 13, 13, options=('--quantity', 'iops', '-f', 'json')
+        )
+        self.assertEqual(3, ran.status)
+        (row,) = json.loads(ran.stdout)
+        self.assertEqual(
+            ('too few runs', 4, 9),
+            (row['Finding'], row['Runs'], row['Runs needed']),
+        )
+        ran = self.trend(
+            132, 133, 13, 13, options=('--quantity', 'iops', '--changes')
+        )
+        self.assertEqual(3, ran.status)
+        self.assertIn('1 of the series have too few runs', ran.stderr)
+        self.assertIn('at least 9', ran.stderr)
         ran = self.trend(1)
         self.assertEqual(1, ran.status)
         self.assertIn('expected at least 2', ran.stderr)
