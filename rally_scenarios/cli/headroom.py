@@ -75,9 +75,12 @@ class _Within(columns.FormattableColumn):
 
     def human_readable(self) -> str:
         found = self._value
+        if found.at_least_iops is not None:
+            return f'more than {found.at_least_iops:.4g} {_IOPS}'
+        if found.at_most_iops is not None:
+            return f'less than {found.at_most_iops:.4g} {_IOPS}'
         if found.iops is None:
-            least = found.at_least_iops
-            return '-' if least is None else f'more than {least:.4g} {_IOPS}'
+            return '-'
         text = f'{found.iops.mean:.4g} {_IOPS}'
         if found.iops.low is None:
             return text
@@ -91,6 +94,7 @@ class _Within(columns.FormattableColumn):
             'low_iops': iops and iops.low,
             'high_iops': iops and iops.high,
             'at_least_iops': found.at_least_iops,
+            'at_most_iops': found.at_most_iops,
         }
 
 
@@ -100,7 +104,9 @@ class _Volumes(columns.FormattableColumn):
     def human_readable(self) -> str:
         room = self._value
         if room.volumes is None:
-            return '-' if room.at_least is None else f'from {room.at_least}'
+            if room.at_least is not None:
+                return f'from {room.at_least}'
+            return '-' if room.at_most is None else f'up to {room.at_most}'
         if room.at_least is None:
             return str(room.volumes)
         return f'{room.volumes} ({room.at_least} to {room.at_most})'

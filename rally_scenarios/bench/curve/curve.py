@@ -93,11 +93,19 @@ class Curve:
     looks: int = 1
 
     def first_saturated(self) -> Step | None:
-        """The least load that is shown not to be done; None: there is none."""
+        """The least load that is shown not to be done; None: there is none.
+
+        A step of less load than one that is done was disturbed by something
+        else.
+        """
+        first = None
         for step in self.steps:
-            if step.saturation(looks=self.looks) is Saturation.SATURATED:
-                return step
-        return None
+            found = step.saturation(looks=self.looks)
+            if found is Saturation.DONE:
+                first = None
+            elif found is Saturation.SATURATED and first is None:
+                first = step
+        return first
 
 
 def curves(

@@ -35,7 +35,8 @@ class Headroom:
     #: by the lower end of its interval, or by a load that was kept where only
     #: that is known
     at_least: int | None = None
-    #: by the upper end of its interval
+    #: by the upper end of its interval, or by a load that was too much where
+    #: only that is known
     at_most: int | None = None
     #: why it is not known, or not exactly; else empty
     reason: str = ''
@@ -51,17 +52,21 @@ def headroom(
     :param volume_iops: of each volume more, greater than 0
     """
 
-    def fitting(iops: float) -> int:
+    def fitting(iops: float | None) -> int | None:
+        if iops is None:
+            return None
         return math.floor((iops - in_use_iops) / volume_iops)
 
     if within.iops is None:
-        least = within.at_least_iops
-        number = None if least is None else fitting(least)
+        low = fitting(within.at_least_iops)
+        high = fitting(within.at_most_iops)
+        # One repeat has no interval, whatever it shows.
         return Headroom(
-            finding=Finding.ROOM
-            if number is not None and number > 0
+            finding=_finding(low, high)
+            if within.repeats > 1
             else Finding.CANNOT_TELL,
-            at_least=number,
+            at_least=low,
+            at_most=high,
             reason=within.reason,
         )
     volumes = fitting(within.iops.mean)
@@ -70,15 +75,22 @@ def headroom(
             finding=Finding.CANNOT_TELL, volumes=volumes, reason=within.reason
         )
     low, high = fitting(within.iops.low), fitting(within.iops.high)
-    finding, reason = Finding.CANNOT_TELL, 'the interval includes no room'
-    if low > 0:
-        finding, reason = Finding.ROOM, ''
-    elif high < 1:
-        finding, reason = Finding.NONE_LEFT, ''
+    finding = _finding(low, high)
     return Headroom(
         finding=finding,
         volumes=volumes,
         at_least=low,
         at_most=high,
-        reason=reason,
+        reason='the interval includes no room'
+        if finding is Finding.CANNOT_TELL
+        else '',
     )
+
+
+def _finding(low: int | None, high: int | None) -> Finding:
+    """What the ends of the number of volumes show; None: not known."""
+    if low is not None and low > 0:
+        return Finding.ROOM
+    if high is not None and high < 1:
+        return Finding.NONE_LEFT
+    return Finding.CANNOT_TELL

@@ -33,6 +33,7 @@ from rally_scenarios.bench.stats import intervals
 OPERATE_SHARE = 0.7
 #: With fewer, each is an end or the only one between them.
 LEAST_STEPS_OF_KNEE = 5
+_ONE_REPEAT = 'one repeat has no interval: expected at least 2'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +44,10 @@ class Load:
     iops: intervals.Estimate | None = None
     #: a load that is less than it, where only that is shown
     at_least_iops: float | None = None
+    #: a load that is more than it, where only that is shown
+    at_most_iops: float | None = None
+    #: in which one of these was shown
+    repeats: int = 0
     #: why it is not known, or not exactly; else empty
     reason: str = ''
 
@@ -55,9 +60,23 @@ class Load:
 def _over_repeats(values: Sequence[float], curve: load_curve.Curve) -> Load:
     return Load(
         iops=intervals.estimate_mean(values, looks=curve.looks),
-        reason=''
-        if len(values) > 1
-        else 'one repeat has no interval: expected at least 2',
+        reason='' if len(values) > 1 else _ONE_REPEAT,
+    )
+
+
+def _beyond_steps(
+    curve: load_curve.Curve,
+    reason: str,
+    *,
+    at_least_iops: float | None = None,
+    at_most_iops: float | None = None,
+) -> Load:
+    """What lies beyond an end of the curve."""
+    return Load(
+        at_least_iops=at_least_iops,
+        at_most_iops=at_most_iops,
+        repeats=curve.repeats,
+        reason=reason if curve.repeats > 1 else f'{reason}; {_ONE_REPEAT}',
     )
 
 
@@ -69,10 +88,11 @@ def most(curve: load_curve.Curve) -> Load:
     """
     if curve.first_saturated() is None:
         last = curve.steps[-1]
-        return Load(
+        return _beyond_steps(
+            curve,
+            f'no step is shown to be saturated, up to {last.asked_iops} IOPS:'
+            f' add steps of more load, or repeats',
             at_least_iops=last.estimate_iops().mean,
-            reason=f'no step is shown to be saturated, up to'
-            f' {last.asked_iops} IOPS: add steps of more load, or repeats',
         )
     best = max(curve.steps, key=lambda step: sum(step.iops))
     return _over_repeats(best.iops, curve)
@@ -199,22 +219,24 @@ def within(curve: load_curve.Curve, most_ms: float) -> Load:
         )
         for repeat in range(curve.repeats)
     ]
+    first, last = usable[0], usable[-1]
     if 0 in found:
-        return Load(
-            reason=f'the latency is'
-            f'{"" if not any(found) else " in some repeats"} more than'
-            f' {most_ms:g} ms at the first step, {usable[0].asked_iops} IOPS:'
-            f' add steps of less load'
+        breaks = not any(found)
+        return _beyond_steps(
+            curve,
+            f'the latency is{"" if breaks else " in some repeats"} more than'
+            f' {most_ms:g} ms at the first step, {first.asked_iops} IOPS:'
+            f' add steps of less load',
+            at_most_iops=max(first.iops) if breaks else None,
         )
-    if any(each == math.inf for each in found):
-        last = usable[-1]
+    if math.inf in found:
         kept = all(each == math.inf for each in found)
-        return Load(
-            at_least_iops=min(last.iops) if kept else None,
-            reason=f'the latency is'
-            f' {"at most" if kept else "in some repeats at most"}'
+        return _beyond_steps(
+            curve,
+            f'the latency is{"" if kept else " in some repeats"} at most'
             f' {most_ms:g} ms up to the last step, {last.asked_iops} IOPS:'
             f' add steps of more load',
+            at_least_iops=min(last.iops) if kept else None,
         )
     return _over_repeats(found, curve)
 

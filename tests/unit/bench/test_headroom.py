@@ -64,19 +64,40 @@ class HeadroomTest(testtools.TestCase):
             (room.volumes, room.at_least, room.finding.value, room.reason),
         )
 
-    def test_a_load_that_was_kept_is_room_for_at_least_so_many(self):
-        kept = load.Load(at_least_iops=120, reason='add steps of more load')
-        for in_use, number, finding in (
-            (100, 2, 'room'),
-            (111, 0, 'cannot tell'),
-            (200, -8, 'cannot tell'),
-        ):
-            room = headroom.headroom(kept, in_use_iops=in_use, volume_iops=10)
-            self.assertEqual(
-                (None, number, finding),
-                (room.volumes, room.at_least, room.finding.value),
+    @ddt.data(
+        # Load at least, at most, in use; from, to; finding.
+        ((120, None), 100, (2, None), 'room'),
+        ((120, None), 111, (0, None), 'cannot tell'),
+        ((120, None), 200, (-8, None), 'cannot tell'),
+        ((None, 120), 100, (None, 2), 'cannot tell'),
+        ((None, 120), 111, (None, 0), 'none left'),
+        ((None, 120), 200, (None, -8), 'none left'),
+    )
+    @ddt.unpack
+    def test_a_load_beyond_the_steps_is_one_end(
+        self, ends, in_use, volumes, finding
+    ):
+        for repeats, said in ((2, finding), (1, 'cannot tell')):
+            room = headroom.headroom(
+                load.Load(
+                    at_least_iops=ends[0],
+                    at_most_iops=ends[1],
+                    repeats=repeats,
+                    reason='add steps',
+                ),
+                in_use_iops=in_use,
+                volume_iops=10,
             )
-            self.assertEqual('add steps of more load', room.reason)
+            self.assertEqual(
+                (None, *volumes, said, 'add steps'),
+                (
+                    room.volumes,
+                    room.at_least,
+                    room.at_most,
+                    room.finding.value,
+                    room.reason,
+                ),
+            )
 
     @given(IOPS, IOPS, IOPS)
     def test_as_many_fit_and_no_more(self, most, in_use, of_volume):

@@ -191,8 +191,20 @@ class LoadTest(testtools.TestCase):
         self.assertEqual(90, found.at_least_iops)
         self.assertIn('add steps of more load', found.reason)
         found = load.within(of_queue(100, [80, 90]), 100)
-        self.assertEqual((None, None), (found.iops, found.at_least_iops))
+        self.assertEqual(
+            (None, None, 80, 3),
+            (
+                found.iops,
+                found.at_least_iops,
+                found.at_most_iops,
+                found.repeats,
+            ),
+        )
         self.assertIn('add steps of less load', found.reason)
+        mixed = curve({50: ([50] * 2, [9, 11]), 60: ([60] * 2, [12, 12])})
+        found = load.within(mixed, 10)
+        self.assertEqual((None, None), (found.iops, found.at_most_iops))
+        self.assertIn('in some repeats more than', found.reason)
         mixed = curve({50: ([50] * 2, [9, 11]), 60: ([60] * 2, [9, 12])})
         found = load.within(mixed, 10)
         self.assertEqual((None, None), (found.iops, found.at_least_iops))
@@ -202,6 +214,35 @@ class LoadTest(testtools.TestCase):
         found = load.within(of_queue(100, [20, 80], factors=(1,)), 100)
         self.assertFalse(found.has_interval)
         self.assertIn('expected at least 2', found.reason)
+        for most_ms, bound in ((1000, (80, None)), (10, (None, 20))):
+            found = load.within(of_queue(100, [20, 80], factors=(1,)), most_ms)
+            self.assertEqual(
+                (bound, 1),
+                ((found.at_least_iops, found.at_most_iops), found.repeats),
+            )
+            self.assertIn('steps of', found.reason)
+            self.assertIn('expected at least 2', found.reason)
+
+    def test_a_step_below_one_that_is_done_is_not_saturated(self):
+        steps = {
+            8: ([7.7, 7.71], [5] * 2),
+            32: ([32] * 2, [6] * 2),
+            128: ([128] * 2, [9] * 2),
+        }
+        found = curve(steps)
+        self.assertIsNone(found.first_saturated())
+        self.assertEqual(128, load.within(found, 50).at_least_iops)
+        found = curve(
+            {
+                **steps,
+                160: ([140, 141], [12] * 2),
+                # Of too much noise to tell.
+                200: ([150, 200], [20] * 2),
+                240: ([150, 151], [20] * 2),
+            }
+        )
+        self.assertEqual(160, found.first_saturated().asked_iops)
+        self.assertEqual(140.5, load.within(found, 50).iops.mean)
 
     def test_the_knee_is_where_kneedle_finds_it(self):
         """Of 1 / (1 - x), scaled, from 0 to 0.9: by hand at 0.7.

@@ -126,6 +126,33 @@ class ToldTestCase(Results, testtools.TestCase):
         self.assertEqual(3, ran.status, ran.stderr)
         self.assertIn('one repeat has no interval', ran.stdout)
 
+        for limit in ('p99_ms_max=100000', 'p99_ms_max=1'):
+            ran = self.told('database', one, '--expect', limit, *TOLD)
+            self.assertEqual(3, ran.status, ran.stderr)
+            self.assertIn('one repeat has no interval', ran.stdout)
+
+    def test_a_limit_that_breaks_at_the_first_step_leaves_nothing(self):
+        broken = ('database', self.result, '--expect', 'p99_ms_max=1')
+        ran = self.told(
+            *(*broken, '--per-volume-iops', '5', '--volumes', '100'),
+            *('--load', '500', '-f', 'json'),
+        )
+        self.assertEqual(4, ran.status, ran.stderr)
+        row = rows(ran)['p99_ms_max 1', 'sold']
+        self.assertEqual(
+            ('none left', 20, -96),
+            (
+                row['Finding'],
+                row['Load at most']['at_most_iops'],
+                row['More volumes']['at_most'],
+            ),
+        )
+        self.assertIn('add steps of less load', row['Rests on'])
+        ran = self.told(*broken, *TOLD[:2], '--volumes', '0', '--load', '0')
+        self.assertEqual(3, ran.status, ran.stderr)
+        self.assertIn('less than 20 IOPS', ran.stdout)
+        self.assertIn('up to 4', ran.stdout)
+
     def test_runs_of_one_curve_are_its_repeats(self):
         one = self.write_result(curve_run(factors=(1,)), 'one.json')
         two = self.write_result(curve_run(factors=(1.01,)), 'two.json')
