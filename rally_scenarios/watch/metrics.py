@@ -116,8 +116,10 @@ def _latencies(watched: watch.Watched) -> _Samples:
     for direction in series.DIRECTIONS:
         found = [
             each / 1000
-            for window in watched.kept.windows[-count:]
-            for each in window.latencies_ms(direction)
+            for some in series.latencies_ms(
+                watched.kept.windows[-count:], direction
+            )
+            for each in some
         ]
         if len(found) < 2:
             continue

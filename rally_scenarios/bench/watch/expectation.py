@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import enum
 import fractions
+import itertools
 import math
 
 from scipy import stats
@@ -83,6 +84,18 @@ class _Limit:
             each
             for direction in self.directions
             for each in window.latencies_ms(direction)
+        ]
+
+    def of_each_window(
+        self, windows: Sequence[series.Window]
+    ) -> list[list[float]]:
+        of_directions = [
+            series.latencies_ms(windows, direction)
+            for direction in self.directions
+        ]
+        return [
+            list(itertools.chain(*each))
+            for each in zip(*of_directions, strict=True)
         ]
 
 
@@ -143,7 +156,7 @@ def _judged(limit: _Limit, windows: Sequence[series.Window]) -> Finding:
     period = _period(limit, windows, least=0)
     if limit.limit.metric == 'lat_longest_ms':
         found = [
-            each for window in period for each in limit.latencies_ms(window)
+            each for some in limit.of_each_window(period) for each in some
         ]
         if not found:
             return _cannot_tell(limit, 'no I/O was done')
@@ -155,8 +168,8 @@ def _judged(limit: _Limit, windows: Sequence[series.Window]) -> Finding:
         )
     means = [
         sum(found) / len(found)
-        for window in period
-        if (found := limit.latencies_ms(window))
+        for found in limit.of_each_window(period)
+        if found
     ]
     if len(means) < _LEAST_WINDOWS:
         return _cannot_tell(limit, f'{len(means)} windows')
@@ -177,7 +190,7 @@ def _percentile(limit: _Limit, windows: Sequence[series.Window]) -> Finding:
     share = 1 - fractions.Fraction(str(limit.limit.percent)) / 100
     least = math.ceil(_LEAST_ALLOWED / share)
     period = _period(limit, windows, least=least)
-    found = [each for window in period for each in limit.latencies_ms(window)]
+    found = [each for some in limit.of_each_window(period) for each in some]
     slow = sum(each > limit.value_ms for each in found)
     text = f'{slow} of {len(found)} took longer'
     probability = stats.binom.sf(slow - 1, len(found), float(share))
@@ -195,8 +208,9 @@ def _period(
 ) -> Sequence[series.Window]:
     """The latest windows: some minutes, and with so many I/Os."""
     ios = 0
+    counts = [len(each) for each in limit.of_each_window(windows)]
     for place in range(len(windows) - 1, -1, -1):
-        ios += len(limit.latencies_ms(windows[place]))
+        ios += counts[place]
         if (
             windows[-1].began_at - windows[place].began_at
             >= PERIOD_S - series.WINDOW_S

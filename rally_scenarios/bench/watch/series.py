@@ -10,12 +10,14 @@ Pure. Must not know who measures, nor where the file is. What is read may be
 of another user: it is checked, and bounded.
 """
 
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import asdict
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import fields
+import itertools
 import json
 import math
 import statistics
@@ -87,15 +89,27 @@ class Window:
     #: None: it was not asked for
     status: Status | None = None
 
-    def latencies_ms(self, direction: str) -> tuple[float, ...]:
+    def latencies_ms(
+        self, direction: str, *, following: 'Window | None' = None
+    ) -> tuple[float, ...]:
         """Of each I/O; of one without completion, how long it is under way.
 
         That is the least that its latency will be.
+
+        :param following: the next window, if an I/O that it has as well is to
+            be left out here
         """
         found = self.write_ms if direction == 'write' else self.read_ms
-        if self.pending == direction:
-            return (*found, self.pending_s * 1000)
-        return found
+        if self.pending != direction:
+            return found
+        pending_ms = self.pending_s * 1000
+        # One I/O is under way at a time, so that it is the longest of the next
+        # window, unless it failed or the watch was started again.
+        if following is not None and pending_ms <= max(
+            following.latencies_ms(direction), default=-1.0
+        ):
+            return found
+        return (*found, pending_ms)
 
     def median_ms(self, direction: str) -> float | None:
         """Median latency; None without an I/O."""
@@ -106,6 +120,19 @@ class Window:
         """Logarithm of the median latency in ms; None without an I/O."""
         found = self.median_ms(direction)
         return None if found is None else math.log(max(found, 1e-3))
+
+
+def latencies_ms(
+    windows: Sequence[Window], direction: str
+) -> Iterator[tuple[float, ...]]:
+    """Of the I/Os of each window, each I/O once.
+
+    One that hangs for several windows is in the latest of them.
+
+    :param windows: that follow one another
+    """
+    for window, following in itertools.zip_longest(windows, windows[1:]):
+        yield window.latencies_ms(direction, following=following)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -153,6 +153,39 @@ class ExpectationTestCase(testtools.TestCase):
         )
         self.assertIn('the longest took 1.9e+04 ms', verdict.reasons[1])
 
+    def test_an_io_that_hangs_for_several_windows_is_one_io(self):
+        expect = {'probe': {'write_p99_ms_max': 1000}}
+        windows = [*map(window, range(30))]
+
+        def hanging(number, seconds):
+            return window(
+                number, write_ms=(), pending='write', pending_s=seconds
+            )
+
+        windows += [hanging(30, 19), hanging(31, 39), hanging(32, 59)]
+        for end, (slow, ios) in (
+            ([], (1, 301)),
+            # It completes,
+            ([window(33, write_ms=(59500.0, *near(5.0)))], (1, 301)),
+            # fails,
+            ([window(33, failed=1)], (1, 301)),
+            # or is never heard of, as the watch was started again.
+            ([window(33), hanging(34, 12), hanging(35, 32)], (2, 302)),
+        ):
+            kept, verdict = watched([*windows, *end], expect)
+            (found,) = verdict.findings
+            self.assertIs(expectation.Outcome.MET, found.outcome)
+            self.assertEqual(
+                f'{slow} of {ios} took longer; limit 1000 ms', found.text
+            )
+        # Broken since the first of its windows.
+        _, verdict = watched(
+            [*windows, window(33, write_ms=(59500.0, *near(5.0)))],
+            {'probe': {'write_lat_longest_ms_max': 1000}},
+        )
+        (found,) = verdict.findings
+        self.assertEqual(windows[30].began_at, found.since)
+
 
 @ddt.ddt
 class CircumstancesTestCase(testtools.TestCase):
