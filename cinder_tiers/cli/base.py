@@ -20,6 +20,7 @@ import stevedore
 
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli import plugin
+from cinder_tiers.cli.render import cells
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.state import action as actions
@@ -271,6 +272,17 @@ class StatusCommand(command.Command):
 
 class StatusLister(StatusCommand, command.Lister):
     """A command that shows a table."""
+
+    def produce_output(
+        self,
+        parsed_args: argparse.Namespace,
+        column_names: collections.abc.Sequence[str],
+        data: collections.abc.Iterable[cells.Row],
+    ) -> int:
+        """Shows the table in the format that is asked for."""
+        if parsed_args.formatter in cells.FLAT_FORMATS:
+            data = [cells.flat(row) for row in data]
+        return super().produce_output(parsed_args, column_names, data)
 
 
 class TextFormatter(formatters.ListFormatter):

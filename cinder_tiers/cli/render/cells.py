@@ -17,6 +17,33 @@ printable = text.printable
 printable_lines = text.printable_lines
 
 
+#: Formats for programs that have text and numbers only.
+FLAT_FORMATS = frozenset({'csv', 'value'})
+
+
+class Flat(columns.FormattableColumn):
+    """A cell in one of `FLAT_FORMATS`: what has parts is a line of text."""
+
+    def human_readable(self) -> str:
+        """That of the cell."""
+        return self._value.human_readable()
+
+    def machine_readable(self) -> object:
+        """That of the cell, or a line of its form for people."""
+        found = self._value.machine_readable()
+        if isinstance(found, dict | list):
+            return '; '.join(self._value.human_readable().splitlines())
+        return found
+
+
+def flat(row: Row) -> Row:
+    """The row for one of `FLAT_FORMATS`."""
+    return tuple(
+        Flat(cell) if isinstance(cell, columns.FormattableColumn) else cell
+        for cell in row
+    )
+
+
 class Fields(columns.FormattableColumn):
     """Fields of an object: one per line for people, a map for programs.
 

@@ -2,6 +2,7 @@
 
 """`openstack tier compare`, run by the real shell on real result files."""
 
+import csv
 import json
 import pathlib
 import tempfile
@@ -193,6 +194,18 @@ class CompareTestCase(testtools.TestCase):
             for text in (ran.stdout, ran.stderr):
                 self.assertNotIn('\x1b', text)
                 self.assertNotIn('\u202e', text)
+
+    def test_csv_has_numbers_and_the_text_of_the_table(self):
+        before = self.file('before.json', general=(100, 102, 98, 100))
+        after = self.file('after.json', general=(80, 81, 79, 80))
+        ran = self.compare(
+            *(before, after, '--quantity', 'iops', '-f', 'csv'),
+            *('-c', 'First', '-c', 'Difference', '-c', 'Finding'),
+        )
+        _, row = csv.reader(ran.stdout.splitlines())
+        self.assertAlmostEqual(100, float(row[0]), 1)
+        self.assertRegex(row[1], r'^-20\.0 % \(-[0-9.]+ to -[0-9.]+\)$')
+        self.assertEqual('worse', row[2])
 
     def test_wrong_arguments(self):
         good = self.file('good.json', general=(1, 1))

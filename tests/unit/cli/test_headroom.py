@@ -111,6 +111,19 @@ class ToldTestCase(Results, testtools.TestCase):
         )
         self.assertEqual(6, len(found))
 
+    def test_csv_and_value_have_the_text_of_the_table(self):
+        options = ('-c', 'Load at most', '-c', 'In use', '-c', 'More volumes')
+        for form, line in (
+            ('csv', '"113.9 IOPS (112.8 to 115.1)","50.0","12 (12 to 13)"'),
+            ('value', '113.9 IOPS (112.8 to 115.1) 50.0 12 (12 to 13)'),
+        ):
+            ran = self.told(
+                *('database', self.result, *P99, *TOLD, '-f', form, *options)
+            )
+            self.assertEqual((0, ''), (ran.status, ran.stderr))
+            self.assertIn(line, ran.stdout.splitlines())
+            self.assertNotIn('{', ran.stdout)
+
     def test_a_tier_that_is_full_has_a_status_of_its_own(self):
         ran = self.told(
             *('database', self.result, *P99, '--load', '30'),
