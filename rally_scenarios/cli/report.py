@@ -43,6 +43,8 @@ Examples: openstack tier report run.json -o report.html
   openstack tier report before.json after.json -o report.pdf
 """
 
+    auth_required = False
+
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
