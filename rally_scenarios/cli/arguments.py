@@ -9,6 +9,8 @@ shows with the name of the argument.
 import argparse
 import re
 
+from cinder_tiers.domain.catalog import expectations
+
 #: For the help of an argument.
 DURATIONS = '90s, 10min, 4h or 1h30min'
 _DURATION = re.compile(
@@ -51,6 +53,46 @@ def count(text: str) -> int:
     if not re.fullmatch('[0-9]{1,9}', text, re.ASCII):
         raise _wrong(text, 'a whole number of 0 or more')
     return int(text)
+
+
+def number_of_claims(text: str) -> int:
+    """A whole number of 1 or more."""
+    if not re.fullmatch('[0-9]{1,9}', text, re.ASCII) or not int(text):
+        raise _wrong(text, 'a whole number of 1 or more')
+    return int(text)
+
+
+def window_s(text: str) -> int:
+    """A length of a rolling mean, in seconds."""
+    if not re.fullmatch('[0-9]{1,4}', text, re.ASCII) or not (
+        1 <= int(text) <= 3600
+    ):
+        raise _wrong(text, 'a whole number from 1 to 3600')
+    return int(text)
+
+
+def power(text: str) -> float:
+    """A probability that a difference is found if it is there."""
+    value = _number(text, expected := 'a number from 0.5 to less than 1')
+    if not 0.5 <= value < 1:
+        raise _wrong(text, expected)
+    return value
+
+
+def variation(text: str) -> float:
+    """A coefficient of variation, in percent."""
+    expected = 'a number of more than 0 and less than 1000'
+    value = _number(text, expected)
+    if not 0 < value < 1000:
+        raise _wrong(text, expected)
+    return value
+
+
+def quantity(text: str) -> str:
+    """The name of a quantity by which tiers can be compared."""
+    if expectations.find_quantity(text) is None:
+        raise _wrong(text, expectations.QUANTITIES_EXPECTED)
+    return text
 
 
 def percent(text: str) -> float:

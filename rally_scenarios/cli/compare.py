@@ -11,6 +11,7 @@ from osc_lib import exceptions
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
+from rally_scenarios.cli import arguments
 from rally_scenarios.cli import results
 
 _COLUMNS = (
@@ -84,14 +85,14 @@ Example: openstack tier compare before.json after.json --least-difference 5
         parser.add_argument(
             '--least-difference',
             metavar='<percent>',
-            type=float,
+            type=arguments.percent,
             default=0.0,
             help='a smaller difference is not relevant (default: 0)',
         )
         parser.add_argument(
             '--wanted-difference',
             metavar='<percent>',
-            type=float,
+            type=arguments.positive,
             default=10.0,
             help=('say how many repeats show such a difference (default: 10)'),
         )
@@ -165,6 +166,14 @@ def _compare(parsed_args: argparse.Namespace) -> object:
     tiers = None
     if parsed_args.tiers:
         pairs = [each.partition('=') for each in parsed_args.tiers]
+        firsts = [first for first, _, _ in pairs]
+        twice = sorted({each for each in firsts if firsts.count(each) > 1})
+        if twice:
+            raise comparison.ComparisonError(
+                f'--tier names {", ".join(twice)} twice: expected each tier of'
+                f' the first results once; compare it again in a command of'
+                f' its own'
+            )
         tiers = {first: second or first for first, _, second in pairs}
     if parsed_args.baseline:
         first = parsed_args.baseline

@@ -11,6 +11,7 @@ from osc_lib import exceptions
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
+from rally_scenarios.cli import arguments
 from rally_scenarios.cli import results
 from rally_scenarios.cli import sweep_results
 
@@ -107,14 +108,14 @@ Example: openstack tier effects results/sweep.json --least-difference 5
         parser.add_argument(
             '--least-difference',
             metavar='<percent>',
-            type=float,
+            type=arguments.percent,
             default=0.0,
             help='a smaller difference is not relevant (default: 0)',
         )
         parser.add_argument(
             '--wanted-difference',
             metavar='<percent>',
-            type=float,
+            type=arguments.positive,
             default=10.0,
             help='say how many blocks show such a difference (default: 10)',
         )

@@ -14,6 +14,7 @@ from cinder_tiers.cli.render import cells
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.files import read_bounded
 from cinder_tiers.files.tiers import reader
+from rally_scenarios.cli import arguments
 from rally_scenarios.cli import results
 
 if typing.TYPE_CHECKING:
@@ -122,7 +123,7 @@ tiers.yaml
         parser.add_argument(
             '--least-difference',
             metavar='<percent>',
-            type=float,
+            type=arguments.percent,
             default=5.0,
             help=(
                 'a smaller difference is not relevant: tiers that do not '

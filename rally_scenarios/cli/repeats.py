@@ -11,6 +11,7 @@ from osc_lib import exceptions
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
+from rally_scenarios.cli import arguments
 from rally_scenarios.cli import results
 
 _COLUMNS = (
@@ -72,14 +73,14 @@ Example: openstack tier repeats run.json --difference 10 --quantity iops
         parser.add_argument(
             '--difference',
             metavar='<percent>',
-            type=float,
+            type=arguments.positive,
             default=10.0,
             help='the difference that is to be seen (default: 10)',
         )
         parser.add_argument(
             '--least-difference',
             metavar='<percent>',
-            type=float,
+            type=arguments.percent,
             default=0.0,
             help=(
                 'a smaller difference is not relevant, as in "tier compare"; '
@@ -90,7 +91,7 @@ Example: openstack tier repeats run.json --difference 10 --quantity iops
         parser.add_argument(
             '--power',
             metavar='<probability>',
-            type=float,
+            type=arguments.power,
             default=0.8,
             help='that the difference is found if it is there (default: 0.8)',
         )
@@ -114,7 +115,7 @@ Example: openstack tier repeats run.json --difference 10 --quantity iops
         parser.add_argument(
             '--variation',
             metavar='<percent>',
-            type=float,
+            type=arguments.variation,
             help=(
                 'standard deviation of the repeats in percent of their mean, '
                 'in place of that of the result; between tiers, without what '
@@ -124,7 +125,7 @@ Example: openstack tier repeats run.json --difference 10 --quantity iops
         parser.add_argument(
             '--claims',
             metavar='<number>',
-            type=int,
+            type=arguments.number_of_claims,
             default=1,
             help=(
                 'with --variation: how many patterns and quantities are to be '

@@ -12,6 +12,7 @@ from osc_lib import exceptions
 from cinder_tiers.cli import base
 from cinder_tiers.cli.render import cells
 from cinder_tiers.files import write_atomic
+from rally_scenarios.cli import arguments
 from rally_scenarios.cli import results
 
 if typing.TYPE_CHECKING:
@@ -72,7 +73,7 @@ Examples: openstack tier report run.json -o report.html
         parser.add_argument(
             '--least-difference',
             metavar='<percent>',
-            type=float,
+            type=arguments.percent,
             default=0.0,
             help='a smaller difference is not relevant (default: 0)',
         )

@@ -12,6 +12,7 @@ from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
 from cinder_tiers.files.sweep import results as sweep_files
+from rally_scenarios.cli import arguments
 from rally_scenarios.cli import results
 from rally_scenarios.cli import sweep_results
 
@@ -81,14 +82,14 @@ Example: openstack tier response results/sweep.json --bound 20
         parser.add_argument(
             '--window',
             metavar='<seconds>',
-            type=int,
+            type=arguments.window_s,
             default=10,
             help='seconds of a rolling mean (default: 10)',
         )
         parser.add_argument(
             '--bound',
             metavar='<percent>',
-            type=float,
+            type=arguments.percent,
             default=10.0,
             help='by which a mean may be worse than before (default: 10)',
         )

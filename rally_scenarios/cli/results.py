@@ -83,6 +83,7 @@ def add_quantities(
     parser.add_argument(
         '--quantity',
         metavar='<quantity>',
+        type=arguments.quantity,
         action='append',
         default=[],
         dest='quantities',

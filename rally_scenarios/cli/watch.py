@@ -103,7 +103,7 @@ Example: openstack tier watch --tier database --for 10min -f json
         parser.add_argument(
             '--least-change',
             metavar='<percent>',
-            type=float,
+            type=arguments.positive,
             default=50.0,
             help=(
                 'say that a tier became slower if the median latency grew by '
@@ -137,11 +137,6 @@ Example: openstack tier watch --tier database --for 10min -f json
                 f'tier watch needs the extra "rally" of cinder-tiers: '
                 f'{error}; install cinder-tiers[rally]'
             ) from error
-        if not 0 < parsed_args.least_change < 10**6:
-            raise exceptions.CommandError(
-                f'--least-change {parsed_args.least_change:g}: expected a '
-                'percentage greater than 0'
-            )
         with base.user_errors():
             catalog = reader.read_file(
                 parsed_args.catalog, include_root=parsed_args.include_root

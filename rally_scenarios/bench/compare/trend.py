@@ -9,6 +9,7 @@ one run have its fleet in common, and would make every run a change.
 from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
+import datetime
 import enum
 
 from cinder_tiers.domain.catalog import expectations
@@ -78,8 +79,8 @@ def over_time(
     :param quantities: names as in ``expectations.find_quantity``
     :returns: by tier, pattern and quantity, in order of time
     :raises comparison.ComparisonError: a quantity is unknown, or none of the
-        patterns has one, there are fewer than two runs, or a run is given
-        twice
+        patterns has one, there are fewer than two runs, a run is given twice,
+        or it is not known when one ended
     """
     comparison.Question(quantities=tuple(quantities))
     names = [run.run for run in runs]
@@ -92,7 +93,7 @@ def over_time(
         raise comparison.ComparisonError(
             f'{len(runs)} run: expected at least 2, and more to see a change'
         )
-    ordered = sorted(runs, key=lambda run: (run.ended_at, run.run))
+    ordered = sorted(runs, key=lambda run: (_ended_at(run), run.run))
     tested = dict.fromkeys(
         (tier.tier, pattern.pattern, quantity)
         for run in ordered
@@ -114,6 +115,20 @@ def over_time(
             ordered, tier, pattern, quantity, least, least_runs
         )
     ]
+
+
+def _ended_at(run: run_result.RunResult) -> datetime.datetime:
+    """When a run ended, in UTC, which a time without an offset is in."""
+    try:
+        found = datetime.datetime.fromisoformat(run.ended_at)
+        if found.tzinfo is None:
+            return found.replace(tzinfo=datetime.UTC)
+        return found.astimezone(datetime.UTC)
+    except (ValueError, OverflowError) as error:
+        raise comparison.ComparisonError(
+            f'run {run.run} ended at {run.ended_at[:40]!r}: expected a time in'
+            f' ISO 8601, UTC, such as 2026-11-23T18:00:00+00:00'
+        ) from error
 
 
 def _observed(
@@ -181,7 +196,7 @@ def _levels(
             else Finding.WORSE,
             runs=len(series),
             run=first.run,
-            ended_at=first.ended_at,
+            ended_at=_ended_at(first).isoformat(),
             before=_level(before),
             after=_level(after),
             difference_percent=differences.percent(difference),

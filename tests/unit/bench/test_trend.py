@@ -293,6 +293,28 @@ class TrendTestCase(testtools.TestCase):
             trend.over_time(ordered[::-1], ['iops']),
         )
 
+    def test_the_order_is_that_of_times_and_not_of_their_texts(self):
+        ordered = runs(*[100, 101, 99, 100] * 2, *[80, 81, 79, 80] * 2)
+        expected = trend.over_time(ordered, ['iops'])
+        # As a text, that of the tenth run is before that of the ninth.
+        ordered[8] = dataclasses.replace(
+            ordered[8], ended_at='2026-11-09T09:00:00+09:00'
+        )
+        ordered[9] = dataclasses.replace(
+            ordered[9], ended_at='2026-11-08T15:00:01-09:00'
+        )
+        ordered[10] = dataclasses.replace(
+            ordered[10], ended_at='2026-11-11T00:00:00'
+        )
+        self.assertEqual(expected, trend.over_time(ordered, ['iops']))
+        for text in ('yesterday', '', '0001-01-01T00:00:00+09:00'):
+            ordered[3] = dataclasses.replace(ordered[3], ended_at=text)
+            error = self.assertRaises(
+                comparison.ComparisonError, trend.over_time, ordered, ['iops']
+            )
+            self.assertIn(f'ended at {text!r}', str(error))
+            self.assertIn(ordered[3].run, str(error))
+
     def test_more_latency_is_worse(self):
         slow = [
             dataclasses.replace(

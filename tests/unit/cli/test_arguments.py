@@ -18,6 +18,11 @@ class ArgumentsTestCase(testtools.TestCase):
         (arguments.count, '17', 17),
         (arguments.percent, '0', 0.0),
         (arguments.percent, '99.9', 99.9),
+        (arguments.number_of_claims, '1', 1),
+        (arguments.window_s, '3600', 3600),
+        (arguments.power, '0.5', 0.5),
+        (arguments.variation, '999', 999.0),
+        (arguments.quantity, 'write_p99_ms', 'write_p99_ms'),
         (arguments.duration_s, '90s', 90),
         (arguments.duration_s, '2h', 7200),
         (arguments.duration_s, '1h30min5s', 5405),
@@ -31,6 +36,10 @@ class ArgumentsTestCase(testtools.TestCase):
         (arguments.not_negative, ('-1', 'nan', 'inf', 'x', '')),
         (arguments.count, ('-1', '1.5', '', '\u0661', '1' * 10)),
         (arguments.percent, ('-1', '100', 'nan', 'x')),
+        (arguments.number_of_claims, ('0', '-1', '1.5', 'x', '')),
+        (arguments.window_s, ('0', '3601', '1.5', 'x', '')),
+        (arguments.power, ('0.4', '1', 'nan', 'x')),
+        (arguments.variation, ('0', '1000', 'nan', 'x')),
         (
             arguments.duration_s,
             ('', '10', '0s', '1d', '-1s', '9' * 9 + 's', '5min1h', '30m'),
@@ -41,3 +50,10 @@ class ArgumentsTestCase(testtools.TestCase):
         for text in texts:
             error = self.assertRaises(argparse.ArgumentTypeError, read, text)
             self.assertIn(f'{text!r}: expected a', str(error))
+
+    def test_a_quantity_that_is_none(self):
+        for text in ('happiness', 'fairness', ''):
+            error = self.assertRaises(
+                argparse.ArgumentTypeError, arguments.quantity, text
+            )
+            self.assertIn(f'{text!r}: expected iops', str(error))

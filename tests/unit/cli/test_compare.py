@@ -209,9 +209,20 @@ class CompareTestCase(testtools.TestCase):
 
     def test_wrong_arguments(self):
         good = self.file('good.json', general=(1, 1))
-        ran = self.compare(good, good, '--quantity', 'speed')
+        for option, value in (
+            ('--quantity', 'speed'),
+            ('--least-difference', 'nan'),
+            ('--wanted-difference', '0'),
+        ):
+            ran = self.compare(good, good, option, value)
+            self.assertEqual(2, ran.status)
+            self.assertIn(f'{value!r}: expected', ran.stderr)
+        ran = self.compare(
+            *(good, self.file('other.json', general=(1, 1))),
+            *('--tier', 'general=general', '--tier', 'general'),
+        )
         self.assertEqual(1, ran.status)
-        self.assertIn("'speed'", ran.stderr)
+        self.assertIn('--tier names general twice', ran.stderr)
         ran = self.compare(good, good)
         self.assertEqual(1, ran.status)
         self.assertIn('the same file', ran.stderr)

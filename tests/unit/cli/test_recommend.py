@@ -234,10 +234,10 @@ class RecommendTestCase(testtools.TestCase):
             (('--pattern', 'x', '--on', 'general'), 1, '--on is for'),
             (('--job', '/nowhere'), 1, 'cannot read /nowhere'),
             (('--volumes', str(self.folder)), 1, 'cannot read'),
-            (('--pattern', 'mix', '--quantity', 'x'), 1, 'quantity'),
+            (('--pattern', 'mix', '--quantity', 'x'), 2, 'expected iops'),
             (
                 ('--pattern', 'mix', '--least-difference', '100'),
-                1,
+                2,
                 'less than 100',
             ),
         ):

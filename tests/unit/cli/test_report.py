@@ -149,8 +149,8 @@ class ReportTestCase(testtools.TestCase):
 
     def test_a_quantity_that_there_is_not(self):
         ran = self.report(self.file('run.json'), '--quantity', 'happiness')
-        self.assertEqual(1, ran.status)
-        self.assertIn("quantity 'happiness'", ran.stderr)
+        self.assertEqual(2, ran.status)
+        self.assertIn("'happiness': expected", ran.stderr)
         self.assertFalse(self.output.exists())
 
     def test_a_direction_alone(self):

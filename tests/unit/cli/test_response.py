@@ -184,7 +184,7 @@ class ResponseTestCase(testtools.TestCase):
     def test_arguments_that_are_not_possible(self, options):
         path = self.faulty(RECOVERS)
         status, _rows, said = self.response(path, *options)
-        self.assertEqual(1, status)
+        self.assertEqual(2, status)
         self.assertIn('expected', said)
 
     def test_effects_leave_out_a_slot_whose_fault_was_not_made(self):

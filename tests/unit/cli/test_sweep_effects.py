@@ -189,8 +189,8 @@ class EffectsTestCase(testtools.TestCase):
     def test_what_cannot_be_asked(self):
         sweep = self.sweep(osd_fast=2)
         ran = self.effects(sweep.file, '--quantity', 'happiness')
-        self.assertEqual(1, ran.status)
-        self.assertIn("quantity 'happiness'", ran.stderr)
+        self.assertEqual(2, ran.status)
+        self.assertIn("'happiness': expected", ran.stderr)
         ran = self.effects(sweep.file, '--tier', 'other')
         self.assertEqual(1, ran.status)
         self.assertIn("osd_fast: tier 'other' is not in all", ran.stderr)

@@ -115,8 +115,8 @@ class WatchTestCase(testtools.TestCase):
 
     def test_a_least_change_of_nothing_is_refused(self):
         ran = self.watch('--once', '--least-change', '0')
-        self.assertEqual(exit_status.ERROR, ran.status)
-        self.assertIn('expected a percentage greater than 0', ran.stderr)
+        self.assertEqual(exit_status.USAGE, ran.status)
+        self.assertIn("'0': expected a number of more than 0", ran.stderr)
 
     @ddt.data(
         ((), exit_status.UNKNOWN),
