@@ -31,6 +31,7 @@ OVERFLOW = 'overflow'
 CLUSTER = 'unknown-cluster'
 PROTECTION = 'protection'
 SHARED_POOL = 'shared-pool'
+SHARED_BACKEND = 'shared-backend'
 OSD_REQUIREMENTS = 'osd-requirements'
 EXPECTATION = 'expectation'
 QOS_LIMIT = 'unknown-qos-limit'
@@ -72,6 +73,7 @@ ALL: collections.abc.Mapping[str, str] = types.MappingProxyType(
         CLUSTER: 'A cluster that a tier names is declared.',
         PROTECTION: 'Copies and chunks are possible, and risk is asked for.',
         SHARED_POOL: 'Each pool has one owner.',
+        SHARED_BACKEND: 'A backend of tiers with pools leads to one pool.',
         OSD_REQUIREMENTS: 'One OSD can meet the requirements of its tiers.',
         EXPECTATION: 'Limits of expected performance can be met.',
         QOS_LIMIT: 'Limits of QoS are known to libvirt.',

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rules on what a tier asks of Cinder: storage and overflow.
+"""Rules on what a tier asks of Cinder: storage, overflow and backends.
 
 Part of `validation.catalog`: pure, and total.
 """
 
 import collections.abc
+import itertools
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.placement import tier_specs as extra_specs
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.validation import rules
@@ -19,6 +21,8 @@ _CAPABILITIES = 'capabilities'
 #: Suggestions at most: each takes a millisecond, and a file may have
 #: thousands of wrong names.
 _SUGGESTIONS = 100
+#: Stands for each zone, or for whatever is asked of backends.
+_ANY = object()
 
 Problems = collections.abc.Iterator[errors.Problem]
 
@@ -179,6 +183,54 @@ def _circles(catalog: catalogs.Catalog) -> Problems:
         )
 
 
+def _shared_backends(catalog: catalogs.Catalog) -> Problems:
+    """Pools that Cinder cannot tell apart, since their backends have one name.
+
+    A tier without rbd that has the backend of one with rbd is sound: the
+    volumes of both types lie in the pool of the latter. So are two tiers in
+    different zones, and two of which each asks something else of backends.
+    """
+    owners: dict[tuple, catalogs.Tier] = {}
+    for tier in catalog.tiers:
+        if tier.rbd is None:
+            continue
+        zones = extra_specs.zones(tier.extra_specs)
+        asked = frozenset(
+            (key.removeprefix(f'{_CAPABILITIES}:'), value)
+            for key, value in tier.extra_specs.items()
+            if selects_backends(key)
+        )
+        # A file may have thousands of tiers: each is looked up, not compared.
+        mixed_with = itertools.product(
+            (tier.backend,),
+            (_ANY,) if zones is None else (None, *sorted(zones)),
+            (asked, frozenset()) if asked else (_ANY,),
+        )
+        other = next(filter(None, map(owners.get, mixed_with)), None)
+        for place in itertools.product(
+            (tier.backend,), (_ANY, *(zones or (None,))), (_ANY, asked)
+        ):
+            owners.setdefault(place, tier)
+        # One pool of two tiers has a rule of its own.
+        if other is None or (other.rbd.cluster, other.rbd.pool) == (
+            tier.rbd.cluster,
+            tier.rbd.pool,
+        ):
+            continue
+        yield errors.Problem(
+            where=catalog.source.where(('tiers', tier.name, 'backend')),
+            found=f'backend {tier.backend!r} of tier {tier.name!r}, with pool '
+            f'{tier.rbd.pool!r} of cluster {tier.rbd.cluster!r}, is also the '
+            f'backend of tier {other.name!r}, with pool {other.rbd.pool!r} of '
+            f'cluster {other.rbd.cluster!r}',
+            expected='one pool for each volume_backend_name: Cinder places '
+            'volumes of both types on any backend with that name',
+            remedy='name the backend that serves the pool, or remove backend '
+            'if none does yet; or restrict both tiers to different zones with '
+            f'the extra spec {extra_specs.ZONES}',
+        )
+
+
 #: (id of the rule, what takes a catalog and yields its problems).
 RULES = (
     (rules.STORAGE, _storage),
@@ -186,4 +238,5 @@ RULES = (
     (rules.OVERFLOW, _overflow),
     (rules.OVERFLOW, _overflow_backends),
     (rules.OVERFLOW, _circles),
+    (rules.SHARED_BACKEND, _shared_backends),
 )

@@ -10,6 +10,7 @@ import testtools
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.domain.validation import clusters as cluster_rules
+from cinder_tiers.domain.validation import rules
 from tests.unit.domain import catalogs as given
 
 
@@ -285,6 +286,106 @@ class CatalogRulesTestCase(testtools.TestCase):
                 given.tier('c'),
             ),
         )
+
+    @ddt.data(
+        ({'backend_name': 'fast'}, {'backend_name': 'fast'}),
+        # The name that the other has without one.
+        ({}, {'backend_name': 'tier-a'}),
+        (
+            {
+                'backend_name': 'fast',
+                'extra_specs': {'RESKEY:availability_zones': 'north'},
+            },
+            {'backend_name': 'fast'},
+        ),
+        (
+            {'backend_name': 'fast', 'take_over': False},
+            {
+                'backend_name': 'fast',
+                # Nothing keeps the other one off its backends.
+                'extra_specs': {
+                    'disk': '<in> ssd',
+                    'RESKEY:availability_zones': 'north',
+                },
+            },
+        ),
+        (
+            {
+                'backend_name': 'fast',
+                'extra_specs': {
+                    'RESKEY:availability_zones': 'north,west',
+                    'disk': 'ssd',
+                    'hp3par:persona': '1',
+                },
+            },
+            {
+                'backend_name': 'fast',
+                'extra_specs': {
+                    'RESKEY:availability_zones': 'south, west',
+                    'capabilities:disk': 'ssd',
+                    'hp3par:persona': '2',
+                },
+            },
+        ),
+    )
+    @ddt.unpack
+    def test_a_backend_leads_to_one_pool(self, one, other):
+        tiers = given.tier('a', **one), given.tier('b', **other)
+        name = tiers[1].backend
+        self.assertEqual(
+            [
+                f"backend {name!r} of tier 'b', with pool 'tier-b' of cluster "
+                "'ceph', is also the backend of tier 'a', with pool 'tier-a' "
+                "of cluster 'ceph'"
+            ],
+            found(*tiers, without_fallback=True),
+        )
+
+    def test_pools_of_one_name_in_two_clusters_are_two(self):
+        catalog = given.of(
+            given.tier('a', backend_name='fast'),
+            given.tier(
+                'b',
+                backend_name='fast',
+                rbd=given.rbd(cluster='far', pool='tier-a'),
+            ),
+            without_fallback=True,
+        )
+        (problem,) = catalog_rules.check(
+            dataclasses.replace(
+                catalog,
+                clusters={
+                    **catalog.clusters,
+                    'far': catalogs.Cluster(name='far'),
+                },
+            )
+        )
+        self.assertEqual(rules.SHARED_BACKEND, problem.rule)
+
+    @ddt.data(
+        # Types of one pool, as the guide on the take-over has them.
+        (
+            given.tier('a', backend_name='fast'),
+            given.other_tier('b', backend_name='fast'),
+            given.other_tier('c', backend_name='fast'),
+        ),
+        (given.tier('a'), given.other_tier('b', backend_name='tier-a')),
+        # Volumes of neither type can lie in the pool of the other.
+        tuple(
+            given.tier(
+                zone,
+                backend_name='rbd',
+                extra_specs={'RESKEY:availability_zones': zone},
+            )
+            for zone in ('north', 'south')
+        ),
+        tuple(
+            given.tier(disk, backend_name='rbd', extra_specs={'disk': disk})
+            for disk in ('ssd', 'hdd')
+        ),
+    )
+    def test_a_backend_may_be_shared_where_the_pool_is_clear(self, tiers):
+        self.assertEqual([], found(*tiers, without_fallback=True))
 
     def test_names_of_volume_types_are_compared_without_case(self):
         self.assertEqual(
