@@ -288,20 +288,26 @@ def _problems(
     """What makes a plan impossible."""
     found = []
     catalog = host_osd_options.without(catalog, catalog.clusters)
+    ceph = {
+        name: one
+        for name, one in observed.ceph.items()
+        if not isinstance(one, Unread)
+    }
+    two_names = cluster_rules.with_two_names(catalog, ceph)
     for tier in catalog.ours:
         alone = dataclasses.replace(catalog, tiers=(tier,))
         problems = {_ACCESS: (), _CLUSTER: (), _IMAGES: ()}
         if not isinstance(observed.projects, Unread):
             problems[_ACCESS] = project_rules.check(alone, observed.projects)
-        if tier.rbd and not isinstance(
-            observed.ceph[tier.rbd.cluster], Unread
-        ):
+        if tier.rbd and tier.rbd.cluster in two_names:
+            problems[_CLUSTER] = (two_names[tier.rbd.cluster],)
+        elif tier.rbd and tier.rbd.cluster in ceph:
             problems[_CLUSTER] = cluster_rules.check(
-                _without_images_pools(alone, alone.clusters), observed.ceph
+                _without_images_pools(alone, alone.clusters), ceph
             )
             problems[_IMAGES] = tuple(
                 one
-                for one in cluster_rules.check(alone, observed.ceph)
+                for one in cluster_rules.check(alone, ceph)
                 if one not in problems[_CLUSTER]
             )
         found.extend(

@@ -323,6 +323,9 @@ class CephState:
     cache_tiers: collections.abc.Mapping[str, CacheTier] = dataclasses.field(
         default_factory=dict
     )
+    #: By which Ceph tells clusters apart, in lower case; None when it was not
+    #: read.
+    fsid: str | None = None
     #: The major release that all monitors have (min_mon_release), such as 18;
     #: None when it was not read.
     release: int | None = None

@@ -18,15 +18,89 @@ def check(
     catalog: catalogs.Catalog,
     ceph: collections.abc.Mapping[str, ceph_state.CephState],
 ) -> tuple[errors.Problem, ...]:
-    """All that the clusters lack.
+    """All that the clusters lack, and those that have two names.
 
     :param ceph: {name of the cluster: its state}, for each cluster in use.
-    :returns: by cluster, and in the order of the kinds of resources; empty
-        when all can be made.
+    :returns: first clusters with two names, then by cluster, and in the order
+        of the kinds of resources; empty when all can be made.
     """
-    return tuple(
-        problem
-        for cluster in catalog.clusters_in_use
-        for one in registry.RESOURCES
-        for problem in one.check_cluster(catalog, cluster, ceph[cluster.name])
+    return (
+        *dict.fromkeys(with_two_names(catalog, ceph).values()),
+        *(
+            problem
+            for cluster in catalog.clusters_in_use
+            for one in registry.RESOURCES
+            for problem in one.check_cluster(
+                catalog, cluster, ceph[cluster.name]
+            )
+        ),
     )
+
+
+def with_two_names(
+    catalog: catalogs.Catalog,
+    ceph: collections.abc.Mapping[str, ceph_state.CephState],
+) -> dict[str, errors.Problem]:
+    """Clusters in use that are one Ceph cluster.
+
+    All that is planned is planned for each name alone: pools, CRUSH rules,
+    options of OSDs, users and the placement groups that an OSD may have. The
+    plan of one name would undo that of the other with each apply.
+
+    :param ceph: {name of the cluster: its state}, as far as it is known.
+    :returns: {name: the problem, which is the same for all its names}.
+    """
+    names: dict[str, list[str]] = {}
+    for cluster in catalog.clusters_in_use:
+        state = ceph.get(cluster.name)
+        if state is not None and state.fsid is not None:
+            names.setdefault(state.fsid, []).append(cluster.name)
+    found = {}
+    for fsid, several in names.items():
+        if len(several) < 2:
+            continue
+        *others, last = (
+            f'{name!r} ({catalog.source.where(("clusters", name))})'
+            for name in several
+        )
+        problem = errors.Problem(
+            where=catalog.source.where(('clusters', several[-1], 'conf')),
+            found=f'clusters {", ".join(others)} and {last} are one Ceph '
+            f'cluster, with the fsid {fsid}',
+            expected='one name for each Ceph cluster: under two names, tiers '
+            'would change the pools, CRUSH rules and OSDs of each other',
+            remedy='set conf of each to the ceph.conf of the cluster that it '
+            'means; or declare one of them only, and name it in rbd.cluster '
+            'of all their tiers',
+        )
+        found.update(dict.fromkeys(several, problem))
+    return found
+
+
+def with_one_connection(
+    catalog: catalogs.Catalog,
+) -> collections.abc.Iterator[errors.Problem]:
+    """Clusters that are reached in the same way, and so are probably one.
+
+    Only the clusters themselves can tell, see `with_two_names`.
+    """
+    first: dict[tuple[str | None, str], str] = {}
+    for cluster in catalog.clusters.values():
+        name = first.setdefault((cluster.conf, cluster.user), cluster.name)
+        if name == cluster.name:
+            continue
+        yield errors.Problem(
+            where=catalog.source.where(('clusters', cluster.name, 'conf')),
+            found=f'cluster {cluster.name!r} has the same user '
+            f'{cluster.user!r} and '
+            + (
+                'the same default conf'
+                if cluster.conf is None
+                else f'the same conf {cluster.conf!r}'
+            )
+            + f' as cluster {name!r} '
+            f'({catalog.source.where(("clusters", name))})',
+            expected='the ceph.conf of another cluster; "tier plan" refuses '
+            'two names of one Ceph cluster',
+            remedy='set conf of each, or declare one of them only',
+        )

@@ -40,6 +40,7 @@ FIO_PATTERN = 'unknown-fio-pattern'
 COMPRESSION_HINT = 'unheeded-compression-hint'
 LOST_DOMAIN = 'lost-failure-domain'
 NO_FALLBACK = 'no-fallback'
+SHARED_CONF = 'shared-conf'
 
 
 def of_kind(kind: actions.Kind) -> str:
@@ -82,6 +83,7 @@ ALL: collections.abc.Mapping[str, str] = types.MappingProxyType(
         COMPRESSION_HINT: 'Hints of compression have an effect.',
         LOST_DOMAIN: 'One lost failure domain of shared ones stops no I/O.',
         NO_FALLBACK: 'Types that follow the image have a fallback tier.',
+        SHARED_CONF: 'Each cluster is reached in a way of its own.',
         **{
             of_kind(
                 kind

@@ -15,6 +15,7 @@ from cinder_tiers.domain.resources import erasure_code
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import qos_spec
 from cinder_tiers.domain.resources import rbd_options
+from cinder_tiers.domain.validation import clusters as cluster_rules
 from cinder_tiers.domain.validation import fallback
 from cinder_tiers.domain.validation import rules
 
@@ -24,6 +25,7 @@ _CHECKS = {
     rules.FIO_PATTERN: fio_patterns.unknown,
     rules.COMPRESSION_HINT: rbd_options.unheeded_hints,
     rules.LOST_DOMAIN: erasure_code.stopped_by_one_domain,
+    rules.SHARED_CONF: cluster_rules.with_one_connection,
 }
 
 

@@ -18,13 +18,18 @@ def observe(
     catalog: catalogs.Catalog,
     found: ceph_state.CephState,
 ) -> dict[str, object]:
-    """The pools, with the RBD options of those that Cinder names."""
+    """The pools, with the RBD options of those that Cinder names.
+
+    And what the monitors say of the whole cluster.
+    """
     heads = {tier.rbd.pool for tier in catalog.tiers_of(session.cluster.name)}
+    dump = session.command('mon dump')
     limit = session.command('config get', who='mon', key='mon_max_pg_per_osd')
     return {
         'pools': read_pools(session, with_rbd_options=heads),
         'max_pg_per_osd': int(limit),
-        'release': session.command('mon dump').get('min_mon_release'),
+        'release': dump.get('min_mon_release'),
+        'fsid': dump['fsid'].lower(),
     }
 
 

@@ -133,6 +133,36 @@ class ValidateTestCase(testtools.TestCase):
             self.assertNotIn('the limit', ran.stderr)
 
     @ddt.data(
+        ('{}', '{}', "'admin' and the same default conf"),
+        (
+            '{conf: /etc/ceph/a.conf, cinder_user: one}',
+            '{conf: /etc/ceph/a.conf, images_pool: images}',
+            "'admin' and the same conf '/etc/ceph/a.conf'",
+        ),
+        ('{conf: /etc/ceph/a.conf}', '{}', None),
+        # A ceph.conf may have a section for each of them.
+        ('{user: a}', '{user: b}', None),
+    )
+    @ddt.unpack
+    def test_two_clusters_with_one_connection_are_a_warning(
+        self, one, other, found
+    ):
+        path = self.file(
+            f'version: 1\nclusters:\n  a: {one}\n  b: {other}\n'
+            'tiers: {}\n'.encode()
+        )
+        ran = shell.openstack('tier', 'validate', path)
+        self.assertEqual(0, ran.status, ran.stdout)
+        if found is None:
+            self.assertNotIn('the same user', ran.stderr)
+        else:
+            self.assertIn(
+                f"{path}:4: cluster 'b' has the same user {found} as cluster "
+                f"'a' ({path}:3)",
+                ran.stderr,
+            )
+
+    @ddt.data(
         ('osd_op_num_shrads', "did you mean 'osd_op_num_shards'?"),
         ('osd_op_threads', 'its replacement: osd_op_num_shards and'),
         ('osd_op_num_shards', None),

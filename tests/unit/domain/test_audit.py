@@ -389,6 +389,47 @@ class NotAllKnownTestCase(testtools.TestCase):
             self.states(catalog, observed),
         )
 
+    def test_a_ceph_cluster_with_two_names(self):
+        tiers = (
+            given.tier('near'),
+            given.tier('far', rbd=given.rbd(cluster='b', pool='tier-far')),
+        )
+        catalog = dataclasses.replace(
+            given.of(*tiers),
+            clusters={
+                name: catalogs.Cluster(name=name) for name in ('ceph', 'b')
+            },
+        )
+        actual = test_plan.applied(given.of(*tiers))
+        state = dataclasses.replace(actual.ceph['ceph'], fsid='one')
+        self.assertEqual(
+            [
+                ('tier near', 'non-compliant', 'cluster'),
+                ('tier far', 'non-compliant', 'cluster'),
+            ],
+            self.states(
+                catalog,
+                self.observed(actual, ceph={'ceph': state, 'b': state}),
+            ),
+        )
+        # Of one that did not answer it is not known.
+        self.assertEqual(
+            [
+                ('tier near', 'compliant', 'all'),
+                ('tier far', 'unknown', 'cluster b'),
+            ],
+            self.states(
+                catalog,
+                self.observed(
+                    actual,
+                    ceph={
+                        'ceph': state,
+                        'b': audit.Unread(reason='it is down'),
+                    },
+                ),
+            ),
+        )
+
     def test_a_cinder_that_refuses(self):
         actual = applied()
         DRIFT['data pool'][0](actual)

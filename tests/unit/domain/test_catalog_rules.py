@@ -558,6 +558,46 @@ class ClusterRulesTestCase(testtools.TestCase):
             3, len(self.check(given.of(*given.three_tiers()), osds=osds))
         )
 
+    def two(self, **fsids):
+        """A catalog with a tier in each cluster, and the problems of it."""
+        catalog = dataclasses.replace(
+            given.of(
+                *(
+                    given.tier(name, rbd=given.rbd(cluster=name, pool='p'))
+                    for name in fsids
+                )
+            ),
+            clusters={name: catalogs.Cluster(name=name) for name in fsids},
+            source=catalogs.Source(
+                file='t.yaml',
+                lines={
+                    ('clusters', name): number
+                    for number, name in enumerate(fsids, start=3)
+                },
+            ),
+        )
+        return cluster_rules.check(
+            catalog,
+            {
+                name: given.empty_cluster(fsid=fsid)
+                for name, fsid in fsids.items()
+            },
+        )
+
+    def test_a_ceph_cluster_has_one_name(self):
+        (problem,) = self.two(north='aa', far='bb', south='aa', west='aa')
+        self.assertEqual('t.yaml:6', problem.where)
+        self.assertEqual(
+            "clusters 'north' (t.yaml:3), 'south' (t.yaml:5) and 'west' "
+            '(t.yaml:6) are one Ceph cluster, with the fsid aa',
+            problem.found,
+        )
+
+    def test_clusters_that_are_two(self):
+        self.assertEqual((), self.two(north='aa', south='bb'))
+        # What does not say its fsid is not taken for one cluster.
+        self.assertEqual((), self.two(north=None, south=None))
+
     def test_an_unknown_images_pool_is_named(self):
         (problem,) = self.check(given.of(given.tier(), images_pool='image'))
         self.assertIn("did you mean 'images'?", problem.remedy)

@@ -16,6 +16,7 @@ of placement groups changes moves them; the hash is another one.
 import dataclasses
 import errno
 import itertools
+import uuid
 import zlib
 
 from cinder_tiers.clients import ceph as ceph_session
@@ -200,6 +201,7 @@ class Cluster:
                 for one in classes
             )
         ]
+        self.fsid = str(uuid.uuid5(uuid.NAMESPACE_DNS, cluster.name))
         self.rules = {'replicated_rule': Rule(0, REPLICATED, None, 'host')}
         self.profiles = {}
         self.pools = {}
@@ -344,7 +346,7 @@ class Cluster:
         return []
 
     def _mon_dump(self):
-        return {'min_mon_release': 16}
+        return {'fsid': self.fsid, 'min_mon_release': 16}
 
     def _mon_metadata(self):
         return [{'name': 'a'}]

@@ -65,6 +65,11 @@ class ObserveTestCase(testtools.TestCase):
         (tier,) = [one for one in self.catalog.tiers if one.name == name]
         return tier_pools.pools_of(tier.rbd)
 
+    def test_the_fsid_can_be_compared(self):
+        self.assertEqual(
+            '5c0b9d1e-3f64-4a57-9c28-d1e0b7a46f35', self.state.fsid
+        )
+
     def test_a_profile_is_looked_for_under_its_second_name(self):
         # The first name has other chunks than the catalog wants.
         second = 'tier-archive-data-hdd-host'
