@@ -12,7 +12,7 @@ from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.export import catalog as export
-from cinder_tiers.domain.export import inventory as inventories
+from cinder_tiers.domain.placement import rbd_location
 from cinder_tiers.files import write_atomic
 from cinder_tiers import workflow
 
@@ -87,7 +87,7 @@ ceph=/etc/ceph/ceph.conf:admin
                 base.write_file(self.app.stdout, made.text)
         # Who has no Ceph and named none need not hear of it.
         if parsed_args.clusters or any(
-            map(inventories.location_of, made.inventory.backends)
+            map(rbd_location.location_of, made.inventory.backends)
         ):
             for name, why in sorted(made.inventory.unreached.items()):
                 self.log.error(

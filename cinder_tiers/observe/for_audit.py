@@ -16,11 +16,13 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.placement import backends
 from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph import osd_metadata
 from cinder_tiers.observe.ceph import practice
 from cinder_tiers.observe import for_plan as world
 from cinder_tiers.observe import keystone
+from cinder_tiers.observe import visible_cloud
 
 _Value = typing.TypeVar('_Value')
 
@@ -89,6 +91,9 @@ def observe(
             lambda: keystone.observe(connection, catalog.projects)
         ),
         ceph=ceph_states,
+        backends=attempt(lambda: _backends(connection))
+        if any(tier.rbd for tier in catalog.ours)
+        else (),
         practice_facts={
             name: practice.observe(clusters[name], catalog, state)
             for name, state in ceph_states.items()
@@ -108,6 +113,22 @@ def observe(
             )
         },
     )
+
+
+def _backends(
+    connection: openstack.connection.Connection,
+) -> tuple[backends.Backend, ...]:
+    """The backends that report to Cinder's scheduler.
+
+    :raises errors.Unreachable: it does not answer, or they are hidden.
+    """
+    found = visible_cloud.observe_backends(connection)
+    if found is None:
+        raise errors.NotVisible(
+            'Cinder shows the backends only to an administrator of block '
+            'storage'
+        )
+    return found
 
 
 def _with_rocksdb(catalog: catalogs.Catalog, cluster: str) -> set[str | None]:

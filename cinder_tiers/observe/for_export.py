@@ -14,6 +14,7 @@ from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.export import inventory
+from cinder_tiers.domain.placement import rbd_location
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.observe.ceph import cache_tier as ceph_cache
@@ -55,7 +56,7 @@ def observe(
             'Cinder does not show you its backends; the user must be an '
             'administrator of block storage'
         )
-    locations = [one for one in map(inventory.location_of, backends) if one]
+    locations = [one for one in map(rbd_location.location_of, backends) if one]
     asked = {
         one.name: survey.attempt(
             lambda one=one: _cluster(one, locations, open_session)
@@ -88,7 +89,7 @@ def observe(
 
 def _cluster(
     cluster: catalogs.Cluster,
-    locations: list[inventory.Location],
+    locations: list[rbd_location.Location],
     open_session: ceph_session.Open,
 ) -> inventory.KnownCluster:
     with open_session(cluster) as session:
@@ -97,7 +98,7 @@ def _cluster(
 
 def read_cluster(
     session: ceph_session.Session,
-    locations: collections.abc.Iterable[inventory.Location],
+    locations: collections.abc.Iterable[rbd_location.Location],
 ) -> inventory.KnownCluster:
     """What exists in a cluster, as far as Cinder has to do with it.
 

@@ -17,6 +17,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.export import catalog as export
 from cinder_tiers.domain.export import inventory as inventories
+from cinder_tiers.domain.placement import rbd_location
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -118,7 +119,7 @@ def exported(session, cinder, catalog):
             backends=backends,
             clusters=(
                 inventory.read_cluster(
-                    session, map(inventories.location_of, backends)
+                    session, map(rbd_location.location_of, backends)
                 ),
             ),
         )

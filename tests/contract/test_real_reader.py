@@ -19,7 +19,7 @@ import testtools
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.export import inventory as inventories
+from cinder_tiers.domain.placement import rbd_location
 from cinder_tiers.domain.plan import ceph_access
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
@@ -191,7 +191,7 @@ class RealReaderTestCase(CephUsersCase):
         self.applied()
         fsid = self.session.command('mon dump')['fsid']
         locations = [
-            inventories.Location(fsid=fsid, user=self.mark, pool=pool)
+            rbd_location.Location(fsid=fsid, user=self.mark, pool=pool)
             for pool in (tier.rbd.pool for tier in self.catalog.tiers)
         ]
         expected, found = self.both(

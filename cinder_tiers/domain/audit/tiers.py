@@ -12,10 +12,12 @@ import dataclasses
 import enum
 import itertools
 
+from cinder_tiers.domain.audit import backend_pools
 from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.audit import practice
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.placement import backends as backends_of_cinder
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.resources import host_osd_options
 from cinder_tiers.domain.resources import registry
@@ -107,6 +109,8 @@ class Observed:
     osds: collections.abc.Mapping[
         str, collections.abc.Mapping[int, osd_requirements.Facts] | Unread
     ] = dataclasses.field(default_factory=dict)
+    #: Those that report to Cinder's scheduler; none when no tier has a pool.
+    backends: tuple[backends_of_cinder.Backend, ...] | Unread = ()
     #: {name of the cluster: what known bad practice is looked for in}.
     practice_facts: collections.abc.Mapping[str, practice.Facts] = (
         dataclasses.field(default_factory=dict)
@@ -121,8 +125,8 @@ def audit(
     :returns: for each tier, in the order of the file, what is not as declared
         or not known, or one compliant finding, and then its warnings; then
         what is of no tier. Without the warnings, all are compliant exactly
-        when all could be read, the plan is empty, and the OSDs are what is
-        required of them.
+        when all could be read, the plan is empty, the OSDs are what is
+        required of them, and the backends serve the pools that are declared.
     """
     warnings = list(_warnings(catalog, observed))
     problems = _problems(catalog, observed)
@@ -136,6 +140,7 @@ def audit(
     for action in _actions(catalog, observed, problems):
         found.extend(_findings(catalog, action))
     found.extend(_requirements(catalog, observed))
+    found.extend(_backends(catalog, observed))
     ordered = []
     for tier in catalog.tiers:
         ordered.extend(
@@ -215,6 +220,47 @@ def _requirements(
             )
 
 
+def _backends(
+    catalog: catalogs.Catalog, observed: Observed
+) -> collections.abc.Iterator[Finding]:
+    """Backends that keep the volumes of a tier in another pool."""
+    backends = observed.backends
+    if isinstance(backends, Unread):
+        # Where Cinder says nothing at all, that is said of the volume type.
+        if not isinstance(observed.cinder, Unread):
+            yield from (
+                Finding(
+                    object_name=f'tier {tier.name}',
+                    tier=tier.name,
+                    state=State.UNKNOWN,
+                    aspect=_BACKEND,
+                    reason=backends.reason,
+                )
+                for tier in catalog.ours
+                if tier.rbd
+            )
+        return
+    for one in backend_pools.find_elsewhere(
+        catalog,
+        backends,
+        {
+            name: state.fsid
+            for name, state in observed.ceph.items()
+            if not isinstance(state, Unread) and state.fsid is not None
+        },
+    ):
+        yield Finding(
+            object_name=f'tier {one.tier}',
+            tier=one.tier,
+            state=State.NON_COMPLIANT,
+            aspect=_BACKEND,
+            current=one.current,
+            expected=one.expected,
+            reason=one.reason,
+            remedy=one.remedy,
+        )
+
+
 def _as_declared(tier: catalogs.Tier, observed: Observed) -> Finding:
     """The finding of a tier of which nothing else is to be said."""
     if tier.take_over:
@@ -272,6 +318,7 @@ def _unread(
 
 
 _OSD_REQUIREMENTS = 'osd requirements'
+_BACKEND = 'backend'
 #: {answer: state}
 _ANSWERS = {
     osd_requirements.Answer.UNMET: State.NON_COMPLIANT,

@@ -17,6 +17,7 @@ from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.export import osds as export_osds
 from cinder_tiers.domain.export import pools as export_pools
 from cinder_tiers.domain.export import volume_types as export_types
+from cinder_tiers.domain.placement import rbd_location
 from cinder_tiers.domain.placement import tier_specs as extra_specs
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.resources import cephx_user
@@ -183,7 +184,7 @@ def _with_cinder_user(
     """The cluster with the cephx user that most of its backends have."""
     users = collections.Counter(
         location.user
-        for location in map(inventory.location_of, draft.known.backends)
+        for location in map(rbd_location.location_of, draft.known.backends)
         if location
         and location.fsid == known.fsid.lower()
         and export_pools.is_user(location.user)
@@ -293,7 +294,7 @@ def _pool_of(
 def _location(
     backend: str,
     known: inventory.Inventory,
-) -> inventory.Location | None:
+) -> rbd_location.Location | None:
     """Where the backends of a name keep volumes.
 
     :raises ValueError: at several places, or at an unknown one.
@@ -307,7 +308,7 @@ def _location(
         raise ValueError(
             f"no backend with the name {backend} reports to Cinder's scheduler"
         )
-    locations = {inventory.location_of(one) for one in serving}
+    locations = {rbd_location.location_of(one) for one in serving}
     if len(locations) > 1:
         raise ValueError(
             f'several backends are called {backend}, and not all have the '

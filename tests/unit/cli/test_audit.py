@@ -118,7 +118,37 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
             self.states('--tier', 'general', status=0),
         )
 
+    def test_a_backend_that_serves_another_pool(self):
+        self.write(self.text + ON_CEPH)
+        self.api.add_backend(
+            'tier-archive',
+            storage_protocol='ceph',
+            location_info='ceph:/etc/ceph/far.conf:'
+            '01234567-89ab-cdef-0123-456789abcdef:cinder:archive-before',
+        )
+        (_, row) = [
+            one
+            for one in self.audit('--tier', 'archive', status=4)
+            if one['Aspect'] in ('cluster far', 'backend')
+        ]
+        self.assertEqual(
+            (
+                'tier archive',
+                'non-compliant',
+                {'pool': 'archive-before'},
+                {'pool': 'archive'},
+            ),
+            tuple(
+                row[name]
+                for name in ('Object', 'State', 'Current', 'Expected')
+            ),
+        )
+        self.assertIn('@tier-archive#tier-archive', row['Reason'])
+        self.assertIn('restart cinder-volume', row['Reason'])
+
     def test_a_cluster_that_is_not_there_leaves_the_rest(self):
+        # Without a backend there is no scheduler to ask for them.
+        self.api.add_backend('lvm')
         self.assertEqual(0, self.run_tier('apply').status)
         self.write(self.text + ON_CEPH)
         rows = self.audit(status=4)

@@ -8,6 +8,7 @@ import testtools
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.export import catalog as export
 from cinder_tiers.domain.export import inventory
+from cinder_tiers.domain.placement import rbd_location
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from tests.unit.domain import catalogs as given
@@ -818,16 +819,16 @@ class ExportTestCase(testtools.TestCase):
 class LocationTestCase(testtools.TestCase):
     def test_only_the_rbd_driver_is_read(self):
         self.assertIsNone(
-            inventory.location_of(inventories.other_backend('lvm'))
+            rbd_location.location_of(inventories.other_backend('lvm'))
         )
         odd = dataclasses.replace(
             inventories.rbd_backend('a', 'b'),
             capabilities={'storage_protocol': 'ceph', 'location_info': 7},
         )
-        self.assertIsNone(inventory.location_of(odd))
+        self.assertIsNone(rbd_location.location_of(odd))
 
     def test_a_colon_in_the_path_is_no_end(self):
-        found = inventory.location_of(
+        found = rbd_location.location_of(
             dataclasses.replace(
                 inventories.rbd_backend('a', 'b'),
                 capabilities={
@@ -838,7 +839,7 @@ class LocationTestCase(testtools.TestCase):
             )
         )
         self.assertEqual(
-            inventory.Location(
+            rbd_location.Location(
                 fsid=inventories.FSID, user='c', pool='volumes'
             ),
             found,

@@ -6,7 +6,7 @@ import testtools
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain.export import inventory as inventories
+from cinder_tiers.domain.placement import rbd_location
 from cinder_tiers.observe import for_export as inventory
 from tests.unit.observe import test_ceph
 
@@ -83,7 +83,7 @@ class Recording(test_ceph.Recording):
 
 
 def location(pool, fsid=FSID, user='cinder'):
-    return inventories.Location(fsid=fsid, user=user, pool=pool)
+    return rbd_location.Location(fsid=fsid, user=user, pool=pool)
 
 
 class ReadClusterTestCase(testtools.TestCase):

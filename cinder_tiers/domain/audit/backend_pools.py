@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Whether the backends of a tier keep volumes in the pool that it declares.
+
+A volume type names backends, and cinder.conf says which pool each of them
+serves: a tiers file that names another pool changes neither. Pure.
+"""
+
+import collections.abc
+import dataclasses
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.placement import backends as backends_of_cinder
+from cinder_tiers.domain.placement import rbd_location
+from cinder_tiers.domain.placement import tier_specs as extra_specs
+from cinder_tiers.domain import spelling
+from cinder_tiers.domain.state import cinder as cinder_state
+
+#: {name of a cluster in the catalog: its fsid}, as far as it is known.
+Fsids = collections.abc.Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Elsewhere:
+    """Backends of a tier that keep volumes in another pool."""
+
+    tier: str
+    #: {field: value} of what differs, as the backends report it.
+    current: collections.abc.Mapping[str, object]
+    #: {field: value} of what differs, as it is declared.
+    expected: collections.abc.Mapping[str, object]
+    reason: str
+    remedy: str
+
+
+def find_elsewhere(
+    catalog: catalogs.Catalog,
+    backends: collections.abc.Iterable[backends_of_cinder.Backend],
+    fsids: Fsids,
+) -> collections.abc.Iterator[Elsewhere]:
+    """Each pool that backends of a tier serve in place of the declared one.
+
+    What is not Cinder's RBD driver, or does not report where it keeps volumes,
+    is passed over.
+
+    :param backends: all that report to Cinder's scheduler.
+    :returns: in the order of the file.
+    """
+    located: dict[
+        object, list[tuple[backends_of_cinder.Backend, rbd_location.Location]]
+    ] = {}
+    for one in backends:
+        location = rbd_location.location_of(one)
+        if location is not None:
+            name = one.capabilities.get(cinder_state.BACKEND)
+            located.setdefault(name, []).append((one, location))
+    sharing: dict[str | None, list[catalogs.RbdPool]] = {}
+    for tier in catalog.tiers:
+        if tier.rbd is not None:
+            sharing.setdefault(tier.backend, []).append(tier.rbd)
+    for tier in catalog.ours:
+        if tier.rbd is None:
+            continue
+        serving = [
+            (backend, location)
+            for backend, location in located.get(tier.backend, ())
+            if not backends_of_cinder.find_mismatch(backend, tier.extra_specs)
+        ]
+        # Nothing tells the zone of a backend: of a type that is for some
+        # zones, those with another pool may be in the others.
+        if extra_specs.zones(tier.extra_specs) is not None and any(
+            not _differs(location, tier.rbd, fsids) for _, location in serving
+        ):
+            continue
+        yield from _elsewhere(
+            tier,
+            [
+                (backend, location)
+                for backend, location in serving
+                if all(
+                    _differs(location, rbd, fsids)
+                    for rbd in sharing[tier.backend]
+                )
+            ],
+            fsids,
+        )
+
+
+def _differs(
+    location: rbd_location.Location, rbd: catalogs.RbdPool, fsids: Fsids
+) -> bool:
+    fsid = fsids.get(rbd.cluster, location.fsid)
+    return (location.fsid, location.pool) != (fsid, rbd.pool)
+
+
+def _elsewhere(
+    tier: catalogs.Tier,
+    found: collections.abc.Iterable[
+        tuple[backends_of_cinder.Backend, rbd_location.Location]
+    ],
+    fsids: Fsids,
+) -> collections.abc.Iterator[Elsewhere]:
+    names: dict[tuple[str, str], list[str]] = {}
+    for backend, location in found:
+        names.setdefault((location.fsid, location.pool), []).append(
+            backend.name
+        )
+    for (fsid, pool), several in sorted(names.items()):
+        sides = {
+            'pool': (pool, tier.rbd.pool),
+            'fsid': (fsid, fsids.get(tier.rbd.cluster, fsid)),
+        }
+        differing = {
+            name: one for name, one in sides.items() if len({*one}) > 1
+        }
+        yield Elsewhere(
+            tier=tier.name,
+            current={name: one for name, (one, _) in differing.items()},
+            expected={name: one for name, (_, one) in differing.items()},
+            reason=f'volumes of the tier are stored in pool {pool} of the '
+            f'Ceph cluster {fsid}, as these backends report: '
+            f'{spelling.listed(several)}',
+            remedy='declare what the backends use; or, if no volume is stored '
+            'there, set rbd_pool and rbd_ceph_conf of their sections as '
+            '"openstack tier backend-config" shows, and restart '
+            'cinder-volume; or declare another tier for the other pool and '
+            'retype the volumes',
+        )
