@@ -26,6 +26,7 @@ from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
+from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain.validation import clusters as cluster_rules
 from cinder_tiers.domain.validation import projects as project_rules
 
@@ -435,6 +436,7 @@ def _actions(
     }
     known: dict[str, frozenset[str]] = {}
     tiers = []
+    without_projects: set[str] = set()
     for tier in catalog.tiers:
         if (
             tier.rbd
@@ -459,6 +461,7 @@ def _actions(
             ids = sorted(before.projects) if before else []
             known.update({one: frozenset({one}) for one in ids})
             tier = dataclasses.replace(tier, access=tuple(ids))
+            without_projects.add(tier.name)
         tiers.append(tier)
     if not isinstance(projects, Unread):
         known.update(projects)
@@ -484,7 +487,25 @@ def _actions(
     return (
         action
         for action in made.actions
-        if is_cinder_read or action.key.cluster is not None
+        if (is_cinder_read or action.key.cluster is not None)
+        and not _is_guess(action, without_projects)
+    )
+
+
+def _is_guess(
+    action: actions.Action, without_projects: collections.abc.Container[str]
+) -> bool:
+    """Whether it would take projects of which nobody knows from a type.
+
+    Of such a tier, the projects with access to its type stand for those that
+    should have it; a retired type may rightly have others of these.
+
+    :param without_projects: tiers whose projects are not known.
+    """
+    return (
+        isinstance(action.before, cinder_state.VolumeType)
+        and not action.before.is_public
+        and type_succession.successor_of(action.key.name) in without_projects
     )
 
 

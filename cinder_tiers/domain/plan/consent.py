@@ -3,7 +3,8 @@
 """Consent by name: what a plan refuses, an operator may allow.
 
 A consent names one object of the plan, and counts for what the plan would do
-to that object and for nothing else. With fields behind a colon, as in
+to that object and for nothing else, except for the rest of a change of that
+object that was cut off (`Action.continues`). With fields behind a colon, as in
 `pool tier-database (ceph):size`, it counts only while nothing else of the
 object changes. Of an object that is created or deleted, that word stands for
 the fields. Pure. Must not know where names come from.
@@ -42,8 +43,9 @@ def grant(
     unclear: list[errors.Problem] = []
     unknown: list[str] = []
     granted: set[actions.Key] = set()
-    for name in dict.fromkeys(names):
-        found, fields = _named(refused, name)
+    names = tuple(dict.fromkeys(names))
+    for name in names:
+        found, fields = _named(refused, name, names)
         if not found:
             unknown.append(name)
         elif len(found) > 1 or not refused[found[0]].refusal.yields_to_consent:
@@ -149,31 +151,51 @@ def _between(now: object, old: object, new: object) -> bool:
 
 
 def _named(
-    refused: _Actions, name: str
+    refused: _Actions,
+    name: str,
+    names: collections.abc.Collection[str] = (),
 ) -> tuple[list[actions.Key], frozenset[str] | None]:
     """The keys that a name fits: one that it fits exactly, or several.
 
+    :param names: this one and all others that were given.
     :returns: the keys, and the fields that the name has; None for all of
         them. A name of an object may have a colon, too.
     """
     name = name.strip()
-    if found := _keys_named(refused, name):
+    if found := _keys_named(refused, name, names):
         return found, None
     # A field may have a colon, too, such as extra_specs.tiers:tags.
     whole = name.split(':')
     for words in range(len(whole) - 1, 0, -1):
-        if found := _keys_named(refused, ':'.join(whole[:words]).strip()):
+        object_name = ':'.join(whole[:words]).strip()
+        if found := _keys_named(refused, object_name, names):
             fields = ':'.join(whole[words:])
             return found, frozenset(one.strip() for one in fields.split(','))
     return [], None
 
 
-def _keys_named(refused: _Actions, name: str) -> list[actions.Key]:
-    return [key for key in refused if str(key) == name] or [
-        key
-        for key in refused
-        if str(dataclasses.replace(key, cluster=None)) == name
-    ]
+def _keys_named(
+    refused: _Actions, name: str, names: collections.abc.Collection[str]
+) -> list[actions.Key]:
+    return (
+        [key for key in refused if str(key) == name]
+        or [
+            key
+            for key in refused
+            if str(dataclasses.replace(key, cluster=None)) == name
+        ]
+        or [
+            key
+            for key, action in refused.items()
+            if action.continues
+            and str(action.continues) == name
+            and not any(_is_name_of(key, one.strip()) for one in names)
+        ]
+    )
+
+
+def _is_name_of(key: actions.Key, name: str) -> bool:
+    return name == str(key) or name.startswith(f'{key}:')
 
 
 def _beyond(

@@ -25,8 +25,8 @@ def plan(
     """Actions that make the volume types those of the catalog.
 
     :returns: tiers in the order of the file, but one that another overflows
-        to before that; then types that follow the image, then types with our
-        mark that the catalog does not have.
+        to before that, each with its retired types; then types that follow
+        the image, then types with our mark that the catalog does not have.
     """
     volume_types, projects = actual.cinder.volume_types, actual.projects
     for tier in _targets_first(catalog):
@@ -50,6 +50,7 @@ def plan(
             may_open=tier.access is not None,
             standby=volume_types.get(type_succession.standby_name(tier.name)),
         )
+        yield from _narrowed(after, volume_types)
     for name in catalog.follow_image_types:
         before = volume_types.get(name)
         yield from _action(
@@ -76,6 +77,36 @@ def plan(
             and type_succession.successor_of(name) is None
         ):
             yield _undeclared(volume_type)
+
+
+def _narrowed(
+    wanted: cinder_state.VolumeType,
+    volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
+) -> collections.abc.Iterator[actions.Action]:
+    """Closes the retired types of a tier to whom the tier is closed.
+
+    Those of other types stay as they are: a type that follows the image is
+    public, and of a tier that is not declared, or not managed, nothing says
+    who may use it.
+
+    :param wanted: the type of the tier.
+    :param volume_types: {name: volume type} of all that exist.
+    """
+    for before in volume_types.values():
+        if (
+            before.is_ours
+            and type_succession.successor_of(before.name) == wanted.name
+        ):
+            yield from _action(
+                before,
+                type_succession.narrowed(before, wanted),
+                why=f'retired type of tier {wanted.name}',
+                mark='',
+                standby=None,
+                continues=actions.Key(
+                    kind=actions.Kind.VOLUME_TYPE, name=wanted.name
+                ),
+            )
 
 
 def types_whose_usage_matters(
@@ -232,6 +263,7 @@ def _action(
     standby: cinder_state.VolumeType | None,
     may_open: bool = False,
     needs: frozenset[actions.Key] = frozenset(),
+    continues: actions.Key | None = None,
 ) -> collections.abc.Iterator[actions.Action]:
     if before is not None:
         if not difference.differences(before, after):
@@ -251,6 +283,7 @@ def _action(
                 *_no_place(after, standby),
             )
         ),
+        continues=continues,
     )
 
 
@@ -318,6 +351,12 @@ def _refusals(
                 f'to "{name} - retired ID" and create a new type with its '
                 'name; existing volumes keep the retired type and do not '
                 'move'
+                + (
+                    '; of the projects, only those with access to the new '
+                    'type keep access to the retired one'
+                    if type_succession.narrowed(before, after) != before
+                    else ''
+                )
             ),
             remedy='undo the change in the tiers file',
             yields_to_consent=True,
@@ -447,12 +486,21 @@ def follow_image_type(name: str) -> cinder_state.VolumeType:
     )
 
 
+def _tiers_affected(
+    catalog: catalogs.Catalog, action: actions.Action
+) -> tuple[str, ...]:
+    """The tier of the type, or that of which it was the type."""
+    name = action.key.name
+    tier = catalog.tier(type_succession.successor_of(name) or name)
+    return () if tier is None else (tier.name,)
+
+
 VOLUME_TYPE = kinds.ResourceKind(
     kind=actions.Kind.VOLUME_TYPE,
     resource=cinder_state.VolumeType,
     state_field='volume_types',
     is_in_ceph=False,
     plan=plan,
-    tiers_affected=kinds.tiers_of_that_name,
+    tiers_affected=_tiers_affected,
     types_whose_usage_matters=types_whose_usage_matters,
 )

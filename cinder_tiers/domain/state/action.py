@@ -108,6 +108,10 @@ class Action:
     refusal: Refusal | None = None
     #: The refusal that an operator overcame by naming the object.
     consented: Refusal | None = None
+    #: The object whose change ends with this one, and may have been cut off
+    #: before it: so that the same consent finishes it, a name of that object
+    #: counts here while the object itself is not refused.
+    continues: Key | None = None
 
     @property
     def verb(self) -> str:

@@ -6,9 +6,12 @@ Cinder changes no extra spec of a volume type that has volumes (cinder/api/
 contrib/types_extra_specs.py, since 11.0.0), but it renames one. So a tier
 whose type has volumes gets a new type: that is made under a standby name, the
 old one is retired, and the new one takes its name. The volumes keep the old
-one, and with it their backend, limits and quota. Pure.
+one, and with it their backend, limits and quota. Its extra specs still lead
+new volumes to that backend, so only projects that may use the tier keep it.
+Pure.
 """
 
+import dataclasses
 import re
 
 from cinder_tiers.domain.state import cinder as cinder_state
@@ -100,6 +103,27 @@ def is_ready(
     return all(
         standby.extra_specs.get(mark) == wanted.extra_specs.get(mark)
         for mark in cinder_state.MARKS
+    )
+
+
+def narrowed(
+    retired: cinder_state.VolumeType, successor: cinder_state.VolumeType
+) -> cinder_state.VolumeType:
+    """A retired type, no more open than the one that took its name.
+
+    :param retired: as it is, whatever its name still is.
+    :param successor: the type of the tier, as it should be.
+    :returns: the retired type itself when it is not more open; it is never
+        opened.
+    """
+    if successor.is_public:
+        return retired
+    return dataclasses.replace(
+        retired,
+        is_public=False,
+        projects=successor.projects
+        if retired.is_public
+        else retired.projects & successor.projects,
     )
 
 

@@ -4,7 +4,7 @@
 
 See `type_succession` for why. Each step may be repeated, so that what was
 cut off is gone on with; until the last two, renames, nothing is different
-for users.
+for users. Who may use the retired type is up to the caller.
 """
 
 import openstack.block_storage.v3._proxy

@@ -2,6 +2,8 @@
 
 """Writes volume types to Cinder."""
 
+import functools
+
 import openstack.connection
 import openstack.exceptions
 
@@ -118,9 +120,25 @@ class VolumeTypes:
                 'rename that type'
             )
         self._make_like(standby, self._state_of(standby), wanted, done)
+        narrow = functools.partial(
+            self._make_like,
+            resource,
+            current,
+            type_succession.narrowed(current, wanted),
+            done,
+        )
+        # Cinder gives no project access to a type while it is public, so that
+        # one that is closed is away from all for a moment. Those that may use
+        # the tier need not notice if the new type has the name by then; cut
+        # off before that, it is closed by the next plan, if it is managed.
+        is_closed_last = current.is_public and current.is_ours
+        if not is_closed_last:
+            narrow()
         cinder_succession.hand_over(
             self._block_storage, old=resource, standby=standby, done=done
         )
+        if is_closed_last:
+            narrow()
 
     def _state_of(
         self, resource: volume_types.VolumeType

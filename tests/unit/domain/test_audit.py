@@ -243,6 +243,28 @@ HARMLESS = {
 }
 
 
+def with_retired_type(**access):
+    """A catalog with a private tier, and its cloud, in which it is applied.
+
+    :param access: of a retired type of that tier.
+    """
+    catalog = given.of(
+        given.other_tier('a', access=('one',)), follow_image_types=()
+    )
+    wanted = volume_type_kind.volume_type_of(
+        catalog.tiers[0], projects=frozenset('1')
+    )
+    return catalog, dataclasses.replace(
+        given.nothing(
+            volume_types=[
+                wanted,
+                dataclasses.replace(wanted, name='a - retired 1', **access),
+            ]
+        ),
+        projects={'one': frozenset('1')},
+    )
+
+
 @ddt.ddt
 class AuditTestCase(testtools.TestCase):
     def test_a_tier_as_declared_is_one_compliant_finding(self):
@@ -282,6 +304,20 @@ class AuditTestCase(testtools.TestCase):
             (found.current, found.expected),
         )
         self.assertIn('tier apply', found.remedy)
+
+    def test_a_retired_type_that_is_open_is_a_finding_of_its_tier(self):
+        catalog, actual = with_retired_type(is_public=True)
+        (found,) = [
+            one
+            for one in held(actual, catalog)
+            if one.state is not State.COMPLIANT
+        ]
+        self.assertEqual(
+            ('a', State.NON_COMPLIANT, 'access'),
+            (found.tier, found.state, found.aspect),
+        )
+        self.assertIn('volume type a - retired 1 differs', found.reason)
+        self.assertIn("--allow 'volume type a - retired 1'", found.remedy)
 
     def test_a_refused_change_says_why_and_what_can_be_done(self):
         actual = applied()
@@ -474,6 +510,25 @@ class NotAllKnownTestCase(testtools.TestCase):
             ('tier a', 'non-compliant', 'access'),
             self.states(catalog, observed)[1],
         )
+
+    def test_of_whom_nobody_knows_a_retired_type_is_not_compared(self):
+        for access, known in (
+            ({'projects': frozenset('12')}, []),
+            (
+                {'is_public': True, 'projects': frozenset()},
+                [('tier a', 'non-compliant', 'access')],
+            ),
+        ):
+            catalog, actual = with_retired_type(**access)
+            self.assertEqual(
+                [('tier a', 'unknown', 'access'), *known],
+                self.states(
+                    catalog,
+                    self.observed(
+                        actual, projects=audit.Unread(reason='forbidden')
+                    ),
+                ),
+            )
 
     def test_what_cannot_be_applied_is_not_compliant(self):
         catalog = given.of(

@@ -126,6 +126,32 @@ class GrantTestCase(testtools.TestCase):
             problem,
         )
 
+    def test_what_a_change_left_has_its_consent_until_it_is_refused(self):
+        whole = action(TYPE)
+        rest = dataclasses.replace(
+            action(dataclasses.replace(TYPE, name='fast - retired 1')),
+            continues=whole.key,
+        )
+        name = 'volume type fast'
+        made = consent.grant(plan(rest), [name])
+        self.assertEqual(
+            ('volume type fast - retired 1',), consent.names_of(made)
+        )
+        self.assertEqual((), consent.not_needed(made, [name]))
+        made = consent.grant(plan(whole, rest), [name])
+        self.assertEqual((rest,), made.refused)
+        # One that has a consent of its own is not meant by the other name.
+        other = dataclasses.replace(
+            action(dataclasses.replace(TYPE, name='fast - retired 2')),
+            continues=whole.key,
+        )
+        self.assertIn(
+            '2 refused objects', self.problems(plan(rest, other), name)[0]
+        )
+        for own in (str(other.key), f'{other.key}:delete'):
+            made = consent.grant(plan(rest, other), [name, own])
+            self.assertEqual((), made.refused)
+
     def test_what_was_done_already_is_no_error_when_nothing_is_left(self):
         names = ['volume type fast', 'volume type gone', 'pool fast']
         made = consent.grant(

@@ -39,16 +39,26 @@ PROJECTS = {
 }
 
 
-def log_in(api, session=keystoneauth1.session.Session):
-    """A connection of an administrator who logged in with Keystone."""
+def log_in(
+    api,
+    session=keystoneauth1.session.Session,
+    *,
+    username='admin',
+    project=cinder_api.PROJECT,
+):
+    """A connection of an administrator who logged in with Keystone.
+
+    :param username: admin, or member.
+    :param project: id of the project.
+    """
     return openstack.connection.Connection(
         session=session(
             auth=v3.Password(
                 f'{api.url}/identity/v3',
-                username='admin',
+                username=username,
                 password='any',
                 user_domain_id='default',
-                project_id=cinder_api.PROJECT,
+                project_id=project,
             )
         ),
         block_storage_api_version='3',

@@ -134,6 +134,8 @@ class ExportAlwaysTestCase(testtools.TestCase):
     def test_an_apply_that_was_cut_off_is_exported(self, catalog, cut):
         world = in_memory.World(osds=plain.osds(), existing=always.FOREIGN)
         plan = always.make_plan(catalog, world)
+        # No tiers file says that a retired type is more open than its tier.
+        assume(not any(one.continues for one in plan.actions))
         try:
             apply.apply(
                 plan=plans.Plan(actions=plan.actions[:cut]),

@@ -54,6 +54,8 @@ FOREIGN = {
     ),
     key(actions.Kind.VOLUME_TYPE, 'a - retired 1'): cinder_state.VolumeType(
         name='a - retired 1',
+        is_public=False,
+        projects=frozenset('1'),
         extra_specs={
             'tiers:name': 'a',
             'tiers:tags': 'a',

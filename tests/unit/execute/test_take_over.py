@@ -208,6 +208,37 @@ class TakeOverTestCase(testtools.TestCase):
             self.add_theirs()
         self.assertGreater(writes, 3)
 
+    def test_killed_after_any_write_theirs_is_closed_with_the_tier(self):
+        session, writes, died = self.connection.session, -1, True
+        while died:
+            writes += 1
+            volume = self.api.add_volume(
+                host='node@rbd-1#rbd-1', volume_type_id=self.old.id
+            )
+            ours = self.taken_over(self.export()).replace(
+                OURS, f'{OURS}    access: []\n'
+            )
+            plan = self.plan(ours, NAMED)
+            session.left, died = writes, False
+            try:
+                self.apply(plan)
+            except test_cut_off.CutOff:
+                died = True
+            session.left = math.inf
+            self.apply(self.plan(ours, NAMED))
+            self.assertEqual((), self.plan(ours).actions)
+            self.assertEqual(
+                {'gold', self.retired},
+                {
+                    one.name
+                    for one in self.block_storage.types(is_public='False')
+                },
+            )
+            self.api.delete_volume(volume)
+            test_cinder_world.remove_all(self.block_storage)
+            self.add_theirs()
+        self.assertGreater(writes, 3)
+
     def test_a_tier_with_volumes_is_not_given_up(self):
         theirs = self.export()
         self.apply(self.plan(self.taken_over(theirs), NAMED))

@@ -5,6 +5,7 @@
 import dataclasses
 import math
 
+import ddt
 from keystoneauth1 import token_endpoint
 import openstack.connection
 import testtools
@@ -26,6 +27,7 @@ from tests.unit.execute import test_cut_off
 ALPHA, BETA = 'a' * 32, 'b' * 32
 
 
+@ddt.ddt
 class TypesInUseTestCase(testtools.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -238,6 +240,101 @@ class TypesInUseTestCase(testtools.TestCase):
         self.assertEqual(
             {ALPHA, BETA},
             {row['project_id'] for row in block_storage.get_type_access(new)},
+        )
+        self.assertEqual((), self.make_plan().actions)
+
+    def access_of(self, name):
+        """The projects with access to a type; None for all."""
+        found = self.find(name)
+        return (
+            None
+            if found.is_public
+            else {
+                row['project_id']
+                for row in self.connection.block_storage.get_type_access(found)
+            }
+        )
+
+    @ddt.data(
+        # Access before, access after, who has access to the retired type.
+        ((ALPHA, BETA), (ALPHA,), {ALPHA}),
+        ((ALPHA,), (ALPHA, BETA), {ALPHA}),
+        ((ALPHA,), catalogs.PUBLIC, {ALPHA}),
+        (catalogs.PUBLIC, (ALPHA,), {ALPHA}),
+        (catalogs.PUBLIC, (), set()),
+        (catalogs.PUBLIC, None, None),
+    )
+    @ddt.unpack
+    def test_a_retired_type_is_no_more_open_than_the_tier(
+        self, before, after, expected
+    ):
+        self.change(access=before)
+        self.carry_out(self.make_plan(consent=True))
+        self.change(access=after, priority=60)
+        self.carry_out(self.make_plan(consent=True))
+        self.assertEqual(
+            None if after in (None, catalogs.PUBLIC) else set(after),
+            self.access_of('database'),
+        )
+        self.assertEqual(expected, self.access_of(self.retired))
+        self.assertEqual(
+            self.old.extra_specs, self.find(self.retired).extra_specs
+        )
+        self.assertEqual((), self.make_plan().actions)
+
+    @ddt.data(catalogs.PUBLIC, (ALPHA, BETA))
+    def test_killed_after_any_write_the_next_apply_closes_all_types(
+        self, before
+    ):
+        writes, died = -1, True
+        while died:
+            writes += 1
+            self.api.delete_volume(self.volume)
+            self.change(access=before)
+            self.carry_out(self.make_plan(consent=True))
+            self.volume = self.api.add_volume(
+                host='node@x#x', volume_type_id=self.find('database').id
+            )
+            self.change(access=(ALPHA,), priority=100 + writes)
+            plan = self.make_plan(consent=True)
+            self.session.left, died = writes, False
+            try:
+                self.carry_out(plan)
+            except test_cut_off.CutOff:
+                died = True
+            self.session.left = math.inf
+            # Between two names there is none: Cinder swaps no names.
+            if self.find('database'):
+                allowed = self.access_of('database')
+                self.assertTrue(allowed is None or ALPHA in allowed, writes)
+            self.carry_out(self.make_plan(consent=True))
+            self.assertEqual((), self.make_plan().actions)
+            for one in self.connection.block_storage.types(is_public='None'):
+                if one.name.startswith('database'):
+                    self.assertLessEqual(self.access_of(one.name), {ALPHA})
+        self.assertGreater(writes, 5)
+
+    def test_a_project_that_loses_the_tier_loses_its_retired_type(self):
+        self.change(priority=61)
+        self.carry_out(self.make_plan(consent=True))
+        self.assertEqual({ALPHA, BETA}, self.access_of(self.retired))
+        self.change(access=(ALPHA,))
+        plan = self.make_plan()
+        self.assertEqual(
+            ['volume type database', f'volume type {self.retired}'],
+            [str(one.key) for one in plan.refused],
+        )
+        for one in plan.refused:
+            self.assertIn(
+                f'take the volume type away from projects: {BETA}',
+                one.refusal.reason,
+            )
+        self.carry_out(
+            consents.grant(plan, [str(one.key) for one in plan.refused])
+        )
+        self.assertEqual({ALPHA}, self.access_of(self.retired))
+        self.assertEqual(
+            self.old.extra_specs, self.find(self.retired).extra_specs
         )
         self.assertEqual((), self.make_plan().actions)
 
