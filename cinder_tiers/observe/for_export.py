@@ -22,6 +22,7 @@ from cinder_tiers.observe.ceph import cephx_user as observed_user
 from cinder_tiers.observe.ceph import crush as observed_crush
 from cinder_tiers.observe.ceph import osd_options as ceph_osds
 from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph import owner as ceph_owner
 from cinder_tiers.observe.ceph import pool as observed_pool
 from cinder_tiers.observe.cinder import scope as scopes
 from cinder_tiers.observe.cinder import state as cinder
@@ -167,6 +168,9 @@ def read_cluster(
                 schemas,
             ),
             cache_tiers=ceph_cache.of_all_pools(session),
+            cephadm_tunes_memory=ceph_owner.cephadm_tunes_one_of(
+                session, (*configured.values(), *configured_hosts.values())
+            ),
         ),
     )
 

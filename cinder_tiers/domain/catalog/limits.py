@@ -239,6 +239,9 @@ CHUNKS = Range(2, 48)
 PG_NUM = Range(1, 65536)
 #: Of a primary affinity, and of how full a cache may be.
 RATIO = Range(0, 1)
+#: Of the recovery of a pool (OSD_POOL_PRIORITY_MIN and _MAX,
+#: src/osd/osd_types.h).
+RECOVERY_PRIORITY = Range(-10, 10)
 
 _UNSIGNED_32 = Range(0, 2**32 - 1)
 _SIGNED_64 = Range(0, 2**63 - 1)

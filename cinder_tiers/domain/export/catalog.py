@@ -11,6 +11,7 @@ import collections
 import collections.abc
 import dataclasses
 
+from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.export import inventory
@@ -381,17 +382,13 @@ def _settle_tags(draft: _Draft) -> None:
 
 def _settle_priorities(draft: _Draft) -> None:
     """Gives each tier with tags a priority of its own."""
-    used: set[int] = set()
     # The name that sorts first wins at equal priorities, as in decide().
-    for name, tier in sorted(
-        draft.tiers.items(), key=lambda item: (-item[1].priority, item[0])
-    ):
-        if not tier.tags:
-            continue
-        priority = tier.priority
-        while priority in used:
-            priority -= 1
-        used.add(priority)
+    tagged = sorted(
+        ((name, tier) for name, tier in draft.tiers.items() if tier.tags),
+        key=lambda item: (-item[1].priority, item[0]),
+    )
+    priorities = _different([tier.priority for _, tier in tagged])
+    for (name, tier), priority in zip(tagged, priorities, strict=True):
         if priority != tier.priority:
             draft.remark(
                 (
@@ -401,6 +398,22 @@ def _settle_priorities(draft: _Draft) -> None:
                 tier=name,
             )
             draft.change(name, priority=priority)
+
+
+def _different(priorities: list[int]) -> list[int]:
+    """Priorities in the same order, the highest first, no two of them equal.
+
+    >>> _different([5, 5, 4, -1000000, -1000000])
+    [5, 4, 3, -999999, -1000000]
+    """
+    found: list[int] = []
+    for priority in priorities:
+        found.append(min([priority, *(one - 1 for one in found[-1:])]))
+    least = limits.PRIORITY.least
+    for index in reversed(range(len(found))):
+        found[index] = max(found[index], least)
+        least = found[index] + 1
+    return found
 
 
 def _settle_fallback(draft: _Draft) -> None:

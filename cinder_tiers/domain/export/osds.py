@@ -3,8 +3,8 @@
 """Configured options of OSDs as the parts of a catalog on OSDs.
 
 Pure. Only what all OSDs in question use is declared, so that a plan for it is
-empty; the rest is in a remark. What a tier requires of its OSDs is not
-known: nothing says it.
+empty, and only what a tiers file may have; the rest is in a remark. What a
+tier requires of its OSDs is not known: nothing says it.
 """
 
 import collections.abc
@@ -13,6 +13,7 @@ from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model
 from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.export import values as export_texts
+from cinder_tiers.domain.plan import owners
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import primary_affinity as affinities
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -97,6 +98,18 @@ def _options(
             or (not export_texts.is_option(text))
         ):
             remarks.append(f'{where}: it cannot be declared')
+            continue
+        if osd_options.ENDANGERS_DATA.fullmatch(name):
+            remarks.append(
+                f'{where}: OSDs can lose data with it, so a tiers file cannot '
+                'declare it; it stays as it is'
+            )
+            continue
+        if name == owners.MEMORY and known.ceph.cephadm_tunes_memory:
+            remarks.append(
+                f'{where}: cephadm sets it of each host by its memory, and '
+                'will set it again'
+            )
             continue
         now = used.values.get(name)
         if now is None or _normal(schema, text) != now:

@@ -202,12 +202,19 @@ def _protection(
         raise ValueError(
             f'pool {pool.name} is erasure coded with k={k} and m={m}'
         )
+    domains, each = rule.num_failure_domains, rule.osds_per_failure_domain
+    if each is not None and each not in limits.CHUNKS_PER_FAILURE_DOMAIN:
+        raise ValueError(
+            f'CRUSH rule {rule.name} takes {each} OSDs in each of {domains} '
+            'failure domains, and at least '
+            f'{limits.CHUNKS_PER_FAILURE_DOMAIN.least} can be declared'
+        )
     return _with_min_size(
         catalogs.ErasureCoded(
             k=k,
             m=m,
-            num_failure_domains=rule.num_failure_domains,
-            osds_per_failure_domain=rule.osds_per_failure_domain,
+            num_failure_domains=domains,
+            osds_per_failure_domain=each,
             **_code_of(profile, pool),
         ),
         pool,

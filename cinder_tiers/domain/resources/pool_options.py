@@ -13,6 +13,7 @@ import collections.abc
 import math
 import types
 
+from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 
 #: What a setting is that was never set: the OSDs' configuration decides.
@@ -42,6 +43,8 @@ SINCE: collections.abc.Mapping[str, int] = types.MappingProxyType(
     {EC_OPTIMIZATIONS: 20}
 )
 QUOTAS = frozenset({'quota_max_bytes', 'quota_max_objects'})
+#: The number that may be below 0.
+RECOVERY_PRIORITY = 'recovery_priority'
 NUMBERS = frozenset(
     {
         'compression_max_blob_size',
@@ -54,7 +57,7 @@ NUMBERS = frozenset(
         'pg_num_max',
         'pg_num_min',
         'recovery_op_priority',
-        'recovery_priority',
+        RECOVERY_PRIORITY,
         'scrub_max_interval',
         'scrub_min_interval',
         'scrub_priority',
@@ -72,6 +75,10 @@ IN_BYTES = frozenset(
         'quota_max_bytes',
         'target_size_bytes',
     }
+)
+RECOVERY_PRIORITY_EXPECTED = (
+    f'an integer from {limits.RECOVERY_PRIORITY.least} to '
+    f'{limits.RECOVERY_PRIORITY.most}, or {UNSET}'
 )
 #: {name: its words}
 WORDS: collections.abc.Mapping[str, tuple[str, ...]] = types.MappingProxyType(
@@ -138,7 +145,7 @@ def normal(name: str, value: catalogs.Value) -> str:
         if value not in WORDS[name]:
             raise ValueError(f'one of {", ".join(WORDS[name])}, or {UNSET}')
         return str(value)
-    if name == 'recovery_priority':
+    if name == RECOVERY_PRIORITY:
         return _priority(value)
     if isinstance(value, bool | str) or value < 0 or not math.isfinite(value):
         raise ValueError(
@@ -156,10 +163,10 @@ def _priority(value: catalogs.Value) -> str:
     """Of the recovery of a pool, beside that of other pools."""
     if (
         isinstance(value, bool | str)
-        or not -10 <= value <= 10
+        or value not in limits.RECOVERY_PRIORITY
         or value != int(value)
     ):
-        raise ValueError(f'an integer from -10 to 10, or {UNSET}')
+        raise ValueError(RECOVERY_PRIORITY_EXPECTED)
     return _number(value)
 
 

@@ -333,7 +333,7 @@ class CephState:
     #: does not, and when that was not read.
     rook_namespace: str | None = None
     #: Whether cephadm sets osd_memory_target by host; looked at when the
-    #: catalog declares it.
+    #: catalog declares it, and for an export when the monitors have it.
     cephadm_tunes_memory: bool = False
     #: Placement groups that an OSD may have on average (mon_max_pg_per_osd);
     #: None when it was not read.

@@ -53,6 +53,16 @@ _POOL_NUMBER = shapes.Scalar(
         'pattern': shapes.whole(pool_options.UNSET),
     },
 )
+_RECOVERY_PRIORITY = shapes.Scalar(
+    expected=pool_options.RECOVERY_PRIORITY_EXPECTED,
+    keywords={
+        'type': ['number', 'string'],
+        'minimum': limits.RECOVERY_PRIORITY.least,
+        'maximum': limits.RECOVERY_PRIORITY.most,
+        'multipleOf': 1,
+        'pattern': shapes.whole(pool_options.UNSET),
+    },
+)
 _POOL_QUOTA = shapes.Scalar(
     definition='pool_quota',
     expected=f'an integer of 0 or more; {pool_options.NO_QUOTA} for no quota',
@@ -131,6 +141,8 @@ def _pool_option(name: str) -> shapes.Shape:
         )
     if name in pool_options.QUOTAS:
         return _POOL_QUOTA
+    if name == pool_options.RECOVERY_PRIORITY:
+        return _RECOVERY_PRIORITY
     if name in pool_options.NUMBERS:
         return _POOL_NUMBER
     return shapes.word((*pool_options.WORDS[name], pool_options.UNSET))

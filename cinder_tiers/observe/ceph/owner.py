@@ -2,6 +2,8 @@
 
 """Reads who runs a Ceph cluster. Writes nothing."""
 
+import collections.abc
+
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import owners
@@ -31,17 +33,31 @@ def cephadm_tunes_memory(
 ) -> bool:
     """Whether cephadm sets an option of OSDs that the catalog declares.
 
-    It does where `osd_memory_target_autotune` is true for any OSD, as after
-    `cephadm bootstrap` since Ceph 17.
-
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
     name = session.cluster.name
-    declared = [
-        *(tier.rbd.osd_options for tier in catalog.tiers_of(name)),
-        *catalog.clusters[name].host_osd_options.values(),
-    ]
-    if not any(owners.MEMORY in options for options in declared):
+    return cephadm_tunes_one_of(
+        session,
+        (
+            *(tier.rbd.osd_options for tier in catalog.tiers_of(name)),
+            *catalog.clusters[name].host_osd_options.values(),
+        ),
+    )
+
+
+def cephadm_tunes_one_of(
+    session: ceph_session.Session,
+    options: collections.abc.Iterable[collections.abc.Container[str]],
+) -> bool:
+    """Whether cephadm sets one of some options of OSDs.
+
+    It does where `osd_memory_target_autotune` is true for any OSD, as after
+    `cephadm bootstrap` since Ceph 17.
+
+    :param options: their names, by device class or host.
+    :raises errors.TiersError: when Ceph does not answer or refuses.
+    """
+    if not any(owners.MEMORY in names for names in options):
         return False
     configured = {
         (entry['name'], entry['value'])

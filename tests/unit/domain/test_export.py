@@ -109,7 +109,7 @@ def cloud(
                 configured_hosts=ceph.pop('configured_hosts', {}),
                 ceph=dataclasses.replace(
                     empty,
-                    crush_rules=RULES,
+                    crush_rules=dict(RULES),
                     pools={**empty.pools, **{one.name: one for one in pools}},
                     users={
                         'client.cinder': ceph_state.CephxUser(
@@ -415,6 +415,20 @@ class ExportTestCase(testtools.TestCase):
                 tier.rbd.protection.num_failure_domains,
                 tier.rbd.protection.osds_per_failure_domain,
             ),
+        )
+
+    def test_a_rule_that_no_file_can_ask_for_leaves_the_backend(self):
+        known = self.coded()
+        (cluster,) = known.clusters
+        cluster.ceph.crush_rules['coded'] = dataclasses.replace(
+            RULES['coded'], num_failure_domains=3, osds_per_failure_domain=1
+        )
+        tier, remarks = self.tier(known)
+        self.assertEqual(('rbd-1', None), (tier.backend_name, tier.rbd))
+        self.assertIn(
+            'CRUSH rule coded takes 1 OSDs in each of 3 failure domains, and '
+            'at least 2 can be declared',
+            remarks[0],
         )
 
     def test_a_data_pool_of_any_name_is_said(self):

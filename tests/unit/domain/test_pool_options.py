@@ -32,6 +32,8 @@ class NormalTestCase(testtools.TestCase):
         ('nodelete', True, 'true'),
         ('quota_max_bytes', 0, '0'),
         ('quota_max_bytes', 2**60, str(2**60)),
+        ('recovery_priority', -10, '-10'),
+        ('recovery_priority', 10, '10'),
     )
     @ddt.unpack
     def test_a_value_has_one_form(self, name, value, form):
@@ -51,6 +53,9 @@ class NormalTestCase(testtools.TestCase):
         ('target_size_ratio', float('inf')),
         ('target_size_ratio', '0.1'),
         ('recovery_priority', True),
+        ('recovery_priority', -11),
+        ('recovery_priority', 11),
+        ('recovery_priority', 0.5),
     )
     @ddt.unpack
     def test_what_is_no_value_is_told(self, name, value):

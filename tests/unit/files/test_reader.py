@@ -420,6 +420,17 @@ class ReaderTestCase(testtools.TestCase):
         ('{scrub_priority: true}', 'scrub_priority is True', 'a number'),
         ('{scrub_priority: 4K}', "scrub_priority is '4K'", 'a number'),
         (
+            '{recovery_priority: -11}',
+            'recovery_priority is -11',
+            'an integer from -10 to 10, or unset',
+        ),
+        (
+            '{recovery_priority: 0.5}',
+            'recovery_priority is 0.5',
+            'an integer from -10 to 10, or unset',
+        ),
+        ('{scrub_priority: -1}', 'scrub_priority is -1', 'a number of 0 or'),
+        (
             '{target_size_ratio: .inf}',
             "pool_options.target_size_ratio of tier 'general': inf",
             'a number of 0 or more',

@@ -122,6 +122,31 @@ class ReadClusterTestCase(testtools.TestCase):
             {'osd_max_backfills': '3'}, known.ceph.host_options['hostA'].values
         )
 
+    def test_whether_cephadm_tunes_memory_is_read_where_it_matters(self):
+        memory = ('osd', 'host:hostA', 'osd_memory_target', '7000000000')
+        tuned = (
+            ('mgr', '', 'mgr/orchestrator/orchestrator', 'cephadm'),
+            ('osd', '', 'osd_memory_target_autotune', 'true'),
+        )
+
+        def tunes(*entries):
+            class Tuned(Recording):
+                def command(self, prefix, **arguments):
+                    if prefix != 'config dump':
+                        return super().command(prefix, **arguments)
+                    keys = ('section', 'mask', 'name', 'value')
+                    return [
+                        dict(zip(keys, entry, strict=True))
+                        for entry in entries
+                    ]
+
+            known = inventory.read_cluster(Tuned(), [])
+            return known.ceph.cephadm_tunes_memory
+
+        self.assertTrue(tunes(memory, *tuned))
+        self.assertFalse(tunes(memory))
+        self.assertFalse(tunes(*tuned))
+
     def test_a_host_of_which_no_osd_answers_does_not_stop_the_rest(self):
         class Silent(Recording):
             def tell(self, osd_id, prefix):
