@@ -26,6 +26,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.validation import rules
 from cinder_tiers.files.tiers import codec
+from cinder_tiers.files.tiers import includes
 
 _TYPE_NAMES = {
     dict: 'a mapping',
@@ -37,6 +38,9 @@ _TYPE_NAMES = {
     type(None): 'nothing',
 }
 _SHOWN_CHARS = 60
+#: Ends the name of a definition in the published schema that is for a file
+#: with `include`.
+_OVERRIDE = '_override'
 
 
 @functools.cache
@@ -48,16 +52,78 @@ def schema() -> dict[str, object]:
 def published() -> str:
     """The text of `etc/cinder-tiers/tiers.schema.json`.
 
-    Editors see one file: what it includes may have the keys that are needed.
+    Editors see one file, and only the whole must be valid: where a file
+    includes others, these may have the keys that it lacks, and null removes
+    what they have.
     """
-    described = {
-        key: value for key, value in schema().items() if key != 'required'
-    }
-    described['anyOf'] = [
-        {'required': ['include']},
-        {'required': schema()['required']},
+    whole = schema()
+    head = ('$schema', 'title', '$defs')
+    alone = {key: value for key, value in whole.items() if key not in head}
+    definitions = dict(whole['$defs'])
+    overriding = _override(alone, definitions)
+    overriding['type'] = alone['type']
+    overriding['description'] = (
+        'a mapping of what is other than in the included files; null removes '
+        'what they have'
+    )
+    # It is of this file alone.
+    overriding['properties'][includes.INCLUDE] = alone['properties'][
+        includes.INCLUDE
     ]
+    described = {
+        '$schema': whole['$schema'],
+        'title': whole['title'],
+        'if': {'type': 'object', 'required': [includes.INCLUDE]},
+        'then': overriding,
+        'else': alone,
+        '$defs': dict(sorted(definitions.items())),
+    }
     return json.dumps(described, indent=2) + '\n'
+
+
+def _override(
+    subschema: dict[str, object], definitions: dict[str, dict[str, object]]
+) -> dict[str, object]:
+    """The schema of what takes the place of a value, or changes a mapping.
+
+    Nothing is required in it, and it may be null. A list takes the place of
+    another as a whole, so what holds for its items holds for these.
+
+    :param definitions: of the schema; gets those that the result refers to.
+    """
+    if '$ref' in subschema:
+        reference = subschema['$ref'] + _OVERRIDE
+        name = reference.rpartition('/')[2]
+        if name not in definitions:
+            definitions[name] = _override(
+                definitions[name.removesuffix(_OVERRIDE)], definitions
+            )
+        return {'$ref': reference}
+    changed = {
+        key: value
+        for key, value in subschema.items()
+        if key not in ('required', 'oneOf', 'minProperties')
+    }
+    if 'const' in changed:
+        changed['enum'] = [changed.pop('const')]
+    if 'enum' in changed:
+        changed['enum'] = [*changed['enum'], None]
+    if 'type' in changed:
+        types = changed['type']
+        changed['type'] = [
+            *([types] if isinstance(types, str) else types),
+            'null',
+        ]
+    if 'properties' in changed:
+        changed['properties'] = {
+            key: _override(one, definitions)
+            for key, one in changed['properties'].items()
+        }
+    if isinstance(changed.get('additionalProperties'), dict):
+        changed['additionalProperties'] = _override(
+            changed['additionalProperties'], definitions
+        )
+    return changed
 
 
 def check(

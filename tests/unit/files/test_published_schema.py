@@ -7,7 +7,9 @@ import pathlib
 import re
 import subprocess
 import sys
+import textwrap
 
+import ddt
 from hypothesis import given
 from hypothesis import strategies
 import jsonschema
@@ -24,9 +26,47 @@ from tests.unit.files import test_version_1
 TOP = pathlib.Path(__file__).parents[3]
 PUBLISHED = TOP / 'etc' / 'cinder-tiers' / 'tiers.schema.json'
 
+#: Each YAML in a page of the guide, with its indentation.
+EXAMPLE = re.compile(
+    r'\.\. code-block:: yaml\n(?: +:.*\n)*\n'
+    r'((?P<indent> +).*\n(?:(?P=indent).*\n|\n)*)'
+)
+
 LIMITS = [one for one in vars(limits).values() if isinstance(one, limits.Text)]
 
 
+def documented():
+    """{place: value} of each tiers file that the guide shows as a whole."""
+    found = {}
+    for path in sorted((*TOP.glob('doc/**/*.rst'), TOP / 'README.rst')):
+        text = path.read_text('utf-8')
+        for match in EXAMPLE.finditer(text):
+            value = yaml.safe_load(textwrap.dedent(match[1]))
+            if isinstance(value, dict) and (
+                {'version', 'tiers'} <= set(value) or 'include' in value
+            ):
+                line = text.count('\n', 0, match.start()) + 1
+                found[f'{path.name}:{line}'] = value
+    return found
+
+
+def parts_of(value, draw):
+    """A mapping without some of its keys, and with null for others."""
+    if not isinstance(value, dict):
+        return value
+    left = {}
+    for key, one in value.items():
+        match draw(strategies.sampled_from(('all', 'part', 'null', 'none'))):
+            case 'all':
+                left[key] = one
+            case 'part':
+                left[key] = parts_of(one, draw)
+            case 'null':
+                left[key] = None
+    return left
+
+
+@ddt.ddt
 class SchemaTestCase(testtools.TestCase):
     def test_the_published_schema_is_the_one_that_is_used(self):
         """To renew it: python -m cinder_tiers.files.tiers.schema > FILE"""
@@ -54,6 +94,83 @@ class SchemaTestCase(testtools.TestCase):
             value = yaml.safe_load(path.read_text('utf-8'))
             validator.validate(value)
             self.assertFalse(validator.is_valid({**value, 'version': 2}))
+
+    def test_files_in_the_guide_are_valid_by_it(self):
+        validator = jsonschema.Draft202012Validator(
+            json.loads(PUBLISHED.read_text('utf-8'))
+        )
+        files = documented()
+        self.assertGreater(len(files), 5)
+        self.assertTrue(any('include' in one for one in files.values()))
+        self.assertEqual(
+            {},
+            {
+                place: errors
+                for place, value in files.items()
+                if (
+                    errors := [
+                        one.message for one in validator.iter_errors(value)
+                    ]
+                )
+            },
+        )
+
+    @given(strategies.data())
+    def test_any_part_may_override_an_included_file(self, data):
+        whole = yaml.safe_load(
+            data.draw(
+                strategies.sampled_from(
+                    (test_reader.SAMPLE, test_version_1.TIERS_FILE)
+                )
+            ).read_text('utf-8')
+        )
+        override = {
+            **parts_of(whole, data.draw),
+            'include': ['base.yaml'],
+        }
+        jsonschema.Draft202012Validator(
+            json.loads(PUBLISHED.read_text('utf-8'))
+        ).validate(override)
+
+    @ddt.data(
+        'version: 2',
+        'include: null',
+        'include: []',
+        'tier: {}',
+        'tiers: []',
+        'tiers: {-a: null}',
+        'tiers: {a: {tag: null}}',
+        'tiers: {a: {tags: [null]}}',
+        'tiers: {a: {priority: high}}',
+        'tiers: {a: {rbd: {pg_num: 0}}}',
+        'tiers: {a: {rbd: {pool_options: {nodelet: null}}}}',
+        'tiers: {a: {rbd: {replicated: {size: three}}}}',
+        'tiers: {a: {rbd: {osd_options: {max_backfills: null}}}}',
+        'tiers: {a: {extra_specs: {multiattach: true}}}',
+        'clusters: {ceph: {config: /etc/ceph.conf}}',
+        'fallback: some',
+    )
+    def test_an_override_is_looked_at(self, text):
+        validator = jsonschema.Draft202012Validator(
+            json.loads(PUBLISHED.read_text('utf-8'))
+        )
+        value = {'include': ['base.yaml'], **yaml.safe_load(text)}
+        self.assertFalse(validator.is_valid(value))
+
+    def test_without_include_all_is_required(self):
+        validator = jsonschema.Draft202012Validator(
+            json.loads(PUBLISHED.read_text('utf-8'))
+        )
+        self.assertTrue(validator.is_valid({'version': 1, 'tiers': {}}))
+        for value in (
+            None,
+            {'version': 1},
+            {'tiers': {}},
+            {'version': 1, 'tiers': None},
+            {'version': 1, 'tiers': {'a': {'rbd': {'pg_num': 64}}}},
+            {'version': 1, 'tiers': {'a': {'overflow': None}}},
+        ):
+            self.assertFalse(validator.is_valid(value), value)
 
     def test_every_value_says_what_is_expected(self):
         def walk(subschema, place):
