@@ -62,6 +62,16 @@ class Range:
 #: Python and JSON Schema.
 _NOT_PRINTABLE = r'\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069'
 _PRINTABLE = f'[^{_NOT_PRINTABLE}]'
+# What Cinder prints (_is_printable, cinder/api/validation/parameter_types.py,
+# 29.0.0), which knows no character above U+FFFF. Which characters are not
+# assigned depends on the Python under Cinder; those of no known version are
+# left out.
+_PRINTED_BY_CINDER = (
+    r'[ -~\xa0-\xac\xae-\u05ff\u0606-\u061b\u061d-\u06dc\u06de-\u070e'
+    r'\u0710-\u088f\u0892-\u08e1\u08e3-\u180d\u180f-\u200a\u2010-\u2027'
+    r'\u202f-\u205f\u2070-\ud7ff\uf900-\ufdcf\ufdf0-\ufefe\uff00-\uffef'
+    r'\ufffc\ufffd]'
+)
 _LONG = 255
 # Behind the first letter or digit.
 _MORE_CHARS = 62
@@ -138,9 +148,12 @@ CRUSH_ROOT = Text(
 FAILURE_DOMAIN = Text(
     pattern=_WORD, expected='a CRUSH bucket type, such as host'
 )
-#: As the schema of Cinder has it (volume_type_description).
+#: As the schema of Cinder has it: a line break may only be the last character.
 DESCRIPTION = Text(
-    max_chars=_LONG, expected=f'text of at most {_LONG} characters'
+    pattern=rf'{_PRINTED_BY_CINDER}*\n?',
+    max_chars=_LONG,
+    expected=f'text of at most {_LONG} characters in one line, without tabs, '
+    'invisible characters and emoji, which Cinder does not take',
 )
 #: As typed; between tags there are more rules.
 TAG = Text(max_chars=_LONG, expected=f'a tag: text of 1 to {_LONG} characters')

@@ -141,11 +141,10 @@ def _description(
     text = found.description
     if not text:
         return None
-    if not (limits.DESCRIPTION.fits(text) and export_texts.is_writable(text)):
+    if not limits.DESCRIPTION.fits(text):
         remarks.append(
-            'the description is left out: it has more than '
-            f'{limits.DESCRIPTION.max_chars} characters, or characters '
-            'that cannot be printed; it stays as it is'
+            f'the description is left out: expected '
+            f'{limits.DESCRIPTION.expected}; it stays as it is'
         )
         return None
     return text

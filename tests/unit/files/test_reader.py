@@ -356,6 +356,24 @@ class ReaderTestCase(testtools.TestCase):
             'true or false',
         ),
         (
+            'fallback: true',
+            'fallback: true\n    description: "two\\nlines"',
+            "t.yaml:7: tiers.general.description is 'two\\nlines' (text)",
+            'text of at most 255 characters in one line',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    description: soft\u00adhyphen',
+            "t.yaml:7: tiers.general.description is 'soft\\xadhyphen' (text)",
+            'without tabs, invisible characters and emoji',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    description: \U0001f600',
+            't.yaml:7: tiers.general.description is ',
+            'without tabs, invisible characters and emoji',
+        ),
+        (
             'general:\n',
             'a: {tags: [a]}\n  general:\n',
             "t.yaml:5: tier 'a' names no storage",

@@ -125,9 +125,12 @@ def written_catalogs(draw):
     catalog = draw(always.sound_catalogs())
     names = draw(strategies.lists(NAMES, unique=True, max_size=3))
     tiers = [*catalog.tiers]
+    description = draw(TEXTS)
     tiers[0] = dataclasses.replace(
         tiers[0],
-        description=draw(TEXTS),
+        description=(
+            description if limits.DESCRIPTION.fits(description) else None
+        ),
         tags=(),
         take_over=draw(strategies.booleans()),
         extra_specs={**tiers[0].extra_specs, 'x:y': draw(TEXTS)},
