@@ -16,6 +16,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain import spelling
+from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain import tags
 from cinder_tiers.domain.validation import fallback as fallback_rules
 from cinder_tiers.domain.validation import osd_requirements as osds
@@ -24,6 +25,10 @@ from cinder_tiers.domain.validation import tiers as volume_type_rules
 
 #: Longest value of an extra spec (cinder/api/schemas/types_extra_specs.py).
 EXTRA_SPEC_MAX_CHARS = 255
+
+_ONE_MEANING = (
+    'one meaning for each volume type name (the database ignores case)'
+)
 
 Problems = collections.abc.Iterator[errors.Problem]
 
@@ -57,9 +62,31 @@ def check(catalog: catalogs.Catalog) -> tuple[errors.Problem, ...]:
 
 def _names(catalog: catalogs.Catalog) -> Problems:
     # MySQL compares volume type names without regard to case.
+    seen: dict[str, str] = {}
+    for index, name in enumerate(catalog.follow_image_types):
+        where = catalog.source.where(('follow_image_types', index))
+        other = seen.setdefault(name.casefold(), name)
+        # That one is there twice is a problem of its own.
+        if other != name:
+            yield errors.Problem(
+                where=where,
+                found=f'follow_image_types has {name!r}, but {other!r} exists',
+                expected=_ONE_MEANING,
+                remedy='remove one of them',
+            )
+        owner = type_succession.owner_of(name)
+        if owner != name:
+            yield errors.Problem(
+                where=where,
+                found=f'follow_image_types has {name!r}',
+                expected='a name that apply does not give to types that '
+                f'replace, or were replaced by, {owner!r}',
+                remedy='use another name, or leave it out: a type of that '
+                'name is part of a change of the other',
+            )
     seen = {
-        name.casefold(): f'follow_image_types has {name!r}'
-        for name in catalog.follow_image_types
+        folded: f'follow_image_types has {name!r}'
+        for folded, name in seen.items()
     }
     for tier in catalog.tiers:
         other = seen.setdefault(
@@ -69,8 +96,7 @@ def _names(catalog: catalogs.Catalog) -> Problems:
             yield errors.Problem(
                 where=catalog.source.where(('tiers', tier.name)),
                 found=f'tier {tier.name!r}, but {other}',
-                expected='one meaning for each volume type name (the '
-                'database ignores case)',
+                expected=_ONE_MEANING,
                 remedy='rename one of them',
             )
 

@@ -649,7 +649,6 @@ CATALOG = shapes.Record(
                 "image; Cinder's default type should be one of "
                 'them',
                 items=shapes.text(limits.TYPE_NAME),
-                keeps_places=False,
             ),
         ),
         shapes.field(

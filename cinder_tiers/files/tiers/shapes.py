@@ -181,9 +181,6 @@ class ListOf(Shape):
     items: Scalar
     unique: bool = True
     min_items: int = 0
-    #: Whether an item that is not text stays as text, so that later ones keep
-    #: their lines; else it is left out.
-    keeps_places: bool = True
     #: Pattern of the texts that may stand in place of the list.
     alone: str | None = None
     #: Whether such a text means a list of it; else it means itself.
@@ -207,9 +204,8 @@ class ListOf(Shape):
         """A tuple of texts, or the text in place of the list."""
         if isinstance(value, str):
             return (value,) if self.alone_is_item else value
-        if self.keeps_places:
-            return tuple(map(str, value))
-        return tuple(one for one in value if isinstance(one, str))
+        # One that is not text stays, so that later ones keep their lines.
+        return tuple(map(str, value))
 
     def write(self, value: object) -> object:
         """A list, or the text in place of it."""

@@ -400,6 +400,34 @@ class CatalogRulesTestCase(testtools.TestCase):
             ),
         )
 
+    @ddt.data(
+        ((), []),
+        (('ft', 'any'), []),
+        (
+            ('ft', 'FT', 'Ft'),
+            [
+                "follow_image_types has 'FT', but 'ft' exists",
+                "follow_image_types has 'Ft', but 'ft' exists",
+            ],
+        ),
+        (('a - new',), ["follow_image_types has 'a - new'"]),
+        (('x - retired 1',), ["follow_image_types has 'x - retired 1'"]),
+        (
+            ('x - retired 7c1f0a9e',),
+            ["follow_image_types has 'x - retired 7c1f0a9e'"],
+        ),
+        # Nobody gives these to a type.
+        (('x - old', 'x - retired', ' - new', 'renewed - new one'), []),
+    )
+    @ddt.unpack
+    def test_types_that_follow_the_image_are_different_ones(
+        self, names, expected
+    ):
+        self.assertEqual(
+            expected,
+            found(given.tier('a', fallback=True), follow_image_types=names),
+        )
+
     def test_an_unknown_cluster_suggests_the_near_one(self):
         (problem,) = catalog_rules.check(
             given.of(

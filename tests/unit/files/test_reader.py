@@ -356,6 +356,24 @@ class ReaderTestCase(testtools.TestCase):
             'true or false',
         ),
         (
+            'version: 1',
+            'version: 1\nfollow_image_types:\n- ft\n- FT',
+            "t.yaml:4: follow_image_types has 'FT', but 'ft' exists",
+            'the database ignores case',
+        ),
+        (
+            'version: 1',
+            'version: 1\nfollow_image_types:\n- 7\n- ft\n- FT',
+            "t.yaml:5: follow_image_types has 'FT', but 'ft' exists",
+            'remove one of them',
+        ),
+        (
+            'version: 1',
+            'version: 1\nfollow_image_types:\n- ft\n- general - new',
+            "t.yaml:4: follow_image_types has 'general - new'",
+            "types that replace, or were replaced by, 'general'",
+        ),
+        (
             'fallback: true',
             'fallback: true\n    description: "two\\nlines"',
             "t.yaml:7: tiers.general.description is 'two\\nlines' (text)",
