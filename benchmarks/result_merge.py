@@ -43,7 +43,13 @@ def variant(document, generator):
         bins = side['clat_ns'].get('bins', {})
         for bucket in bins:
             bins[bucket] *= generator.randint(1, 9)
+        # All blocks of a recording have one size.
+        block = side['io_bytes'] // max(1, side['clat_ns'].get('N', 0))
         count = side['total_ios'] = sum(bins.values())
+        side['io_bytes'] = count * block
+        side['bw_bytes'] = round(
+            side['io_bytes'] / max(1, side['runtime']) * 1000
+        )
         side['clat_ns']['N'] = count
         if count:
             side['clat_ns']['mean'] = (

@@ -517,7 +517,8 @@ def _saying_more(
     except ValueError:
         return quantities
     same = set()
-    # Blocks of one size: the ratio of bandwidths is that of IOPS.
+    # Blocks of one size: IOPS are the bandwidth by that size
+    # (``fio.output``), so both have the same ratio.
     if len({each.bs for each in known}) == 1 and known[0].bs is not None:
         same |= {
             (f'{direction}mib_per_s', f'{direction}iops')

@@ -61,13 +61,13 @@ class Direction:
 
     #: read or write
     name: str
-    #: I/Os per second
+    #: I/Os that were completed per second
     iops: float
     #: bytes per second
     bw_bytes: int
-    #: bytes that were counted
+    #: bytes of the I/Os that were completed
     io_bytes: int
-    #: I/Os that were counted
+    #: I/Os that were completed; fio's field of this name is something else
     total_ios: int
     #: what the rates refer to
     runtime_ms: int
@@ -90,11 +90,11 @@ class FioResult:
     jobname: str
     #: as fio prints it, such as ``fio-3.33``
     fio_version: str
-    #: I/Os per second
+    #: I/Os that were completed per second
     iops: float
     #: bytes per second
     bw_bytes: int
-    #: I/Os that were counted
+    #: I/Os that were completed
     total_ios: int
     #: what the rates refer to
     runtime_ms: int
@@ -202,8 +202,44 @@ def _check_moments(
         )
 
 
+def _completed(
+    side: object,
+    samples: int,
+    block_bytes: int | None,
+    in_flight: int,
+    *,
+    where: str,
+) -> int:
+    """How many I/Os of one side were completed in its runtime.
+
+    fio's total_ios counts I/Os when they are submitted (ioengines.c
+    td_io_queue).  Those in flight at the end of a ramp are not in it, but the
+    runtime has the time in which those in flight at its end complete, so that
+    fio's iops is too low by up to iodepth I/Os.  io_bytes counts all that
+    complete (io_u.c io_completed), so of blocks of one size it tells how many.
+    N lacks those that complete from the end of a ramp until a process submits
+    again: few, but a process that is paced may wait for long.
+
+    :raises ResultError: bytes and latencies are not of the same I/Os
+    """
+    io_bytes = _field(side, 'io_bytes', (int,), where)
+    if block_bytes is None:
+        return samples
+    if abs(io_bytes - samples * block_bytes) > in_flight * block_bytes:
+        raise ResultError(
+            f'{where}: {io_bytes} bytes in {samples} I/Os, expected blocks of'
+            f' {block_bytes} bytes'
+        )
+    return round(io_bytes / block_bytes)
+
+
 def _direction(
-    job: object, of_job: str, name: str, in_flight: int
+    job: object,
+    of_job: str,
+    name: str,
+    *,
+    in_flight: int,
+    block_bytes: int | None,
 ) -> Direction | None:
     """One side of a job, whose counters agree with each other; None if unused.
 
@@ -211,18 +247,18 @@ def _direction(
     add_ddir_status_json), so they are exact, however short it is.  Every
     completion lies in one bucket, so the bins must add up to N.  N and
     total_ios differ where there was a ramp, by I/Os that were in flight when
-    fio reset its counters: at most iodepth for each process (seen: 1).
+    fio reset its counters: at most iodepth for each process.
     """
     where = f'{of_job}.{name}'
     side = _field(job, name, (dict,), of_job)
-    total_ios = _field(side, 'total_ios', (int,), where)
+    submitted = _field(side, 'total_ios', (int,), where)
     clat = _field(side, 'clat_ns', (dict,), where)
     samples = _field(clat, 'N', (int,), f'{where}.clat_ns')
-    if not total_ios and not samples:
+    if not submitted and not samples:
         return None
-    if max(total_ios, samples) > _MAX_IOS:
+    if max(submitted, samples) > _MAX_IOS:
         raise ResultError(
-            f'{where}: {max(total_ios, samples)} I/Os, expected'
+            f'{where}: {max(submitted, samples)} I/Os, expected'
             f' at most {_MAX_IOS:.0e}'
         )
     bins = _bins(clat, f'{where}.clat_ns')
@@ -231,18 +267,18 @@ def _direction(
             f'{where}.clat_ns.bins add up to {bins.count}, expected the'
             f' {samples} of clat_ns.N'
         )
-    if abs(samples - total_ios) > in_flight:
+    if abs(samples - submitted) > in_flight:
         raise ResultError(
-            f'{where}: {samples} latencies for {total_ios} I/Os, expected a'
+            f'{where}: {samples} latencies for {submitted} I/Os, expected a'
             f' difference of at most {in_flight}, what may be in'
             f' flight'
         )
     runtime_ms = _field(side, 'runtime', (int,), where)
-    iops = float(_field(side, 'iops', (int, float), where))
+    submitted_iops = float(_field(side, 'iops', (int, float), where))
     bw_bytes = _field(side, 'bw_bytes', (int,), where)
     io_bytes = _field(side, 'io_bytes', (int,), where)
     for rate, unit, counted, counter in (
-        (iops, 'IOPS', total_ios, 'total_ios'),
+        (submitted_iops, 'IOPS', submitted, 'total_ios'),
         (bw_bytes, 'bytes/s', io_bytes, 'io_bytes'),
     ):
         if not math.isclose(
@@ -252,6 +288,10 @@ def _direction(
                 f'{where}: {rate:.1f} {unit} in {runtime_ms} ms, but'
                 f' {counter} is {counted}'
             )
+    ios = _completed(side, samples, block_bytes, in_flight, where=where)
+    if ios and not runtime_ms:
+        raise ResultError(f'{where}: {ios} I/Os in 0 ms')
+    iops = ios * 1000 / runtime_ms if ios else 0.0
     if iops > _MAX_IOPS:
         raise ResultError(
             f'{where}: {iops:.3g} IOPS, expected at most {_MAX_IOPS:.0e}'
@@ -272,7 +312,7 @@ def _direction(
         iops=iops,
         bw_bytes=bw_bytes,
         io_bytes=io_bytes,
-        total_ios=total_ios,
+        total_ios=ios,
         runtime_ms=runtime_ms,
         clat=bins,
         clat_moments=clat_moments,
@@ -298,12 +338,11 @@ def _check_ordered(
                 f'{where}: {side.total_ios} I/Os, expected none with rw'
                 f' {ordered.rw}'
             )
-        # N counts what io_bytes does; total_ios may miss some of it.
-        counts = sorted((side.total_ios, side.clat.count))
+        ios = side.clat.count
         if not (
-            (counts[0] - in_flight) * least
+            (ios - in_flight) * least
             <= side.io_bytes
-            <= (counts[1] + in_flight) * most
+            <= (ios + in_flight) * most
         ):
             raise ResultError(
                 f'{where}: {side.io_bytes} bytes in {side.total_ios} I/Os,'
@@ -312,15 +351,18 @@ def _check_ordered(
         over = _OVER_RATE
         if ordered.rate_process == 'poisson':
             over += _BY_CHANCE / math.sqrt(max(1, side.total_ios))
-        for limit, rate, unit in (
-            (ordered.rate_iops, side.iops, 'IOPS'),
+        # What was in flight at the end of the ramp is completed beside it.
+        before = in_flight * 1000 / max(1, side.runtime_ms)
+        for limit, rate, beside, unit in (
+            (ordered.rate_iops, side.iops, before, 'IOPS'),
             (
                 ordered.rate_kib and ordered.rate_kib * 1024,
                 side.bw_bytes,
+                before * most,
                 'bytes/s',
             ),
         ):
-            if limit and rate > over * limit * ordered.numjobs:
+            if limit and rate > over * limit * ordered.numjobs + beside:
                 raise ResultError(
                     f'{where}: {rate:.1f} {unit}, expected at most'
                     f' {limit * ordered.numjobs}, which is the limit of its'
@@ -359,6 +401,14 @@ def _document(text: bytes) -> Any:
         return json.loads(text.decode('ascii'))
     except (ValueError, RecursionError) as error:
         raise ResultError(f'fio output is not JSON: {error}') from error
+
+
+def _block_bytes(job: object, of_job: str) -> int | None:
+    """Size of all blocks of a job; None: it has several, or does not say."""
+    options = _field(job, 'job options', (dict,), of_job)
+    if options.keys() & {'bsrange', 'bssplit'}:
+        return None
+    return fio_pattern.single_block_bytes(options.get('bs'))
 
 
 def _in_flight(job: object, of_job: str) -> int:
@@ -458,10 +508,17 @@ def _result(
     if error:
         raise ResultError(f'fio job {jobname!r} ended with error {error}')
     in_flight = _in_flight(job, of_job)
+    block_bytes = _block_bytes(job, of_job)
     sides = [
         side
         for side in (
-            _direction(job, of_job, name, in_flight)
+            _direction(
+                job,
+                of_job,
+                name,
+                in_flight=in_flight,
+                block_bytes=block_bytes,
+            )
             for name in ('read', 'write')
         )
         if side is not None

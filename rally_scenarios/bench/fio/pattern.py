@@ -50,6 +50,17 @@ def block_bytes(text: str) -> int:
     return int(text[:-1]) * factor if factor else int(text)
 
 
+def single_block_bytes(text: object) -> int | None:
+    """Bytes of a block size that a fio output has; None if it is not one.
+
+    >>> single_block_bytes("4k"), single_block_bytes("4k,64k")
+    (4096, None)
+    """
+    if not isinstance(text, str) or not _BLOCK_SIZE.fullmatch(text):
+        return None
+    return block_bytes(text)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
     """One way of using a disk.

@@ -627,6 +627,7 @@ def build_result(
         precondition=preconditioning,
         cost=cost,
         run_of_fleet=run_of_fleet,
+        iops_of_completions=True,
         tiers=tuple(
             _tier(
                 tier,

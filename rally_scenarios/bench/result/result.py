@@ -29,7 +29,7 @@ from rally_scenarios.bench.result import json_record
 from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
 
-VERSION = 6
+VERSION = 7
 # Of any value of a second, and of the length of a time.
 _MOST = 10**18
 _MOST_STEP_MS = 10**9
@@ -109,7 +109,7 @@ class VolumeFigures:
     iops: float
     #: bytes per second
     bw_bytes: int
-    #: I/Os that were counted
+    #: I/Os that were completed
     total_ios: int
     #: latency that 99 percent of them did not exceed
     p99_ns: int
@@ -213,7 +213,7 @@ class GuestFigures:
     iops: float | None
     #: bytes per second
     bw_bytes: int | None
-    #: I/Os that were counted
+    #: I/Os that were completed
     total_ios: int | None
     #: latency that 99 percent of them did not exceed
     p99_ns: int | None
@@ -250,7 +250,7 @@ class DirectionFigures:
     iops: float
     #: sum of the guests', bytes per second
     bw_bytes: int
-    #: I/Os that were counted
+    #: I/Os that were completed
     total_ios: int
     #: their completion latencies; null if there is no other direction, and so
     #: they are those of the slot
@@ -631,6 +631,10 @@ class RunResult:
     side_by_side: bool = json_record.since(5, default=False)
     #: which run of its guests this is; from 2 on, they were kept
     run_of_fleet: int = json_record.since(6, default=1)
+    #: whether IOPS and numbers of I/Os are of those that were completed; in
+    #: older files, of those that were submitted after the ramp, which lack
+    #: what was in flight at its end
+    iops_of_completions: bool = json_record.since(7, default=False)
 
     def __post_init__(self) -> None:
         """Check the version and that nothing of the environment is missing.

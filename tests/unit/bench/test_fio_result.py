@@ -35,7 +35,7 @@ class ParseTest(testtools.TestCase):
             recorded.text('randwrite-4k'), jobname='randwrite-4k'
         )
         self.assertEqual(
-            ('fio-3.33', 1000, 1001, 2049023, 2001, 499.750125),
+            ('fio-3.33', 1001, 1001, 2049023, 2001, 1001 / 2.001),
             (
                 found.fio_version,
                 found.total_ios,
@@ -183,8 +183,12 @@ class ParseTest(testtools.TestCase):
         )
 
     def lie(self, **figures):
-        """A recording with other figures, in which all agree."""
+        """A recording with other figures, in which all agree.
+
+        It does not say of what size its blocks are.
+        """
         document = json.loads(recorded.text('randwrite-4k'))
+        del document['jobs'][0]['job options']['bs']
         side = document['jobs'][0]['write']
         side.update(figures)
         side['iops'] = side['total_ios'] * 1000 / side['runtime']
@@ -214,7 +218,7 @@ class ParseTest(testtools.TestCase):
         ),
         (
             {'rw': 'randwrite', 'bs': '4k', 'rate_iops': 300},
-            '499.8 IOPS, expected at most 300',
+            '500.2 IOPS, expected at most 300',
         ),
         (
             {'rw': 'randwrite', 'bs': '4k', 'rate_kib': 1000},
@@ -247,7 +251,7 @@ class ParseTest(testtools.TestCase):
                 name='randwrite-4k', rw='randwrite', iodepth=16, **options
             ),
         )
-        self.assertEqual(1000, found.total_ios)
+        self.assertEqual(1001, found.total_ios)
 
     def test_latencies_cannot_add_up_to_more_than_was_in_flight(self):
         """1000 I/Os of 40 ms in 2 s: 20 in flight."""
@@ -350,12 +354,78 @@ class ParseTest(testtools.TestCase):
             jobname='randwrite-4k',
         )
         options['numjobs'] = '2'
+        # fio submitted as many; what it completed is counted.
         self.assertEqual(
-            1030,
+            1001,
             fio_output.parse(
                 json.dumps(document).encode(), jobname='randwrite-4k'
             ).total_ios,
         )
+
+    @ddt.data(
+        ('randwrite-4k-qd16-100iops', 'randwrite-4k', 97.5, 100),
+        ('randwrite-4k-qd64-100iops', 'randwrite-4k', 90.5, 100),
+        ('randwrite-split-qd64-100iops', 'randwrite-split', 90.5, 100),
+        ('randwrite-4k-paced-50iops', 'randwrite-paced', 49.5, 50),
+    )
+    @ddt.unpack
+    def test_iops_are_of_completions_whatever_was_in_flight(
+        self, name, jobname, of_submissions, truth
+    ):
+        """What fio calls iops misses those in flight at the ramp's end."""
+        text = recorded.text(name)
+        said = json.loads(text)['jobs'][0]['write']['iops']
+        self.assertAlmostEqual(of_submissions, said, delta=0.1)
+        found = fio_output.parse(text, jobname=jobname)
+        # Two I/Os in 6 s.
+        self.assertAlmostEqual(truth, found.iops, delta=0.34)
+
+    @ddt.data(
+        ('randwrite-4k-qd16-100iops', 'randwrite-4k', 4096),
+        ('randwrite-4k-qd64-100iops', 'randwrite-4k', 4096),
+        ('randwrite-4k-paced-50iops', 'randwrite-paced', 4096),
+        ('randwrite-4k', 'randwrite-4k', 4096),
+        ('randrw-4k-unified', 'randrw-4k', 4096),
+        ('write-1m', 'write-1m', 1024**2),
+    )
+    @ddt.unpack
+    def test_iops_of_one_block_size_are_the_bandwidth(
+        self, name, jobname, block_bytes
+    ):
+        found = fio_output.parse(recorded.text(name), jobname=jobname)
+        for side in (found, *found.directions):
+            # fio prints whole bytes of each direction.
+            self.assertAlmostEqual(
+                side.bw_bytes, side.iops * block_bytes, delta=2
+            )
+
+    def test_bytes_of_other_blocks_than_those_of_the_latencies_are_refused(
+        self,
+    ):
+        document = json.loads(recorded.text('randwrite-4k'))
+        document['jobs'][0]['job options']['bs'] = '8k'
+        error = self.assertRaises(
+            fio_output.ResultError,
+            fio_output.parse,
+            json.dumps(document).encode(),
+            jobname='randwrite-4k',
+        )
+        self.assertIn('expected blocks of 8192 bytes', str(error))
+
+    def test_what_was_in_flight_at_the_end_of_a_ramp_breaks_no_rate(self):
+        """A server that fell behind catches up with 64 I/Os in 6.6 s."""
+        found = fio_output.parse(
+            recorded.text('randwrite-4k-qd64-100iops'),
+            jobname='randwrite-4k',
+            ordered=fio_pattern.Pattern(
+                name='randwrite-4k',
+                rw='randwrite',
+                bs='4k',
+                iodepth=64,
+                rate_iops=62,
+            ),
+        )
+        self.assertEqual(664, found.total_ios)
 
     @given(strategies.data())
     def test_a_damaged_recording_is_refused_or_gives_the_same_result(

@@ -42,7 +42,7 @@ class MergeTest(testtools.TestCase):
             (3, 40, 6860),
             (merged.guests, merged.start_skew_ms, merged.window_ms),
         )
-        self.assertAlmostEqual(3 * 499.750125, merged.iops)
+        self.assertAlmostEqual(3 * 1001 / 2.001, merged.iops)
         self.assertEqual(3 * 2049023, merged.bw_bytes)
         self.assertEqual(3 * 1001, merged.clat.count)
         self.assertEqual(

@@ -193,7 +193,7 @@ class RunResultTest(testtools.TestCase):
         found = result(outcome('g000'), outcome('g001'))
         (pattern,) = found.tiers[0].patterns
         self.assertEqual(3, pattern.complete_repeats)
-        self.assertAlmostEqual(2 * 499.750125, pattern.iops.mean, 3)
+        self.assertAlmostEqual(2 * 1001 / 2.001, pattern.iops.mean, 3)
         self.assertAlmostEqual(pattern.iops.mean, pattern.iops.low, 3)
         self.assertEqual(6 * 1001, pattern.clat.histogram().count)
         self.assertEqual(
@@ -471,6 +471,16 @@ class RunResultTest(testtools.TestCase):
         self.assertIsNone(pattern.slots[0].merged.directions)
         self.assertRaises(
             run_result.ResultFileError, run_result.read, json.dumps(value)
+        )
+
+    def test_iops_of_a_file_of_version_6_stay_those_of_submissions(self):
+        value = json.loads(run_result.write(result(outcome('g000'))))
+        self.assertTrue(value.pop('iops_of_completions'))
+        found = run_result.read(json.dumps({**value, 'version': 6}))
+        self.assertFalse(found.iops_of_completions)
+        self.assertEqual(
+            value['tiers'][0]['patterns'][0]['iops']['mean'],
+            found.tiers[0].patterns[0].iops.mean,
         )
 
     def test_a_file_of_version_1_lacks_what_came_later(self):

@@ -320,7 +320,7 @@ class CompleteTest(testtools.TestCase):
         )
         found = verdict.complete([*healthy, late, outcome([])], PLAN.slots[0])
         self.assertEqual(['g000', 'g001'], [each.guest for each in found])
-        self.assertAlmostEqual(499.750125, found[0].result.iops)
+        self.assertAlmostEqual(1001 / 2.001, found[0].result.iops)
 
     def test_without_a_complete_guest_there_is_no_figure(self):
         self.assertEqual([], verdict.complete([outcome([])], PLAN.slots[0]))

@@ -64,17 +64,17 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         rows = self.rows(tables.TIER_TABLE_TITLE)
         self.assertEqual(
             [
-                ('database', 'randwrite-4k', 2, 999.5, 'complete'),
-                ('database', 'write-1m', 2, 199.9, 'complete'),
-                ('general', 'randwrite-4k', 2, 999.5, 'complete'),
-                ('general', 'write-1m', 2, 199.9, 'complete'),
+                ('database', 'randwrite-4k', 2, 1000.5, 'complete'),
+                ('database', 'write-1m', 2, 200.9, 'complete'),
+                ('general', 'randwrite-4k', 2, 1000.5, 'complete'),
+                ('general', 'write-1m', 2, 200.9, 'complete'),
             ],
             [(*row[:4], row[-1]) for row in rows],
         )
         self.assertEqual(8, len(self.rows(tables.GUEST_TABLE_TITLE)))
         self.assertEqual(
             [
-                *('database', 'randwrite-4k', 'write', 999.5, 3.91),
+                *('database', 'randwrite-4k', 'write', 1000.5, 3.91),
                 *(0.116, 0.024, 0.093),
             ],
             self.rows(tables.DIRECTION_TABLE_TITLE)[0][:8],
@@ -295,10 +295,10 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         found = self.result()
         self.assertEqual(
             [
-                ('database', 'randwrite-4k', 999.5, 2),
-                ('database', 'write-1m', 199.9, 2),
-                ('general', 'randwrite-4k', 999.5, 2),
-                ('general', 'write-1m', 199.9, 2),
+                ('database', 'randwrite-4k', 1000.5, 2),
+                ('database', 'write-1m', 200.9, 2),
+                ('general', 'randwrite-4k', 1000.5, 2),
+                ('general', 'write-1m', 200.9, 2),
             ],
             [
                 (
@@ -439,9 +439,9 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
                 'database',
                 'randwrite-4k',
                 '2 of 2',
-                999.5,
-                999.5,
-                999.5,
+                1000.5,
+                1000.5,
+                1000.5,
                 0.0,
                 "Student's t over 2 repeats",
             ],
@@ -458,7 +458,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.failure(repeats=2)
         rows = self.rows(tables.REPEAT_TABLE_TITLE)
         self.assertEqual(
-            (['1 of 2', 999.5, '-', '-', '-'], 'no interval: one repeat'),
+            (['1 of 2', 1000.5, '-', '-', '-'], 'no interval: one repeat'),
             (rows[0][2:7], rows[0][7][:23]),
         )
         self.assertEqual('2 of 2', rows[1][2])

@@ -61,7 +61,7 @@ class GuestsAloneTest(fleet_fio_case.FleetFioCase):
         self.run_scenario()
         row = self.rows()['randwrite-4k']
         self.assertEqual(
-            ('guest', 16, 999.5, 'the lowest layer'),
+            ('guest', 16, 1000.5, 'the lowest layer'),
             (row['layer'], row['in flight'], row['IOPS'], row['verdict']),
         )
         self.assertGreater(row['p99 ms'], 0)

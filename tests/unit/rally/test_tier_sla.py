@@ -29,9 +29,9 @@ tiers:
       read-64k: {iops_min: 900}
   general: {fallback: true, backend: hdd}
 """
-# Of each tier in the cloud in memory: two guests of 499.75 IOPS.
-HELD = {'expect': {'database': {'randwrite-4k': {'iops_min': 999}}}}
-BROKEN = {'expect': {'database': {'randwrite-4k': {'iops_min': 1000}}}}
+# Of each tier in the cloud in memory: two guests of 500.25 IOPS.
+HELD = {'expect': {'database': {'randwrite-4k': {'iops_min': 1000}}}}
+BROKEN = {'expect': {'database': {'randwrite-4k': {'iops_min': 1001}}}}
 
 
 @ddt.ddt
@@ -81,7 +81,7 @@ class TierSLATest(testtools.TestCase):
         return found['success'], found['detail']
 
     def test_figures_are_exact(self):
-        """The report says 999.5, the run did 999.50025."""
+        """The report says 1000.5, the run did 1000.49975."""
         run = self.iteration()
         self.assertEqual(
             [True, False],
@@ -94,15 +94,15 @@ class TierSLATest(testtools.TestCase):
                     },
                     run,
                 )[0]
-                for least in (999.5002, 999.5003)
+                for least in (1000.4997, 1000.4998)
             ],
         )
 
     def test_writes_of_a_write_pattern_are_all_there_is(self):
         run = self.iteration()
         for limits, expected in (
-            ({'write_iops_min': 999, 'write_lat_mean_ms_max': 10**6}, True),
-            ({'write_iops_min': 1000}, False),
+            ({'write_iops_min': 1000, 'write_lat_mean_ms_max': 10**6}, True),
+            ({'write_iops_min': 1001}, False),
             ({'write_lat_mean_ms_max': 0.001}, False),
         ):
             success, detail = self.judge(
@@ -116,7 +116,7 @@ class TierSLATest(testtools.TestCase):
             {
                 'expect': {
                     'database': {
-                        'randwrite-4k': {'p99_ms_max': 10**6, 'iops_min': 1000}
+                        'randwrite-4k': {'p99_ms_max': 10**6, 'iops_min': 1001}
                     }
                 },
                 'losses': {'lost': 0},
@@ -127,7 +127,7 @@ class TierSLATest(testtools.TestCase):
         self.assertRegex(
             detail,
             '^run [0-9a-f]{16}: database randwrite-4k: all guests'
-            ' 999.5 IOPS .one repeat, no interval., at least 1000'
+            ' 1000.5 IOPS .one repeat, no interval., at least 1001'
             ' IOPS: broken . the other 2 pass$',
         )
 
@@ -175,7 +175,7 @@ class TierSLATest(testtools.TestCase):
             ' randwrite-4k, write-1m: not run',
             detail,
         )
-        path.write_text(CATALOG.replace('900', '1000'))
+        path.write_text(CATALOG.replace('900', '1001'))
         self.assertIs(False, self.judge({'catalog': str(path)}, run)[0])
 
     def test_a_lost_guest_breaks_the_limit_of_losses_and_no_other(self):
