@@ -5,6 +5,7 @@
 import argparse
 import collections.abc
 
+from cliff import columns
 from osc_lib import exceptions
 
 from cinder_tiers.cli import base
@@ -24,8 +25,26 @@ _COLUMNS = (
     'Change %',
     'Runs',
     'Runs needed',
+    'Left out',
     'Also changed',
 )
+
+
+class _LeftOut(columns.FormattableColumn):
+    """Runs without a figure: their number for people, all for programs."""
+
+    def human_readable(self) -> str:
+        return str(len(self._value)) if self._value else '-'
+
+    def machine_readable(self) -> list[dict[str, str]]:
+        return [
+            {
+                'run': cells.printable(each.run),
+                'ended_at': cells.printable(each.ended_at),
+                'reason': each.reason,
+            }
+            for each in self._value
+        ]
 
 
 class ShowTrend(base.StatusLister):
@@ -35,13 +54,15 @@ class ShowTrend(base.StatusLister):
     level, shows when, by how much, and what else was not the same in the run
     before. Nine runs are the least for one series, and a change is seen
     sooner the more runs there are on each side of it; the more tiers, patterns
-    and quantities are looked at, the more runs are needed. Reads only files
-    and needs no credentials.
+    and quantities are looked at, the more runs are needed. Names runs without
+    a sound result of a pattern, which are left out. Reads only files and needs
+    no credentials.
     """
 
     _epilog = """Exit status: 0 no quantity is on a worse level than before its
-last change; 4 one is; 3 there were too few runs to tell, and nothing is worse;
-1 an error occurred; 2 a wrong argument.
+last change; 4 one is; 3 there were too few runs to tell, or the newest has no
+sound result of a pattern, and nothing is worse; 1 an error occurred; 2 a wrong
+argument.
 
 Example: openstack tier trend mon.json tue.json wed.json thu.json --changes
 """
@@ -91,12 +112,16 @@ Example: openstack tier trend mon.json tue.json wed.json thu.json --changes
             raise exceptions.CommandError(
                 cells.printable_lines(str(error))
             ) from error
+        for each in _left_out(found):
+            self.log.warning('%s', cells.printable(each))
         last = {
             (level.tier, level.pattern, level.quantity): level.finding
             for level in found
         }
         self.exit_status = exit_status.OK
-        if trend.Finding.TOO_FEW_RUNS in last.values():
+        if trend.Finding.TOO_FEW_RUNS in last.values() or any(
+            level.is_newest_left_out for level in found
+        ):
             self.exit_status = exit_status.UNKNOWN
         if trend.Finding.WORSE in last.values():
             self.exit_status = exit_status.DIFFERENT
@@ -130,5 +155,22 @@ def _row(level: object) -> cells.Row:
         else round(level.difference_percent, 1),
         level.runs,
         cells.Optional(level.runs_needed),
+        _LeftOut(level.left_out),
         cells.Words(level.changed),
     )
+
+
+def _left_out(
+    found: collections.abc.Iterable[object],
+) -> collections.abc.Iterator[str]:
+    """A line for each run and pattern, whatever the quantity, and why."""
+    reasons = {
+        (level.tier, level.pattern, each): None
+        for level in found
+        for each in level.left_out
+    }
+    for tier, pattern, each in reasons:
+        yield (
+            f'run {each.run}, ended at {each.ended_at}, is left out of '
+            f'{pattern} on {tier}: {each.reason}'
+        )

@@ -243,6 +243,8 @@ class _Side:
     without: frozenset[str] = frozenset()
     #: why the side has none; else empty
     reason: str = ''
+    #: why a run of the side has no figure at all; else empty
+    lost: str = ''
     #: see ``intervals.confidence``, of the run that had most
     looks: int = 1
 
@@ -693,6 +695,7 @@ def _side(
 ) -> _Side:
     found = []
     without = frozenset()
+    lost = ''
     for run in side:
         result = next(
             (
@@ -719,10 +722,16 @@ def _side(
             )
         }
         found.append(result.slots)
+        if not lost and not figures.complete(result.slots):
+            lost = (
+                f'run {run.run} has {figures.NONE_COMPLETE}, of {pattern} on'
+                f' {tier}: see the verdicts of its guests'
+            )
     return _Side(
         tier=tier,
         runs=tuple(found),
         without=without,
+        lost=lost,
         looks=max(run.looks for run in side),
     )
 
@@ -789,6 +798,7 @@ def _observe(
             reason=reason
             or first.reason
             or second.reason
+            or _lost(first, second, within)
             or _not_told(first, second, limit),
         )
         if claim.reason:
@@ -826,6 +836,17 @@ def _observe(
         )
 
 
+def _lost(first: _Side, second: _Side, within: Within) -> str:
+    """Why a run of a side has no figure; empty if all have, or may lack it.
+
+    A run that is lost must not be taken for one in which nothing was done.
+    """
+    if within is Within.BLOCKS:
+        # A block that lacks a side is left out, and the others are told.
+        return ''
+    return '; '.join(filter(None, dict.fromkeys([first.lost, second.lost])))
+
+
 def _not_told(first: _Side, second: _Side, limit: expectations.Limit) -> str:
     """Why a side does not have a quantity at all; empty if both have."""
     for side in (first, second):
@@ -844,7 +865,8 @@ def _values(
 ) -> tuple[list[float], list[float]]:
     """The observations of both sides, of which none is left out unseen.
 
-    One in which nothing was done is 0, whatever the quantity.
+    One in which nothing was done is 0, whatever the quantity.  Each run has a
+    complete repeat (``_lost``), or is one of blocks.
     """
     if within is Within.REPEATS:
         of_repeat = [
@@ -877,15 +899,15 @@ def _values(
             if one and other
         ]
         return (
-            [one or 0.0 for one, _other in pairs],
-            [other or 0.0 for _one, other in pairs],
+            [one for one, _other in pairs],
+            [other for _one, other in pairs],
         )
     if min(map(len, of_runs)) < 2:
         return tuple(
             [value for values in side for value in values] for side in of_runs
         )
     return tuple(
-        [_geometric_mean(values) or 0.0 for values in side] for side in of_runs
+        [_geometric_mean(values) for values in side] for side in of_runs
     )
 
 

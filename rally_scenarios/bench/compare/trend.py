@@ -27,7 +27,21 @@ class Finding(enum.Enum):
     BETTER = 'better'
     WORSE = 'worse'
     NO_CHANGE = 'no change'
+    #: the newest run has no figure
+    CANNOT_TELL = 'cannot tell'
     TOO_FEW_RUNS = 'too few runs'
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOut:
+    """A run that has the pattern, but no figure of it."""
+
+    #: its nonce
+    run: str
+    #: when it ended, ISO 8601, UTC
+    ended_at: str
+    #: why
+    reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +74,11 @@ class Level:
     changed: tuple[str, ...] = ()
     #: fewest that can show a change, if these are too few
     runs_needed: int | None = None
+    #: runs that are not among those, in order of time
+    left_out: tuple[LeftOut, ...] = ()
+    #: whether the newest run that has the pattern is among them: of how it is
+    #: now, nothing is known
+    is_newest_left_out: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,21 +155,36 @@ def _observed(
     tier: str,
     pattern: str,
     quantity: str,
-) -> Iterator[_Observation]:
+) -> Iterator[_Observation | LeftOut]:
     limit = expectations.find_quantity(quantity)
     for run in runs:
-        values = [
-            figures.figure(slot, limit)
+        slots = [
+            slot
             for each in run.tiers
             if each.tier == tier
             for one in each.patterns
             if one.pattern == pattern
-            for slot in figures.complete(one.slots)
+            for slot in one.slots
         ]
+        if not slots:
+            continue
+        complete = figures.complete(slots)
+        values = [figures.figure(slot, limit) for slot in complete]
         if values and all(value and value > 0 for value in values):
             yield _Observation(
                 run=run, logarithm=differences.mean_logarithm(values)
             )
+            continue
+        yield LeftOut(
+            run=run.run,
+            ended_at=run.ended_at,
+            reason=(
+                figures.not_told(complete, limit)
+                or f'in a repeat {figures.nothing_done(limit)}'
+            )
+            if complete
+            else figures.NONE_COMPLETE,
+        )
 
 
 def _levels(
@@ -162,7 +196,10 @@ def _levels(
     least_runs: int,
 ) -> Iterator[Level]:
     limit = expectations.find_quantity(quantity)
-    series = list(_observed(runs, tier, pattern, quantity))
+    observed = list(_observed(runs, tier, pattern, quantity))
+    series = [each for each in observed if isinstance(each, _Observation)]
+    left_out = tuple(each for each in observed if isinstance(each, LeftOut))
+    is_newest_left_out = isinstance(observed[-1], LeftOut)
     found = change_points.find(
         [each.logarithm for each in series], least_probability=least
     )
@@ -173,11 +210,15 @@ def _levels(
             pattern=pattern,
             quantity=quantity,
             unit=limit.unit,
-            finding=Finding.NO_CHANGE if is_enough else Finding.TOO_FEW_RUNS,
+            finding=_without_change(
+                is_enough=is_enough, is_newest_left_out=is_newest_left_out
+            ),
             runs=len(series),
             runs_needed=None if is_enough else least_runs,
             before=_level(series),
             after=_level(series),
+            left_out=left_out,
+            is_newest_left_out=is_newest_left_out,
         )
         return
     ends = [0, *(each.index for each in found), len(series)]
@@ -207,7 +248,15 @@ def _levels(
                     before[-1].run, first, {tier: tier}
                 )
             ),
+            left_out=left_out,
+            is_newest_left_out=is_newest_left_out,
         )
+
+
+def _without_change(*, is_enough: bool, is_newest_left_out: bool) -> Finding:
+    if not is_enough:
+        return Finding.TOO_FEW_RUNS
+    return Finding.CANNOT_TELL if is_newest_left_out else Finding.NO_CHANGE
 
 
 def _mean(series: Sequence[_Observation]) -> float:

@@ -15,6 +15,8 @@ from rally_scenarios.bench.result import result as run_result
 #: Completions above a percentile, in each repeat: with less, where it lies is
 #: the luck of a few I/Os (its relative error is about 1 / sqrt of them).
 LEAST_ABOVE = 10
+#: What a run lacks of which a pattern has no sound result.
+NONE_COMPLETE = 'no repeat in which all guests are complete'
 # From one of fio's buckets to the next, see ``fio.histogram``.
 _BUCKET_WIDTH = 1 / 64
 

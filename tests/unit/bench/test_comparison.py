@@ -159,15 +159,28 @@ class RunsTestCase(testtools.TestCase):
         self.assertIn('1 of 1 repeats can be used', claim.reason)
         self.assertIsNone(claim.difference_percent)
 
-    def test_a_repeat_with_a_lost_guest_is_left_out_and_said(self):
-        (claim,) = self.compare(
-            one_tier(1, 1), one_tier(100, 100, without=1)
-        ).claims
+    def test_a_run_without_a_complete_repeat_is_not_compared(self):
+        lost = dataclasses.replace(one_tier(100, 100, without=1), run='f' * 16)
+        (claim,) = self.compare(one_tier(1, 1), lost).claims
         self.assertEqual(
-            'second: 0 of 2 repeats can be used: expected at least 2 in which'
-            ' all guests are complete',
-            claim.reason,
+            (
+                'not compared',
+                None,
+                'run ffffffffffffffff has no repeat in which all guests are'
+                ' complete, of x on general: see the verdicts of its guests',
+            ),
+            (claim.finding.value, claim.second, claim.reason),
         )
+
+    def test_a_lost_run_among_others_is_none_in_which_nothing_was_done(self):
+        lost = dataclasses.replace(one_tier(100, 100, without=1), run='f' * 16)
+        (claim,) = comparison.runs(
+            [one_tier(1, 1), one_tier(1, 1)],
+            {'': [lost, one_tier(2, 2)]},
+            IOPS_ONLY,
+        ).claims
+        self.assertEqual('not compared', claim.finding.value)
+        self.assertIn('run ffffffffffffffff has no repeat', claim.reason)
 
     def test_what_both_sides_lack_is_said_once(self):
         (claim,) = self.compare(one_tier(1), one_tier(1)).claims

@@ -83,6 +83,61 @@ class DirectionsTestCase(testtools.TestCase):
         )
 
 
+def lost(run):
+    """The same run, with a guest that is in no figure."""
+    (tier,) = run.tiers
+    (pattern,) = tier.patterns
+    slots = tuple(
+        dataclasses.replace(slot, merged=None) for slot in pattern.slots
+    )
+    pattern = dataclasses.replace(pattern, slots=slots)
+    tier = dataclasses.replace(tier, patterns=(pattern,))
+    return dataclasses.replace(run, tiers=(tier,))
+
+
+class LostRunsTestCase(testtools.TestCase):
+    def of(self, *iops):
+        """The single series of runs, of which those of None are lost."""
+        (found,) = trend.over_time(
+            [
+                run if each else lost(run)
+                for run, each in zip(
+                    runs(*[each or 1 for each in iops]), iops, strict=True
+                )
+            ],
+            ['iops'],
+        )
+        return found
+
+    def test_what_the_newest_run_does_not_tell_is_no_lack_of_change(self):
+        found = self.of(*[100] * 8, None, None)
+        self.assertEqual(trend.Finding.CANNOT_TELL, found.finding)
+        self.assertTrue(found.is_newest_left_out)
+        self.assertEqual(8, found.runs)
+        self.assertEqual(
+            [
+                trend.LeftOut(
+                    run=f'{day:016x}',
+                    ended_at=f'2026-11-{day:02d}T00:00:00+00:00',
+                    reason='no repeat in which all guests are complete',
+                )
+                for day in (9, 10)
+            ],
+            list(found.left_out),
+        )
+
+    def test_a_lost_run_before_the_newest_is_named(self):
+        found = self.of(*[100] * 4, None, *[100] * 4)
+        self.assertEqual(trend.Finding.NO_CHANGE, found.finding)
+        self.assertFalse(found.is_newest_left_out)
+        self.assertEqual([f'{5:016x}'], [each.run for each in found.left_out])
+
+    def test_a_change_before_a_lost_run_is_found_and_the_run_named(self):
+        found = self.of(*[100] * 6, *[200] * 6, None)
+        self.assertEqual(trend.Finding.BETTER, found.finding)
+        self.assertTrue(found.is_newest_left_out)
+
+
 def changes(*iops, **facts):
     return trend.over_time(runs(*iops, **facts), ['iops'])
 

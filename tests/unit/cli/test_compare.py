@@ -104,6 +104,19 @@ class CompareTestCase(testtools.TestCase):
         self.assertRegex(ran.stdout, r'[+-]\d\.\d % \([+-]\d+\.\d to')
         self.assertIn('to see 10 %', ran.stdout)
 
+    def test_a_result_without_a_complete_repeat_is_no_success(self):
+        before = self.file('before.json', general=(100, 101, 99))
+        lost = self.folder / 'lost.json'
+        lost.write_text(
+            run_result.write(test_comparison.one_tier(100, 100, without=1))
+        )
+        ran = self.compare(before, str(lost), '-f', 'json')
+        self.assertEqual(3, ran.status, ran.stderr)
+        self.assertEqual(
+            {'not compared'},
+            {row['Finding'] for row in json.loads(ran.stdout)},
+        )
+
     def test_the_tiers_of_one_result(self):
         run = self.file('run.json', general=(100, 101), gold=(200, 203))
         ran = self.compare(run, '--quantity', 'iops', '-f', 'json')

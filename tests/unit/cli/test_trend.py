@@ -20,9 +20,11 @@ class TrendTestCase(testtools.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def trend(self, *iops, options=()):
+    def trend(self, *iops, options=(), lost=()):
         paths = []
         for run in test_trend.runs(*iops):
+            if run.run in lost:
+                run = test_trend.lost(run)
             path = self.folder / f'{run.run}.json'
             path.write_text(run_result.write(run))
             paths.append(str(path))
@@ -61,6 +63,31 @@ class TrendTestCase(testtools.TestCase):
         self.assertEqual(0, ran.status, ran.stderr)
         self.assertIn('worse', ran.stdout)
         self.assertIn('better', ran.stdout)
+
+    def test_a_newest_run_that_is_lost_has_a_status_and_is_named(self):
+        newest = f'{9:016x}'
+        ran = self.trend(*[100] * 9, options=('-f', 'json'), lost=[newest])
+        self.assertEqual(3, ran.status, ran.stderr)
+        self.assertIn(
+            f'run {newest}, ended at 2026-11-09T00:00:00+00:00, is left out of'
+            f' x on general: no repeat in which all guests are complete',
+            ran.stderr,
+        )
+        row, _p99 = json.loads(ran.stdout)
+        self.assertEqual('cannot tell', row['Finding'])
+        self.assertEqual(
+            [
+                {
+                    'run': newest,
+                    'ended_at': '2026-11-09T00:00:00+00:00',
+                    'reason': 'no repeat in which all guests are complete',
+                }
+            ],
+            row['Left out'],
+        )
+        ran = self.trend(*[100] * 9, lost=[f'{5:016x}'])
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertIn(f'run {5:016x}', ran.stderr)
 
     def test_too_few_runs(self):
         self.assertEqual(3, self.trend(1, 2, 3).status)
