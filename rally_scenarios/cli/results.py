@@ -172,13 +172,28 @@ def read(path: str) -> 'run_result.RunResult':
 
 
 def read_all(paths: list[str]) -> 'dict[str, run_result.RunResult]':
-    """{path: its result}, of files that a user named.
+    """{path: its result}, of files that a user named, each of another run.
 
-    :raises exceptions.CommandError: as `read`, or a file is named twice.
+    Copies of a run are no further observations.
+
+    :raises exceptions.CommandError: as `read`, or a file is named twice, or
+        several are of one run.
     """
     twice = sorted({path for path in paths if paths.count(path) > 1})
     if twice:
         raise exceptions.CommandError(
             f'{", ".join(twice)}: the same file is named twice; name others'
         )
-    return {path: read(path) for path in paths}
+    found = {path: read(path) for path in paths}
+    of_runs: dict[str, list[str]] = {}
+    for path, run in found.items():
+        of_runs.setdefault(run.run, []).append(path)
+    wrong = [
+        f'{", ".join(same)}: are results of the same run {run}: expected '
+        f'different runs; name one of these files'
+        for run, same in of_runs.items()
+        if len(same) > 1
+    ]
+    if wrong:
+        raise exceptions.CommandError(cells.printable_lines('\n'.join(wrong)))
+    return found

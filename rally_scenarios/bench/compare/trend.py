@@ -93,21 +93,15 @@ def over_time(
 ) -> list[Level]:
     """Changes of each quantity of each pattern of each tier.
 
-    :param runs: at least two, in any order; the time at which they ended
-        orders them
+    :param runs: at least two, different ones, in any order; the time at which
+        they ended orders them
     :param quantities: names as in ``expectations.find_quantity``
     :returns: by tier, pattern and quantity, in order of time
     :raises comparison.ComparisonError: a quantity is unknown, or none of the
-        patterns has one, there are fewer than two runs, a run is given twice,
-        or it is not known when one ended
+        patterns has one, there are fewer than two runs, or it is not known
+        when one ended
     """
     comparison.Question(quantities=tuple(quantities))
-    names = [run.run for run in runs]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise comparison.ComparisonError(
-            f'run {", ".join(twice)} is given twice: expected different runs'
-        )
     if len(runs) < 2:
         raise comparison.ComparisonError(
             f'{len(runs)} run: expected at least 2, and more to see a change'

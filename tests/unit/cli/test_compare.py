@@ -3,6 +3,8 @@
 """`openstack tier compare`, run by the real shell on real result files."""
 
 import csv
+import dataclasses
+import hashlib
 import json
 import pathlib
 import tempfile
@@ -26,21 +28,24 @@ class CompareTestCase(testtools.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def file(self, name, **iops_of_tiers):
+        """The result file of another run for each name."""
+        run = results.run(
+            {
+                tier: {
+                    'x': [
+                        results.slot([each], clat_ms=MANY_MS) for each in iops
+                    ]
+                }
+                for tier, iops in iops_of_tiers.items()
+            }
+        )
+        return self.write(name, run)
+
+    def write(self, name, run):
+        nonce = hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
         path = self.folder / name
         path.write_text(
-            run_result.write(
-                results.run(
-                    {
-                        tier: {
-                            'x': [
-                                results.slot([each], clat_ms=MANY_MS)
-                                for each in iops
-                            ]
-                        }
-                        for tier, iops in iops_of_tiers.items()
-                    }
-                )
-            )
+            run_result.write(dataclasses.replace(run, run=nonce[:16]))
         )
         return str(path)
 
@@ -74,10 +79,8 @@ class CompareTestCase(testtools.TestCase):
     def test_reads_and_writes_of_a_mix_apart(self):
         paths = []
         for name, writes in (('a', (200, 202, 198)), ('b', (100, 101, 99))):
-            path = self.folder / f'{name}.json'
             run = test_comparison.mix((100, 101, 99), writes)
-            path.write_text(run_result.write(run))
-            paths.append(str(path))
+            paths.append(self.write(f'{name}.json', run))
         both = ('--direction', 'read', '--direction', 'write')
         for words in (
             ('--quantity', 'iops', *both),
@@ -106,11 +109,10 @@ class CompareTestCase(testtools.TestCase):
 
     def test_a_result_without_a_complete_repeat_is_no_success(self):
         before = self.file('before.json', general=(100, 101, 99))
-        lost = self.folder / 'lost.json'
-        lost.write_text(
-            run_result.write(test_comparison.one_tier(100, 100, without=1))
+        lost = self.write(
+            'lost.json', test_comparison.one_tier(100, 100, without=1)
         )
-        ran = self.compare(before, str(lost), '-f', 'json')
+        ran = self.compare(before, lost, '-f', 'json')
         self.assertEqual(3, ran.status, ran.stderr)
         self.assertEqual(
             {'not compared'},
@@ -142,6 +144,17 @@ class CompareTestCase(testtools.TestCase):
             {paths[1], paths[2]},
             {row['Result'] for row in json.loads(ran.stdout)},
         )
+
+    def test_copies_of_a_run_are_refused_with_their_paths(self):
+        first, second = (
+            self.file(f'{name}.json', general=(100, 101)) for name in 'ab'
+        )
+        copy = self.folder / 'copy.json'
+        copy.write_bytes((self.folder / 'a.json').read_bytes())
+        ran = self.compare(second, str(copy), '--baseline', first)
+        self.assertEqual(1, ran.status)
+        self.assertIn(f'{first}, {copy}: are results of the same', ran.stderr)
+        self.assertIn('name one of these files', ran.stderr)
 
     def test_runs_of_both_sides(self):
         before = [

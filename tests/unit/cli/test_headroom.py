@@ -58,6 +58,10 @@ def curve_run(*, tier='database', name='w', factors=(0.99, 1, 1.01)):
     )
 
 
+def other_run(**about):
+    return dataclasses.replace(curve_run(**about), run='f' * 16)
+
+
 def rows(ran):
     return {(row['Until'], row['By']): row for row in json.loads(ran.stdout)}
 
@@ -168,10 +172,16 @@ class ToldTestCase(Results, testtools.TestCase):
 
     def test_runs_of_one_curve_are_its_repeats(self):
         one = self.write_result(curve_run(factors=(1,)), 'one.json')
-        two = self.write_result(curve_run(factors=(1.01,)), 'two.json')
+        two = self.write_result(other_run(factors=(1.01,)), 'two.json')
         ran = self.told('database', one, two, *P99, *TOLD, '-f', 'json')
         self.assertEqual((0, ''), (ran.status, ran.stderr))
         self.assertIn('2 repeats of 6', ran.stdout)
+
+    def test_a_copy_of_a_run_is_no_further_repeat(self):
+        copy = self.write_result(curve_run(), 'copy.json')
+        ran = self.told('database', self.result, copy, *P99, *TOLD)
+        self.assertEqual((1, ''), (ran.status, ran.stdout))
+        self.assertIn(f'{self.result}, {copy}: are results of', ran.stderr)
 
     def test_what_it_cannot_answer_it_refuses(self):
         plain = self.write_result(

@@ -89,6 +89,20 @@ class TrendTestCase(testtools.TestCase):
         self.assertEqual(0, ran.status, ran.stderr)
         self.assertIn(f'run {5:016x}', ran.stderr)
 
+    def test_a_copy_of_a_run_is_refused(self):
+        (run, *_others) = test_trend.runs(100, 101)
+        paths = []
+        for name in ('run.json', 'copy.json'):
+            path = self.folder / name
+            path.write_text(run_result.write(run))
+            paths.append(str(path))
+        ran = shell.openstack('tier', 'trend', *paths)
+        self.assertEqual(1, ran.status)
+        self.assertIn(
+            f'{", ".join(paths)}: are results of the same run {run.run}',
+            ran.stderr,
+        )
+
     def test_too_few_runs(self):
         self.assertEqual(3, self.trend(1, 2, 3).status)
         ran = self.trend(
