@@ -29,6 +29,7 @@ if typing.TYPE_CHECKING:
     from rally_scenarios.bench.curve import curve as load_curve
     from rally_scenarios.bench.curve import headroom as rooms
     from rally_scenarios.bench.curve import load
+    from rally_scenarios.bench.result import result as run_result
 
 _COLUMNS = (
     'Curve',
@@ -218,8 +219,11 @@ Example: openstack tier headroom database curve.json --expect p99_ms_max=50
             )
         with base.user_errors():
             tier = _Tier(self, parsed_args)
+            read = list(results.read_all(parsed_args.results).values())
+            for each in _circumstances(read, parsed_args.tier):
+                self.log.warning('%s', cells.printable(each))
             try:
-                answers = list(_answers(tier, parsed_args))
+                answers = list(_answers(tier, parsed_args, read))
             except load_curve.CurveError as error:
                 raise exceptions.CommandError(
                     cells.printable_lines(str(error))
@@ -357,13 +361,28 @@ class _Tier:
             return client_io.observe(session, rbd.own_pools)
 
 
+def _circumstances(read: list['run_result.RunResult'], tier: str) -> list[str]:
+    """What was not the same in the first result and in others, once."""
+    from rally_scenarios.bench.compare import circumstances
+
+    first, *others = read
+    return list(
+        dict.fromkeys(
+            str(each)
+            for other in others
+            for each in circumstances.of_runs(first, other, {tier: tier})
+        )
+    )
+
+
 def _answers(
-    tier: _Tier, parsed_args: argparse.Namespace
+    tier: _Tier,
+    parsed_args: argparse.Namespace,
+    read: list['run_result.RunResult'],
 ) -> collections.abc.Iterator[_Answer]:
     from rally_scenarios.bench.curve import headroom as rooms
     from rally_scenarios.bench.curve import load
 
-    read = list(results.read_all(parsed_args.results).values())
     names = _curve_names(read, parsed_args)
     for name in names:
         limits = dict(parsed_args.expect) or _declared_limits(tier, name)
@@ -470,8 +489,33 @@ def _declared_limits(tier: _Tier, curve: str) -> dict[str, float]:
     return found
 
 
+def _check_same(read: list['run_result.RunResult'], curve: str) -> None:
+    """Whether results of a curve are of the same I/Os.
+
+    :raises load_curve.CurveError: a step is not the same pattern in all.
+    """
+    from rally_scenarios.bench.compare import same_pattern
+    from rally_scenarios.bench.curve import curve as load_curve
+
+    if len(read) == 1:
+        return
+    steps = dict.fromkeys(
+        pattern.pattern
+        for run in read
+        for tier in run.tiers
+        for pattern in tier.patterns
+        if pattern.asked and pattern.asked.curve == curve
+    )
+    for step in steps:
+        reason = same_pattern.not_the_same(step, read)
+        if reason:
+            raise load_curve.CurveError(
+                f'{step}: {reason}; name results of the same task'
+            )
+
+
 def _curve(
-    read: list[object], tier: str, name: str, quantity: str
+    read: list['run_result.RunResult'], tier: str, name: str, quantity: str
 ) -> 'load_curve.Curve':
     """A curve of all results.
 
@@ -480,6 +524,7 @@ def _curve(
     """
     from rally_scenarios.bench.curve import curve as load_curve
 
+    _check_same(read, name)
     limit = expectations.find_quantity(quantity)
     parts = [
         each

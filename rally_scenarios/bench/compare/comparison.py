@@ -19,7 +19,7 @@ import math
 
 from cinder_tiers.domain.catalog import expectations
 from rally_scenarios.bench.compare import circumstances
-from rally_scenarios.bench.fio import pattern as fio_pattern
+from rally_scenarios.bench.compare import same_pattern
 from rally_scenarios.bench.result import figures
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import differences
@@ -342,7 +342,7 @@ def pairs_of_tiers(
                     _side(sides[0], one, pattern, question),
                     _side(sides[1], other, pattern, question),
                     within=within,
-                    reason=_not_the_same(pattern, both),
+                    reason=same_pattern.not_the_same(pattern, both),
                 )
     return Comparison(
         circumstances=tuple(before), claims=_decide(observed, question)
@@ -493,9 +493,9 @@ def _observe_blocks(
     for tier in tiers:
         for pattern in _patterns_of_runs(both, tier):
             reason = (
-                _not_the_same(pattern, first)
-                or _not_the_same(pattern, second)
-                or _not_the_same(pattern, both, varied)
+                same_pattern.not_the_same(pattern, first)
+                or same_pattern.not_the_same(pattern, second)
+                or same_pattern.not_the_same(pattern, both, varied)
             )
             names = _saying_more(pattern, both, question.quantities)
             yield from _observe(
@@ -515,7 +515,7 @@ def _saying_more(
 ) -> tuple[str, ...]:
     """Those quantities that no other one of them makes superfluous."""
     try:
-        known = list(_named(pattern, side))
+        known = list(same_pattern.named(pattern, side))
     except ValueError:
         return quantities
     same = set()
@@ -605,7 +605,7 @@ def _observe_runs(
                 _side(first, one, pattern, question),
                 _side(second, other, pattern, question),
                 within=Within.NOTHING,
-                reason=_not_the_same(pattern, both),
+                reason=same_pattern.not_the_same(pattern, both),
             )
 
 
@@ -638,53 +638,6 @@ def _patterns_of_runs(
             pattern for run in side for pattern in _patterns_of(run, *tiers)
         )
     )
-
-
-def _named(
-    pattern: str, side: Sequence[run_result.RunResult]
-) -> dict[fio_pattern.Pattern, str]:
-    """{what a profile says of a pattern: the first run that has it}.
-
-    :raises ValueError: a profile does not have it
-    """
-    known = {}
-    for run in side:
-        for tier in run.tiers:
-            for each in tier.patterns:
-                if each.pattern != pattern:
-                    continue
-                try:
-                    known.setdefault(run.pattern_of(each), run.run)
-                except ValueError as error:
-                    raise ValueError(f'run {run.run}: {error}') from error
-    return known
-
-
-def _not_the_same(
-    pattern: str,
-    side: Sequence[run_result.RunResult],
-    varied: Collection[str] = (),
-) -> str:
-    """Why runs of a pattern are not runs of the same; empty if they are.
-
-    :param varied: fields of patterns that differ on purpose
-    """
-    try:
-        known = list(_named(pattern, side).items())
-    except ValueError as error:
-        return str(error)
-    one, run = known[0] if known else (None, '')
-    for other, other_run in known[1:]:
-        changed = [
-            f'{field.name} {getattr(one, field.name)} in run {run},'
-            f' {getattr(other, field.name)} in run {other_run}'
-            for field in dataclasses.fields(other)
-            if field.name not in varied
-            and getattr(one, field.name) != getattr(other, field.name)
-        ]
-        if changed:
-            return f'the pattern is not the same: {"; ".join(changed)}'
-    return ''
 
 
 def _side(

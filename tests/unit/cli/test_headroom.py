@@ -177,6 +177,36 @@ class ToldTestCase(Results, testtools.TestCase):
         self.assertEqual((0, ''), (ran.status, ran.stderr))
         self.assertIn('2 repeats of 6', ran.stdout)
 
+    def test_curves_of_other_ios_are_no_repeats_and_refused(self):
+        other = other_run()
+        patterns = tuple(
+            dataclasses.replace(each, bs='64k', iodepth=16)
+            for each in other.profile.patterns
+        )
+        other = dataclasses.replace(
+            other,
+            profile=dataclasses.replace(other.profile, patterns=patterns),
+        )
+        path = self.write_result(other, 'other.json')
+        ran = self.told('database', self.result, path, *P99, *TOLD)
+        self.assertEqual((1, ''), (ran.status, ran.stdout))
+        for each in (
+            'the pattern is not the same: bs 4k in run 0123456789abcdef, 64k'
+            ' in run ffffffffffffffff',
+            'iodepth 1 in run',
+            'name results of the same task',
+        ):
+            self.assertIn(each, ran.stderr)
+
+    def test_what_else_was_not_the_same_is_told(self):
+        other = dataclasses.replace(other_run(), guests_per_tier=2)
+        path = self.write_result(other, 'other.json')
+        ran = self.told('database', self.result, path, *P99, *TOLD)
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertIn(
+            'guests per tier: 1 in the first, 2 in the second', ran.stderr
+        )
+
     def test_a_copy_of_a_run_is_no_further_repeat(self):
         copy = self.write_result(curve_run(), 'copy.json')
         ran = self.told('database', self.result, copy, *P99, *TOLD)
