@@ -15,6 +15,7 @@ import enum
 from cinder_tiers.domain.catalog import expectations
 from rally_scenarios.bench.compare import circumstances
 from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.compare import same_pattern
 from rally_scenarios.bench.result import figures
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import change_points
@@ -236,15 +237,23 @@ def _levels(
             after=_level(after),
             difference_percent=differences.percent(difference),
             probability=point.probability,
-            changed=tuple(
-                str(each)
-                for each in circumstances.of_runs(
-                    before[-1].run, first, {tier: tier}
-                )
-            ),
+            changed=tuple(_changed(before[-1].run, first, tier, pattern)),
             left_out=left_out,
             is_newest_left_out=is_newest_left_out,
         )
+
+
+def _changed(
+    before: run_result.RunResult,
+    first: run_result.RunResult,
+    tier: str,
+    pattern: str,
+) -> Iterator[str]:
+    """What else was not the same, the pattern itself before all."""
+    reason = same_pattern.not_the_same(pattern, [before, first])
+    if reason:
+        yield reason
+    yield from map(str, circumstances.of_runs(before, first, {tier: tier}))
 
 
 def _without_change(*, is_enough: bool, is_newest_left_out: bool) -> Finding:

@@ -393,6 +393,25 @@ class TrendTestCase(testtools.TestCase):
             [trend.Finding.WORSE], [level.finding for level in found]
         )
 
+    def test_a_pattern_that_is_not_the_same_any_more_is_named(self):
+        all_runs = runs(*[100] * 8, *[50] * 8)
+        for place, run in enumerate(all_runs[8:], 8):
+            (pattern,) = run.profile.patterns
+            profile = dataclasses.replace(
+                run.profile,
+                patterns=(dataclasses.replace(pattern, iodepth=16),),
+            )
+            all_runs[place] = dataclasses.replace(run, profile=profile)
+        (level,) = trend.over_time(all_runs, ['iops'])
+        self.assertEqual(trend.Finding.WORSE, level.finding)
+        self.assertEqual(
+            (
+                f'the pattern is not the same: iodepth 1 in run {8:016x}, 16'
+                f' in run {9:016x}',
+            ),
+            level.changed,
+        )
+
     def test_a_run_without_a_figure_is_left_out(self):
         all_runs = runs(*[100, 101, 99, 100] * 3)
         lost = results.run(
