@@ -3,6 +3,7 @@
 """POST volumes: a volume gets the volume type of its tier."""
 
 import collections.abc
+import dataclasses
 import typing
 
 from cinder.api import microversions
@@ -43,9 +44,7 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
     named = api.types.named(context, ident) if ident else None
     if named is not None and not named.follows_image:
         return outcome.PASS
-    group_id = volume.get('group_id')
-    if group_id is None:
-        group_id = volume.get('consistencygroup_id')
+    group_id = _group_id_of(volume)
     source = _source_of(context, volume)
     if source is not None:
         return _like_source(
@@ -54,20 +53,12 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
     if group_id is not None and named is None:
         return outcome.PASS  # Cinder wants a type in a group
     zone, default_zone = api.zones_of(volume.get('availability_zone'))
-    image_ref = volume.get('image_id' if 'image_id' in volume else 'imageRef')
     placed = api.place(
-        placement_request.PlacementRequest(
-            context=context,
-            project=context.project_id or '',
-            image_ref=image_ref,
-            named_type=named,
+        dataclasses.replace(
+            _asked(request, volume, named),
             zone=zone,
             default_zone=default_zone,
-            type_offers=named.offers if named else frozenset(),
             has=_has(context, volume.get('backup_id')),
-            takes_boot_snapshots=request.version.matches(
-                microversions.SUPPORT_NOVA_IMAGE
-            ),
         )
     )
     if placed.decision.verdict is decision.Verdict.REFUSED:
@@ -80,6 +71,74 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
         return outcome.PASS
     return _with(
         request, volume, volume_type=placed.tier_type.type_id, placed=placed
+    )
+
+
+def steer_after_failure(
+    request: requests.ApiRequest, error: Exception
+) -> outcome.Outcome:
+    """The volume type of a create whose steering failed.
+
+    What the request names goes on as it is. What it leaves to the image goes
+    by the operator's on_error, and never without a type because of what its
+    image, which a tenant writes, does to the door.
+
+    :param request: the create.
+    :param error: what failed.
+    :raises Exception: whatever Cinder's database layer raises while the type
+        that the request names is looked up.
+    """
+    volume = request.document['volume']
+    context = request.context
+    api = door.of_process('api')
+    ident = volume.get('volume_type')
+    named = api.types.named(context, ident) if ident else None
+    if named is not None and not named.follows_image:
+        return outcome.PASS
+    # Cinder wants a type of the group, and goes where that is.
+    if _group_id_of(volume) is not None:
+        return outcome.PASS
+    source = _source_of(context, volume)
+    if source is not None:
+        return _like_source(volume, request, source, named, in_group=False)
+    placed = api.place_after_failure(_asked(request, volume, named), error)
+    if placed.decision.verdict is decision.Verdict.REFUSED or (
+        placed.decision.because_of(decision.Rule.IMAGE_UNREAD)
+    ):
+        return outcome.refuse(placed.decision)
+    if placed.tier_type is None:
+        return outcome.PASS
+    return _with(
+        request, volume, volume_type=placed.tier_type.type_id, placed=placed
+    )
+
+
+def _group_id_of(volume: dict) -> object:
+    """What the request names a group by; None for a volume without one."""
+    group_id = volume.get('group_id')
+    if group_id is None:
+        group_id = volume.get('consistencygroup_id')
+    return group_id
+
+
+def _asked(
+    request: requests.ApiRequest,
+    volume: dict,
+    named: decision.NamedType | None,
+) -> placement_request.PlacementRequest:
+    """What the request says, without what must be looked up."""
+    context = request.context
+    return placement_request.PlacementRequest(
+        context=context,
+        project=context.project_id or '',
+        image_ref=volume.get(
+            'image_id' if 'image_id' in volume else 'imageRef'
+        ),
+        named_type=named,
+        type_offers=named.offers if named else frozenset(),
+        takes_boot_snapshots=request.version.matches(
+            microversions.SUPPORT_NOVA_IMAGE
+        ),
     )
 
 
@@ -167,8 +226,13 @@ def _as_image_says(
     volume would end with a type that follows the image, and on no tier.
     """
     decided, facts = placed.decision, placed.facts
-    if decided.because_of(decision.Rule.IMAGE_TYPE):
+    # Where its type could not be looked up, Cinder meets the same text.
+    if decided.because_of(decision.Rule.IMAGE_TYPE) or (
+        decided.because_of(decision.Rule.IMAGE_UNREAD) and facts.volume_type
+    ):
         return _with(request, volume, volume_type=facts.volume_type)
+    if decided.because_of(decision.Rule.IMAGE_UNREAD):
+        return outcome.refuse(decided)
     if not decided.because_of(decision.Rule.FIXED):
         return outcome.PASS
     try:

@@ -32,6 +32,23 @@ LOG = logging.getLogger(__name__)
 _MOST_TRIES = 3
 
 Steer = collections.abc.Callable[[requests.ApiRequest], outcome.Outcome]
+AfterFailure = collections.abc.Callable[
+    [requests.ApiRequest, Exception], outcome.Outcome
+]
+
+
+def _refuse(request: requests.ApiRequest, error: Exception) -> outcome.Outcome:
+    """What follows where a request could end beside the tiers.
+
+    By a retype, a group, a restore or a transfer a project would reach a
+    private tier without access, or a volume lose the type of its tier.
+    """
+    LOG.error(
+        'The API middleware failed (request %s); the request is refused.',
+        request.context.request_id,
+        exc_info=error,
+    )
+    return outcome.not_checked()
 
 
 class TierMiddleware:
@@ -44,23 +61,30 @@ class TierMiddleware:
         """
         self._application = application
         self._operations = tuple(
-            (requests.path_pattern(path), schemas, steer)
-            for path, schemas, steer in (
-                (creates.PATH, creates.schemas, creates.steer),
-                (retypes.PATH, retypes.schemas, retypes.steer),
-                (groups.PATH, groups.schemas, groups.steer),
+            (requests.path_pattern(path), schemas, steer, after_failure)
+            for path, schemas, steer, after_failure in (
+                (
+                    creates.PATH,
+                    creates.schemas,
+                    creates.steer,
+                    creates.steer_after_failure,
+                ),
+                (retypes.PATH, retypes.schemas, retypes.steer, _refuse),
+                (groups.PATH, groups.schemas, groups.steer, _refuse),
                 (
                     groups.CONSISTENCY_PATH,
                     groups.consistency_schemas,
                     groups.steer_consistency,
+                    _refuse,
                 ),
                 (
                     restores.PATH,
                     restores.schemas,
                     functools.partial(restores.steer, application=application),
+                    _refuse,
                 ),
                 *(
-                    (path, transfers.schemas, transfers.steer)
+                    (path, transfers.schemas, transfers.steer, _refuse)
                     for path in transfers.PATHS
                 ),
             )
@@ -118,12 +142,13 @@ class TierMiddleware:
         environ: body.Environ,
     ) -> tuple[outcome.Outcome, bytes, bytes | None]:
         """What becomes of a request, its body as it came, and another one."""
-        # What fails in here must not fail a request: Cinder gets it as it
-        # is, and the scheduler door decides.
+        # What fails before a request is read fails in Cinder as well. After
+        # that only a create passes on, one whose own type cannot be looked
+        # up: then Cinder looks it up, and the scheduler door decides.
         try:
             if environ.get('cinder.context') is None:
                 return outcome.PASS, b'', None
-            for pattern, schemas, steer in self._operations:
+            for pattern, schemas, steer, after_failure in self._operations:
                 match = pattern.fullmatch(environ.get('PATH_INFO') or '')
                 if match is None:
                     continue
@@ -136,7 +161,10 @@ class TierMiddleware:
                 )
                 if request is None:
                     break
-                chosen = steer(request)
+                try:
+                    chosen = steer(request)
+                except Exception as error:  # noqa: BLE001 - kept there
+                    chosen = after_failure(request, error)
                 return chosen, request.data, chosen.data
         except Exception:
             LOG.exception(

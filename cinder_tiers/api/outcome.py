@@ -33,6 +33,10 @@ _KEY_NEEDED = (
     'encrypted, so the encryption key would be lost. Name an encrypted '
     'volume type.'
 )
+_NOT_CHECKED = (
+    'Whether the request keeps to the storage tiers could not be determined '
+    'because a required service did not respond. Try again later.'
+)
 #: In the words of Cinder (cinder/api/v3/volumes.py, `_image_uuid_from_ref`).
 _IMAGE_REFUSED = (
     'Invalid image identifier or unable to access requested image.'
@@ -87,6 +91,15 @@ def refuse(decided: decision.PlacementDecision) -> Outcome:
     return Outcome(answer=wsgi.Fault(fault))
 
 
+def not_checked() -> Outcome:
+    """The refusal of a request that could not be looked at to its end."""
+    return Outcome(
+        answer=wsgi.Fault(
+            webob.exc.HTTPServiceUnavailable(explanation=_NOT_CHECKED)
+        )
+    )
+
+
 def type_not_found(type_id: str) -> Outcome:
     """What Cinder answers of a type to which a project has no access.
 
@@ -101,7 +114,7 @@ def type_not_found(type_id: str) -> Outcome:
 def snapshot_not_found(snapshot_id: str | None) -> Outcome:
     """What Cinder answers of an image that names a snapshot that is not there.
 
-    :param snapshot_id: the id, hostile text.
+    :param snapshot_id: the id; None for one that cannot be there.
     """
     return Outcome(
         answer=wsgi.Fault(

@@ -140,20 +140,40 @@ class Door:
         :param asked: the request.
         """
         started = time.monotonic()
-        error = None
-        age_s = 0.0
+        error = answer = None
         try:
-            placed, age_s = self._decide(asked)
+            state = self.applied(asked.context) if asked.is_ours else None
+            if state is not None:
+                answer = self._image_of(asked, state)
+            placed = self._decide(asked, state, answer and answer.facts)
         except Exception as caught:  # noqa: BLE001 - see the module
             error = caught
-            placed = self._on_error(asked, error)
-        try:
-            self._keep(asked, placed, error, age_s, time.monotonic() - started)
-        except Exception:
-            LOG.exception(
-                'The decision record could not be written (request %s).',
-                asked.context.request_id,
-            )
+            placed = self._on_error(asked, error, answer and answer.facts)
+        self._keep(
+            asked,
+            placed,
+            error,
+            answer.age_s if answer else 0.0,
+            time.monotonic() - started,
+        )
+        return placed
+
+    def place_after_failure(
+        self,
+        asked: placement_request.PlacementRequest,
+        error: Exception,
+    ) -> placement_request.Placement:
+        """Where a volume goes when what else a door does with it failed.
+
+        As for an image that could not be read, but the request is not left
+        to Cinder for what its image may name: a tenant who knows what makes
+        a door fail would evade the tiers. Never raises an Exception.
+
+        :param asked: the request.
+        :param error: what failed.
+        """
+        placed = self._on_error(asked, error, None, is_left_to_image=False)
+        self._keep(asked, placed, error, 0.0, 0.0)
         return placed
 
     def is_usable(
@@ -188,31 +208,39 @@ class Door:
         """
         return self._recorder.wait(timeout_s)
 
+    def _image_of(
+        self,
+        asked: placement_request.PlacementRequest,
+        state: applied_tiers.AppliedState,
+    ) -> images.Answer | None:
+        """The image of a request, if it matters."""
+        if (
+            not state.tiers
+            or asked.image_ref is None
+            or asked.fixed_by is not None
+        ):
+            return None
+        facts = self._images.remembered(
+            asked.image_ref, asked.context.project_id
+        )
+        if facts is not None:
+            return images.Answer(facts=facts, age_s=0.0)
+        return self._images.read(
+            asked.context, asked.image_ref, self._limits()
+        )
+
     def _decide(
-        self, asked: placement_request.PlacementRequest
-    ) -> tuple[placement_request.Placement, float]:
-        """The placement of a request, and the age of its image in seconds."""
-        if not asked.is_ours:
+        self,
+        asked: placement_request.PlacementRequest,
+        state: applied_tiers.AppliedState | None,
+        facts: glance.ImageFacts | None,
+    ) -> placement_request.Placement:
+        if state is None:
             return placement_request.Placement(
                 decision=placement.decide(
                     tiers=(), request=asked.for_decision()
                 )
-            ), 0.0
-        state = self.applied(asked.context)
-        facts, age_s = None, 0.0
-        if (
-            state.tiers
-            and asked.image_ref is not None
-            and asked.fixed_by is None
-        ):
-            facts = self._images.remembered(
-                asked.image_ref, asked.context.project_id
             )
-            if facts is None:
-                answer = self._images.read(
-                    asked.context, asked.image_ref, self._limits()
-                )
-                facts, age_s = answer.facts, answer.age_s
         named, offers = asked.named_type, asked.type_offers
         if state.tiers and named is None and not asked.moves:
             named, offers = self.types.named_by_others(
@@ -231,7 +259,7 @@ class Door:
         for _ in range(3):
             placed = self._placed(state, asked, named, offers, facts)
             if self.is_usable(placed, asked.context):
-                return placed, age_s
+                return placed
             state = self._applied.read_anew(asked.context, state)
         raise TierChanged
 
@@ -239,6 +267,9 @@ class Door:
         self,
         asked: placement_request.PlacementRequest,
         error: Exception,
+        facts: glance.ImageFacts | None,
+        *,
+        is_left_to_image: bool = True,
     ) -> placement_request.Placement:
         """The operator's choice, as far as it drops and opens nothing."""
         known: dict[str, typing.Any] = {}
@@ -248,10 +279,17 @@ class Door:
             tiers = self._tiers_of(state, asked.context)
             is_untyped = asked.named_type is None and not asked.moves
             has_image = asked.image_ref is not None and not asked.keeps_type
+            names_type = facts is None or facts.volume_type is not None
             # The default type of the project is not known, either.
             known = {
-                'may_name_type': is_untyped and not asked.keeps_type,
-                'may_bring_key': has_image and state.any_encryption,
+                'may_name_type': (
+                    is_left_to_image and is_untyped and not asked.keeps_type
+                ),
+                'may_bring_key': (
+                    has_image
+                    and state.any_encryption
+                    and (names_type or facts.image.brings_key)
+                ),
                 'is_refused': (
                     has_image and getattr(error, 'is_final', False)
                 ),
@@ -261,7 +299,9 @@ class Door:
                 known |= {
                     'named_type': named,
                     'cinder_offers': offers,
-                    'may_name_type': has_image,
+                    'may_name_type': (
+                        is_left_to_image and has_image and names_type
+                    ),
                 }
         except Exception as second:  # noqa: BLE001 - see the module
             error.add_note(
@@ -277,6 +317,7 @@ class Door:
                     request=asked.for_decision(**known),
                 ),
                 state,
+                facts,
             )
             try:
                 if self.is_usable(placed, asked.context):
@@ -401,6 +442,22 @@ class Door:
         )
 
     def _keep(
+        self,
+        asked: placement_request.PlacementRequest,
+        placed: placement_request.Placement,
+        error: Exception | None,
+        age_s: float,
+        seconds: float,
+    ) -> None:
+        try:
+            self._record(asked, placed, error, age_s, seconds)
+        except Exception:
+            LOG.exception(
+                'The decision record could not be written (request %s).',
+                asked.context.request_id,
+            )
+
+    def _record(
         self,
         asked: placement_request.PlacementRequest,
         placed: placement_request.Placement,

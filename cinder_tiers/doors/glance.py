@@ -22,6 +22,8 @@ USER_AGENT = 'cinder-tiers'
 _VISIBILITIES = frozenset({'public', 'community', 'shared', 'private'})
 #: Answers that do not depend on the token.
 _LASTING = frozenset({403, 404})
+#: Characters of an id in Cinder's database.
+_ID_CHARACTERS = 36
 #: Answers that may be others a moment later.
 _PASSING = frozenset({401, 408, 425, 429})
 
@@ -72,7 +74,8 @@ class ImageFacts:
     #: 3.46 on, Cinder makes the volume from the snapshot that it names;
     #: below, from the image. Any tenant can write it into an image.
     boot_snapshot: bool
-    #: Id of the snapshot, hostile text; None when it names none.
+    #: Id of the snapshot, in the form of a UUID; None when it names none that
+    #: could be there.
     boot_snapshot_id: str | None = None
 
     @property
@@ -215,7 +218,6 @@ def _parse(body: object) -> ImageFacts:
     boot_device = image_properties.boot_device(
         body.get(image_properties.BLOCK_DEVICES)
     )
-    snapshot_id = boot_device and boot_device.get('snapshot_id')
     return ImageFacts(
         image_id=body['id'],
         image=decision.Image(
@@ -228,7 +230,15 @@ def _parse(body: object) -> ImageFacts:
         ),
         volume_type=volume_type if isinstance(volume_type, str) else None,
         boot_snapshot=boot_device is not None,
-        boot_snapshot_id=(
-            snapshot_id if isinstance(snapshot_id, str) else None
-        ),
+        boot_snapshot_id=_id(boot_device and boot_device.get('snapshot_id')),
     )
+
+
+def _id(value: object) -> str | None:
+    """An id that Cinder may have given, or None for any other value.
+
+    Each is a UUID. Others may have an end that no database can compare.
+    """
+    # To oslo.utils a UUID may have any number of hyphens and brackets.
+    is_id = uuidutils.is_uuid_like(value) and len(value) <= _ID_CHARACTERS
+    return value if is_id else None

@@ -3,10 +3,12 @@
 """Ways around the tiers that were found, as an ordinary tenant goes them."""
 
 import json
+import sqlite3
 import uuid
 
 from cinder import objects
 import ddt
+import sqlalchemy
 
 from tests.unit.api import api_fixture
 from tests.unit.doors import cinder_database
@@ -48,6 +50,20 @@ class BypassCase(api_fixture.ApiTestCase):
                 request,
             )
         return answer
+
+    def fail_once(self, table):
+        """The next query of a table fails."""
+        failing = [table]
+
+        @sqlalchemy.event.listens_for(
+            self.cinder.engine, 'before_cursor_execute'
+        )
+        def executes(connection, cursor, statement, *others):
+            if failing and f'FROM {failing[0]}' in statement:
+                failing.pop()
+                raise sqlite3.OperationalError('disk I/O error')
+
+        return failing
 
     def devices(self, snapshot, **device):
         return json.dumps(
@@ -116,6 +132,31 @@ class ImagePropertiesTestCase(BypassCase):
                 row = self.api.row(answer.volume_id)
                 self.assertIn(self.names[row.volume_type_id], types)
                 self.assertIsNone(row.snapshot_id)
+
+    @ddt.data('\ud800', 'x\x00', '-' * 60000 + KEY, '', 5, [KEY], None)
+    def test_a_snapshot_id_that_is_none(self, ident):
+        """A1: no database takes the first, which made the door fail."""
+        for version in VERSIONS:
+            image = self.glance.add_image(
+                'database', block_device_mapping=self.devices(ident)
+            )
+            for _ in range(2):
+                self.assert_never_following(imageRef=image, version=version)
+                self.glance.images[image].pop('block_device_mapping', None)
+        self.assertNotIn('ERROR The API middleware', self.log.output)
+
+    @ddt.data({}, {'volume_type': 'image-tier'})
+    def test_a_type_that_no_database_takes(self, named):
+        self.cinder.add_encryption(self.add_type('luks'))
+        for version in VERSIONS:
+            image = self.glance.add_image(
+                'database', cinder_img_volume_type='\ud800'
+            )
+            for _ in range(2):
+                self.assert_never_following(
+                    imageRef=image, version=version, **named
+                )
+                self.glance.images[image].pop('cinder_img_volume_type', None)
 
     def test_a_404_that_the_tenant_provokes(self):
         """N5: no try goes on without what was decided."""
@@ -314,6 +355,74 @@ class KeysTestCase(BypassCase):
         self.api.create(imageRef=self.glance.answer(500))
         self.assertIsNotNone(
             self.assert_type('luks', imageRef=image).encryption_key_id
+        )
+
+
+@ddt.ddt
+class FailuresTestCase(BypassCase):
+    """A1: what the door does not expect lets nothing pass."""
+
+    def fail_and_create(self, snapshots_type='general', **request):
+        image = self.glance.add_image(
+            'database',
+            block_device_mapping=self.devices(
+                self.add_snapshot(snapshots_type)
+            ),
+        )
+        failing = self.fail_once('snapshots')
+        answer = self.assert_never_following(
+            imageRef=image, version='3.46', **request
+        )
+        self.assertEqual([], failing)
+        return answer
+
+    @ddt.data({}, {'volume_type': 'image-tier'})
+    def test_a_create_goes_by_on_error(self, named):
+        answer = self.fail_and_create(**named)
+        row = self.api.row(answer.volume_id)
+        self.assertEqual('general', self.names[row.volume_type_id])
+        self.assertIn('ERROR tiers.decision', self.logged())
+        self.api.configure(on_error='fail')
+        self.assertEqual(503, self.fail_and_create(**named).status)
+
+    def test_a_create_that_may_pass(self):
+        self.api.configure(on_error='pass')
+        row = self.api.row(self.fail_and_create('plain').volume_id)
+        self.assertEqual('plain', self.names[row.volume_type_id])
+
+    def test_no_key_is_dropped(self):
+        self.cinder.add_encryption(self.add_type('luks'))
+        self.assertEqual(503, self.fail_and_create().status)
+
+    @ddt.data('image-tier', 'premium')
+    def test_a_retype(self, name):
+        self.add_type(
+            'premium', [], tiers_name='premium', tiers_tags='premium'
+        )
+        volume = self.api.add_volume(self.types['database'])
+        self.fail_once('volumes')
+        answer = self.api.post(
+            f'volumes/{volume.id}/action',
+            {'os-retype': {'new_type': name, 'migration_policy': 'never'}},
+        )
+        self.assertEqual(503, answer.status, answer.body)
+        self.assertIn('the request is refused', self.log.output)
+        self.assertEqual('available', self.api.row(volume.id).status)
+
+    def test_a_transfer(self):
+        volume = self.api.add_volume(self.types['general'])
+        transfer = self.api.post(
+            'volume-transfers', {'transfer': {'volume_id': volume.id}}
+        ).json['transfer']
+        self.fail_once('transfers')
+        answer = self.api.post(
+            f'volume-transfers/{transfer["id"]}/accept',
+            {'accept': {'auth_key': transfer['auth_key']}},
+            project=api_fixture.OTHER_PROJECT,
+        )
+        self.assertEqual(503, answer.status, answer.body)
+        self.assertEqual(
+            api_fixture.PROJECT, self.api.row(volume.id).project_id
         )
 
 
