@@ -14,6 +14,7 @@ The properties of a request come in many forms (traced in Cinder 29.0.0):
 """
 
 from cinder.db import api as db_api
+from cinder.volume import volume_utils
 
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import tier_specs as extra_specs
@@ -126,9 +127,11 @@ def read_unbound(
         return None
     spec = filter_properties.get('request_spec') or {}
     operation = spec.get('operation')
-    if spec.get('resource_backend') or (
-        operation not in (*_CREATES, 'create_group', 'retype_volume')
-    ):
+    # Of a group Cinder says the backend without its pool, so that its volumes
+    # may go to every pool of it.
+    if volume_utils.extract_host(
+        spec.get('resource_backend') or '', 'pool'
+    ) or (operation not in (*_CREATES, 'create_group', 'retype_volume')):
         return None
     return read_bare(filter_properties)
 

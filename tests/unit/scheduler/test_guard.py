@@ -239,6 +239,7 @@ class WhoTestCase(GuardTestCase):
         )
 
 
+@ddt.ddt
 class UnboundTypeTestCase(GuardTestCase):
     """A type that names no backend, as Cinder's own `__DEFAULT__`."""
 
@@ -287,6 +288,33 @@ class UnboundTypeTestCase(GuardTestCase):
             self.assertEqual(
                 ('available', backend), (group.status, group.host)
             )
+
+    @ddt.data('group_id', 'consistencygroup_id')
+    def test_a_volume_of_a_group_on_a_backend_with_a_private_pool(self, key):
+        self.cinder.add_backend(
+            'multi',
+            pools=[
+                {
+                    'pool_name': name,
+                    'total_capacity_gb': total,
+                    'free_capacity_gb': total,
+                    'reserved_percentage': 0,
+                }
+                for name, total in (('fast', 5000), ('slow', 2000))
+            ],
+        )
+        self.cinder.add_type(
+            'gold', projects=[PROJECT], tiers_name='gold', pool_name='fast'
+        )
+        for volume_type in (self.any_type, self.follow):
+            for project, pool in ((PROJECT, 'fast'), (OTHER_PROJECT, 'slow')):
+                self.assert_lands_on(
+                    f'node@multi#{pool}',
+                    volume_type=volume_type,
+                    project=project,
+                    resource_backend='node@multi',
+                    **{key: KEY},
+                )
 
     def test_the_tiers_were_never_read(self):
         self.execute('ALTER TABLE encryption RENAME TO away')
