@@ -245,8 +245,9 @@ _CACHES = (
         min=1,
         help=(
             'Maximum number of images that one process caches, about 1 KiB '
-            'each; the least recently used image is dropped first. Read when '
-            'a process starts.'
+            'each; an image with so many or so long tags that it takes more '
+            'counts as several. The least recently used image is dropped '
+            'first. Read when a process starts.'
         ),
     ),
     cfg.FloatOpt(

@@ -22,8 +22,13 @@ USER_AGENT = 'cinder-tiers'
 _VISIBILITIES = frozenset({'public', 'community', 'shared', 'private'})
 #: Answers that do not depend on the token.
 _LASTING = frozenset({403, 404})
-#: Characters of an id in Cinder's database.
+#: Characters of an id and of a volume type's name in Cinder's database. What
+#: is one longer is no name of it either, and refused by its API.
 _ID_CHARACTERS = 36
+_NAME_CHARACTERS = 255
+#: Characters of a tag in Glance's API. A tag of a tier is never longer in its
+#: normal form, as an extra spec holds it.
+_TAG_CHARACTERS = 255
 #: Answers that may be others a moment later.
 _PASSING = frozenset({401, 408, 425, 429})
 
@@ -68,7 +73,8 @@ class ImageFacts:
     image_id: str
     image: decision.Image
     #: Property `cinder_img_volume_type`, by which an image names a volume
-    #: type of its own; hostile text, as the tags are.
+    #: type of its own; hostile text, as the tags are. It is cut where it is
+    #: too long for a name.
     volume_type: str | None
     #: Nova's image of a server that booted from a volume: from microversion
     #: 3.46 on, Cinder makes the volume from the snapshot that it names;
@@ -223,12 +229,16 @@ def _parse(body: object) -> ImageFacts:
         image=decision.Image(
             owner=owner,
             visibility=body['visibility'],
-            tags=frozenset(tags),
+            tags=frozenset(tag for tag in tags if len(tag) <= _TAG_CHARACTERS),
             brings_key=image_properties.brings_key(
                 body.get(image_properties.ENCRYPTION_KEY)
             ),
         ),
-        volume_type=volume_type if isinstance(volume_type, str) else None,
+        volume_type=(
+            volume_type[: _NAME_CHARACTERS + 1]
+            if isinstance(volume_type, str)
+            else None
+        ),
         boot_snapshot=boot_device is not None,
         boot_snapshot_id=_id(boot_device and boot_device.get('snapshot_id')),
     )

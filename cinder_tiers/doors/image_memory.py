@@ -7,15 +7,23 @@ holds a lock.
 """
 
 import collections.abc
+import contextlib
 import dataclasses
+import sys
 import time
 
 import cachetools
 
 from cinder_tiers.doors import glance
 
-#: (id) for what every project may see, or (reference, project).
+#: (id) for what every project may see, (id, project), or (reference, project,
+#: BY_NAME) for what is no answer to another spelling.
 Key = tuple[str, ...]
+BY_NAME = 'name'
+#: An image of less than twice that counts as one, a larger one as several.
+_BYTES_OF_ONE = 1024
+#: What an image takes beside the texts of a tenant (CPython 3.11).
+_BYTES_BESIDE = 912
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -31,7 +39,7 @@ class _Entry:
 
 
 class ImageMemory:
-    """Images by their keys, as many as its size."""
+    """Images by their keys, as many as its size, of large ones fewer."""
 
     def __init__(
         self,
@@ -41,13 +49,19 @@ class ImageMemory:
     ) -> None:
         """Nothing is remembered yet.
 
-        :param size: images remembered at most.
+        :param size: images remembered at most, each of about 1 KiB; a larger
+            one counts as several.
         :param clock: seconds since any instant.
         """
         self._clock = clock
         self._entries: cachetools.TLRUCache[Key, _Entry] = (
             cachetools.TLRUCache(
-                size, ttu=lambda _, entry, now: now + entry.kept_s, timer=clock
+                size,
+                ttu=lambda _, entry, now: now + entry.kept_s,
+                timer=clock,
+                getsizeof=lambda entry: max(
+                    1, _bytes_of(entry.facts) // _BYTES_OF_ONE
+                ),
             )
         )
 
@@ -90,7 +104,7 @@ class ImageMemory:
     ) -> glance.ImageFacts:
         """Remember an image, in place of what all its keys had.
 
-        :param keys: that of all projects first, that of one project last.
+        :param keys: that of all projects first, that of a name last.
         :param facts: the image.
         :param is_by_id: whether the id is what was asked for; a name may mean
             another image soon.
@@ -99,16 +113,20 @@ class ImageMemory:
             fails.
         :returns: the image; the same object as before if it is equal.
         """
-        key = keys[0] if is_by_id and facts.is_open else keys[-1]
+        key = keys[-1]
+        if is_by_id:
+            key = keys[0] if facts.is_open else keys[1]
         for entry in [self._entries.pop(key, None) for key in keys]:
             if entry is not None and entry.facts == facts:
                 facts = entry.facts
-        self._entries[key] = _Entry(
-            facts=facts,
-            read_at=self._clock(),
-            fresh_s=fresh_s,
-            kept_s=max(fresh_s, stale_s if is_by_id else 0.0),
-        )
+        # One that is larger than all the memory is not kept.
+        with contextlib.suppress(ValueError):
+            self._entries[key] = _Entry(
+                facts=facts,
+                read_at=self._clock(),
+                fresh_s=fresh_s,
+                kept_s=max(fresh_s, stale_s if is_by_id else 0.0),
+            )
         return facts
 
     def drop(self, keys: tuple[Key, ...]) -> None:
@@ -125,3 +143,10 @@ class ImageMemory:
             return self._entries[key]
         except KeyError:
             return None
+
+
+def _bytes_of(facts: glance.ImageFacts) -> int:
+    tags = facts.image.tags
+    return _BYTES_BESIDE + sum(
+        map(sys.getsizeof, (facts.volume_type, tags, *tags))
+    )

@@ -62,9 +62,15 @@ class _Question:
 
     @property
     def keys(self) -> tuple[image_memory.Key, ...]:
-        """Where an answer may be: what all know by its id, what is its own."""
-        own = (self.ref, self.project)
-        return (own,) if self.ident is None else ((self.ident,), own)
+        """Where an answer may be.
+
+        By its id, for all and for the project, however the reference spells
+        it; and by the whole reference as a name.
+        """
+        by_name = (self.ref, self.project, image_memory.BY_NAME)
+        if self.ident is None:
+            return (by_name,)
+        return ((self.ident,), (self.ident, self.project), by_name)
 
     @property
     def is_private(self) -> bool:
@@ -164,7 +170,10 @@ class Images:
         """
         keys: tuple[image_memory.Key, ...] = ((ref,),)
         if project is not None:
-            keys += ((ref, project),)
+            keys += (
+                (ref, project),
+                (ref, project, image_memory.BY_NAME),
+            )
         with self._lock:
             return self._memory.fresh(keys)
 

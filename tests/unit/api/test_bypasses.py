@@ -436,6 +436,17 @@ class ImageNamesTestCase(BypassCase):
             self.glance.forget()
             self.forget()
 
+    def test_an_image_by_many_references(self):
+        """A3: each cost a call to Glance, and memory for an hour."""
+        image = self.glance.add_image(
+            'database', cinder_img_volume_type='a' * 65000
+        )
+        for number in range(20):
+            self.assertEqual(
+                400, self.api.create(imageRef=f'{number}/{image}').status
+            )
+        self.assertEqual(1, len(self.glance.requests))
+
     def test_unknown_images_are_no_errors(self):
         for _ in range(5):
             self.assertEqual(

@@ -186,6 +186,32 @@ class ByIdTestCase(GlanceTestCase):
         ident = self.glance.add_image(*tags)
         self.assertEqual(frozenset(tags), self.fetch(ident).image.tags)
 
+    def test_a_tag_that_no_tier_can_have(self):
+        ident = self.glance.add_image('db', 'a' * 256)
+        self.assertEqual(frozenset({'db'}), self.fetch(ident).image.tags)
+
+    @ddt.data(
+        (IDENT, IDENT),
+        (IDENT.upper(), IDENT.upper()),
+        (f'{{{IDENT}}}', None),
+        ('-' * 60000 + IDENT, None),
+        (f'{IDENT} ', None),
+        ('\ud800', None),
+        (HOSTILE, None),
+        ('', None),
+        (7, None),
+        ([IDENT], None),
+        (None, None),
+    )
+    @ddt.unpack
+    def test_the_snapshot_that_an_image_names(self, value, expected):
+        found = self.fetch_with(
+            block_device_mapping=json.dumps([{**BOOT, 'snapshot_id': value}])
+        )
+        self.assertEqual(
+            (True, expected), (found.boot_snapshot, found.boot_snapshot_id)
+        )
+
     @ddt.data(
         ('ssd', 'ssd'),
         ('', ''),
@@ -193,6 +219,9 @@ class ByIdTestCase(GlanceTestCase):
         (7, None),
         ([], None),
         (HOSTILE, HOSTILE),
+        ('a' * 255, 'a' * 255),
+        # One that no type can have is still one, and refused by Cinder.
+        ('a' * 65000, 'a' * 256),
     )
     @ddt.unpack
     def test_the_type_that_an_image_names(self, value, expected):

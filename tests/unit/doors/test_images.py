@@ -52,6 +52,25 @@ class CacheTestCase(images_case.ImagesTestCase):
         self.assert_reads(1, project='them')
         self.assert_reads(1, ref=f'http://host/images/{IDENT}')
 
+    def test_nor_is_a_private_one_remembered_by_its_spelling(self):
+        self.glance.answers['us'] = private(IDENT)
+        for number in range(200):
+            self.assert_reads(1, ref=f'{number}/{IDENT}')
+        self.assert_reads(1)
+
+    def test_what_has_a_name_like_an_id_has_no_other_name(self):
+        named, other = facts(str(uuid.uuid4())), facts(str(uuid.uuid4()))
+        self.glance.answers.update(
+            {IDENT: named, f'1/{IDENT}': other, f'2/{IDENT}': private(IDENT)}
+        )
+        for _ in range(2):
+            self.assertEqual(named, self.assert_reads(1))
+        for _ in range(2):
+            self.assertEqual(other, self.assert_reads(2, ref=f'1/{IDENT}'))
+        # The image of the id appears, which goes before a name.
+        self.assert_reads(3, ref=f'2/{IDENT}')
+        self.assertEqual(private(IDENT), self.assert_reads(3))
+
     def test_a_private_image_is_that_of_the_project_that_sees_it(self):
         """Another project may have an image of that name."""
         self.glance.answers['us'] = private(IDENT)
