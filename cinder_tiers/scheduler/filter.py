@@ -118,7 +118,12 @@ class TierFilter(filters.BaseBackendFilter):
         if asked is None:
             return backends
         state = door.of_process('scheduler').applied(asked.context)
-        return guard.keep_permitted(backends, asked, state)
+        return guard.keep_permitted(
+            backends,
+            asked,
+            state,
+            is_unbound=not requests.is_of_group(filter_properties),
+        )
 
     @staticmethod
     def _on_failure(
@@ -166,13 +171,18 @@ def _without_private(backends: list, filter_properties: dict) -> list:
     """The backends for a request of which no tier can be chosen."""
     if not _may_retype(filter_properties):
         return []
-    if filter_properties.get('resource_type') and not (
-        requests.follows_image(filter_properties)
-        or requests.read_unbound(filter_properties)
+    is_unbound = False
+    if filter_properties.get('resource_type') and not requests.follows_image(
+        filter_properties
     ):
-        return backends
+        if requests.read_unbound(filter_properties) is None:
+            return backends
+        is_unbound = not requests.is_of_group(filter_properties)
     context = filter_properties['context']
     state = door.of_process('scheduler').applied(context)
     return guard.keep_permitted(
-        backends, requests.read_bare(filter_properties), state
+        backends,
+        requests.read_bare(filter_properties),
+        state,
+        is_unbound=is_unbound,
     )

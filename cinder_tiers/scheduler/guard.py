@@ -15,6 +15,8 @@ def keep_permitted(
     backends: list,
     asked: placement_request.PlacementRequest,
     state: applied.AppliedState,
+    *,
+    is_unbound: bool = False,
 ) -> list:
     """The backends that do not serve only tiers closed to a project.
 
@@ -22,9 +24,15 @@ def keep_permitted(
     private tier, another tier that the project may use. The backends of a
     tier that was retired or cannot be read count as well.
 
+    A type that names no backend asks for no tier. With it a project would
+    have volumes on its private tier that are not of its type, and could give
+    them to any other project: to members all private tiers are closed.
+
     :param backends: BackendState objects of Cinder's scheduler.
     :param asked: the request.
     :param state: the applied tiers.
+    :param is_unbound: whether the type of the volume names no backend, and
+        does not follow the image.
     """
     if asked.context.is_admin and not asked.moves:
         return backends
@@ -35,9 +43,9 @@ def keep_permitted(
         # One that names no backend claims none.
         if not matcher.names_capabilities:
             continue
-        is_open = (
-            volume_type.projects is None
-            or asked.project in volume_type.projects
+        is_open = volume_type.projects is None or (
+            asked.project in volume_type.projects
+            and (asked.context.is_admin or not is_unbound)
         )
         try:
             served = matcher.keep(backends)

@@ -136,6 +136,18 @@ def read_unbound(
     return read_bare(filter_properties)
 
 
+def is_of_group(filter_properties: dict) -> bool:
+    """Whether a request has the type of a group in place of a volume's.
+
+    It names no backend. The types of the group's volumes say where it may be,
+    each in a request of its own.
+
+    :param filter_properties: as FilterScheduler fills them in.
+    """
+    spec = filter_properties.get('request_spec') or {}
+    return bool(spec.get('group_type'))
+
+
 def read_bare(filter_properties: dict) -> placement_request.PlacementRequest:
     """Who asks, and for which project.
 

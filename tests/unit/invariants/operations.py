@@ -83,6 +83,7 @@ TYPES = (
     'image-multi',
     'image-luks',
     'plain',
+    worlds.UNBOUND,
     'luks',
     'database',
     '@database',

@@ -109,6 +109,23 @@ KNOWN = {
     'a retype to a private tier, by id': Example(
         steps=(BLANK, Retype(new_type='@premium', policy='on-demand'))
     ),
+    'a private tier as a present': Example(
+        is_entitled=True,
+        steps=(
+            Given(volume_type='premium', has_image=False),
+            Retype(new_type=worlds.UNBOUND),
+            operations.Transfer(),
+            Create(source='current'),
+        ),
+    ),
+    'the same of a new volume': Example(
+        is_entitled=True,
+        steps=(
+            Create(source='blank', volume_type=worlds.UNBOUND),
+            operations.Transfer(),
+            Create(source='current'),
+        ),
+    ),
     'an image that the volume was not made from': Example(
         image=DATABASE,
         steps=(BLANK, operations.SetImage(), Retype(policy='on-demand')),

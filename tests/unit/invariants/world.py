@@ -28,6 +28,8 @@ FOLLOW = {'tiers:follow_image': '<is> True'}
 #: What each cloud has: types that follow the image, and types that do not.
 FOLLOWING = ('image-tier', 'image-private', 'image-multi', 'image-luks')
 EXPLICIT = ('plain', 'luks')
+#: A type that names no backend, as Cinder's own `__DEFAULT__`.
+UNBOUND = 'unbound'
 #: Ids of `World.projects`; `entitled` may use the private tiers.
 ENTITLED = 'e' * 32
 OTHER = 'd' * 32
@@ -118,6 +120,7 @@ class World:
             ),
             VolumeType(name='image-luks', specs=FOLLOW, encrypted=True),
             VolumeType(name='plain', specs=named('plain')),
+            VolumeType(name=UNBOUND, specs={}),
             VolumeType(
                 name='luks',
                 encrypted=True,

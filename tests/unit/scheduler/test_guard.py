@@ -247,16 +247,51 @@ class UnboundTypeTestCase(GuardTestCase):
         super().setUp()
         self.any_type = self.cinder.add_type('any')
 
+    def assert_closed(self, **request):
+        """Neither who has access lands on the private tier, nor who not.
+
+        Of a volume there the former could make the latter a present.
+        """
+        for project in (PROJECT, OTHER_PROJECT):
+            self.assert_lands_on(
+                self.plain,
+                volume_type=self.any_type,
+                project=project,
+                **request,
+            )
+
     def test_a_create(self):
-        self.assert_guarded(volume_type=self.any_type)
-        self.assert_guarded(
-            volume_type=self.any_type,
-            image_id=self.glance.add_image('premium'),
-        )
+        self.assert_closed()
+        self.assert_closed(image_id=self.glance.add_image('premium'))
         self.assertEqual([], self.records())
 
     def test_a_snapshot_that_fixes_no_place(self):
-        self.assert_guarded(volume_type=self.any_type, snapshot_id=KEY)
+        self.assert_closed(snapshot_id=KEY)
+
+    def test_a_type_that_asks_for_a_capability(self):
+        self.any_type = self.cinder.add_type(
+            'roomy', total_capacity_gb='>= 1000'
+        )
+        self.assert_closed()
+
+    def test_not_a_backend_that_a_public_tier_shares(self):
+        self.cinder.add_type(
+            'shared', tiers_name='shared', volume_backend_name='tier-premium'
+        )
+        for project in (PROJECT, OTHER_PROJECT):
+            self.assert_lands_on(
+                self.premium, volume_type=self.any_type, project=project
+            )
+
+    def test_nor_the_tiers_own_type(self):
+        self.assert_lands_on(self.premium, volume_type=self.premium_type)
+
+    def test_no_other_backend_is_left(self):
+        self.any_type = self.cinder.add_type(
+            'fastest', free_capacity_gb='>= 800'
+        )
+        for project in (PROJECT, OTHER_PROJECT):
+            self.assert_refused(volume_type=self.any_type, project=project)
 
     def test_a_copy_lies_where_its_source_is(self):
         for source in ('source_volid', 'snapshot_id', 'group_id'):
@@ -278,12 +313,14 @@ class UnboundTypeTestCase(GuardTestCase):
 
     def test_a_group(self):
         cloud = self.useFixture(cloud_fixture.Cloud(self.cinder))
-        for project, backend in (
-            (PROJECT, self.premium),
-            (OTHER_PROJECT, self.plain),
+        for project, volume_type, backend in (
+            (PROJECT, self.any_type, self.plain),
+            (OTHER_PROJECT, self.any_type, self.plain),
+            # The type of the group itself names no backend, either.
+            (PROJECT, self.premium_type, self.premium),
         ):
             group = cloud.create_group(
-                self.any_type, user=self.cinder.user(project)
+                volume_type, user=self.cinder.user(project)
             )
             self.assertEqual(
                 ('available', backend), (group.status, group.host)
@@ -306,15 +343,19 @@ class UnboundTypeTestCase(GuardTestCase):
         self.cinder.add_type(
             'gold', projects=[PROJECT], tiers_name='gold', pool_name='fast'
         )
-        for volume_type in (self.any_type, self.follow):
-            for project, pool in ((PROJECT, 'fast'), (OTHER_PROJECT, 'slow')):
-                self.assert_lands_on(
-                    f'node@multi#{pool}',
-                    volume_type=volume_type,
-                    project=project,
-                    resource_backend='node@multi',
-                    **{key: KEY},
-                )
+        for volume_type, project, pool in (
+            (self.any_type, PROJECT, 'slow'),
+            (self.any_type, OTHER_PROJECT, 'slow'),
+            (self.follow, PROJECT, 'fast'),
+            (self.follow, OTHER_PROJECT, 'slow'),
+        ):
+            self.assert_lands_on(
+                f'node@multi#{pool}',
+                volume_type=volume_type,
+                project=project,
+                resource_backend='node@multi',
+                **{key: KEY},
+            )
 
     def test_the_tiers_were_never_read(self):
         self.execute('ALTER TABLE encryption RENAME TO away')

@@ -154,6 +154,9 @@ class RetypeTestCase(GuardTestCase):
             backend=self.premium, volume_type=self.plain_type
         )
         self.assert_retyped(self.plain, volume, 'any')
+        # An administrator may leave it there, and its owner may not.
+        volume = self.add_volume(volume_type=self.premium_type)
+        self.assert_retyped(self.plain, volume, 'any', user=self.cinder.user())
         volume = self.add_volume(volume_type=self.premium_type)
         self.assert_retyped(self.premium, volume, 'any')
 
