@@ -26,8 +26,10 @@ class CircuitBreaker:
 
     It opens for a project whose calls fail, and for all only when the
     failures in a row are those of two projects or more: a project that can
-    make its own calls fail stops itself. While it is open one call in
-    `retry_s` seconds is let through; the first that succeeds closes it.
+    make its own calls fail stops itself. Private calls, which a tenant can
+    make fail as it likes, are counted apart: they stop no others. While it is
+    open one call in `retry_s` seconds is let through; the first that succeeds
+    closes it.
     """
 
     def __init__(
@@ -41,7 +43,8 @@ class CircuitBreaker:
         self._of_all = _Row()
         # The projects in that row, until there are two.
         self._failed: set[str] = set()
-        self._of_project: dict[str, _Row] = {}
+        # A row for its private calls, and one for the others.
+        self._of_project: dict[tuple[str, bool], _Row] = {}
         # A private call takes no attempt away from the others.
         self._last_private_attempt = 0.0
         self._threshold: int | None = None
@@ -72,7 +75,7 @@ class CircuitBreaker:
         """
         self._threshold = failures
         now = self._clock()
-        own = self._of_project.get(project)
+        own = self._of_project.get((project, is_private))
         is_closed_to = own is not None and own.failures >= failures
         if is_closed_to and now - own.last_attempt < retry_s:
             return False
@@ -100,7 +103,8 @@ class CircuitBreaker:
         if self.is_open:
             # What failed for all is not a project's own.
             self._of_project.clear()
-        self._of_project.pop(project, None)
+        for is_private in (False, True):
+            self._of_project.pop((project, is_private), None)
         self._of_all = _Row()
         self._failed.clear()
 
@@ -108,14 +112,15 @@ class CircuitBreaker:
         """A call has failed.
 
         :param project: id of the project for which it was made.
-        :param is_private: whether the failure counts for the project only.
+        :param is_private: whether the failure counts for the project's private
+            calls only.
         """
         now = self._clock()
-        own = self._of_project.pop(project, None) or _Row()
+        own = self._of_project.pop((project, is_private), None) or _Row()
         if len(self._of_project) >= _MOST_PROJECTS:
             # The one whose last failure is the longest ago.
             del self._of_project[next(iter(self._of_project))]
-        self._of_project[project] = own
+        self._of_project[project, is_private] = own
         own.failures += 1
         own.last_attempt = self._last_private_attempt = now
         if is_private:

@@ -447,6 +447,15 @@ class ImageNamesTestCase(BypassCase):
             )
         self.assertEqual(1, len(self.glance.requests))
 
+    def test_names_that_make_glance_fail(self):
+        """A5: after them an image's id was not asked for."""
+        self.api.configure(glance_failures=3, glance_retry_seconds=1000)
+        self.glance.listing = 500
+        for number in range(3):
+            self.api.create(imageRef=f'name {number}')
+        self.glance.listing = None
+        self.assert_type('database', imageRef=self.image)
+
     def test_unknown_images_are_no_errors(self):
         for _ in range(5):
             self.assertEqual(

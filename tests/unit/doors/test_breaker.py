@@ -142,8 +142,23 @@ class OfAllTestCase(CircuitBreakerTestCase):
         self.fail(*['them', 'us', 'others'] * 2, is_private=True)
         self.assertFalse(self.is_open())
         self.fail('them', 'us', 'others', is_private=True)
-        self.assertFalse(self.admits('us') or self.admits('them'))
-        self.assertTrue(self.admits('any'))
+        for project in ('us', 'them'):
+            self.assertFalse(self.admits(project, is_private=True))
+            # Nor do they stop what its tenants did not choose.
+            self.assertTrue(self.admits(project))
+        self.assertTrue(self.admits('any', is_private=True))
+
+    def test_nor_do_other_failures_stop_a_private_call(self):
+        self.fail(*['us'] * 3)
+        self.assertFalse(self.admits('us'))
+        self.assertTrue(self.admits('us', is_private=True))
+
+    def test_a_success_ends_both(self):
+        self.fail(*['us'] * 3)
+        self.fail(*['us'] * 3, is_private=True)
+        self.breaker.succeeded('us')
+        self.assertTrue(self.admits('us'))
+        self.assertTrue(self.admits('us', is_private=True))
 
     def test_private_calls_take_no_attempt_away(self):
         self.fail('them', 'us', 'them')

@@ -216,8 +216,10 @@ class ManyProjectsTestCase(images_case.ImagesTestCase):
             for project in ('us', 'them'):
                 self.read(name, project)
         self.assertFalse(self.images.breaker_is_open)
-        self.assert_fails(6, str(uuid.uuid4()))
-        self.assert_reads(7, project='any')
+        self.assert_fails(6, name)
+        self.glance.answers.clear()
+        self.assert_reads(7, str(uuid.uuid4()))
+        self.assert_reads(8, project='any')
 
     def test_nor_do_they_keep_it_open(self):
         """They take no attempt away from those who ask by an id."""
