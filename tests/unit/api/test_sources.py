@@ -178,10 +178,20 @@ class SourcesTestCase(api_fixture.ApiTestCase):
             self.assertIsNone(row.snapshot_id)
 
     def test_a_snapshot_that_is_not_there(self):
-        for snapshot in ('c0ffee00-0000-4000-8000-000000000000', 'x', None):
+        for snapshot in ('c0ffee00-0000-4000-8000-000000000000', None):
             image = self.add_server_image(snapshot)
             for version in ('3.45', '3.46'):
                 answer = self.assert_as_cinder_alone(
                     imageRef=image, version=version
                 )
                 self.assertEqual(404, answer.status)
+
+    def test_what_is_no_id_of_a_snapshot(self):
+        """The text, which may be anything, is not repeated."""
+        image = self.add_server_image('x')
+        for version in ('3.45', '3.46'):
+            for has_door in (False, True):
+                answer = self.api.create(
+                    imageRef=image, version=version, has_door=has_door
+                )
+                self.assertEqual(404, answer.status, answer.body)
