@@ -11,8 +11,8 @@ import typing
 
 Environ = dict[str, typing.Any]
 
-#: A longer body is never looked at; Cinder's own limit is 114688 bytes
-#: ([oslo_middleware] max_request_body_size).
+#: A longer body is not looked at unless Cinder takes it, whose own limit is
+#: 114688 bytes ([oslo_middleware] max_request_body_size).
 MOST_BYTES = 1024 * 1024
 #: Bytes asked for at a time from a body of unknown length.
 _CHUNK_BYTES = 65536
@@ -45,11 +45,14 @@ class _Replay(io.RawIOBase):
         return len(data)
 
 
-def read_body(environ: Environ) -> bytes | None:
+def read_body(
+    environ: Environ, *, most_bytes: int = MOST_BYTES
+) -> bytes | None:
     """The whole body, which is still there for who comes after.
 
     :param environ: of a WSGI request (PEP 3333); chunked if the server ends
         the input itself (`wsgi.input_terminated`).
+    :param most_bytes: a longer body is not read.
     :returns: None for a body that is too long, shorter than it says, or
         cannot be read.
     """
@@ -61,9 +64,9 @@ def read_body(environ: Environ) -> bytes | None:
             return None
     elif not environ.get('wsgi.input_terminated'):
         return b''
-    if length is not None and not 0 <= length <= MOST_BYTES:
+    if length is not None and not 0 <= length <= most_bytes:
         return None
-    wanted = MOST_BYTES + 1 if length is None else length
+    wanted = most_bytes + 1 if length is None else length
     stream, data, error = environ['wsgi.input'], b'', None
     try:
         while len(data) < wanted:
@@ -75,7 +78,7 @@ def read_body(environ: Environ) -> bytes | None:
     except Exception as caught:  # noqa: BLE001
         error = caught
     is_whole = error is None and (
-        len(data) == length if length is not None else len(data) <= MOST_BYTES
+        len(data) == length if length is not None else len(data) <= most_bytes
     )
     environ['wsgi.input'] = (
         io.BytesIO(data)

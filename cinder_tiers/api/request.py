@@ -19,9 +19,14 @@ from cinder.api.openstack import wsgi
 from cinder.api.validation import validators
 from cinder import context as cinder_context
 from cinder import exception
+from oslo_config import cfg
+from oslo_middleware import sizelimit
 import webob
 
 from cinder_tiers.api import body
+
+# Of the filter sizelimit before ours, where paste.ini has it.
+cfg.CONF.register_opts(sizelimit.OPTS, group='oslo_middleware')
 
 _CONTENT_TYPES = frozenset(
     {'application/json', 'application/vnd.openstack.volume+json'}
@@ -104,6 +109,15 @@ def version_of(
     return request.api_version_request
 
 
+def _most_bytes() -> int:
+    """Length of the longest body that Cinder takes, or `body.MOST_BYTES`.
+
+    A request that Cinder takes and the middleware does not read would pass
+    beside the tiers.
+    """
+    return max(body.MOST_BYTES, cfg.CONF.oslo_middleware.max_request_body_size)
+
+
 def read(
     environ: body.Environ,
     *,
@@ -119,7 +133,7 @@ def read(
     version = version_of(environ)
     if version is None:
         return None
-    data = body.read_body(environ)
+    data = body.read_body(environ, most_bytes=_most_bytes())
     if data is None:
         return None
     try:

@@ -16,8 +16,12 @@ import fixtures
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies
+from oslo_config import cfg
+from oslo_config import fixture as config_fixture
 from routes import middleware
+import testtools
 
+from cinder_tiers.api import body
 from cinder_tiers.api import creates
 from cinder_tiers.api import request as requests
 from tests.unit.api import api_fixture
@@ -92,6 +96,24 @@ def read(document, version):
         ident=None,
         schemas=creates.schemas,
     )
+
+
+class LongBodyTestCase(testtools.TestCase):
+    def test_what_cinder_takes_is_read(self):
+        data = b'{"volume": {"size": 1}}' + b' ' * body.MOST_BYTES
+        limit = self.useFixture(config_fixture.Config(cfg.CONF))
+        for most_bytes, is_read in (
+            (114688, False),
+            (len(data) - 1, False),
+            (len(data), True),
+        ):
+            limit.config(
+                max_request_body_size=most_bytes, group='oslo_middleware'
+            )
+            read = requests.read(
+                environ_of(data, '3.0'), ident=None, schemas=creates.schemas
+            )
+            self.assertEqual(is_read, read is not None, most_bytes)
 
 
 class Reached(Exception):
