@@ -67,16 +67,17 @@ def read_body(
     if length is not None and not 0 <= length <= most_bytes:
         return None
     wanted = most_bytes + 1 if length is None else length
-    stream, data, error = environ['wsgi.input'], b'', None
+    stream, pieces, error = environ['wsgi.input'], bytearray(), None
     try:
-        while len(data) < wanted:
-            chunk = stream.read(min(_CHUNK_BYTES, wanted - len(data)))
+        while len(pieces) < wanted:
+            chunk = stream.read(min(_CHUNK_BYTES, wanted - len(pieces)))
             if not chunk:
                 break
-            data += chunk
+            pieces += chunk
     # Whatever a server raises, it is for who comes after.
     except Exception as caught:  # noqa: BLE001
         error = caught
+    data = bytes(pieces)
     is_whole = error is None and (
         len(data) == length if length is not None else len(data) <= most_bytes
     )

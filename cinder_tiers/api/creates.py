@@ -9,12 +9,15 @@ import typing
 from cinder.api import microversions
 from cinder import exception
 from cinder import objects
+from oslo_log import log as logging
 
 from cinder_tiers.api import outcome
 from cinder_tiers.api import request as requests
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
 from cinder_tiers.doors import placement_request
+
+LOG = logging.getLogger(__name__)
 
 PATH = 'volumes'
 
@@ -52,12 +55,9 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
         )
     if group_id is not None and named is None:
         return outcome.PASS  # Cinder wants a type in a group
-    zone, default_zone = api.zones_of(volume.get('availability_zone'))
     placed = api.place(
         dataclasses.replace(
             _asked(request, volume, named),
-            zone=zone,
-            default_zone=default_zone,
             has=_has(context, volume.get('backup_id')),
         )
     )
@@ -101,7 +101,14 @@ def steer_after_failure(
     source = _source_of(context, volume)
     if source is not None:
         return _like_source(volume, request, source, named, in_group=False)
-    placed = api.place_after_failure(_asked(request, volume, named), error)
+    try:
+        has = _has(context, volume.get('backup_id'))
+    except Exception as second:  # noqa: BLE001 - it goes with the first
+        error.add_note(f'{type(second).__name__} while reading the backup')
+        has = frozenset({decision.Feature.ENCRYPTION})
+    placed = api.place_after_failure(
+        dataclasses.replace(_asked(request, volume, named), has=has), error
+    )
     if placed.decision.verdict is decision.Verdict.REFUSED or (
         placed.decision.because_of(decision.Rule.IMAGE_UNREAD)
     ):
@@ -126,8 +133,11 @@ def _asked(
     volume: dict,
     named: decision.NamedType | None,
 ) -> placement_request.PlacementRequest:
-    """What the request says, without what must be looked up."""
+    """What the request says, without what Cinder must look up for it."""
     context = request.context
+    zone, default_zone = door.of_process('api').zones_of(
+        volume.get('availability_zone')
+    )
     return placement_request.PlacementRequest(
         context=context,
         project=context.project_id or '',
@@ -135,6 +145,8 @@ def _asked(
             'image_id' if 'image_id' in volume else 'imageRef'
         ),
         named_type=named,
+        zone=zone,
+        default_zone=default_zone,
         type_offers=named.offers if named else frozenset(),
         takes_boot_snapshots=request.version.matches(
             microversions.SUPPORT_NOVA_IMAGE
@@ -226,9 +238,12 @@ def _as_image_says(
     volume would end with a type that follows the image, and on no tier.
     """
     decided, facts = placed.decision, placed.facts
-    # Where its type could not be looked up, Cinder meets the same text.
+    # Where its type could not be looked up, Cinder meets the same text, unless
+    # the request names a type.
     if decided.because_of(decision.Rule.IMAGE_TYPE) or (
-        decided.because_of(decision.Rule.IMAGE_UNREAD) and facts.volume_type
+        decided.because_of(decision.Rule.IMAGE_UNREAD)
+        and facts.volume_type
+        and not volume.get('volume_type')
     ):
         return _with(request, volume, volume_type=facts.volume_type)
     if decided.because_of(decision.Rule.IMAGE_UNREAD):
@@ -236,12 +251,28 @@ def _as_image_says(
     if not decided.because_of(decision.Rule.FIXED):
         return outcome.PASS
     try:
-        snapshot = objects.Snapshot.get_by_id(
-            request.context, facts.boot_snapshot_id
-        )
+        type_id = _type_of_snapshot(request.context, facts.boot_snapshot_id)
     except exception.NotFound:
         return outcome.snapshot_not_found(facts.boot_snapshot_id)
-    return _with(request, volume, volume_type=snapshot.volume_type_id)
+    return _with(request, volume, volume_type=type_id)
+
+
+def _type_of_snapshot(context: typing.Any, ident: str | None) -> str | None:
+    """Id of the volume type of a snapshot; None when it has none.
+
+    Asked again once: the volume can have no other type.
+    """
+    try:
+        return objects.Snapshot.get_by_id(context, ident).volume_type_id
+    except exception.NotFound:
+        raise
+    except Exception:
+        LOG.exception(
+            'Snapshot %s could not be read (request %s); it is read again.',
+            ident,
+            context.request_id,
+        )
+        return objects.Snapshot.get_by_id(context, ident).volume_type_id
 
 
 def _in_group(

@@ -279,7 +279,9 @@ class Door:
             tiers = self._tiers_of(state, asked.context)
             is_untyped = asked.named_type is None and not asked.moves
             has_image = asked.image_ref is not None and not asked.keeps_type
-            names_type = facts is None or facts.volume_type is not None
+            names_type = facts is None or bool(facts.volume_type)
+            # Of an image, Cinder takes the type only where none is named.
+            is_key_unknown = facts is None or (is_untyped and names_type)
             # The default type of the project is not known, either.
             known = {
                 'may_name_type': (
@@ -288,7 +290,7 @@ class Door:
                 'may_bring_key': (
                     has_image
                     and state.any_encryption
-                    and (names_type or facts.image.brings_key)
+                    and (is_key_unknown or facts.image.brings_key)
                 ),
                 'is_refused': (
                     has_image and getattr(error, 'is_final', False)

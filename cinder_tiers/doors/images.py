@@ -265,11 +265,18 @@ class Images:
             retry_s=limits.retry_s,
             is_private=question.is_private,
         ):
-            raise glance.ImageUnreadable(
+            text = (
                 f'Glance has failed at least {limits.failures} times in a '
                 f'row; the next attempt follows after {limits.retry_s:g} '
                 's'
             )
+            if question.is_private:
+                # A tenant who makes its own calls fail must not have a volume
+                # without a tier by that: it is as if Glance refused.
+                raise glance.ImageRefused(
+                    text, is_lasting=False, is_answer=False
+                )
+            raise glance.ImageUnreadable(text)
         flight = _Flight(question=question, key=key)
         flight.future = self._calls.admit(
             lambda: self._fly(flight),

@@ -51,9 +51,9 @@ class BypassCase(api_fixture.ApiTestCase):
             )
         return answer
 
-    def fail_once(self, table):
-        """The next query of a table fails."""
-        failing = [table]
+    def fail_queries(self, table, times=1):
+        """The next queries of a table fail."""
+        failing = [table] * times
 
         @sqlalchemy.event.listens_for(
             self.cinder.engine, 'before_cursor_execute'
@@ -362,14 +362,14 @@ class KeysTestCase(BypassCase):
 class FailuresTestCase(BypassCase):
     """A1: what the door does not expect lets nothing pass."""
 
-    def fail_and_create(self, snapshots_type='general', **request):
+    def fail_and_create(self, snapshots_type='general', times=2, **request):
         image = self.glance.add_image(
             'database',
             block_device_mapping=self.devices(
                 self.add_snapshot(snapshots_type)
             ),
         )
-        failing = self.fail_once('snapshots')
+        failing = self.fail_queries('snapshots', times)
         answer = self.assert_never_following(
             imageRef=image, version='3.46', **request
         )
@@ -384,6 +384,38 @@ class FailuresTestCase(BypassCase):
         self.assertIn('ERROR tiers.decision', self.logged())
         self.api.configure(on_error='fail')
         self.assertEqual(503, self.fail_and_create(**named).status)
+
+    def test_a_create_is_looked_at_again(self):
+        answer = self.fail_and_create('database', times=1)
+        row = self.api.row(answer.volume_id)
+        self.assertEqual('database', self.names[row.volume_type_id])
+
+    def test_a_create_of_a_backup_keeps_to_its_zone(self):
+        self.add_type(
+            'a-az1',
+            tiers_name='a-az1',
+            tiers_fallback='<is> True',
+            tiers_priority='5',
+            **{'RESKEY:availability_zones': 'az1'},
+        )
+        backup = objects.Backup(
+            context=self.cinder.admin,
+            user_id='user',
+            project_id=api_fixture.PROJECT,
+            volume_id=KEY,
+            size=1,
+            status='available',
+            host='host',
+            service='cinder.backup.drivers.nfs.NFSBackupDriver',
+        )
+        backup.create()
+        self.fail_queries('backups')
+        answer = self.api.create(
+            backup_id=backup.id, version='3.47', availability_zone='nova'
+        )
+        self.assertEqual(202, answer.status, answer.body)
+        row = self.api.row(answer.volume_id)
+        self.assertEqual('general', self.names[row.volume_type_id])
 
     def test_a_create_that_may_pass(self):
         self.api.configure(on_error='pass')
@@ -400,7 +432,7 @@ class FailuresTestCase(BypassCase):
             'premium', [], tiers_name='premium', tiers_tags='premium'
         )
         volume = self.api.add_volume(self.types['database'])
-        self.fail_once('volumes')
+        self.fail_queries('volumes')
         answer = self.api.post(
             f'volumes/{volume.id}/action',
             {'os-retype': {'new_type': name, 'migration_policy': 'never'}},
@@ -414,7 +446,7 @@ class FailuresTestCase(BypassCase):
         transfer = self.api.post(
             'volume-transfers', {'transfer': {'volume_id': volume.id}}
         ).json['transfer']
-        self.fail_once('transfers')
+        self.fail_queries('transfers')
         answer = self.api.post(
             f'volume-transfers/{transfer["id"]}/accept',
             {'accept': {'auth_key': transfer['auth_key']}},
@@ -454,6 +486,9 @@ class ImageNamesTestCase(BypassCase):
         for number in range(3):
             self.api.create(imageRef=f'name {number}')
         self.glance.listing = None
+        # Names are not asked for yet, and pass no volume without a tier.
+        self.glance.add_image('database', name='mine')
+        self.assert_type('general', imageRef='mine')
         self.assert_type('database', imageRef=self.image)
 
     def test_unknown_images_are_no_errors(self):

@@ -26,7 +26,7 @@ class ValidateTestCase(testtools.TestCase):
         self.path = self.folder / 'env' / 'prod.yaml'
         self.path.write_text(
             'include: [../base.yaml]\n'
-            'tiers: {general: {description: "\\u00e4 \\e[2J"}}\n'
+            'tiers: {general: {description: "\\u00e4"}}\n'
         )
 
     def validate(self, *arguments, **environment):
@@ -45,7 +45,7 @@ class ValidateTestCase(testtools.TestCase):
             reader.read_file(str(self.path), include_root=str(self.folder)),
             alone,
         )
-        self.assertEqual('\u00e4 \x1b[2J', alone.tier('general').description)
+        self.assertEqual('\u00e4', alone.tier('general').description)
 
     def test_findings_are_shown_in_place_of_an_invalid_file(self):
         self.path.write_text('include: [../base.yaml]\ncolor: red\n')

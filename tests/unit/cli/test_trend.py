@@ -65,11 +65,11 @@ class TrendTestCase(testtools.TestCase):
         self.assertIn('better', ran.stdout)
 
     def test_a_newest_run_that_is_lost_has_a_status_and_is_named(self):
-        newest = f'{9:016x}'
-        ran = self.trend(*[100] * 9, options=('-f', 'json'), lost=[newest])
+        newest = f'{12:016x}'
+        ran = self.trend(*[100] * 12, options=('-f', 'json'), lost=[newest])
         self.assertEqual(3, ran.status, ran.stderr)
         self.assertIn(
-            f'run {newest}, ended at 2026-11-09T00:00:00+00:00, is left out of'
+            f'run {newest}, ended at 2026-11-12T00:00:00+00:00, is left out of'
             f' x on general: no repeat in which all guests are complete',
             ran.stderr,
         )
@@ -79,13 +79,13 @@ class TrendTestCase(testtools.TestCase):
             [
                 {
                     'run': newest,
-                    'ended_at': '2026-11-09T00:00:00+00:00',
+                    'ended_at': '2026-11-12T00:00:00+00:00',
                     'reason': 'no repeat in which all guests are complete',
                 }
             ],
             row['Left out'],
         )
-        ran = self.trend(*[100] * 9, lost=[f'{5:016x}'])
+        ran = self.trend(*[100] * 12, lost=[f'{5:016x}'])
         self.assertEqual(0, ran.status, ran.stderr)
         self.assertIn(f'run {5:016x}', ran.stderr)
 
