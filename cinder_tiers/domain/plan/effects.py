@@ -265,7 +265,8 @@ def _moved(
             before, after, rules=rules, shares=(old, new), osds=ceph.osds
         )
     )
-    moved = one_copy * (after.size - kept)
+    # Chances that add up to all copies can be more than that by rounding.
+    moved = one_copy * max(0.0, after.size - kept)
     grown = one_copy * (after.size - before.size)
     added = {
         osd_id: one_copy

@@ -5,6 +5,7 @@
 import dataclasses
 
 import ddt
+from hypothesis import example
 from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies
@@ -419,6 +420,13 @@ POOLS = strategies.builds(
 
 class AlwaysTestCase(testtools.TestCase):
     @settings(max_examples=300)
+    @example(
+        before=pool(size=6, pg_num=2, crush_rule='all'),
+        after=pool(size=6, pg_num=1813, crush_rule='all'),
+        used=3_377_699_720_527_873,
+        hosts=3,
+        out=False,
+    )
     @given(
         before=POOLS,
         after=POOLS,
