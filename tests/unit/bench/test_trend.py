@@ -110,10 +110,10 @@ class LostRunsTestCase(testtools.TestCase):
         return found
 
     def test_what_the_newest_run_does_not_tell_is_no_lack_of_change(self):
-        found = self.of(*[100] * 8, None, None)
+        found = self.of(*[100] * 9, None, None)
         self.assertEqual(trend.Finding.CANNOT_TELL, found.finding)
         self.assertTrue(found.is_newest_left_out)
-        self.assertEqual(8, found.runs)
+        self.assertEqual(9, found.runs)
         self.assertEqual(
             [
                 trend.LeftOut(
@@ -121,13 +121,13 @@ class LostRunsTestCase(testtools.TestCase):
                     ended_at=f'2026-11-{day:02d}T00:00:00+00:00',
                     reason='no repeat in which all guests are complete',
                 )
-                for day in (9, 10)
+                for day in (10, 11)
             ],
             list(found.left_out),
         )
 
     def test_a_lost_run_before_the_newest_is_named(self):
-        found = self.of(*[100] * 4, None, *[100] * 4)
+        found = self.of(*[100] * 4, None, *[100] * 5)
         self.assertEqual(trend.Finding.NO_CHANGE, found.finding)
         self.assertFalse(found.is_newest_left_out)
         self.assertEqual([f'{5:016x}'], [each.run for each in found.left_out])
