@@ -10,13 +10,18 @@ zones in the background, do. A real database has a connection for each thread.
 """
 
 import collections
+import sys
 import threading
+import time
 
 from sqlalchemy import event
 from sqlalchemy import pool
 
 #: No statement of a test takes so long.
 MOST_SECONDS = 60
+#: A pool asks whether the connection is alive before its event "checkout".
+_CHECKOUT = pool.base._ConnectionFairy._checkout.__func__.__code__
+_LOOK_AGAIN_SECONDS = 0.01
 
 _changed = threading.Condition()
 _users: collections.Counter[int] = collections.Counter()
@@ -33,6 +38,13 @@ def _checked_in(_connection, _record):
         _changed.notify_all()
 
 
+def _checks_out(ident):
+    frame = sys._current_frames().get(ident)
+    while frame is not None and frame.f_code is not _CHECKOUT:
+        frame = frame.f_back
+    return frame is not None
+
+
 def _wait_for_others(_connection, _record):
     """Wait until only the thread that closes it may use the connection.
 
@@ -42,14 +54,18 @@ def _wait_for_others(_connection, _record):
 
     def is_free():
         alive = {thread.ident for thread in threading.enumerate()} - {mine}
-        return not any(_users[ident] > 0 for ident in alive)
+        return not any(
+            _users[ident] > 0 or _checks_out(ident) for ident in alive
+        )
 
+    most = time.monotonic() + MOST_SECONDS
     with _changed:
-        if not _changed.wait_for(is_free, MOST_SECONDS):
-            raise RuntimeError(
-                'A thread still uses the connection that a test closes; '
-                f'uses by thread: {dict(_users)}.'
-            )
+        while not _changed.wait_for(is_free, _LOOK_AGAIN_SECONDS):
+            if time.monotonic() > most:
+                raise RuntimeError(
+                    'A thread still uses the connection that a test closes; '
+                    f'uses by thread: {dict(_users)}.'
+                )
 
 
 def keep_open_while_used():

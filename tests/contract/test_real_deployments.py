@@ -42,6 +42,7 @@ class DeploymentsTestCase(testtools.TestCase):
         cluster = catalogs.Cluster(name='ceph', conf=real_ceph.CONF)
         with ceph_session.session(cluster) as session:
             cls.version = session.command('version')['version'].split()[2]
+            cls.fsid = session.command('fsid')['fsid']
 
     def said(self, verb, path, *arguments):
         """A command and all that it says, without what is of this machine."""
@@ -53,6 +54,7 @@ class DeploymentsTestCase(testtools.TestCase):
             f'exit status: {ran.status}\n'
         )
         text = text.replace(str(path), path.name)
+        text = text.replace(self.fsid, 'FSID')
         return text.replace(real_ceph.CONF, '/etc/ceph/ceph.conf')
 
     @ddt.data(*NAMES)
