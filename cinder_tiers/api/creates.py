@@ -43,8 +43,7 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
     volume = request.document['volume']
     context = request.context
     api = door.of_process('api')
-    ident = volume.get('volume_type')
-    named = api.types.named(context, ident) if ident else None
+    named = _named_in(request)
     if named is not None and not named.follows_image:
         return outcome.PASS
     group_id = _group_id_of(volume)
@@ -91,8 +90,7 @@ def steer_after_failure(
     volume = request.document['volume']
     context = request.context
     api = door.of_process('api')
-    ident = volume.get('volume_type')
-    named = api.types.named(context, ident) if ident else None
+    named = _named_in(request)
     if named is not None and not named.follows_image:
         return outcome.PASS
     # Cinder wants a type of the group, and goes where that is.
@@ -118,6 +116,14 @@ def steer_after_failure(
     return _with(
         request, volume, volume_type=placed.tier_type.type_id, placed=placed
     )
+
+
+def _named_in(request: requests.ApiRequest) -> decision.NamedType | None:
+    """The volume type that the request names; None without one."""
+    ident = request.document['volume'].get('volume_type')
+    if not ident:
+        return None
+    return door.of_process('api').types.named(request.context, ident)
 
 
 def _group_id_of(volume: dict) -> object:

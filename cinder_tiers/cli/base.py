@@ -233,7 +233,7 @@ def write_file(stream: typing.TextIO, text: str) -> None:
         stream.write(text)
 
 
-#: What keystoneauth raises when there is no answer, or none of Keystone.
+#: What keystoneauth raises when Keystone does not answer, or is not there.
 _NO_ANSWER = (
     keystoneauth1.exceptions.ConnectionError,
     keystoneauth1.exceptions.DiscoveryFailure,

@@ -22,8 +22,8 @@ USER_AGENT = 'cinder-tiers'
 _VISIBILITIES = frozenset({'public', 'community', 'shared', 'private'})
 #: Answers that do not depend on the token.
 _LASTING = frozenset({403, 404})
-#: Characters of an id and of a volume type's name in Cinder's database. What
-#: is one longer is no name of it either, and refused by its API.
+#: Characters of an id and of a volume type's name in Cinder's database; its
+#: API refuses a longer text.
 _ID_CHARACTERS = 36
 _NAME_CHARACTERS = 255
 #: Characters of a tag in Glance's API. A tag of a tier is never longer in its
@@ -42,7 +42,7 @@ class ImageUnreadable(Exception):
 
 
 class ImageRefused(ImageUnreadable):
-    """The image is not shown to who asked: Glance works."""
+    """The image is not shown to who asked: Glance works, or is not asked."""
 
     def __init__(
         self,

@@ -16,8 +16,8 @@ import cachetools
 
 from cinder_tiers.doors import glance
 
-#: (id) for what every project may see, (id, project), or (reference, project,
-#: BY_NAME) for what is no answer to another spelling.
+#: (id) for what every project may see, (id, project) for one project, and
+#: (reference, project, BY_NAME) for an image that was found by its name.
 Key = tuple[str, ...]
 BY_NAME = 'name'
 #: An image of less than twice that counts as one, a larger one as several.

@@ -270,8 +270,8 @@ class Images:
                 f'row; the next attempt follows after {limits.retry_s:g} '
                 's'
             )
-            if question.is_private:
-                # A tenant who makes its own calls fail must not have a volume
+            if question.is_private and not self._breaker.is_open:
+                # Only this project's own calls fail. It must not have a volume
                 # without a tier by that: it is as if Glance refused.
                 raise glance.ImageRefused(
                     text, is_lasting=False, is_answer=False

@@ -147,7 +147,8 @@ def _check_replaceable(path: str) -> None:
             [
                 errors.Problem(
                     where=path,
-                    found='a file that is no saved plan, and would be lost',
+                    found='a file that is not a saved plan and would be '
+                    'overwritten',
                     expected='a new file, or an older plan, which is replaced',
                     remedy='name another file, or remove this one',
                 )

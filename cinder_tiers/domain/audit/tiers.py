@@ -90,7 +90,7 @@ class Unread:
     """Stands for what a service did not report."""
 
     reason: str
-    #: What was raised; None when nobody asked.
+    #: The error; None when the service was not asked.
     error: errors.TiersError | None = dataclasses.field(
         default=None, compare=False
     )
@@ -495,7 +495,7 @@ def _actions(
 def _is_guess(
     action: actions.Action, without_projects: collections.abc.Container[str]
 ) -> bool:
-    """Whether it would take projects of which nobody knows from a type.
+    """Whether it would remove projects although the wanted ones are unknown.
 
     Of such a tier, the projects with access to its type stand for those that
     should have it; a retired type may rightly have others of these.

@@ -147,7 +147,7 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
         self.assertIn('restart cinder-volume', row['Reason'])
 
     def test_a_cluster_that_is_not_there_leaves_the_rest(self):
-        # Without a backend there is no scheduler to ask for them.
+        # The API of the tests has a scheduler only with a backend.
         self.api.add_backend('lvm')
         self.assertEqual(0, self.run_tier('apply').status)
         self.write(self.text + ON_CEPH)

@@ -240,7 +240,7 @@ class SavedPlanTestCase(testtools.TestCase):
         self.save(plan_of())
         pathlib.Path(self.path).write_text('version: 1\ntiers: {}\n')
         error = self.assertRaises(errors.ProblemsFound, self.save, plan_of())
-        self.assertIn('would be lost', str(error))
+        self.assertIn('would be overwritten', str(error))
         self.assertEqual(
             'version: 1\ntiers: {}\n', pathlib.Path(self.path).read_text()
         )
