@@ -7,6 +7,7 @@ the commands and clients that a user would take; where a volume lies is asked
 of Ceph.
 """
 
+import collections
 from collections.abc import Iterator, Sequence, Set
 import concurrent.futures
 import dataclasses
@@ -14,6 +15,7 @@ import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import time
@@ -35,7 +37,8 @@ TASK = layout.REPOSITORY / 'rally_scenarios' / 'tasks' / 'quick.yaml'
 TOLERANCE = 0.25
 #: What ``rally task start`` says when it has given the task its id.
 _TASK_STARTED = re.compile(r'Task\s+(?:\[.*\] )?([0-9a-f-]{36}): started')
-RANDOM_WRITE = 'randwrite-4k'
+#: The name of a run of small random writes; those of repeats have a number.
+_RANDOM_WRITE_RUN = re.compile(r'randwrite-4k(?: \(\d+ of \d+\))?')
 #: How often each pattern is measured if results are to be compared.
 _COMPARED_REPEATS = 3
 #: Exit status of ``openstack tier compare``: something is worse.
@@ -322,15 +325,12 @@ def compare(
 ) -> list[str]:
     """Compare random writes with what the disks allow; print both.
 
-    :param rows: results, each by the columns of the tier table.
+    :param rows: results, each by the columns of the tier table; of several
+        repeats the mean is compared.
     :param slow: names of all tiers on throttled disks.
     :returns: a sentence for each estimate that is missed.
     """
-    measured = {
-        row['tier']: float(row['IOPS'])
-        for row in rows
-        if row['pattern'] == RANDOM_WRITE and row['IOPS'] != tables.NO_NUMBER
-    }
+    measured = _mean_random_writes(rows)
     problems = []
     print()
     for estimate in expected:
@@ -361,6 +361,18 @@ def compare(
                     f'{estimate.tier}'
                 )
     return problems
+
+
+def _mean_random_writes(rows: Sequence[dict]) -> dict[str, float]:
+    """Return the IOPS of each tier that has some, the mean of its repeats."""
+    repeats = collections.defaultdict(list)
+    for row in rows:
+        if (
+            _RANDOM_WRITE_RUN.fullmatch(row['pattern'])
+            and row['IOPS'] != tables.NO_NUMBER
+        ):
+            repeats[row['tier']].append(float(row['IOPS']))
+    return {tier: statistics.fmean(found) for tier, found in repeats.items()}
 
 
 def read_rows(

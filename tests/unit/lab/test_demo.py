@@ -5,6 +5,7 @@ import contextlib
 import io
 import pathlib
 import re
+import statistics
 import tempfile
 
 import ddt
@@ -102,6 +103,34 @@ class JudgementTest(testtools.TestCase):
         self.assertEqual(
             ['database: 150 IOPS, no more than the throttled general'],
             problems,
+        )
+
+    def test_the_mean_of_repeats_is_compared(self):
+        """As in a demo by two transports, which measures each tier thrice."""
+        result = runs.run(tiers=('database', 'general'), repeats=3, patterns=1)
+        (pattern,) = result.tiers[1].patterns
+        iops = statistics.fmean(slot.merged.iops for slot in pattern.slots)
+        table = next(
+            output
+            for output in tables.complete_outputs(result)
+            if output['title'] == tables.TIER_TABLE_TITLE
+        )['data']
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            demo.compare(
+                [
+                    {
+                        **dict(zip(table['cols'], row, strict=True)),
+                        'pattern': row[1].replace(
+                            pattern.pattern, 'randwrite-4k'
+                        ),
+                    }
+                    for row in table['rows']
+                ],
+                demo.estimate_tiers(CATALOG),
+                demo.find_throttled_tiers(CATALOG),
+            )
+        self.assertIn(
+            f'general: {iops:.0f} IOPS of 4k random write', said.getvalue()
         )
 
     def test_a_tier_without_a_figure_is_a_problem(self):
