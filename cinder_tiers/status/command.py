@@ -159,6 +159,9 @@ def main() -> int | str:
         cfg.ConfigDirNotFoundError,
         cfg.ConfigFilesPermissionDeniedError,
         cfg.ConfigFileParseError,
+        # oslo.config lets through what else opening and reading a file raises.
+        OSError,
+        UnicodeDecodeError,
     ) as error:
         return (
             f'ERROR: {error}\nName readable configuration files of '

@@ -178,8 +178,19 @@ class CommandTestCase(testtools.TestCase):
         )
         self.assertIn('unable to open database file', details)
 
-    def test_a_configuration_that_is_not_there(self):
-        done = self.check(conf='/nonexistent/cinder.conf')
-        self.assertEqual(1, done.returncode)
-        self.assertIn('/nonexistent/cinder.conf', done.stderr)
-        self.assertNotIn('Traceback', done.stderr)
+    def test_a_configuration_that_cannot_be_read(self):
+        folder = self.conf.parent
+        (folder / 'binary.conf').write_bytes(b'\xff\xfe[DEFAULT]')
+        for conf in (
+            folder / 'nowhere' / 'cinder.conf',
+            self.conf / 'cinder.conf',
+            folder,
+            folder / 'binary.conf',
+        ):
+            done = self.check(conf=conf)
+            self.assertEqual(1, done.returncode, done.stderr)
+            self.assertIn('ERROR: ', done.stderr)
+            self.assertIn(
+                'Name readable configuration files of Cinder', done.stderr
+            )
+            self.assertNotIn('Traceback', done.stderr)
