@@ -8,6 +8,7 @@ Both are written by hand, and a command that is not there is not found.
 import pathlib
 import re
 
+from cinder import policies
 import ddt
 import testtools
 
@@ -83,3 +84,19 @@ class DocumentedCommandsTestCase(testtools.TestCase):
         self.assertEqual(
             [], sorted(name for name in wanted if f'``{name}``' not in manual)
         )
+
+
+class DocumentedPoliciesTestCase(testtools.TestCase):
+    def test_cinder_has_each_rule(self):
+        """An operator who permits one that is not there permits nothing."""
+        rules = {rule.name for rule in policies.list_rules()}
+        found = {
+            name
+            for path in sorted(GUIDE.rglob('*.rst'))
+            for name in re.findall(
+                r'``((?:scheduler|volume)_extension:[\w:]+)``',
+                path.read_text('utf-8'),
+            )
+        }
+        self.assertIn('volume_extension:type_create', found)
+        self.assertEqual(set(), found - rules)
