@@ -125,6 +125,11 @@ Example: openstack tier audit --tier database -f json -c Object -c State
         Expected failures end as CommandError of OSC.
         """
         with base.user_errors():
+            if parsed_args.residency and not parsed_args.volumes:
+                raise errors.WrongArguments(
+                    '--residency is for --volumes, and no volume would be '
+                    'audited; name both, or neither'
+                )
             policy = explain.read_policy(parsed_args.config_file)
             audited = workflow.audit(
                 connection=base.connect(self),

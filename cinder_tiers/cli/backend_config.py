@@ -36,6 +36,9 @@ with --for ceph-watcher, one for watch only.
 With --for rook, cephadm, kolla-ansible or openstack-ansible it prints the
 tiers as a fragment of the files of that tool.
 
+Exit status: 0 it is printed; 1 the tiers file is not valid, or it cannot be
+read; 2 a wrong argument.
+
 Example: openstack tier backend-config > tiers.conf
 """
 

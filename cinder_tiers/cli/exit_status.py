@@ -4,7 +4,7 @@
 
 Each has one meaning, in all commands. 2 is what argparse and cliff give for a
 wrong argument and for a command that is not installed, so it means nothing
-else here.
+else here; arguments that argparse cannot compare have it as well.
 """
 
 from cinder_tiers.domain import errors
@@ -33,6 +33,8 @@ def of(error: BaseException | None) -> int:
     >>> of(errors.Unreachable('Cinder did not answer'))
     6
     """
+    if isinstance(error, errors.WrongArguments):
+        return USAGE
     if isinstance(error, errors.NotVisible):
         return ERROR
     if isinstance(error, errors.Unreachable):

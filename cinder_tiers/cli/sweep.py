@@ -432,7 +432,7 @@ def _check(
 
     :param has_faults: whether --allow also names a cluster.
     :param name_of_file: what the file is.
-    :raises errors.ProblemsFound: they do not fit together.
+    :raises errors.WrongArguments: they do not fit together.
     """
     problems = []
 
@@ -469,7 +469,7 @@ def _check(
         if getattr(parsed_args, name) and not parsed_args.restore:
             problem(f'--{name}', 'no --restore beside it', '--restore')
     if problems:
-        raise errors.ProblemsFound(problems)
+        raise errors.WrongArguments('\n'.join(map(str, problems)))
 
 
 def _blocks(text: str) -> int:

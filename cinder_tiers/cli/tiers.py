@@ -64,7 +64,8 @@ class ListTiers(base.StatusLister):
     """
 
     _epilog = """Exit status: 0 the tiers are listed; 1 an error occurred, or
-the volume type of a tier cannot be read.
+the volume type of a tier cannot be read; 2 a wrong argument; 6 a service did
+not answer.
 
 Example: openstack tier list --declared -f csv -c Name -c Tags
 """
@@ -102,7 +103,8 @@ class ShowTier(base.StatusShowOne):
     """
 
     _epilog = """Exit status: 0 the tier is shown; 1 an error occurred, the
-tier does not exist, or a part of it cannot be read.
+tier does not exist, or a part of it cannot be read; 2 a wrong argument; 6 a
+service did not answer.
 
 Example: openstack tier show database -f json
 """

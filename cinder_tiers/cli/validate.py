@@ -35,7 +35,7 @@ class ValidateCatalog(base.CatalogLister):
     """
 
     _epilog = """Exit status: 0 the file is valid; 1 the file is not valid, or
-it cannot be read.
+it cannot be read; 2 a wrong argument.
 
 Example: openstack tier validate tiers.yaml -f json
 """

@@ -63,6 +63,10 @@ class ProblemsFound(TiersError):
         super().__init__('\n'.join(str(problem) for problem in self.problems))
 
 
+class WrongArguments(TiersError):
+    """Arguments of a command do not fit together; nothing was done."""
+
+
 class Unreachable(TiersError):
     """A service could not be asked: absent, slow, or it refused us."""
 

@@ -212,12 +212,15 @@ Example: openstack tier headroom database curve.json --expect p99_ms_max=50
                 f'tier headroom needs the extra "rally" of cinder-tiers: '
                 f'{error}; install cinder-tiers[rally]'
             ) from error
-        if parsed_args.volumes is not None and not parsed_args.per_volume_iops:
-            raise exceptions.CommandError(
-                '--volumes needs --per-volume-iops, with which it is '
-                'multiplied; name both, or neither'
-            )
         with base.user_errors():
+            if (
+                parsed_args.volumes is not None
+                and not parsed_args.per_volume_iops
+            ):
+                raise errors.WrongArguments(
+                    '--volumes needs --per-volume-iops, with which it is '
+                    'multiplied; name both, or neither'
+                )
             tier = _Tier(self, parsed_args)
             read = list(results.read_all(parsed_args.results).values())
             for each in _circumstances(read, parsed_args.tier):

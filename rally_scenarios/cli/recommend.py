@@ -12,6 +12,7 @@ from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
 from cinder_tiers.files import read_bounded
 from cinder_tiers.files.tiers import reader
 from rally_scenarios.cli import arguments
@@ -150,16 +151,16 @@ tiers.yaml
                 f'tier recommend needs the extra "rally" of cinder-tiers: '
                 f'{error}; install cinder-tiers[rally]'
             ) from error
-        if parsed_args.on and not parsed_args.diagnostics:
-            raise exceptions.CommandError(
-                '--on is for --diagnostics; the pool of a volume says on '
-                'which tier it is'
-            )
-        if parsed_args.cluster and not parsed_args.volumes:
-            raise exceptions.CommandError(
-                '--cluster is for --volumes, whose pools it has'
-            )
         with base.user_errors():
+            if parsed_args.on and not parsed_args.diagnostics:
+                raise errors.WrongArguments(
+                    '--on is for --diagnostics; the pool of a volume says on '
+                    'which tier it is'
+                )
+            if parsed_args.cluster and not parsed_args.volumes:
+                raise errors.WrongArguments(
+                    '--cluster is for --volumes, whose pools it has'
+                )
             catalog = reader.read_file(
                 parsed_args.catalog, include_root=parsed_args.include_root
             )

@@ -11,6 +11,7 @@ from osc_lib import exceptions
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
+from cinder_tiers.domain import errors
 from rally_scenarios.cli import arguments
 from rally_scenarios.cli import results
 
@@ -153,7 +154,8 @@ Example: openstack tier repeats run.json --difference 10 --quantity iops
                 f'{error}; install cinder-tiers[rally]'
             ) from error
         try:
-            found, is_between_runs = _needs(parsed_args)
+            with base.user_errors():
+                found, is_between_runs = _needs(parsed_args)
         except comparison.ComparisonError as error:
             raise exceptions.CommandError(
                 cells.printable_lines(str(error))
@@ -189,7 +191,7 @@ def _needs(parsed_args: argparse.Namespace) -> tuple[object, bool]:
     )
     is_between_runs = between is repeats.Between.RUNS
     if parsed_args.reference and is_between_runs:
-        raise comparison.ComparisonError(
+        raise errors.WrongArguments(
             '--reference is for a comparison between tiers'
         )
     if parsed_args.variation is not None:
@@ -198,7 +200,7 @@ def _needs(parsed_args: argparse.Namespace) -> tuple[object, bool]:
             or parsed_args.quantities
             or parsed_args.directions
         ):
-            raise comparison.ComparisonError(
+            raise errors.WrongArguments(
                 '--reference, --quantity and --direction choose from the noise'
                 ' of a result; with --variation, say by --claims how many are'
                 ' compared'
@@ -214,11 +216,11 @@ def _needs(parsed_args: argparse.Namespace) -> tuple[object, bool]:
             is_between_runs,
         )
     if parsed_args.claims != 1:
-        raise comparison.ComparisonError(
+        raise errors.WrongArguments(
             '--claims is for --variation; from a result, they are counted'
         )
     if run is None:
-        raise comparison.ComparisonError(
+        raise errors.WrongArguments(
             'no noise: name a result file of a former run, or state'
             ' --variation'
         )

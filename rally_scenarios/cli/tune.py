@@ -262,18 +262,12 @@ class _Tuning:
     def check_command(self) -> None:
         """Refuses to begin without a command.
 
-        :raises errors.ProblemsFound: there is none.
+        :raises errors.WrongArguments: there is none.
         """
         if not self._args.command:
-            raise errors.ProblemsFound(
-                [
-                    errors.Problem(
-                        where='<command>',
-                        found='no command that measures',
-                        expected='one after "--"',
-                        remedy='see "openstack tier tune --help"',
-                    )
-                ]
+            raise errors.WrongArguments(
+                '<command>: no command that measures; expected one after '
+                '"--"; see "openstack tier tune --help"'
             )
 
     def preview(self) -> _Shown:

@@ -186,8 +186,11 @@ class ContainerfileTestCase(testtools.TestCase):
     def test_what_it_copies_and_installs_is_there(self):
         for path in re.findall(r'/src/([\w/.-]+)', self.text):
             self.assertTrue((TOP / path).exists(), path)
-        [extra] = re.findall(r"'/src\[(\w+)\]'", self.text)
-        self.assertIn(f'\n{extra} =\n', (TOP / 'setup.cfg').read_text())
+        self.assertIn('"/src[${EXTRAS}]"', self.text)
+        found = re.findall(r'\bEXTRAS=([\w,]+)', self.text)
+        self.assertEqual(['standalone,rally', 'standalone'], found)
+        for extra in ','.join(found).split(','):
+            self.assertIn(f'\n{extra} =\n', (TOP / 'setup.cfg').read_text())
 
     def test_it_does_not_run_as_root(self):
         self.assertEqual(

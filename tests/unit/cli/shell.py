@@ -37,6 +37,12 @@ def entry_points(group):
     ]
 
 
+#: What follows `openstack tier`.
+VERBS = tuple(
+    sorted(one.name.removeprefix('tier_') for one in entry_points(GROUP))
+)
+
+
 class Terminal(io.StringIO):
     """A stream that says that a person is at its end."""
 

@@ -43,6 +43,11 @@ NO_KEYSTONE = (
 INCLUDE_ROOT = 'CINDER_TIERS_INCLUDE_ROOT'
 
 
+def flat(text):
+    """A text in one line."""
+    return ' '.join(text.split())
+
+
 def edited(test, *changes):
     """The sample with texts replaced, as a file; returns its path."""
     text = pathlib.Path(SAMPLE).read_text('utf-8')
@@ -470,9 +475,13 @@ class FailureTestCase(testtools.TestCase):
         self.assertEqual(2, ran.status)
         self.assertIn('--bogus', ran.stderr)
 
-    def test_the_statuses_are_in_the_help(self):
-        ran = shell.openstack('tier', 'plan', '--help')
-        self.assertIn('0 nothing to do; 4 there are changes', ran.stdout)
+    @ddt.data(*shell.VERBS)
+    def test_the_statuses_are_in_the_help(self, command):
+        ran = shell.openstack('tier', command, '--help')
+        _, found, told = flat(ran.stdout).partition('Exit status: 0 ')
+        self.assertTrue(found, ran.stdout)
+        for status in (1, 2):
+            self.assertRegex(told, f'; {status} ')
 
 
 @ddt.ddt
@@ -523,12 +532,16 @@ class KeystoneTestCase(testtools.TestCase):
         ('apply', '--catalog', SAMPLE),
         ('audit', '--catalog', SAMPLE),
         ('list',),
+        ('show', 'database'),
         ('explain', '--blank'),
         ('export',),
         ('sweep', '--restore'),
+        ('fault', '--restore'),
     )
     def test_one_that_does_not_answer_has_the_status_of_that(self, words):
         ran = shell.openstack(*NO_KEYSTONE, 'tier', *words)
         self.assertEqual((6, ''), (ran.status, ran.stdout), ran.stderr)
         self.assertIn('Keystone did not answer', ran.stderr)
         self.assertNotIn('Traceback', ran.stderr)
+        told = shell.openstack('tier', words[0], '--help')
+        self.assertRegex(flat(told.stdout), '; 6 [^;]* did not answer')

@@ -64,7 +64,7 @@ class FaultCommandTestCase(test_sweep.SweptCloudTestCase):
             ((str(self.file), '--restore'), '<file> beside it'),
         ):
             ran = self.fault(*arguments)
-            self.assertEqual(1, ran.status)
+            self.assertEqual(2, ran.status)
             self.assertIn(expected, ran.stderr)
 
     def test_there_is_nothing_to_mend(self):

@@ -217,17 +217,18 @@ class ToldTestCase(Results, testtools.TestCase):
         plain = self.write_result(
             results.run({'database': {'w': [results.slot([1])]}}), 'p.json'
         )
-        for arguments, message in (
-            (('database', plain), 'found no load curve'),
-            (('general', self.result), 'found no load curve'),
-            (('database', self.result, '--curve', 'r'), 'found w'),
+        for status, arguments, message in (
+            (1, ('database', plain), 'found no load curve'),
+            (1, ('general', self.result), 'found no load curve'),
+            (1, ('database', self.result, '--curve', 'r'), 'found w'),
             (
+                2,
                 ('database', self.result, '--volumes', '9'),
                 '--volumes needs --per-volume-iops',
             ),
         ):
             ran = self.told(*arguments, *P99)
-            self.assertEqual((1, ''), (ran.status, ran.stdout))
+            self.assertEqual((status, ''), (ran.status, ran.stdout))
             self.assertIn(message, ran.stderr)
         for wrong in ('iops_min=5', 'p99_ms_max', 'p99_ms_max=-1', 'x=1'):
             ran = self.told('database', self.result, '--expect', wrong)

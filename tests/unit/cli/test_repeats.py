@@ -74,24 +74,26 @@ class RepeatsTestCase(testtools.TestCase):
         self.assertIn('1 of 1 have no number', ran.stderr)
 
     def test_arguments_that_do_not_fit(self):
-        for options, iops, said in (
-            ((), {}, 'or state --variation'),
-            (('--claims', '2'), {'general': (1, 2)}, '--claims is for'),
-            (('--reference', 'x'), {'general': (1, 2)}, 'between tiers'),
+        for status, options, iops, said in (
+            (2, (), {}, 'or state --variation'),
+            (2, ('--claims', '2'), {'general': (1, 2)}, '--claims is for'),
+            (2, ('--reference', 'x'), {'general': (1, 2)}, 'between tiers'),
             (
+                1,
                 ('--reference', 'x'),
                 {'general': (1, 2), 'fast': (1, 2)},
                 'expected x',
             ),
             (
+                2,
                 ('--variation', '5', '--quantity', 'iops'),
                 {},
                 'say by --claims',
             ),
-            (('--between', 'tiers'), {'general': (1, 2)}, 'two or more'),
+            (1, ('--between', 'tiers'), {'general': (1, 2)}, 'two or more'),
         ):
             ran = self.repeats(*options, **iops)
-            self.assertEqual(1, ran.status, options)
+            self.assertEqual(status, ran.status, options)
             self.assertIn(said, ' '.join(ran.stderr.split()))
 
     def test_arguments_that_are_none(self):

@@ -278,7 +278,7 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
         self.assertFalse((self.folder / 'out').exists())
         self.assertFalse(self.state.exists())
         self.assertEqual(self.before, self.world())
-        self.assertEqual(1, self.tune().status)
+        self.assertEqual(2, self.tune().status)
 
     def test_a_command_without_a_figure_ends_the_search(self):
         ran = self.tune('true')

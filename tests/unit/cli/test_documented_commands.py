@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The guide and the man page have each command, status and variable.
+
+Both are written by hand, and a command that is not there is not found.
+"""
+
+import pathlib
+import re
+
+from cinder import policies
+import ddt
+import testtools
+
+from cinder_tiers.cli import exit_status
+from tests.unit.cli import shell
+
+GUIDE = pathlib.Path(__file__).resolve().parents[3] / 'doc' / 'source'
+SOURCES = [
+    path
+    for package in ('cinder_tiers/cli', 'rally_scenarios/cli')
+    for path in sorted((GUIDE.parents[1] / package).rglob('*.py'))
+]
+STATUSES = {
+    value
+    for name, value in vars(exit_status).items()
+    if name.isupper() and isinstance(value, int)
+}
+#: {page: where its list of commands begins and ends}
+LISTS = {
+    'cli/cinder-tiers.rst': ('Commands\n===', 'Environment\n==='),
+    'cli/index.rst': ('Commands\n===', 'Of some commands more'),
+    'admin/rights.rst': ('list-table:: Overview', '``cinder-tiers-status``'),
+}
+
+
+def part(page, begin, end):
+    """Text of a page between two others."""
+    text = (GUIDE / page).read_text('utf-8')
+    return text[text.index(begin) :].partition(end)[0]
+
+
+@ddt.ddt
+class DocumentedCommandsTestCase(testtools.TestCase):
+    @ddt.data(*LISTS)
+    def test_each_command_is_in_the_list(self, page):
+        # Of a list, or of the first column of a table.
+        heads = ' '.join(
+            re.findall(
+                r'(?m)^(?:``| {3}\* - ``).*(?:\n {7}``.*)*',
+                part(page, *LISTS[page]),
+            )
+        )
+        self.assertEqual(
+            [], [verb for verb in shell.VERBS if f'``{verb}``' not in heads]
+        )
+
+    def test_each_status_has_its_meaning(self):
+        table = part('cli/index.rst', 'Exit statuses\n===', 'Commands\n===')
+        manual = part('cli/cinder-tiers.rst', 'Exit status\n===', 'Files\n===')
+        self.assertEqual(
+            [STATUSES] * 2,
+            [
+                {int(one) for one in re.findall(form, text, re.M)}
+                for form, text in (
+                    (r'^ {3}\* - (\d+)$', table),
+                    (r'^(\d+)$', manual),
+                )
+            ],
+        )
+
+    def test_the_manual_has_each_variable(self):
+        wanted = {
+            name
+            for path in SOURCES
+            for name in re.findall(
+                r'CINDER_TIERS_[A-Z_]*[A-Z]', path.read_text('utf-8')
+            )
+            # Given to a command, and not taken from whoever runs ours.
+            if not name.startswith('CINDER_TIERS_SWEEP')
+        }
+        self.assertIn('CINDER_TIERS_CATALOG', wanted)
+        manual = part('cli/cinder-tiers.rst', 'Environment\n===', 'Files\n===')
+        self.assertEqual(
+            [], sorted(name for name in wanted if f'``{name}``' not in manual)
+        )
+
+
+class DocumentedPoliciesTestCase(testtools.TestCase):
+    def test_cinder_has_each_rule(self):
+        """An operator who permits one that is not there permits nothing."""
+        rules = {rule.name for rule in policies.list_rules()}
+        found = {
+            name
+            for path in sorted(GUIDE.rglob('*.rst'))
+            for name in re.findall(
+                r'``((?:scheduler|volume)_extension:[\w:]+)``',
+                path.read_text('utf-8'),
+            )
+        }
+        self.assertIn('volume_extension:type_create', found)
+        self.assertEqual(set(), found - rules)
