@@ -9,6 +9,7 @@ from cinder.api.schemas import groups
 from cinder_tiers.api import outcome
 from cinder_tiers.api import request as requests
 from cinder_tiers.domain.placement import decision
+from cinder_tiers.doors import applied
 from cinder_tiers.doors import door
 from cinder_tiers.doors import named_types
 from cinder_tiers.doors import placement_request
@@ -64,14 +65,11 @@ def steer_consistency(request: requests.ApiRequest) -> outcome.Outcome:
     :param request: the create.
     :raises Exception: whatever Cinder's database layer raises.
     """
-    group = request.document['consistencygroup']
-    if not isinstance(group['volume_types'], str):
+    text = request.document['consistencygroup']['volume_types']
+    if not text or not isinstance(text, str):
         return outcome.PASS
     return _steer(
-        request,
-        'consistencygroup',
-        group['volume_types'].rstrip(',').split(','),
-        ','.join,
+        request, 'consistencygroup', text.rstrip(',').split(','), ','.join
     )
 
 
@@ -84,41 +82,60 @@ def _steer(
     group = request.document[key]
     context = request.context
     api = door.of_process('api')
-    types, placed = [], None
-    for ident in idents:
+    placements: dict[str, placement_request.Placement] = {}
+    chosen: dict[str, str] = {}
+    # A tenant may write thousands: each is looked up once, as long as all are
+    # found, and each that follows the image is placed once, however spelt.
+    for ident in dict.fromkeys(idents):
         # As Cinder does it (group/api.py, `create`): so it finds private ones.
         found = api.types.find(context.elevated(), ident)
-        if found is not None and named_types.is_closed(
-            found, context, context.project_id
-        ):
+        if found is None:
+            return outcome.type_not_found(ident)
+        if named_types.is_closed(found, context, context.project_id):
             return outcome.type_not_found(found.type_id)
-        if found is None or not (
-            found.follows_image and found.may_use(context)
-        ):
-            types.append(ident)
+        if not (found.follows_image and found.may_use(context)):
+            chosen[ident] = ident
             continue
-        zone, default_zone = api.zones_of(group.get('availability_zone'))
-        placed = api.place(
-            placement_request.PlacementRequest(
-                context=context,
-                project=context.project_id or '',
-                zone=zone,
-                default_zone=default_zone,
-                named_type=decision.NamedType(
-                    source=decision.TypeSource.REQUEST,
-                    follows_image=True,
-                    offers=found.offers,
-                ),
-                type_offers=found.offers,
+        placed = placements.get(found.type_id)
+        if placed is None:
+            placed = placements[found.type_id] = _place(
+                request, found, group.get('availability_zone')
             )
-        )
         if placed.decision.verdict is decision.Verdict.REFUSED:
             return outcome.refuse(placed.decision)
-        types.append(placed.tier_type.type_id if placed.tier_type else ident)
+        chosen[ident] = placed.tier_type.type_id if placed.tier_type else ident
+    types = [chosen[ident] for ident in idents]
     if types == idents:
         return outcome.PASS
     # One type only once.
     return outcome.Outcome(
-        placed=placed,
+        placed=next(reversed(placements.values())),
         document={key: {**group, 'volume_types': join(dict.fromkeys(types))}},
+    )
+
+
+def _place(
+    request: requests.ApiRequest, found: applied.VolumeType, zone: object
+) -> placement_request.Placement:
+    """The tier in place of a type that follows the image.
+
+    :param request: the create.
+    :param found: the type.
+    :param zone: what the request names, hostile.
+    """
+    api = door.of_process('api')
+    named_zone, default_zone = api.zones_of(zone)
+    return api.place(
+        placement_request.PlacementRequest(
+            context=request.context,
+            project=request.context.project_id or '',
+            zone=named_zone,
+            default_zone=default_zone,
+            named_type=decision.NamedType(
+                source=decision.TypeSource.REQUEST,
+                follows_image=True,
+                offers=found.offers,
+            ),
+            type_offers=found.offers,
+        )
     )

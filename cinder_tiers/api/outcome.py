@@ -8,6 +8,7 @@ import typing
 
 from cinder.api.openstack import wsgi
 from cinder import exception
+from oslo_utils import uuidutils
 import webob
 import webob.exc
 
@@ -100,12 +101,16 @@ def not_checked() -> Outcome:
     )
 
 
-def type_not_found(type_id: str) -> Outcome:
-    """What Cinder answers of a type to which a project has no access.
+def type_not_found(ident: str) -> Outcome:
+    """What Cinder answers of a type that is not there, or not for a project.
 
-    :param type_id: id of the volume type.
+    :param ident: id or name of the volume type.
     """
-    error = exception.VolumeTypeNotFound(volume_type_id=type_id)
+    error = (
+        exception.VolumeTypeNotFound(volume_type_id=ident)
+        if uuidutils.is_uuid_like(ident)
+        else exception.VolumeTypeNotFoundByName(volume_type_name=ident)
+    )
     return Outcome(
         answer=wsgi.Fault(webob.exc.HTTPNotFound(explanation=error.msg))
     )

@@ -6,6 +6,7 @@ Must not know what the tags mean. No text of the image may leave this module
 but in `ImageFacts`: errors name its kind only.
 """
 
+import collections.abc
 import dataclasses
 import urllib.parse
 
@@ -103,7 +104,9 @@ def plain_ref(ref: str) -> tuple[str, bool]:
 
 
 def fetch_image(
-    context: cinder_context.RequestContext, ref: str
+    context: cinder_context.RequestContext,
+    ref: str,
+    on_name: collections.abc.Callable[[], None] = lambda: None,
 ) -> ImageFacts:
     """An image as the user of a request sees it.
 
@@ -116,6 +119,8 @@ def fetch_image(
 
     :param context: of the request.
     :param ref: UUID or name of the image, or a URL that ends in its UUID.
+    :param on_name: called once it is known that no image has the UUID, before
+        the whole is asked for as a name.
     :raises ImageRefused: there is no such image for the user.
     :raises ImageUnreadable: Glance failed, or answered something that is no
         image.
@@ -126,6 +131,7 @@ def fetch_image(
     try:
         return _parse(_get(context, f'/v2/images/{urllib.parse.quote(ident)}'))
     except ImageRefused as refusal:
+        on_name()
         try:
             return _fetch_by_name(context, ref)
         except ImageUnreadable:

@@ -22,8 +22,14 @@ from cinder_tiers.doors import breaker
 from cinder_tiers.doors import glance
 from cinder_tiers.doors import image_memory
 
+#: As `glance.fetch_image`, with all its arguments.
 Fetch = collections.abc.Callable[
-    [cinder_context.RequestContext, str], glance.ImageFacts
+    [
+        cinder_context.RequestContext,
+        str,
+        collections.abc.Callable[[], None],
+    ],
+    glance.ImageFacts,
 ]
 
 
@@ -117,6 +123,16 @@ class _Flight:
     #: When the answer is late; None while the call has not begun.
     due: float | None = None
     waiters: int = 1
+    #: Whether no image has the id, and it is asked for as a name now.
+    is_by_name: bool = False
+
+    @property
+    def is_private(self) -> bool:
+        """Whether its failure is no other project's affair.
+
+        Any tenant can ask for ids that no image has.
+        """
+        return self.is_by_name or self.question.is_private
 
 
 class Images:
@@ -315,7 +331,11 @@ class Images:
                     return facts
                 self._begin(flight, self._clock())
         try:
-            facts = self._fetch(question.context, question.ref)
+            facts = self._fetch(
+                question.context,
+                question.ref,
+                lambda: self._go_on_by_name(flight),
+            )
         except BaseException as error:
             with self._lock:
                 self._land(flight, error)
@@ -330,6 +350,10 @@ class Images:
                 fresh_s=question.limits.image_ttl_s,
                 stale_s=question.limits.stale_s,
             )
+
+    def _go_on_by_name(self, flight: _Flight) -> None:
+        with self._lock:
+            flight.is_by_name = True
 
     def _wait(
         self,
@@ -386,7 +410,7 @@ class Images:
             self._begun.remove(flight)
             self._forget(flight)
             self._breaker.failed(
-                flight.question.project, is_private=flight.question.is_private
+                flight.question.project, is_private=flight.is_private
             )
 
     def _forget(self, flight: _Flight) -> None:
@@ -412,7 +436,7 @@ class Images:
             error, glance.ImageRefused
         ):
             self._breaker.failed(
-                question.project, is_private=question.is_private
+                question.project, is_private=flight.is_private
             )
 
     def _stale(self, question: _Question) -> Answer | None:

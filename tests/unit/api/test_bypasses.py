@@ -4,6 +4,7 @@
 
 import json
 import sqlite3
+import threading
 import uuid
 
 from cinder import objects
@@ -490,6 +491,34 @@ class ImageNamesTestCase(BypassCase):
         self.glance.add_image('database', name='mine')
         self.assert_type('general', imageRef='mine')
         self.assert_type('database', imageRef=self.image)
+
+    def test_ids_of_no_image_while_names_take_long(self):
+        """E2: after them nobody's image was asked for by its id."""
+        self.api.configure(
+            glance_failures=3, glance_retry_seconds=1000, glance_timeout=1.5
+        )
+        projects = (api_fixture.PROJECT, api_fixture.OTHER_PROJECT)
+        for project in (*projects, projects[0]):
+            self.glance.listing = hanging = threading.Event()
+
+            def answer(hanging=hanging):
+                self.glance.listing = None
+                hanging.set()
+
+            api_fixture.MEANWHILE.append(answer)
+            self.assertEqual(
+                400,
+                self.api.create(
+                    imageRef=str(uuid.uuid4()), project=project
+                ).status,
+            )
+        self.api.configure(glance_timeout=60.0)
+        for project in (*projects, uuid.uuid4().hex):
+            self.assert_type(
+                'database',
+                imageRef=self.glance.add_image('database', owner=project),
+                project=project,
+            )
 
     def test_unknown_images_are_no_errors(self):
         for _ in range(5):

@@ -2,19 +2,25 @@
 
 """Groups of volumes, whose types leave nothing to an image."""
 
+import contextlib
 import pathlib
 import subprocess
 import sys
+import uuid
 
 from cinder import objects
 from cinder.volume import group_types
 import ddt
+import sqlalchemy
 import testtools
 
 from tests.unit.api import api_fixture
+from tests.unit.doors import cinder_database
 
 PROJECT = api_fixture.PROJECT
 OTHER_PROJECT = api_fixture.OTHER_PROJECT
+#: No volume type has it.
+MISSING = 'c0ffee00-0000-4000-8000-000000000000'
 
 WITHOUT_SCHEMA = """
 import sys
@@ -146,6 +152,64 @@ class GroupsTestCase(GroupCase):
             self.assertEqual(
                 (theirs.status, theirs.body), (ours.status, ours.body)
             )
+        for types in ((), ('',), ('', ''), ('nothing',), (MISSING,)):
+            ours, theirs = (
+                self.create_consistent(*types, has_door=has_door)
+                for has_door in (True, False)
+            )
+            self.assertEqual(
+                (theirs.status, theirs.body), (ours.status, ours.body)
+            )
+
+    def assert_no_costlier(self, create, *types):
+        """To look at these types asks the database no more than Cinder."""
+        answers, counts = [], []
+        for has_door in (True, False):
+            with self.counted_queries() as counted:
+                answers.append(create(*types, has_door=has_door).status)
+            counts.append(len(counted))
+        self.assertEqual(answers[1], answers[0])
+        # What the door itself asks does not grow with their number.
+        self.assertLess(counts[0], counts[1] + 20)
+
+    @contextlib.contextmanager
+    def counted_queries(self):
+        """The statements that are executed meanwhile."""
+        counted = []
+
+        def execute(connection, cursor, statement, *others):
+            counted.append(statement)
+
+        arguments = (self.cinder.engine, 'before_cursor_execute', execute)
+        sqlalchemy.event.listen(*arguments)
+        try:
+            yield counted
+        finally:
+            sqlalchemy.event.remove(*arguments)
+
+    @ddt.data('create', 'create_consistent')
+    def test_thousands_of_types_that_are_none(self, create):
+        """E1: one request of a reader held a thread for two minutes."""
+        self.api.configure(applied_cache_seconds=60)
+        create = getattr(self, create)
+        create('plain')
+        self.assert_no_costlier(create, *map(str, range(1000)))
+        self.assert_no_costlier(
+            create, *(uuid.UUID(int=number).hex for number in range(1000))
+        )
+
+    def test_one_type_in_many_spellings(self):
+        """E1: each had a decision, and a notification, of its own."""
+        cinder_database.fold_names(self.cinder.engine)
+        self.api.configure(applied_cache_seconds=60)
+        self.assert_types(
+            ['general'],
+            self.create(*(f'image-tier{" " * n}' for n in range(50))),
+        )
+        self.assert_types(
+            ['general'], self.create_consistent(*['image-tier'] * 50)
+        )
+        self.assertEqual(2, self.logged().count('tiers.decision'))
 
 
 class InGroupTestCase(GroupCase):

@@ -34,7 +34,7 @@ from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import glance
 from cinder_tiers.doors import images
 calls = []
-def fetch(user, ref):
+def fetch(user, ref, on_name):
     calls.append(ref)
     time.sleep(60 if ref == 'hang' else 0.2)
     return glance.ImageFacts(
@@ -75,7 +75,7 @@ objects.register_all()
 from cinder_tiers.doors import glance
 from cinder_tiers.doors import images
 begun, turns, answered = [], [0], eventlet.event.Event()
-def fetch(user, ref):
+def fetch(user, ref, on_name):
     begun.append(ref)
     answered.wait()
     raise glance.ImageUnreadable('')

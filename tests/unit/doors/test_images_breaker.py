@@ -221,6 +221,19 @@ class ManyProjectsTestCase(images_case.ImagesTestCase):
         self.assert_reads(7, str(uuid.uuid4()))
         self.assert_reads(8, project='any')
 
+    def test_nor_do_ids_that_no_image_has(self):
+        """They are names next, by which Glance may be slow."""
+        self.glance.is_refusing_ids = True
+        self.glance.answers.update(us=DOWN, them=DOWN)
+        for _ in range(3):
+            for project in ('us', 'them'):
+                self.read(str(uuid.uuid4()), project)
+        self.assertFalse(self.images.breaker_is_open)
+        self.glance.is_refusing_ids = False
+        self.glance.answers.clear()
+        self.assert_reads(7, str(uuid.uuid4()))
+        self.assert_reads(8, project='any')
+
     def test_nor_do_they_keep_it_open(self):
         """They take no attempt away from those who ask by an id."""
         self.open_for_all()
