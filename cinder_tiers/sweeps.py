@@ -78,6 +78,8 @@ class BroughtBack:
     accepted: frozenset[str] = frozenset()
     #: What "tier plan" now shows, as text; None: it was not looked at.
     planned: tuple[str, ...] | None = None
+    #: Why that is not known.
+    unplanned: str = ''
 
     @property
     def is_complete(self) -> bool:
@@ -313,14 +315,26 @@ def run(
             if len(results.records) == len(file.sweep.slots)
             else result_files.ENDED_EARLY,
         )
-        result_files.write(result_file, results)
-        if isinstance(failure, errors.TiersError):
-            raise errors.ActionFailed(
-                f'{failure}\n{_said_of(path, back)}'
-            ) from failure
-        if failure is not None:
+        try:
+            result_files.write(result_file, results)
+        except errors.TiersError as error:
+            # Of a full disk, it must still be told what is not as before.
+            failure = failure or error
+        if failure is None:
+            return results, back
+        if back.is_complete and not isinstance(failure, errors.TiersError):
             raise failure
-        return results, back
+        raise _with_more(failure, _said_of(path, back)) from failure
+
+
+def _with_more(failure: Exception, more: str) -> errors.TiersError:
+    """A failure with one more line, and the exit status of the first."""
+    kind = (
+        errors.Unreachable
+        if isinstance(failure, errors.Unreachable)
+        else errors.ActionFailed
+    )
+    return kind(f'{failure}\n{more}')
 
 
 def _said_of(path: str, back: BroughtBack) -> str:
@@ -370,29 +384,39 @@ def _bring_back(
     First the OSDs, which have to be told the values.
 
     :param mend: None: no fault was made.
-    :raises errors.Unreachable: a service does not answer.
+    :raises errors.TiersError: something cannot be looked at, since a service
+        does not answer or refuses; all else is brought back.
     """
+    values: list[restoring.Restored | fault_means.Mended] = []
+    failure = None
+    for target in journal.targets if mend is not None else ():
+        try:
+            values.append(mend(target))
+        except errors.TiersError as error:
+            # The next one may be why this one cannot be looked at.
+            failure = failure or error
     try:
-        back = BroughtBack(
-            journal=journal,
-            accepted=accepted,
-            values=(
-                *(mend(one) for one in journal.targets if mend is not None),
-                *restoring.restore(
-                    journal.kept,
-                    executors=world.executors,
-                    read=world.read,
-                    now=world.now,
-                    allowed=allowed,
-                    settle_s=settle_s,
-                ),
-            ),
+        values.extend(
+            restoring.restore(
+                journal.kept,
+                executors=world.executors,
+                read=world.read,
+                now=world.now,
+                allowed=allowed,
+                settle_s=settle_s,
+            )
         )
-    except errors.Unreachable as error:
-        raise errors.Unreachable(
-            f'{error}\nNot everything is as before; {path} has the values: '
-            'run "openstack tier sweep --restore" when the service answers'
-        ) from error
+    except errors.TiersError as error:
+        failure = failure or error
+    if failure is not None:
+        raise _with_more(
+            failure,
+            f'Not everything is as before; {path} has the values: run '
+            '"openstack tier sweep --restore" when the service answers',
+        ) from failure
+    back = BroughtBack(
+        journal=journal, accepted=accepted, values=tuple(values)
+    )
     if back.is_complete:
         journals.remove(path)
     return back
@@ -441,11 +465,13 @@ def restore(
                 allowed=frozenset(allowed),
                 accepted=frozenset(accepted),
             )
+            try:
+                plan = plans.make(catalog=catalog, actual=world.observe())
+            except errors.TiersError as error:
+                # What became of the values must be told all the same.
+                return dataclasses.replace(back, unplanned=str(error))
             return dataclasses.replace(
-                back,
-                planned=preparation.differing(
-                    plans.make(catalog=catalog, actual=world.observe())
-                ),
+                back, planned=preparation.differing(plan)
             )
 
 

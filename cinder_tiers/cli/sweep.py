@@ -143,6 +143,11 @@ class SweepingLister(base.CatalogLister):
                 '"tier plan" is not empty: %s',
                 escaping.printable('; '.join(back.planned)),
             )
+        if back.unplanned:
+            self.log.warning(
+                'whether "tier plan" is empty is not known: %s',
+                escaping.printable_lines(back.unplanned),
+            )
 
 
 class SweepTier(SweepingLister):
