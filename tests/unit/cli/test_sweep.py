@@ -8,9 +8,12 @@ The command that measures a slot can end the sweep: it knows its parent.
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 
 import ddt
 import testtools
@@ -387,12 +390,73 @@ class SweepTestCase(SweptCloudTestCase):
         )
         self.assert_as_before()
 
-    def test_a_signal_ends_it_with_everything_back(self):
+    @ddt.data('TERM', 'HUP')
+    def test_a_signal_ends_it_with_everything_back(self, name):
         status = self.ended(
             'sh',
             '-c',
-            'test $CINDER_TIERS_SWEEP_SLOT != 2 || kill -TERM $PPID',
+            f'test $CINDER_TIERS_SWEEP_SLOT != 2 || kill -{name} $PPID',
         )
         self.assertEqual(130, status)
         self.assertEqual('ended early', self.results()['state'])
+        self.assert_as_before()
+
+    def test_a_lost_terminal_ends_nothing_that_nohup_has_started(self):
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        self.addCleanup(signal.signal, signal.SIGHUP, before)
+        self.assertEqual(0, self.ended('sh', '-c', 'kill -HUP $PPID'))
+        self.assertEqual('complete', self.results()['state'])
+        self.assert_as_before()
+
+    def test_a_second_signal_says_who_brings_the_rest_back(self):
+        self.ended(
+            'sh',
+            '-c',
+            'trap "" TERM; kill -TERM $PPID; sleep 1; kill -TERM $PPID',
+        )
+        self.assertIn(
+            'press Ctrl-C again to stop at once and leave the rest to '
+            '"openstack tier sweep --restore"',
+            self.getDetails()['sweep'].as_text(),
+        )
+        self.assertEqual(1, len(self.journals()))
+        self.assertEqual(0, self.tier('sweep', '--restore').status)
+        self.assert_as_before()
+
+    def test_a_full_disk_hides_nothing_that_is_not_as_before(self):
+        go = self.folder / 'go'
+
+        def change():
+            while not go.exists():
+                time.sleep(0.1)
+            self.set_limits(write_bytes_sec='77')
+            go.unlink()
+
+        changing = threading.Thread(target=change)
+        changing.start()
+        self.addCleanup(changing.join)
+        # As of a full disk, the file is not written any more.
+        ran = self.sweep(
+            'sh',
+            '-c',
+            'test $CINDER_TIERS_SWEEP_TREATMENT != write_bytes_sec=5 || { '
+            f'touch {go}; while test -e {go}; do sleep 0.1; done; cd '
+            f'{self.folder}/out && rm sweep.json && mkdir sweep.json; }}',
+        )
+        self.assertEqual(1, ran.status)
+        (journal,) = self.journals()
+        for text in (
+            'sweep.json cannot be written',
+            f'Not everything is as before; {journal} has the rest: run '
+            '"openstack tier sweep --restore"',
+        ):
+            self.assertIn(text, ran.stderr)
+
+    @ddt.data('sweep.json', 'slot-0003.json', 'slot-0001.begin')
+    def test_files_of_another_sweep_are_no_results(self, name):
+        (self.folder / 'out').mkdir()
+        (self.folder / 'out' / name).touch()
+        ran = self.sweep('true')
+        self.assertEqual(1, ran.status)
+        self.assertIn(f'{name} exists; name another folder', ran.stderr)
         self.assert_as_before()
