@@ -8,6 +8,7 @@ are parsed, nor how results are shown.
 """
 
 import collections.abc
+import contextlib
 import dataclasses
 import datetime
 import os
@@ -237,7 +238,7 @@ def run(
     path = journals.path_in(files.state, identity)
     default = file.catalogs[design.DEFAULT]
     with (
-        locks.held(url=lock.url, cloud=identity, wait_s=lock.wait_s),
+        _held(lock, identity) as said,
         open_clusters(default) as clusters,
     ):
         _check_closed(path)
@@ -308,6 +309,7 @@ def run(
             mend=None if means is None else means.mend,
             settle_s=settle_s,
         )
+        said.append(_said_of(path, back))
         results = dataclasses.replace(
             results,
             is_brought_back=back.is_complete,
@@ -324,17 +326,27 @@ def run(
             return results, back
         if back.is_complete and not isinstance(failure, errors.TiersError):
             raise failure
-        raise _with_more(failure, _said_of(path, back)) from failure
+        raise errors.with_more(failure, *said) from failure
 
 
-def _with_more(failure: Exception, more: str) -> errors.TiersError:
-    """A failure with one more line, and the exit status of the first."""
-    kind = (
-        errors.Unreachable
-        if isinstance(failure, errors.Unreachable)
-        else errors.ActionFailed
-    )
-    return kind(f'{failure}\n{more}')
+@contextlib.contextmanager
+def _held(
+    lock: workflow.Lock, identity: str
+) -> collections.abc.Iterator[list[str]]:
+    """Holds the lock of apply.
+
+    :returns: a context; a list of lines, of what must be told even if the
+        lock was lost on the way.
+    """
+    said: list[str] = []
+    try:
+        with locks.held(url=lock.url, cloud=identity, wait_s=lock.wait_s):
+            yield said
+    except errors.TiersError as error:
+        for line in said:
+            if line not in str(error):
+                raise errors.with_more(error, line) from error
+        raise
 
 
 def _said_of(path: str, back: BroughtBack) -> str:
@@ -409,7 +421,7 @@ def _bring_back(
     except errors.TiersError as error:
         failure = failure or error
     if failure is not None:
-        raise _with_more(
+        raise errors.with_more(
             failure,
             f'Not everything is as before; {path} has the values: run '
             '"openstack tier sweep --restore" when the service answers',
@@ -448,7 +460,7 @@ def restore(
     """
     identity = cloud_id.identity_of(connection)
     path = journals.path_in(state, identity)
-    with locks.held(url=lock.url, cloud=identity, wait_s=lock.wait_s):
+    with _held(lock, identity) as said:
         journal = journals.read(path)
         if journal is None:
             return None
@@ -465,6 +477,7 @@ def restore(
                 allowed=frozenset(allowed),
                 accepted=frozenset(accepted),
             )
+            said.append(_said_of(path, back))
             try:
                 plan = plans.make(catalog=catalog, actual=world.observe())
             except errors.TiersError as error:

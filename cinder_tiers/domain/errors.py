@@ -77,3 +77,13 @@ class ActionFailed(TiersError):
 
 class Refused(ActionFailed):
     """A plan has refused actions; nothing has been changed."""
+
+
+def with_more(error: Exception, more: str) -> TiersError:
+    """An error with one more line, and with the same exit status.
+
+    >>> with_more(Unreachable('Ceph did not answer'), 'Try again.')
+    Unreachable('Ceph did not answer\\nTry again.')
+    """
+    kind = Unreachable if isinstance(error, Unreachable) else ActionFailed
+    return kind(f'{error}\n{more}')

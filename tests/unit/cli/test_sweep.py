@@ -14,10 +14,12 @@ import sys
 import tempfile
 import threading
 import time
+from unittest import mock
 
 import ddt
 import testtools
 from testtools import content as details
+from tooz.drivers import file
 
 from tests.contract import cinder_api
 from tests.unit.cli import shell
@@ -330,6 +332,16 @@ class SweepTestCase(SweptCloudTestCase):
         back = self.tier('sweep', '--restore', '--allow', name)
         self.assertEqual(0, back.status, back.stderr)
         self.assert_as_before()
+
+    def test_a_lock_that_was_lost_hides_nothing_that_is_not_as_before(self):
+        self.killed_while_it_writes()
+        self.set_limits(write_bytes_sec='77')
+        # As of etcd that was away for a while.
+        with mock.patch.object(file.FileLock, 'release', return_value=False):
+            back = self.tier('sweep', '--restore')
+        self.assertEqual(1, back.status)
+        self.assertIn('The lock was lost', back.stderr)
+        self.assertIn('Not everything is as before; ', back.stderr)
 
     def test_what_somebody_else_has_changed_can_be_accepted(self):
         self.killed_while_it_writes()
