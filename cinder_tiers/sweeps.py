@@ -229,10 +229,11 @@ def run(
     :param is_to_stop: is asked before each slot.
     :param allowed: fsids of clusters in which faults may be made.
     :param settle_s: seconds that a write may take to be in effect.
+    :raises errors.NotAsBefore: the sweep was ended, and not everything could
+        be brought back; the journal has the rest.
     :raises errors.TiersError: before anything is written: as `prepare`, when
         the lock is not to be had, or when a journal is open; later: when a
-        service does not answer or another user changes the tier.
-        What could not be brought back is in the journal.
+        service does not answer.
     """
     identity = cloud_id.identity_of(connection)
     path = journals.path_in(files.state, identity)
@@ -326,6 +327,10 @@ def run(
             return results, back
         if back.is_complete and not isinstance(failure, errors.TiersError):
             raise failure
+        if not back.is_complete:
+            raise errors.NotAsBefore('\n'.join([str(failure), *said])) from (
+                failure
+            )
         raise errors.with_more(failure, *said) from failure
 
 

@@ -435,7 +435,13 @@ class SweepTestCase(SweptCloudTestCase):
         self.assertEqual(0, self.tier('sweep', '--restore').status)
         self.assert_as_before()
 
-    def test_a_full_disk_hides_nothing_that_is_not_as_before(self):
+    @ddt.data(
+        ('true', 'which another user has set'),
+        # As of a full disk, the file is not written any more.
+        ('rm sweep.json && mkdir sweep.json', 'sweep.json cannot be written'),
+    )
+    @ddt.unpack
+    def test_what_is_not_as_before_has_a_status_of_its_own(self, last, said):
         go = self.folder / 'go'
 
         def change():
@@ -447,18 +453,17 @@ class SweepTestCase(SweptCloudTestCase):
         changing = threading.Thread(target=change)
         changing.start()
         self.addCleanup(changing.join)
-        # As of a full disk, the file is not written any more.
         ran = self.sweep(
             'sh',
             '-c',
             'test $CINDER_TIERS_SWEEP_TREATMENT != write_bytes_sec=5 || { '
             f'touch {go}; while test -e {go}; do sleep 0.1; done; cd '
-            f'{self.folder}/out && rm sweep.json && mkdir sweep.json; }}',
+            f'{self.folder}/out && {last}; }}',
         )
-        self.assertEqual(1, ran.status)
+        self.assertEqual(4, ran.status)
         (journal,) = self.journals()
         for text in (
-            'sweep.json cannot be written',
+            said,
             f'Not everything is as before; {journal} has the rest: run '
             '"openstack tier sweep --restore"',
         ):
