@@ -8,6 +8,7 @@ are parsed, nor how results are shown.
 """
 
 import collections.abc
+import contextlib
 import dataclasses
 import datetime
 import os
@@ -78,6 +79,8 @@ class BroughtBack:
     accepted: frozenset[str] = frozenset()
     #: What "tier plan" now shows, as text; None: it was not looked at.
     planned: tuple[str, ...] | None = None
+    #: Why that is not known.
+    unplanned: str = ''
 
     @property
     def is_complete(self) -> bool:
@@ -226,16 +229,17 @@ def run(
     :param is_to_stop: is asked before each slot.
     :param allowed: fsids of clusters in which faults may be made.
     :param settle_s: seconds that a write may take to be in effect.
+    :raises errors.NotAsBefore: the sweep was ended, and not everything could
+        be brought back; the journal has the rest.
     :raises errors.TiersError: before anything is written: as `prepare`, when
         the lock is not to be had, or when a journal is open; later: when a
-        service does not answer or another user changes the tier.
-        What could not be brought back is in the journal.
+        service does not answer.
     """
     identity = cloud_id.identity_of(connection)
     path = journals.path_in(files.state, identity)
     default = file.catalogs[design.DEFAULT]
     with (
-        locks.held(url=lock.url, cloud=identity, wait_s=lock.wait_s),
+        _held(lock, identity) as said,
         open_clusters(default) as clusters,
     ):
         _check_closed(path)
@@ -306,6 +310,7 @@ def run(
             mend=None if means is None else means.mend,
             settle_s=settle_s,
         )
+        said.append(_said_of(path, back))
         results = dataclasses.replace(
             results,
             is_brought_back=back.is_complete,
@@ -313,14 +318,40 @@ def run(
             if len(results.records) == len(file.sweep.slots)
             else result_files.ENDED_EARLY,
         )
-        result_files.write(result_file, results)
-        if isinstance(failure, errors.TiersError):
-            raise errors.ActionFailed(
-                f'{failure}\n{_said_of(path, back)}'
-            ) from failure
-        if failure is not None:
+        try:
+            result_files.write(result_file, results)
+        except errors.TiersError as error:
+            # Of a full disk, it must still be told what is not as before.
+            failure = failure or error
+        if failure is None:
+            return results, back
+        if back.is_complete and not isinstance(failure, errors.TiersError):
             raise failure
-        return results, back
+        if not back.is_complete:
+            raise errors.NotAsBefore('\n'.join([str(failure), *said])) from (
+                failure
+            )
+        raise errors.with_more(failure, *said) from failure
+
+
+@contextlib.contextmanager
+def _held(
+    lock: workflow.Lock, identity: str
+) -> collections.abc.Iterator[list[str]]:
+    """Holds the lock of apply.
+
+    :returns: a context; a list of lines, of what must be told even if the
+        lock was lost on the way.
+    """
+    said: list[str] = []
+    try:
+        with locks.held(url=lock.url, cloud=identity, wait_s=lock.wait_s):
+            yield said
+    except errors.TiersError as error:
+        for line in said:
+            if line not in str(error):
+                raise errors.with_more(error, line) from error
+        raise
 
 
 def _said_of(path: str, back: BroughtBack) -> str:
@@ -370,29 +401,39 @@ def _bring_back(
     First the OSDs, which have to be told the values.
 
     :param mend: None: no fault was made.
-    :raises errors.Unreachable: a service does not answer.
+    :raises errors.TiersError: something cannot be looked at, since a service
+        does not answer or refuses; all else is brought back.
     """
+    values: list[restoring.Restored | fault_means.Mended] = []
+    failure = None
+    for target in journal.targets if mend is not None else ():
+        try:
+            values.append(mend(target))
+        except errors.TiersError as error:
+            # The next one may be why this one cannot be looked at.
+            failure = failure or error
     try:
-        back = BroughtBack(
-            journal=journal,
-            accepted=accepted,
-            values=(
-                *(mend(one) for one in journal.targets if mend is not None),
-                *restoring.restore(
-                    journal.kept,
-                    executors=world.executors,
-                    read=world.read,
-                    now=world.now,
-                    allowed=allowed,
-                    settle_s=settle_s,
-                ),
-            ),
+        values.extend(
+            restoring.restore(
+                journal.kept,
+                executors=world.executors,
+                read=world.read,
+                now=world.now,
+                allowed=allowed,
+                settle_s=settle_s,
+            )
         )
-    except errors.Unreachable as error:
-        raise errors.Unreachable(
-            f'{error}\nNot everything is as before; {path} has the values: '
-            'run "openstack tier sweep --restore" when the service answers'
-        ) from error
+    except errors.TiersError as error:
+        failure = failure or error
+    if failure is not None:
+        raise errors.with_more(
+            failure,
+            f'Not everything is as before; {path} has the values: run '
+            '"openstack tier sweep --restore" when the service answers',
+        ) from failure
+    back = BroughtBack(
+        journal=journal, accepted=accepted, values=tuple(values)
+    )
     if back.is_complete:
         journals.remove(path)
     return back
@@ -424,7 +465,7 @@ def restore(
     """
     identity = cloud_id.identity_of(connection)
     path = journals.path_in(state, identity)
-    with locks.held(url=lock.url, cloud=identity, wait_s=lock.wait_s):
+    with _held(lock, identity) as said:
         journal = journals.read(path)
         if journal is None:
             return None
@@ -441,11 +482,14 @@ def restore(
                 allowed=frozenset(allowed),
                 accepted=frozenset(accepted),
             )
+            said.append(_said_of(path, back))
+            try:
+                plan = plans.make(catalog=catalog, actual=world.observe())
+            except errors.TiersError as error:
+                # What became of the values must be told all the same.
+                return dataclasses.replace(back, unplanned=str(error))
             return dataclasses.replace(
-                back,
-                planned=preparation.differing(
-                    plans.make(catalog=catalog, actual=world.observe())
-                ),
+                back, planned=preparation.differing(plan)
             )
 
 

@@ -41,4 +41,6 @@ def of(error: BaseException | None) -> int:
         return UNREACHABLE
     if isinstance(error, errors.Refused):
         return REFUSED
+    if isinstance(error, errors.NotAsBefore):
+        return DIFFERENT
     return ERROR

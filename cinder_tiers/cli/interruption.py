@@ -10,24 +10,32 @@ import threading
 import typing
 
 _STDERR = 2
+#: That end a command of hours, with everything brought back: Ctrl-C, an end
+#: that is asked for, and a terminal or ssh that is gone.
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupt:
     """Notes a signal, so that the command can stop at a good place.
 
-    A second one ends the process at once, as ever.
+    A second one ends the process at once, as ever. A SIGHUP that is ignored,
+    as by nohup, stays so.
 
     :param stops: what the command does then, such as `it stops now`.
     :param signals: that are noted.
+    :param left: what a second one leaves, as the end of the message.
     """
 
     def __init__(
         self,
         stops: str,
         signals: collections.abc.Sequence[signal.Signals] = (signal.SIGINT,),
+        *,
+        left: str = '',
     ) -> None:
         self.came = False
         self._stops = stops
+        self._left = left
         self._signals = signals
         self._before: dict[signal.Signals, object] = {}
 
@@ -35,7 +43,11 @@ class Interrupt:
         # Python allows it in the main thread only, where commands run.
         if threading.current_thread() is threading.main_thread():
             for one in self._signals:
-                self._before[one] = signal.signal(one, self._note)
+                if (one, signal.getsignal(one)) != (
+                    signal.SIGHUP,
+                    signal.SIG_IGN,
+                ):
+                    self._before[one] = signal.signal(one, self._note)
         return self
 
     def __exit__(self, *unused: object) -> None:
@@ -54,5 +66,5 @@ class Interrupt:
             os.write(
                 _STDERR,
                 f'interrupted: {self._stops}; press Ctrl-C again to stop at '
-                'once\n'.encode(),
+                f'once{self._left}\n'.encode(),
             )

@@ -6,7 +6,6 @@ import argparse
 import collections.abc
 import datetime
 import os
-import signal
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -23,7 +22,9 @@ from cinder_tiers.files.sweep import reader as sweep_reader
 from cinder_tiers.files.tiers import reader
 from cinder_tiers import sweeps
 
-_STOPS = 'ending the measuring command; everything will be restored'
+STOPS = 'ending the measuring command; everything will be restored'
+#: What is said of a second signal.
+LEFT = ' and leave the rest to "openstack tier sweep --restore"'
 _Shown = tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]
 
 
@@ -142,6 +143,11 @@ class SweepingLister(base.CatalogLister):
             self.log.warning(
                 '"tier plan" is not empty: %s',
                 escaping.printable('; '.join(back.planned)),
+            )
+        if back.unplanned:
+            self.log.warning(
+                'whether "tier plan" is empty is not known: %s',
+                escaping.printable_lines(back.unplanned),
             )
 
 
@@ -304,7 +310,7 @@ sh measure.sh
     def _run(self, parsed_args: argparse.Namespace) -> _Shown:
         file, files = self._files(parsed_args)
         with interruption.Interrupt(
-            _STOPS, (signal.SIGINT, signal.SIGTERM)
+            STOPS, interruption.ENDING, left=LEFT
         ) as interrupt:
             results, back = sweeps.run(
                 connection=base.connect(self),

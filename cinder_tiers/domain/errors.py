@@ -81,3 +81,20 @@ class ActionFailed(TiersError):
 
 class Refused(ActionFailed):
     """A plan has refused actions; nothing has been changed."""
+
+
+class NotAsBefore(ActionFailed):
+    """What a sweep has changed is still so, at least in part."""
+
+
+def with_more(error: Exception, more: str) -> TiersError:
+    """An error with one more line, and with the same exit status.
+
+    >>> with_more(Unreachable('Ceph did not answer'), 'Try again.')
+    Unreachable('Ceph did not answer\\nTry again.')
+    """
+    kind: type[TiersError] = ActionFailed
+    for one in (NotAsBefore, Unreachable):
+        if isinstance(error, one):
+            kind = one
+    return kind(f'{error}\n{more}')

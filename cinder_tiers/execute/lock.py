@@ -112,7 +112,25 @@ def held(
         cannot be used; at the end, when it was lost on the way.
     """
     url = url or f'{_FILE}://{lock_file.shared_folder()}'
-    name = name_of(cloud)
+    ended: errors.TiersError | None = None
+    try:
+        with _locked(url, name_of(cloud), wait_s):
+            try:
+                yield
+            except errors.TiersError as error:
+                ended = error
+                raise
+    except errors.TiersError as error:
+        if ended is None or error is ended:
+            raise
+        # That the lock was lost must not hide what ended the work.
+        raise errors.with_more(ended, str(error)) from error
+
+
+@contextlib.contextmanager
+def _locked(
+    url: str, name: str, wait_s: float
+) -> collections.abc.Iterator[None]:
     parts = urllib.parse.urlsplit(url)
     with contextlib.ExitStack() as stack:
         file = None

@@ -55,9 +55,7 @@ class Command:
         return f'{self._stem(slot)}.begin'
 
     def _stem(self, slot: design.Slot) -> str:
-        return os.path.join(
-            os.path.abspath(self._folder), f'slot-{slot.number:04}'
-        )
+        return os.path.join(os.path.abspath(self._folder), slot.stem)
 
     def __call__(
         self,

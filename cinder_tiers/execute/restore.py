@@ -104,21 +104,28 @@ def restore(
         has written them.
     :param settle_s: seconds that a write may take to show.
     :returns: what became of each value, in the order of the objects.
-    :raises errors.Unreachable: a service does not answer; what was brought
-        back is back.
+    :raises errors.TiersError: an object cannot be looked at, since a service
+        does not answer or refuses; all others are brought back.
     """
     found: list[Restored] = []
+    failure = None
     for one in kept:
-        found.extend(
-            _restored(
-                one,
-                executors[one.key.kind],
-                read,
-                now,
-                allowed=allowed,
-                settle_s=settle_s,
+        try:
+            found.extend(
+                _restored(
+                    one,
+                    executors[one.key.kind],
+                    read,
+                    now,
+                    allowed=allowed,
+                    settle_s=settle_s,
+                )
             )
-        )
+        except errors.TiersError as error:
+            # A value of the next object may be why this one does not answer.
+            failure = failure or error
+    if failure is not None:
+        raise failure
     return tuple(found)
 
 
@@ -147,28 +154,70 @@ def _restored(
     is_to_go = not kept.existed and fields is not None
     if is_to_go and left:
         to_write = {}  # another user has changed it, too
-    reason = ''
+    reasons: dict[str, str] = {}
     if to_write or is_to_go and not left:
-        try:
-            _write(kept, to_write, executor, read, is_to_go=is_to_go)
-            reason = _missing(kept, to_write, now, settle_s)
-        except errors.Unreachable:
-            raise
-        except errors.TiersError as error:
-            reason = str(error)
+        reasons = _not_back(
+            kept,
+            to_write,
+            executor,
+            read,
+            now,
+            is_to_go=is_to_go,
+            settle_s=settle_s,
+        )
     for setting, value, _stand in stands:
         outcome = Outcome.AS_BEFORE
         if setting.field in left or (is_to_go and left):
             outcome = Outcome.LEFT
         elif setting.field in to_write:
-            outcome = Outcome.FAILED if reason else Outcome.BROUGHT_BACK
+            outcome = (
+                Outcome.FAILED
+                if setting.field in reasons
+                else Outcome.BROUGHT_BACK
+            )
         yield Restored(
             key=kept.key,
             setting=setting,
             found=value,
             outcome=outcome,
-            reason=reason if outcome is Outcome.FAILED else '',
+            reason=reasons.get(setting.field, ''),
         )
+
+
+def _not_back(
+    kept: keeping.Kept,
+    to_write: keeping.Fields,
+    executor: apply.Executor,
+    read: apply.Reader,
+    now: keeping.Now,
+    *,
+    is_to_go: bool,
+    settle_s: float,
+) -> dict[str, str]:
+    """Writes values; {field: why it is not as before all the same}."""
+    try:
+        _write(kept, to_write, executor, read, is_to_go=is_to_go)
+        return _missing(kept, to_write, now, settle_s)
+    except errors.Unreachable:
+        raise
+    except errors.TiersError as error:
+        reason = str(error)
+    if is_to_go or len(to_write) == 1:
+        return dict.fromkeys(to_write, reason)
+    # One value that is refused, such as of an option that Ceph does not have
+    # any more, must not keep the others as the sweep has set them.
+    found: dict[str, str] = {}
+    for field, value in to_write.items():
+        found |= _not_back(
+            kept,
+            {field: value},
+            executor,
+            read,
+            now,
+            is_to_go=False,
+            settle_s=settle_s,
+        )
+    return found
 
 
 def _write(
@@ -179,7 +228,11 @@ def _write(
     *,
     is_to_go: bool,
 ) -> None:
-    current = read(kept.key)
+    # Monitors take options whether OSDs run or not, and a treatment may be why
+    # they do not.
+    current = (
+        None if kept.key.kind is actions.Kind.OSD_OPTIONS else read(kept.key)
+    )
     if is_to_go:
         # The sweep made it; there was none before.
         executor.write(None, key=kept.key, current=current, consented=True)
@@ -196,27 +249,33 @@ def _missing(
     written: keeping.Fields,
     now: keeping.Now,
     settle_s: float,
-) -> str:
-    """What is not as before after it was written; '' when all of it is."""
+) -> dict[str, str]:
+    """What is not as before after it was written: {field: how it is}."""
     end = time.monotonic() + settle_s
     while True:
         fields = now(kept.key)
         if not kept.existed:
-            missing = [] if fields is None else ['it still exists']
+            missing = (
+                {}
+                if fields is None
+                else dict.fromkeys(written, 'it still exists')
+            )
         else:
-            missing = [
-                f'{one.field} is {_shown((fields or {}).get(one.field))}, '
-                f'not {_shown(one.before)}'
+            missing = {
+                one.field: f'{one.field} is '
+                f'{_shown((fields or {}).get(one.field))}, not '
+                f'{_shown(one.before)}'
                 for one in kept.settings
                 if one.field in written
                 and not keeping.is_back(one, (fields or {}).get(one.field))
-            ]
+            }
         if not missing or time.monotonic() >= end:
             break
         time.sleep(_LOOK_EVERY_S)
-    if not missing:
-        return ''
-    return f'written without an error, but {", ".join(missing)}'
+    return {
+        field: f'written without an error, but {found}'
+        for field, found in missing.items()
+    }
 
 
 def _shown(value: str | None) -> str:

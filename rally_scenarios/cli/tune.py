@@ -10,7 +10,6 @@ import datetime
 import hashlib
 import json
 import os
-import signal
 import time
 import typing
 
@@ -51,7 +50,6 @@ if typing.TYPE_CHECKING:
 
 _PREVIEW_COLUMNS = ('Option', 'Value', 'Changes')
 _COLUMNS = ('Candidate', 'Blocks', 'Gain', 'Finding', 'Reason')
-_STOPS = 'ending the measuring command; everything will be restored'
 #: What is proposed, in the folder of --out: the options alone, and what makes
 #: the tiers file have them.
 PROPOSAL, PATCH = 'proposal.yaml', 'proposal.patch'
@@ -228,7 +226,9 @@ sh measure.sh
                     ) from error
                 tuning.claim_folder(study)
                 with interruption.Interrupt(
-                    _STOPS, (signal.SIGINT, signal.SIGTERM)
+                    sweep_command.STOPS,
+                    interruption.ENDING,
+                    left=sweep_command.LEFT,
                 ) as interrupt:
                     self.exit_status = tuning.carry_on(study, interrupt)
                 return tuning.conclude(study)

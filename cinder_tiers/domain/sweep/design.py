@@ -29,6 +29,8 @@ WAYS = (ONE_AT_A_TIME, PRODUCT, TOGETHER)
 #: More than a person would wait for; a product grows fast.
 MOST_TREATMENTS = 256
 MOST_SLOTS = 4096
+#: How the names of the files of slots begin.
+SLOT_STEM = 'slot-'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -56,6 +58,11 @@ class Slot:
     block: int
     #: Name of the treatment.
     treatment: str
+
+    @property
+    def stem(self) -> str:
+        """Of the names of its files, such as slot-0001."""
+        return f'{SLOT_STEM}{self.number:04}'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

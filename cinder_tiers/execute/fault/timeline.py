@@ -64,6 +64,16 @@ class _Course:
             )
 
 
+def _steady() -> collections.abc.Callable[[], float]:
+    """The seconds since the epoch, by a clock that nobody sets.
+
+    A fault must not last for an hour because the host's clock was set back by
+    one, nor be said to have lasted so long because it was set forward.
+    """
+    offset = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    return lambda: offset + time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
 class Timeline:
     """The faults of one slot.
 
@@ -71,7 +81,8 @@ class Timeline:
     :param counts_from: `fault.COMMAND` or `fault.ANNOUNCEMENT`.
     :param announced: gives the moment that the command has announced, in
         seconds since the epoch; None: not yet.
-    :param clock: the seconds since the epoch.
+    :param clock: the seconds since the epoch; None: those of the host, as its
+        clock goes on from now, whoever sets it meanwhile.
     """
 
     def __init__(
@@ -81,10 +92,10 @@ class Timeline:
         means: Means,
         counts_from: str,
         announced: collections.abc.Callable[[], float | None],
-        clock: collections.abc.Callable[[], float] = time.time,
+        clock: collections.abc.Callable[[], float] | None = None,
     ) -> None:
         self._means = means
-        self._clock = clock
+        self._clock = clock = clock or _steady()
         self._announced = announced
         self._looked_at = -math.inf
         self._zero = clock() if counts_from == faults.COMMAND else None

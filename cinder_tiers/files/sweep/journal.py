@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import pathlib
+import stat
 
 import jsonschema
 
@@ -176,7 +177,9 @@ def write(path: str, journal: Journal) -> None:
             f'{folder}, the folder of the journal, cannot be '
             f'made: {error.strerror}; name another one with --state'
         ) from error
-    write_atomic.write(path, text + '\n', replace=False, is_durable=True)
+    write_atomic.write(
+        path, text + '\n', replace=False, is_durable=True, follows=False
+    )
 
 
 def read(path: str) -> Journal | None:
@@ -187,6 +190,7 @@ def read(path: str) -> Journal | None:
     :raises errors.ProblemsFound: it cannot be read, or is no journal.
     """
     try:
+        _check_owner(path)
         content = read_bounded.read(path, max_bytes=MAX_SIZE_BYTES)
     except FileNotFoundError:
         return None
@@ -210,6 +214,32 @@ def read(path: str) -> Journal | None:
         kept=tuple(map(_kept, value['objects'])),
         targets=tuple(map(_target, value.get('faults', ()))),
     )
+
+
+def _check_owner(path: str) -> None:
+    """A journal has commands that are run, and values that are written.
+
+    In a folder that others may write in, such as one for all who sweep, it
+    must not be another user who has put it there.
+
+    :raises errors.ProblemsFound: it is another user's, or a link.
+    """
+    found = os.lstat(path)
+    if stat.S_ISLNK(found.st_mode):
+        raise _problem(path, 'a symbolic link')
+    if found.st_uid not in (0, os.geteuid()):
+        raise errors.ProblemsFound(
+            [
+                errors.Problem(
+                    where=path,
+                    found=f'a journal of user {found.st_uid}, with values to '
+                    'write and commands to run as this user',
+                    expected=f'one of user {os.geteuid()} or of root',
+                    remedy='bring back as that user, or look into it and make '
+                    'it yours (chown)',
+                )
+            ]
+        )
 
 
 def _target(value: dict) -> faults.Target:

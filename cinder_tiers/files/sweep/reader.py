@@ -428,6 +428,17 @@ class _Reading:
             )
             return ()
         found = design.treatments_of(factors, way, guest=guest)
+        names = [one.name for one in found]
+        for name in dict.fromkeys(names):
+            # Their slots and results would be taken for each other's.
+            if names.count(name) > 1:
+                self._problem(
+                    ('factors',),
+                    f'{names.count(name)} treatments of the name {name!r}',
+                    'values that differ as they are written, such as 1 and 2, '
+                    "not 1 and '1'",
+                    'remove one of them',
+                )
         for one in found:
             self.sources[one.name] = catalogs.Source(
                 file=self._source.file,

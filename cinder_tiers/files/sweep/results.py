@@ -134,16 +134,20 @@ def make_folder(folder: str) -> str:
     path = os.path.join(folder, NAME)
     try:
         os.makedirs(folder, exist_ok=True)
+        names = sorted(os.listdir(folder))
     except OSError as error:
         raise errors.TiersError(
-            f'{folder} cannot be made: {error.strerror}; name another folder '
-            'with --out'
+            f'{folder} cannot be made or read: {error.strerror}; name another '
+            'folder with --out'
         ) from error
-    if os.path.exists(path):
-        raise errors.TiersError(
-            f'Nothing was changed because {path} exists; name another folder '
-            'with --out'
-        )
+    # A result of before would count as that of a command that writes none,
+    # and a moment that was announced before would begin faults at once.
+    for name in names:
+        if name == NAME or name.startswith(design.SLOT_STEM):
+            raise errors.TiersError(
+                f'Nothing was changed because {os.path.join(folder, name)} '
+                'exists; name another folder with --out'
+            )
     return path
 
 

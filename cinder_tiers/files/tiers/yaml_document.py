@@ -176,11 +176,14 @@ def _syntax(error: yaml.YAMLError, file: str) -> errors.Problem:
 def _is_odd(node: yaml.ScalarNode) -> bool:
     """Whether a number means something else to YAML than to a reader.
 
-    Octal ones (010), those of base 60 (1:30), and those with underscores.
+    Octal ones (010), those of base 60 (1:30), and those with underscores; and
+    .nan, which is beyond no bound, so that no rule would refuse it.
     """
     if node.tag == _INT:
         return _DECIMAL.fullmatch(node.value) is None
-    return node.tag == _FLOAT and not {':', '_'}.isdisjoint(node.value)
+    return node.tag == _FLOAT and (
+        not {':', '_'}.isdisjoint(node.value) or node.value.lower() == '.nan'
+    )
 
 
 class _Reading:

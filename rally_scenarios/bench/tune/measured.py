@@ -68,19 +68,21 @@ def broken(
 ) -> tuple[str, ...]:
     """Promises that a run breaks and that of the default does not.
 
+    One that the default holds, and of which the run has no figure, is broken:
+    no guest of the tier may have come so far.
+
     :param expected: {tier: its expectations}
     """
+    # Of the same limits in the same order, whatever a run has.
     before, after = (
-        judgement.judge(run, judgement.Terms(in_catalog=expected))
+        judgement.judge(run, judgement.Terms(required=expected))
         for run in (default, treated)
     )
-    return (
-        tuple(
-            other.text
-            for one, other in zip(before, after, strict=True)
-            if other.outcome is judgement.Outcome.BROKEN
-            and one.outcome is not judgement.Outcome.BROKEN
-        )
-        if len(before) == len(after)
-        else ()
+    broken, held = judgement.Outcome.BROKEN, judgement.Outcome.HELD
+    lost = judgement.Outcome.NOT_MEASURED
+    return tuple(
+        other.text
+        for one, other in zip(before, after, strict=True)
+        if (other.outcome is broken and one.outcome is not broken)
+        or (other.outcome is lost and one.outcome is held)
     )

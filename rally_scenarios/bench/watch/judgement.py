@@ -61,10 +61,12 @@ def added(
     """A series with one window more, and what is said of the tier then.
 
     :param kept: of the tier so far
-    :param window: began after all others
+    :param window: the latest; if the clock was set back before it, what is
+        kept of times after it is left out
     :param expect: of the tier
     :param least_percent: by which a latency is greater if it is to be said
     """
+    kept = _until(kept, window.began_at)
     windows = (*kept.windows, window)[-series.MOST_WINDOWS :]
     changed = replace(kept, windows=windows)
     for direction in series.DIRECTIONS:
@@ -82,6 +84,26 @@ def added(
         },
     )
     return changed, verdict(changed, findings)
+
+
+def _until(kept: series.Series, moment: float) -> series.Series:
+    """What is kept of times before a moment.
+
+    With more, a tier would be slower "since" a time to come until that has
+    passed, and nothing that changes until then would be found.
+
+    :param moment: seconds since the epoch
+    """
+    return replace(
+        kept,
+        windows=tuple(each for each in kept.windows if each.began_at < moment),
+        changes=tuple(each for each in kept.changes if each.since < moment),
+        broken_since={
+            name: since
+            for name, since in kept.broken_since.items()
+            if since < moment
+        },
+    )
 
 
 def _change(

@@ -9,6 +9,8 @@ import testtools
 
 from rally_scenarios.bench.stats import differences
 from rally_scenarios.bench.tune import decision
+from rally_scenarios.bench.tune import measured
+from tests.unit.bench import results
 
 DOUBLE = math.log(2)
 
@@ -86,6 +88,42 @@ class ChoiceTestCase(testtools.TestCase):
         small = {(1,): [0.03, 0.031, 0.029, 0.03]}
         self.assertTrue(decision.confirm(small, least_percent=0)[0].is_better)
         self.assertFalse(decision.confirm(small, least_percent=5)[0].is_better)
+
+
+class BrokenTestCase(testtools.TestCase):
+    """What a candidate breaks that the default of its block keeps."""
+
+    EXPECTED = {
+        'a': {'rand': {'iops_min': 50.0}},
+        'b': {'rand': {'iops_min': 50.0}, 'seq': {'iops_min': 50.0}},
+    }
+    FAST, SLOW = [results.slot([100])], [results.slot([10])]
+
+    def broken(self, default, treated):
+        return measured.broken(
+            results.run(default), results.run(treated), self.EXPECTED
+        )
+
+    def test_a_limit_that_the_default_keeps(self):
+        fast = {'a': {'rand': self.FAST}, 'b': {'rand': self.FAST}}
+        slow = {'a': {'rand': self.FAST}, 'b': {'rand': self.SLOW}}
+        (found,) = self.broken(fast, slow)
+        self.assertIn('b rand: all guests 10 IOPS', found)
+        self.assertEqual((), self.broken(slow, slow))
+        self.assertEqual((), self.broken(slow, fast))
+        self.assertEqual((), self.broken(fast, fast))
+
+    def test_what_has_no_figure_any_more_is_not_kept(self):
+        default = {'b': {'rand': self.FAST}}
+        # No guest of the tier has come so far.
+        for treated in (
+            {'a': {'rand': self.FAST}},
+            {'b': {'seq': self.FAST}},
+            {'b': {'rand': [results.slot([100], without=1)]}},
+        ):
+            (found,) = self.broken(default, treated)
+            self.assertIn('b rand', found)
+            self.assertEqual((), self.broken(treated, treated))
 
 
 class SimulationTestCase(testtools.TestCase):

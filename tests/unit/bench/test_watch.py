@@ -275,6 +275,40 @@ class CircumstancesTestCase(testtools.TestCase):
         self.assertEqual(judgement.State.SOUND, verdict.state)
 
 
+class SetClockTestCase(testtools.TestCase):
+    """The clock was ahead, and is set back by 200 windows."""
+
+    EXPECT = {'probe': {'write_p99_ms_max': 8.0}}
+    AHEAD = [
+        *map(window, range(300, 390)),
+        *[window(number, write_ms=10.0) for number in range(390, 410)],
+    ]
+    RIGHT = [*map(window, range(210, 270))]
+
+    def test_nothing_is_since_a_time_to_come(self):
+        _, ahead = watched(self.AHEAD, self.EXPECT)
+        self.assertEqual(judgement.State.BROKEN, ahead.state)
+        kept, verdict = watched(self.AHEAD + self.RIGHT, self.EXPECT)
+        self.assertEqual(judgement.State.SOUND, verdict.state)
+        self.assertEqual(tuple(self.RIGHT), kept.windows)
+        self.assertEqual(((), {}), (kept.changes, dict(kept.broken_since)))
+
+    def test_a_change_is_found_at_once(self):
+        slow = [window(number, write_ms=12.0) for number in range(270, 290)]
+        _, verdict = watched(self.AHEAD + self.RIGHT + slow)
+        self.assertEqual(
+            (judgement.State.SLOWER, slow[0].began_at),
+            (verdict.state, verdict.since),
+        )
+
+    def test_a_second_leaves_all_windows_that_were_before(self):
+        late = dataclasses.replace(
+            window(20), began_at=window(20).began_at - 1.0
+        )
+        kept, _ = watched([*map(window, range(20)), late])
+        self.assertEqual(21, len(kept.windows))
+
+
 @ddt.ddt
 class SeriesTestCase(testtools.TestCase):
     def kept(self):

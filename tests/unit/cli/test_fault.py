@@ -10,6 +10,7 @@ import ddt
 import testtools
 
 from cinder_tiers.cli.render import fault as render
+from cinder_tiers.domain import errors
 from cinder_tiers.domain.fault import fault as faults
 from cinder_tiers.domain.sweep import design
 from cinder_tiers.domain.sweep import record
@@ -72,7 +73,9 @@ class FaultCommandTestCase(test_sweep.SweptCloudTestCase):
         self.assertEqual((0, '[]'), (ran.status, ran.stdout.strip()))
         self.assertEqual(0, self.fault('--status').status)
 
-    def kill(self, kind=faults.Kind.OSD_OUT):
+    def kill(
+        self, kind=faults.Kind.OSD_OUT, catalog=test_sweep.TIERS, more=()
+    ):
         """What a process leaves that is killed during a fault."""
         target = faults.Target(
             fault=faults.Fault(
@@ -91,12 +94,12 @@ class FaultCommandTestCase(test_sweep.SweptCloudTestCase):
                 tier='limited',
                 sweep_file='',
                 catalog_file='tiers.yaml',
-                catalog=test_sweep.TIERS,
+                catalog=catalog,
                 started='2026-11-24T00:00:00Z',
                 by='root',
                 results='',
                 kept=(),
-                targets=(target,),
+                targets=(target, *more),
             ),
         )
         self.cluster.command('osd out', ids=['1'])
@@ -145,6 +148,44 @@ class FaultCommandTestCase(test_sweep.SweptCloudTestCase):
         # The operator knows: the disk is dead and was replaced.
         self.assertTrue(self.restore(accepted=[target.name]).is_complete)
         self.assertEqual([], self.journals())
+
+    def test_a_plan_that_cannot_be_made_hides_no_outcome(self):
+        gone = test_sweep.TIERS.replace(
+            'tags: [limited]', 'tags: [limited]\n    access: [gone]'
+        )
+        self.kill(catalog=gone)
+        back = self.restore()
+        self.assertTrue(back.is_complete)
+        self.assertEqual('brought back', back.values[0].outcome.value)
+        self.assertIsNone(back.planned)
+        self.assertIn('gone', back.unplanned)
+        self.assertEqual(self.sound, self.cluster.state)
+        self.assertEqual([], self.journals())
+
+    def test_what_cannot_be_looked_at_keeps_nothing_from_being_mended(self):
+        mark = self.folder / 'throttled'
+        mark.touch()
+        command = faults.Target(
+            fault=faults.Fault(
+                name='slow',
+                kind=faults.Kind.COMMAND,
+                at_s=1.0,
+                for_s=1.0,
+                end=('rm', '-f', str(mark)),
+            ),
+            cluster='ceph',
+            pool='tier-a',
+        )
+        self.kill(more=(command,))
+        # The disk is so slow that monitors do not answer.
+        self.cluster.silent = {'osd dump'}
+        error = self.assertRaises(errors.Unreachable, self.restore)
+        self.assertIn('run "openstack tier sweep --restore"', str(error))
+        self.assertFalse(mark.exists())
+        self.assertEqual(1, len(self.journals()))
+        self.cluster.silent = set()
+        self.assertTrue(self.restore().is_complete)
+        self.assertEqual(self.sound, self.cluster.state)
 
     def test_nothing_else_begins_before(self):
         self.kill()

@@ -8,13 +8,18 @@ The command that measures a slot can end the sweep: it knows its parent.
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+from unittest import mock
 
 import ddt
 import testtools
 from testtools import content as details
+from tooz.drivers import file
 
 from tests.contract import cinder_api
 from tests.unit.cli import shell
@@ -328,6 +333,16 @@ class SweepTestCase(SweptCloudTestCase):
         self.assertEqual(0, back.status, back.stderr)
         self.assert_as_before()
 
+    def test_a_lock_that_was_lost_hides_nothing_that_is_not_as_before(self):
+        self.killed_while_it_writes()
+        self.set_limits(write_bytes_sec='77')
+        # As of etcd that was away for a while.
+        with mock.patch.object(file.FileLock, 'release', return_value=False):
+            back = self.tier('sweep', '--restore')
+        self.assertEqual(1, back.status)
+        self.assertIn('The lock was lost', back.stderr)
+        self.assertIn('Not everything is as before; ', back.stderr)
+
     def test_what_somebody_else_has_changed_can_be_accepted(self):
         self.killed_while_it_writes()
         self.set_limits(write_bytes_sec='77')
@@ -387,12 +402,78 @@ class SweepTestCase(SweptCloudTestCase):
         )
         self.assert_as_before()
 
-    def test_a_signal_ends_it_with_everything_back(self):
+    @ddt.data('TERM', 'HUP')
+    def test_a_signal_ends_it_with_everything_back(self, name):
         status = self.ended(
             'sh',
             '-c',
-            'test $CINDER_TIERS_SWEEP_SLOT != 2 || kill -TERM $PPID',
+            f'test $CINDER_TIERS_SWEEP_SLOT != 2 || kill -{name} $PPID',
         )
         self.assertEqual(130, status)
         self.assertEqual('ended early', self.results()['state'])
+        self.assert_as_before()
+
+    def test_a_lost_terminal_ends_nothing_that_nohup_has_started(self):
+        before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        self.addCleanup(signal.signal, signal.SIGHUP, before)
+        self.assertEqual(0, self.ended('sh', '-c', 'kill -HUP $PPID'))
+        self.assertEqual('complete', self.results()['state'])
+        self.assert_as_before()
+
+    def test_a_second_signal_says_who_brings_the_rest_back(self):
+        self.ended(
+            'sh',
+            '-c',
+            'trap "" TERM; kill -TERM $PPID; sleep 1; kill -TERM $PPID',
+        )
+        self.assertIn(
+            'press Ctrl-C again to stop at once and leave the rest to '
+            '"openstack tier sweep --restore"',
+            self.getDetails()['sweep'].as_text(),
+        )
+        self.assertEqual(1, len(self.journals()))
+        self.assertEqual(0, self.tier('sweep', '--restore').status)
+        self.assert_as_before()
+
+    @ddt.data(
+        ('true', 'which another user has set'),
+        # As of a full disk, the file is not written any more.
+        ('rm sweep.json && mkdir sweep.json', 'sweep.json cannot be written'),
+    )
+    @ddt.unpack
+    def test_what_is_not_as_before_has_a_status_of_its_own(self, last, said):
+        go = self.folder / 'go'
+
+        def change():
+            while not go.exists():
+                time.sleep(0.1)
+            self.set_limits(write_bytes_sec='77')
+            go.unlink()
+
+        changing = threading.Thread(target=change)
+        changing.start()
+        self.addCleanup(changing.join)
+        ran = self.sweep(
+            'sh',
+            '-c',
+            'test $CINDER_TIERS_SWEEP_TREATMENT != write_bytes_sec=5 || { '
+            f'touch {go}; while test -e {go}; do sleep 0.1; done; cd '
+            f'{self.folder}/out && {last}; }}',
+        )
+        self.assertEqual(4, ran.status)
+        (journal,) = self.journals()
+        for text in (
+            said,
+            f'Not everything is as before; {journal} has the rest: run '
+            '"openstack tier sweep --restore"',
+        ):
+            self.assertIn(text, ran.stderr)
+
+    @ddt.data('sweep.json', 'slot-0003.json', 'slot-0001.begin')
+    def test_files_of_another_sweep_are_no_results(self, name):
+        (self.folder / 'out').mkdir()
+        (self.folder / 'out' / name).touch()
+        ran = self.sweep('true')
+        self.assertEqual(1, ran.status)
+        self.assertIn(f'{name} exists; name another folder', ran.stderr)
         self.assert_as_before()

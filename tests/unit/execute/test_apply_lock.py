@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import tempfile
+from unittest import mock
 
 import ddt
 import testtools
+from tooz.drivers import file
 
 from cinder_tiers.domain import errors
+from cinder_tiers.execute import lock as apply_lock
 from tests.contract import lock_contract
 
 
@@ -32,6 +35,22 @@ class FileTestCase(lock_contract.LockContract, testtools.TestCase):
         error = self.assertRaises(errors.TiersError, self.take)
         self.assertIn('--coordination-url', str(error))
         self.assertNotIn('secret', str(error))
+
+    def test_a_lock_that_was_lost_hides_no_other_error(self):
+        release = file.FileLock.release
+        with mock.patch.object(
+            file.FileLock, 'release', lambda lock: release(lock) and False
+        ):
+            error = self.assertRaises(errors.TiersError, self.take)
+            self.assertIn('The lock was lost', str(error))
+            with self.assertRaisesRegex(
+                errors.Unreachable, 'Ceph is away\nThe lock was lost'
+            ):
+                self.fail_with_it()
+
+    def fail_with_it(self):
+        with apply_lock.held(url=self.url, cloud=self.cloud):
+            raise errors.Unreachable('Ceph is away')
 
     def test_a_folder_that_cannot_be_made_is_told(self):
         self.url = 'file:///proc/nonexistent'

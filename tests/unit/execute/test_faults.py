@@ -8,6 +8,7 @@ import pathlib
 import sys
 import tempfile
 import time
+from unittest import mock
 
 import ddt
 import testtools
@@ -124,6 +125,20 @@ class TimelineTestCase(FaultCase):
         )
         # Two looks find that it still recovers.
         self.assertTrue(4 <= found.healthy - found.ended <= 8)
+
+    def test_a_clock_that_is_set_back_makes_no_fault_longer(self):
+        one = fault(faults.Kind.OSD_OUT, at_s=0.0, for_s=0.2, osd=1)
+        line = self.timeline(one, clock=None)
+        line.step()
+        self.assertNotEqual(self.before, self.cluster.state)
+        now = time.time()
+        with mock.patch('time.time', lambda: now - 3600):
+            time.sleep(0.3)
+            line.step()
+        self.assertEqual(self.before, self.cluster.state)
+        (found,) = line.records
+        self.assertEqual('', found.problem)
+        self.assertTrue(0.2 <= found.ended - found.began < 60)
 
     def test_faults_come_one_after_the_other(self):
         line = self.timeline(OUT, SCRUB, DOWN)

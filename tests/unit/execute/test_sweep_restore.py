@@ -54,6 +54,10 @@ class World:
         self.left = left
         #: Single values that were written.
         self.written = 0
+        #: Options of OSDs that are refused.
+        self.refused = set()
+        #: Keys of objects whose values in effect nobody tells.
+        self.silent = set()
 
     @property
     def executors(self):
@@ -63,9 +67,14 @@ class World:
         return self.cloud.observe()
 
     def read(self, key):
+        if key in self.silent:
+            raise errors.Unreachable(f'{key} does not answer')
         return self.cloud.read(key)
 
     def now(self, key):
+        # Monitors know what they told OSDs, whether these run or not.
+        if key in self.silent and key.kind is not actions.Kind.OSD_OPTIONS:
+            raise errors.Unreachable(f'{key} does not answer')
         found = self.cloud.objects.get(key)
         return found and difference.texts_of(found)
 
@@ -73,6 +82,8 @@ class World:
         for step in steps(wanted, self.cloud.objects.get(key)):
             if self.left is not None and self.written >= self.left:
                 raise Killed(key)
+            if self.refused & set(getattr(step, 'values', ())):
+                raise errors.ActionFailed(f'Ceph refused {step.values}')
             self.written += 1
             self.cloud.write(
                 step,
@@ -396,6 +407,76 @@ class SlotTestCase(SweepCase):
         (back,) = self.restore(prepared, self.world, allowed={left.name})
         self.assertEqual(restore.Outcome.BROUGHT_BACK, back.outcome)
         self.assertNotIn(OSDS, self.world.objects)
+
+    def changed_by(self, *treatments):
+        """A world as a kill in a slot has left it."""
+        prepared = self.prepared(self.world, PLAIN, treatments)
+        world = self.world
+        for name, wanted in prepared.catalogs.items():
+            if name != design.DEFAULT:
+                apply.apply(
+                    plan=plans.make(catalog=wanted, actual=world.observe()),
+                    executors=world.executors,
+                    read=world.read,
+                    report=lambda result: None,
+                )
+        return prepared
+
+    def test_osds_that_do_not_answer_get_their_options_back(self):
+        before = self.world.objects
+        prepared = self.changed_by(BACKFILLS)
+        self.assertNotEqual(before, self.world.objects)
+        self.world.silent = {OSDS}
+        (back,) = self.restore(prepared, self.world)
+        self.assertEqual(restore.Outcome.BROUGHT_BACK, back.outcome)
+        self.assertEqual(before, self.world.objects)
+
+    def test_what_does_not_answer_keeps_nothing_else_from_coming_back(self):
+        before = self.world.objects
+        prepared = self.changed_by(
+            {
+                **BACKFILLS,
+                'rbd_options': {'rbd_a': 1},
+                'limits': {'read_iops_sec': '5'},
+            }
+        )
+        self.assertEqual([POOL, OSDS, QOS], [one.key for one in prepared.kept])
+        self.world.silent = {POOL}
+        self.assertRaises(
+            errors.Unreachable, self.restore, prepared, self.world
+        )
+        self.assertEqual(
+            [POOL],
+            [
+                key
+                for key in {**before, **self.world.objects}
+                if before.get(key) != self.world.objects.get(key)
+            ],
+        )
+        self.world.silent = set()
+        self.restore(prepared, self.world)
+        self.assertEqual(before, self.world.objects)
+
+    def test_a_value_that_is_refused_keeps_no_other_from_coming_back(self):
+        both = {
+            **NOTHING,
+            'osd_options': {
+                'bluestore_cache_size_ssd': 2,
+                'osd_max_backfills': 4,
+            },
+        }
+        prepared = self.changed_by(both)
+        # It comes first, and Ceph does not have it any more.
+        self.world.refused = {'bluestore_cache_size_ssd'}
+        gone, back = self.restore(prepared, self.world)
+        self.assertEqual(
+            (restore.Outcome.FAILED, restore.Outcome.BROUGHT_BACK),
+            (gone.outcome, back.outcome),
+        )
+        self.assertIn('Ceph refused', gone.reason)
+        self.assertEqual(
+            {'bluestore_cache_size_ssd': '2'}, self.world.objects[OSDS].values
+        )
 
     def test_limits_that_somebody_else_added_keep_the_qos_spec(self):
         prepared = self.prepared(self.world, PLAIN, [LIMIT])

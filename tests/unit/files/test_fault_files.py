@@ -145,6 +145,8 @@ class FaultFileTestCase(testtools.TestCase):
         ('kind: osd_out', 'kind: osd_gone', 'one of osd_out, osd_down'),
         ('at_seconds: 60', 'at_seconds: -1', 'from 0 to 86400'),
         ('for_seconds: 120.5', 'for_seconds: 0', 'from 1 to 86400'),
+        ('for_seconds: 120.5', 'for_seconds: .NaN', 'the number .NaN'),
+        ('recovery_minutes: 5', 'recovery_minutes: .nan', 'the number .nan'),
         ('osd: 2', 'osd: two', 'the id of an OSD'),
         ('[fast]', 'fast', 'a list of a program'),
         ('[fast]', '[]', 'a list of a program'),

@@ -49,7 +49,9 @@ class ReaderTestCase(testtools.TestCase):
             [tier.name for tier in catalog.tiers],
         )
 
-    @ddt.data('010', '0o10', '0x10', '1_000', '1:30', '1:30.5', '1_0.5')
+    @ddt.data(
+        *('010', '0o10', '0x10', '1_000', '1:30', '1:30.5', '1_0.5', '.nan')
+    )
     def test_a_number_means_to_yaml_what_it_means_to_a_reader(self, number):
         (problem,) = problems(
             SOUND.replace('{size: 3}', '{size: 3}\n      pg_num: ' + number)

@@ -240,6 +240,9 @@ factors:
         ('  guest:', '  gest:', "unknown key 'gest'"),
         ('[2]', '[]', 'a list of different values, at least one'),
         ('[2]', '[2, 2]', 'a list of different values, at least one'),
+        ('[2]', "[2, '2']", "2 treatments of the name 'osd_max_scrubs=2'"),
+        ('[4]', "[4, '4']", "2 treatments of the name 'iodepth=4'"),
+        ('seed: 5', 'slot_minutes: .nan', 'the number .nan'),
         (SOUND, '', 'a mapping with version, tier'),
         ('factors:', 'treatments:', 'treatments.osd_options'),
         (
@@ -333,6 +336,29 @@ class JournalTestCase(testtools.TestCase):
         self.assertRaises(
             errors.TiersError, journals.write, self.path, JOURNAL
         )
+
+    def test_a_link_in_its_place_is_neither_read_nor_followed(self):
+        os.makedirs(os.path.dirname(self.path))
+        elsewhere = f'{self.path}.other'
+        os.symlink(elsewhere, self.path)
+        self.assertRaises(
+            errors.TiersError, journals.write, self.path, JOURNAL
+        )
+        self.assertFalse(os.path.exists(elsewhere))
+        journals.write(elsewhere, JOURNAL)
+        error = self.assertRaises(
+            errors.ProblemsFound, journals.read, self.path
+        )
+        self.assertIn('a symbolic link', str(error))
+
+    @testtools.skipIf(os.geteuid(), 'only root gives files away')
+    def test_that_of_another_user_is_not_read(self):
+        journals.write(self.path, JOURNAL)
+        os.chown(self.path, 12345, -1)
+        error = self.assertRaises(
+            errors.ProblemsFound, journals.read, self.path
+        )
+        self.assertIn('a journal of user 12345', str(error))
 
     def test_another_version_is_not_read(self):
         journals.write(self.path, JOURNAL)
