@@ -14,6 +14,10 @@ from dataclasses import dataclass
 import time
 from typing import Any
 
+from cinderclient import exceptions as cinder_exceptions
+from glanceclient import exc as glance_exceptions
+from keystoneauth1 import exceptions as keystone_exceptions
+from neutronclient.common import exceptions as neutron_exceptions
 from novaclient import exceptions as nova_exceptions
 from oslo_log import log as logging
 from rally.common import utils as rally_utils
@@ -27,6 +31,16 @@ NOVA_MICROVERSION = '2.60'
 _POLL_SECONDS = 0.5
 # A string: Rally's own boot helper takes lists only.
 NO_NETWORK = {'nics': 'none'}
+#: What clients raise if a service refuses a request, or nobody answers it:
+#: that is not of the client, but of the session below it.
+REQUEST_FAILED = (
+    cinder_exceptions.ClientException,
+    glance_exceptions.ClientException,
+    glance_exceptions.CommunicationError,
+    keystone_exceptions.ClientException,
+    neutron_exceptions.NeutronClientException,
+    nova_exceptions.ClientException,
+)
 
 
 class FleetError(exceptions.RallyException):
@@ -307,14 +321,21 @@ def delete(
 ) -> None:
     """Delete servers, groups or volumes and wait until they are gone.
 
+    One that cannot be deleted does not keep the others.
+
     :param manager: ``nova.servers``, ``nova.server_groups`` or
         ``cinder.volumes``
     :param not_found: the client's exception for what is gone
     :raises FleetError: some are still there
     """
+    left = []
     for each in ids:
         try:
             manager.delete(each)
         except not_found:
             continue
+        except REQUEST_FAILED as error:
+            left.append(f'{each}: {error}')
+    if left:
+        raise FleetError(f'not deleted: {"; ".join(left)}')
     _wait('deletion', ids, _gone(manager, not_found), timeout_seconds)

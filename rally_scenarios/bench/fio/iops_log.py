@@ -26,6 +26,10 @@ from rally_scenarios.bench.stats import steadiness
 STEP_MS = 1000
 # Seconds x directions x processes: a day of 16 processes that read and write.
 _MAX_VALUES = 3 * 10**6
+#: Directions x processes, of which a job has 256 at most; a clock that is set
+#: back begins some of them anew.  A guest can claim one with each line, and
+#: to add so many up takes the host long.
+MAX_SERIES = 1000
 # fio's last second, and clocks that are not quite the same.
 _STEPS_OVER_RUNTIME = 5
 # In this order; a guest of an older version sends the first only.
@@ -86,6 +90,11 @@ def _components(log: bytes) -> list[tuple[str, list[tuple[int, float]]]]:
             # Time goes back where the next process begins.
             series = current[direction] = []
             found.append((DIRECTIONS[direction], series))
+            if len(found) > MAX_SERIES:
+                raise LogError(
+                    f'more than {MAX_SERIES} series: expected one for each'
+                    f' direction of each process'
+                )
         series.append((begin_ms, float(match[2])))
     return found
 

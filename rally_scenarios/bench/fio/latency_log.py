@@ -46,7 +46,8 @@ _MAX_LINES = 300_000
 _TIMES_OVER_RUNTIME = 5
 _MAX_TIMES = 100_000
 _LINE = re.compile(rb'([0-9]{1,15}),([012])((?: [0-9]{1,3}:[0-9]{1,12})*)')
-_STEP = re.compile(rb'[1-9][0-9]{0,7}')
+# Ordered are whole seconds.
+_STEP = re.compile(rb'[1-9][0-9]{3,7}')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,13 +142,19 @@ def parse(
         return None
     if not _STEP.fullmatch(head):
         raise iops_log.LogError(
-            f'found {head[:40]!r}, expected the length of a time in ms'
-        )
-    if len(lines) > _MAX_LINES:
-        raise iops_log.LogError(
-            f'{len(lines)} lines: expected at most {_MAX_LINES}'
+            f'found {head[:40]!r}, expected the length of a time in ms, of'
+            f' at least 1000'
         )
     step_ms = int(head)
+    # Lines of the same ms after a stall, too, are each of a time that is over.
+    most_lines = min(
+        _MAX_LINES,
+        iops_log.MAX_SERIES * (runtime_ms // step_ms + _TIMES_OVER_RUNTIME),
+    )
+    if len(lines) > most_lines:
+        raise iops_log.LogError(
+            f'{len(lines)} lines: expected at most {most_lines}'
+        )
     found: list[Window] = []
     # Of each direction of the process: its last window, by number.
     last: dict[bytes, int] = {}

@@ -5,8 +5,8 @@
 The type hints say all three, so that none of them can drift from the others.
 What may be in a record: int, float, str, bool, enums of text, records,
 ``tuple[X, ...]``, tuples of fixed length, ``Mapping[str, X]``, and any of
-these or None.  Back from plain values, everything is checked, and all that is
-wrong is reported at once, by its place.
+these or None.  Back from plain values, everything is checked, and what is
+wrong is reported at once, by its place, as far as it can be read.
 
 A format grows by fields that are marked ``since``: documents of an older
 version may lack them.
@@ -17,6 +17,7 @@ This module must not know what is recorded.
 from collections.abc import Mapping
 import dataclasses
 import enum
+import functools
 import inspect
 import math
 import re
@@ -26,6 +27,9 @@ from typing import Any
 
 # A field's comment and its name.
 _FIELD = re.compile(r'^((?: *#: .*\n)+) *(\w+):', re.MULTILINE)
+# A document of 1 MB can have 200 MB of mistakes.
+_MOST_TOLD = 50
+_MOST_CHARS = 1000
 _PLAIN = {int: 'integer', float: 'number', str: 'string', bool: 'boolean'}
 
 
@@ -87,6 +91,12 @@ def _are_plain_numbers(hint: object, values: list[Any]) -> bool:
     )
 
 
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    """Those of the fields of a dataclass: to find them takes long."""
+    return typing.get_type_hints(kind)
+
+
 class _Reader:
     """Plain values on their way back; collects what is wrong."""
 
@@ -136,7 +146,7 @@ class _Reader:
     def _record(self, kind: type, value: object, place: str) -> Any:
         if not isinstance(value, dict):
             return self._refuse(value, 'an object', place)
-        hints = typing.get_type_hints(kind)
+        hints = _hints(kind)
         names = [field.name for field in dataclasses.fields(kind)]
         newer = {
             field.name
@@ -200,12 +210,16 @@ def read(kind: type, value: object, version: int | None = None) -> object:
     :param value: what ``plain`` gave, or what only looks like it
     :param version: of the document: fields that came ``since`` then may be
         missing; None: nothing may
-    :raises ValueError: it is none; a line for everything that is wrong
+    :raises ValueError: it is none; a line for everything that is wrong, of
+        which the last may say how much more there is
     """
     reader = _Reader(version)
     found = reader.read(kind, value, '')
-    if reader.wrong:
-        raise ValueError('\n'.join(reader.wrong))
+    told = [each[:_MOST_CHARS] for each in reader.wrong[:_MOST_TOLD]]
+    if len(reader.wrong) > len(told):
+        told.append(f'and {len(reader.wrong) - len(told)} more')
+    if told:
+        raise ValueError('\n'.join(told))
     return found
 
 
@@ -250,7 +264,7 @@ def _schema(hint: object, found: dict[str, dict]) -> dict[str, object]:
 
 
 def _object(kind: type, found: dict[str, dict]) -> dict[str, object]:
-    hints = typing.get_type_hints(kind)
+    hints = _hints(kind)
     names = [field.name for field in dataclasses.fields(kind)]
     texts = _descriptions(kind)
     return {

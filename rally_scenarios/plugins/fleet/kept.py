@@ -19,6 +19,8 @@ from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins import servers
 
 VERSION = 1
+#: What is behind the prefix of a name: another fleet's may begin alike.
+NAME_DIGITS = 12
 _NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9-]{0,39}')
 
 
@@ -158,8 +160,8 @@ def how_to_delete(name: str) -> str:
     """What a user does with a fleet that no task uses any more."""
     return (
         f'delete the servers, the volumes and the server groups whose names'
-        f' begin with {name_prefix(name)}, then the file {name}.kept-fleet'
-        f' in the result_folder'
+        f' are {name_prefix(name)} and {NAME_DIGITS} hexadecimal digits, then'
+        f' the file {name}.kept-fleet, if there is one, in the result_folder'
     )
 
 

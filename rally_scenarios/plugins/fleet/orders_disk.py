@@ -11,8 +11,6 @@ import io
 from typing import Any
 
 from cinderclient import exceptions as cinder_exceptions
-from glanceclient import exc as glance_exceptions
-from novaclient import exceptions as nova_exceptions
 from oslo_log import log as logging
 
 from rally_scenarios.plugins import servers
@@ -90,11 +88,7 @@ class OrdersDisk:
                 start_volume_id=self._volume,
                 timeout_seconds=timeout_seconds,
             )
-        except (
-            glance_exceptions.ClientException,
-            cinder_exceptions.ClientException,
-            nova_exceptions.ClientException,
-        ) as error:
+        except servers.REQUEST_FAILED as error:
             raise servers.FleetError(
                 f'the kept fleet cannot be given its orders: {error}'
             ) from error
@@ -121,10 +115,5 @@ class OrdersDisk:
                 )
             if self._image:
                 self._glance.images.delete(self._image)
-        except (
-            servers.FleetError,
-            glance_exceptions.ClientException,
-            cinder_exceptions.ClientException,
-            nova_exceptions.ClientException,
-        ) as error:
+        except (servers.FleetError, *servers.REQUEST_FAILED) as error:
             LOG.warning('The disk with orders is left to Rally: %s', error)

@@ -367,11 +367,11 @@ class FleetResources:
             del self._group_of_tier[tier]
             return servers.create_server(self._nova, **request)
 
-    def delete(self, timeout_seconds: float) -> None:
-        """Servers first, they hold the rest; Rally's cleanup is the net.
+    def delete(self, timeout_seconds: float) -> str:
+        """Servers first, they hold the rest.
 
-        What cannot be deleted is logged: raised, it would hide why an
-        iteration failed.
+        :returns: why something is left, empty if all is gone: raised, it would
+            hide why an iteration failed
         """
         try:
             servers.delete(
@@ -392,9 +392,6 @@ class FleetResources:
                 cinder_exceptions.NotFound,
                 timeout_seconds,
             )
-        except (
-            servers.FleetError,
-            nova_exceptions.ClientException,
-            cinder_exceptions.ClientException,
-        ) as error:
-            LOG.warning("Left to Rally's cleanup: %s", error)
+        except (servers.FleetError, *servers.REQUEST_FAILED) as error:
+            return f'{error}'
+        return ''

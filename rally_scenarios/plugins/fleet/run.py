@@ -232,7 +232,7 @@ def _new_name(
     if arguments.keep is None:
         return scenario.generate_random_name
     prefix = kept_fleets.name_prefix(arguments.keep['name'])
-    return lambda: f'{prefix}{uuid.uuid4().hex[:12]}'
+    return lambda: f'{prefix}{uuid.uuid4().hex[: kept_fleets.NAME_DIGITS]}'
 
 
 def _kept_fleet(
@@ -321,10 +321,7 @@ class FleetRun:
             for guest in result.guests
         )
         if keep is None or keep.get('last') or not is_sound:
-            taken_over = context.resources.made_of()['servers']
-            context.resources.delete(limit_seconds)
-            if keep is not None and taken_over:
-                kept_fleets.forget(context.folder, keep['name'])
+            self._delete_fleet()
             return
         before = context.kept_fleet
         on_devices = all(
@@ -333,23 +330,50 @@ class FleetRun:
         filled_mib = context.plan.chosen.method.region_mib
         if not context.fills:
             filled_mib = before.filled_mib if before else 0
-        kept_fleets.write(
-            context.folder,
-            kept_fleets.KeptFleet(
-                version=kept_fleets.VERSION,
-                name=keep['name'],
-                runs=result.run_of_fleet,
-                asked=context.asked,
-                # Of a file, the script cannot tell whether it was filled.
-                filled_mib=filled_mib if on_devices else 0,
-                **context.resources.made_of(),
-            ),
+        fleet = kept_fleets.KeptFleet(
+            version=kept_fleets.VERSION,
+            name=keep['name'],
+            runs=result.run_of_fleet,
+            asked=context.asked,
+            # Of a file, the script cannot tell whether it was filled.
+            filled_mib=filled_mib if on_devices else 0,
+            **context.resources.made_of(),
         )
+        try:
+            kept_fleets.write(context.folder, fleet)
+        except OSError as error:
+            # No run would find it, and no cleanup knows it.
+            LOG.warning(
+                'Fleet %s cannot be remembered, and is deleted: %s',
+                fleet.name,
+                error,
+            )
+            self._delete_fleet()
+            return
         LOG.info(
             'Fleet %s is kept for another run: %s',
             keep['name'],
             kept_fleets.path_of(context.folder, keep['name']),
         )
+
+    def _delete_fleet(self) -> None:
+        """Of what is left of one that was to be kept, only our log tells."""
+        context, keep = self._context, self._context.arguments.keep
+        is_any = any(context.resources.made_of().values())
+        left = context.resources.delete(context.limits_seconds['volumes'])
+        if keep is None:
+            if left:
+                LOG.warning("Left to Rally's cleanup: %s", left)
+        elif left:
+            LOG.warning(
+                'Of the fleet %s something is left, which no cleanup knows:'
+                ' %s: %s',
+                keep['name'],
+                left,
+                kept_fleets.how_to_delete(keep['name']),
+            )
+        elif is_any:
+            kept_fleets.forget(context.folder, keep['name'])
 
     @contextlib.contextmanager
     def _timer(self, name: str) -> Iterator[None]:

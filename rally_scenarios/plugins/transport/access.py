@@ -14,7 +14,6 @@ from typing import Annotated
 from typing import Any
 from typing import Literal
 
-from neutronclient.common import exceptions as neutron_exceptions
 from oslo_log import log as logging
 from rally.task import scenario as task_scenario
 import typing_extensions
@@ -272,7 +271,7 @@ class GuestAccess:
         for address in self._addresses:
             try:
                 self._neutron.delete_floatingip(address)
-            except neutron_exceptions.NeutronClientException as error:
+            except servers.REQUEST_FAILED as error:
                 LOG.warning(
                     'The floating address %s is left: %s', address, error
                 )

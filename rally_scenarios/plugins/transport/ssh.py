@@ -14,6 +14,7 @@ A guest is not trusted: what it sends is limited in size and time.
 from collections.abc import Mapping
 from dataclasses import dataclass
 import io
+import logging
 import shlex
 import threading
 import time
@@ -30,6 +31,20 @@ _MAX_ANSWER_BYTES = 4 * 1024**2
 _MAX_LINES_NAMED = 50
 _MAX_SLOTS_ASKED = 100
 _KEY_TYPES = (paramiko.RSAKey, paramiko.ECDSAKey, paramiko.Ed25519Key)
+
+
+def _clean(record: logging.LogRecord) -> bool:
+    """Make a record of paramiko's log harmless: it repeats what guests say.
+
+    :returns: True, it is to be logged
+    """
+    record.msg, record.args = frames.harmless(record.getMessage()), ()
+    return True
+
+
+# Not paramiko's own, which Rally's may use as well.
+_PARAMIKO_LOG = f'{__name__}.paramiko'
+logging.getLogger(_PARAMIKO_LOG).addFilter(_clean)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +158,7 @@ class _Connection:
         return output
 
     def _connect(self, client: paramiko.SSHClient) -> None:
+        client.set_log_channel(_PARAMIKO_LOG)
         client.set_missing_host_key_policy(self._policy)
         self._client = client
         client.connect(
@@ -187,7 +203,10 @@ class _Connection:
     ) -> console_transport.TransportError:
         self.close()
         self._not_before = time.monotonic() + self._retry_seconds
-        self.problem = f'SSH to {self.login}: {type(error).__name__}: {error}'
+        # It may have what the guest said, and goes to a log and a terminal.
+        self.problem = frames.harmless(
+            f'SSH to {self.login}: {type(error).__name__}: {error}'
+        )
         if late:
             self.problem += f'; not done within {self._timeout_seconds} s'
         return console_transport.TransportError(self.problem)

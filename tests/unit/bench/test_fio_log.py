@@ -40,6 +40,15 @@ class ParseTest(testtools.TestCase):
         self.assertAlmostEqual(1202, found[0][1], delta=0.1)
         self.assertAlmostEqual(1202, found[1][1], delta=2)
 
+    def test_series_are_no_more_than_processes_can_make(self):
+        """Each line of the same time claims one more process."""
+        log = b'1795293187575, 1, 0\n'
+        self.assertEqual(1, len(parse(log * 512)))
+        self.assertIn(
+            'more than 1000 series',
+            str(self.assertRaises(iops_log.LogError, parse, log * 200_000)),
+        )
+
     def test_a_second_without_a_line_is_one_in_which_nothing_was_done(self):
         self.assertEqual(
             ((0, 5), (1000, 0), (2000, 7)), parse(b'1000, 5, 0\n3000, 7, 0\n')

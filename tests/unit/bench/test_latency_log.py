@@ -133,7 +133,7 @@ class ParseTest(testtools.TestCase):
             )
         )
 
-    @ddt.data(0, 10**8)
+    @ddt.data(0, 999, 10**8)
     def test_a_length_that_no_time_has_is_refused(self, step_ms):
         self.assertRaises(
             iops_log.LogError,
@@ -146,6 +146,21 @@ class ParseTest(testtools.TestCase):
         log = b'%d,0 1:1' % (BEGINS_MS + 90_000)
         for step_ms in (1, 1000):
             self.assertRaises(iops_log.LogError, parse, log, step_ms=step_ms)
+
+    def test_lines_are_no_more_than_the_times_of_all_processes(self):
+        """Each takes the host 30 us, and thousands fit into one frame."""
+        for count in (5_000, 200_000):
+            error = self.assertRaises(
+                iops_log.LogError,
+                latency_log.parse,
+                b'1000\n' + b'%d,0 1:1\n' % (BEGINS_MS + 1000) * count,
+                begins_ms=BEGINS_MS,
+                runtime_ms=1000,
+                total_ios=1,
+            )
+            self.assertEqual(
+                count > 6000, 'lines: expected at most 6000' in str(error)
+            )
 
     @ddt.data(
         b'x',

@@ -105,6 +105,18 @@ class RecordTest(testtools.TestCase):
         error = self.assertRaises(ValueError, json_record.read, Outer, value)
         self.assertEqual(3, len(str(error).splitlines()))
 
+    def test_of_very_much_that_is_wrong_the_first_is_told(self):
+        value = {
+            'x' * 10_000: 1,
+            **json_record.plain(EXAMPLE),
+            'pairs': ['x'] * 100_000,
+        }
+        error = self.assertRaises(ValueError, json_record.read, Outer, value)
+        *told, last = str(error).split('\n')
+        self.assertEqual((50, 1000), (len(told), len(told[0])))
+        self.assertIn('pairs[48]: found', told[-1])
+        self.assertEqual('and 99951 more', last)
+
     def test_the_schema_has_types_and_descriptions(self):
         found = json_record.schema(Outer)
         self.assertEqual(

@@ -16,6 +16,7 @@ import threading
 import types
 
 from cinderclient import exceptions as cinder_exceptions
+from keystoneauth1 import exceptions as keystone_exceptions
 from neutronclient.common import exceptions as neutron_exceptions
 from novaclient import exceptions as nova_exceptions
 
@@ -44,6 +45,8 @@ class Cloud:
     :ivar group_quota: how many server groups a project may have
     :ivar member_quota: how many servers a server group may have
     :ivar clocks: what guests can tell of their wall clocks
+    :ivar deletes_unanswered: how many requests to delete a server nobody
+        answers
     :ivar most_in_build: how many servers were in the making at once
     """
 
@@ -71,6 +74,7 @@ class Cloud:
         self.group_quota = 10
         self.member_quota = 10
         self.clocks = 'sync=chrony bound=400'
+        self.deletes_unanswered = 0
         self.most_in_build = 0
         self.everything_made = []
         self.readings = 0
@@ -443,6 +447,9 @@ class _Servers:
         return server
 
     def delete(self, server_id):
+        if self._cloud.deletes_unanswered:
+            self._cloud.deletes_unanswered -= 1
+            raise keystone_exceptions.ConnectFailure('no answer')
         self.get(server_id)
         del self._cloud.servers_by_id[server_id]
         for volume in self._cloud.volumes_by_id.values():

@@ -81,6 +81,18 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         )
         self.assert_nothing_is_left()
 
+    def test_a_request_to_delete_that_nobody_answers_does_not_fail_a_run(self):
+        """Figures are there, and Rally's cleanup follows."""
+        self.cloud.deletes_unanswered = 1
+        self.run_scenario()
+        self.assertEqual(
+            {'complete'}, {guest.verdict for guest in self.result().guests}
+        )
+        self.assertIn(
+            "Left to Rally's cleanup: not deleted: ", self.log.output
+        )
+        self.assertEqual(1, len(self.cloud.servers_by_id))
+
     def test_turns_are_drawn_and_the_seed_is_kept(self):
         orders = []
         for seed in (None, None, None, 11, 11):

@@ -117,6 +117,37 @@ class KeptFleetTest(fleet_fio_case.FleetFioCase):
         self.assertEqual((set(), set()), self.made())
         self.assertEqual([], list(self.results.glob('*.kept-fleet')))
 
+    def test_what_cannot_be_deleted_is_told_and_not_forgotten(self):
+        self.run_scenario()
+        self.cloud.deletes_unanswered = 1
+        self.run_scenario(**LAST)
+        # One that is not deleted does not keep the other servers.
+        self.assertEqual(1, len(self.cloud.servers_by_id))
+        for text in (
+            'which no cleanup knows',
+            'no answer',
+            'whose names are cinder-tiers-kept-nightly- and 12 hexadecimal',
+        ):
+            self.assertIn(text, self.log.output)
+        self.assertNotIn("Rally's cleanup", self.log.output)
+        self.assertIn('gone, or of another project', self.failure())
+
+    def test_a_fleet_that_cannot_be_remembered_is_deleted(self):
+        """No run would find its guests, and no cleanup knows them."""
+        for runs_before in (0, 1):
+            for _ in range(runs_before):
+                self.run_scenario()
+            obstacle = self.results / 'nightly.partial'
+            obstacle.mkdir(parents=True)
+            self.run_scenario()
+            self.assertEqual((set(), set()), self.made())
+            self.assertEqual([], list(self.results.glob('*.kept-fleet')))
+            obstacle.rmdir()
+        self.assertIn(
+            'Fleet nightly cannot be remembered, and is deleted',
+            self.log.output,
+        )
+
     def test_a_server_that_stopped_meanwhile_ends_the_fleet(self):
         self.run_scenario()
         server = next(iter(self.cloud.servers_by_id.values()))
@@ -142,7 +173,7 @@ class KeptFleetTest(fleet_fio_case.FleetFioCase):
         for text in (
             'flavor: it has 1, the task asks for 2',
             'boot volumes: it has 1 GiB, the task asks for 2 GiB',
-            'whose names begin with cinder-tiers-kept-nightly-',
+            'whose names are cinder-tiers-kept-nightly- and 12 hexadecimal',
         ):
             self.assertIn(text, told)
         self.assertEqual(before, self.made())

@@ -160,6 +160,37 @@ class QuickTest(testtools.TestCase):
         )
         check(render(file, ceph_conf='/etc/ceph/ceph.conf'))
 
+    @ddt.data(*FLEET_TASKS)
+    def test_each_file_takes_what_the_documentation_says_all_take(self, file):
+        by_volume = {'start': {'by': 'volume'}}
+        for args in (
+            {'flavor': 'm1.small'},
+            {'repeats': 7},
+            {'volume_size_gib': 77},
+            {'tier_mib_per_second': 77},
+            {'gap_seconds': 77},
+            {'ceph_conf': '/etc/ceph/ceph.conf'},
+            {'start_volume_type': 'shared'},
+            {'start_volume_backend': 'fast', **by_volume},
+            {'start': {'by': 'clock', 'after_seconds': 900}},
+            {'volume': {'kind': 'data', 'source': 'blank'}},
+            {'spread': False},
+            {'cost_from': 'former.json'},
+            {'side_by_side': True},
+        ):
+            # It has one tier.
+            if args == {'side_by_side': True} and 'fault' in file.name:
+                continue
+            others = by_volume if 'start_volume_backend' in args else {}
+            self.assertNotEqual(
+                render(file, **others), render(file, **args), args
+            )
+
+    def test_a_word_is_no_truth(self):
+        self.assertRaises(
+            exceptions.InvalidTaskConfig, check, render(side_by_side='false')
+        )
+
     def test_the_start_volume_can_be_sent_to_a_backend(self):
         config = render(start_volume_backend='tier-database')
         check(config)

@@ -2,9 +2,12 @@
 
 """Both transports: Nova's console in files, and a real sshd on loopback."""
 
+import socket
+import threading
 import time
 import unittest
 
+import fixtures
 from rally import plugins
 import testtools
 
@@ -20,6 +23,14 @@ from tests.unit.rally import nova_consoles
 
 RUN = transport_contract.RUN
 OUTPUT = transport_contract.OUTPUT
+
+
+def say_a_banner(listening):
+    """That of an SSH server, and then nothing."""
+    connected, _address = listening.accept()
+    with connected:
+        connected.sendall(b'SSH-2.0-evil\x1b[2J\r\n')
+        connected.recv(4096)
 
 
 class ConsoleTest(transport_contract.TransportContract, testtools.TestCase):
@@ -195,6 +206,29 @@ class SshTest(transport_contract.TransportContract, testtools.TestCase):
             self.assertIn(
                 message, self.problem(self.transport(self.guests), guest)
             )
+
+    def test_what_a_guest_says_to_ssh_does_not_steer_the_terminal(self):
+        """Neither in our words nor in those that paramiko logs itself."""
+        log = self.useFixture(fixtures.FakeLogger())
+        guest = self.guests[0]
+        self.cut_off(guest)
+        self.sshds[guest.name].start(
+            "ForceCommand printf 'bad\\033]0;x\\007\\nINFO' >&2; exit 3"
+        )
+        found = [self.problem(self.transport(self.guests), guest)]
+        self.assertIn('status 3', found[0])
+        self.assertIn('bad?]0;x??INFO', found[0])
+        self.cut_off(guest)
+        with socket.create_server(
+            ('127.0.0.1', self.sshds[guest.name].port)
+        ) as listening:
+            threading.Thread(
+                target=say_a_banner, args=(listening,), daemon=True
+            ).start()
+            found.append(self.problem(self.transport(self.guests), guest))
+        self.assertIn('client evil?[2J', log.output)
+        for text in (*found, *log.output.splitlines()):
+            self.assertTrue(text.isprintable(), text)
 
     def test_what_a_shell_prints_by_itself_is_not_taken_for_words(self):
         guest = self.guests[0]
