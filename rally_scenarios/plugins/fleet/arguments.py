@@ -27,7 +27,9 @@ ZeroOrMore = Annotated[int, task_scenario.Field(ge=0)]
 # What is left out says nothing: a profile, or a default, speaks then.
 OneOrNone = AtLeastOne | None
 ZeroOrNone = ZeroOrMore | None
-PauseSeconds = Annotated[float, task_scenario.Field(ge=0)]
+PauseSeconds = Annotated[float, task_scenario.Field(ge=0, le=3600)]
+#: Guests' shells reckon in milliseconds, some in 64 bits.
+LimitSeconds = Annotated[int, task_scenario.Field(ge=1, le=10**7)]
 
 # What a task that says nothing gets, here and in the scenarios' signatures.
 LATE_AFTER_MS = 500
@@ -159,11 +161,11 @@ class TimeoutArgs(typing_extensions.TypedDict, closed=True, total=False):
     end: for the last results, after the end of the schedule.
     """
 
-    volumes: AtLeastOne
-    boot: AtLeastOne
-    prepare: AtLeastOne
-    ready: AtLeastOne
-    end: AtLeastOne
+    volumes: LimitSeconds
+    boot: LimitSeconds
+    prepare: LimitSeconds
+    ready: LimitSeconds
+    end: LimitSeconds
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

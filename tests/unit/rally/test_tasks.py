@@ -3,6 +3,7 @@
 """Task files as Rally reads them: rendered, parsed, checked for syntax."""
 
 import copy
+import math
 import pathlib
 
 import ddt
@@ -67,6 +68,39 @@ class QuickTest(testtools.TestCase):
         self.assertEqual(
             {'extra_specs': {}},
             workload(config)['contexts']['cinder_tiers_start_signal'],
+        )
+
+    @ddt.data(
+        ('listen_every_seconds', math.inf, 'args.listen_every_seconds'),
+        ('listen_every_seconds', math.nan, 'args.listen_every_seconds'),
+        ('listen_every_seconds', 10**9, 'listen_every_seconds'),
+        ('timeouts_seconds', {'ready': 10**20}, 'timeouts_seconds'),
+        (
+            'stop_when',
+            {'interval_percent': math.nan},
+            'args.stop_when.interval_percent: found nan, expected a finite',
+        ),
+    )
+    @ddt.unpack
+    def test_numbers_without_an_end_are_refused(self, name, value, told):
+        config = render()
+        args = workload(config)['scenario']['CinderTiers.fleet_fio']
+        args[name] = value
+        if name == 'stop_when':
+            del args['repeats']
+        error = self.assertRaises(exceptions.InvalidTaskConfig, check, config)
+        self.assertIn(told, str(error))
+
+    @ddt.data(math.nan, math.inf)
+    def test_no_limit_holds_because_it_is_no_number(self, limit):
+        config = render()
+        workload(config)['sla']['cinder_tiers'] = {
+            'expect': {'database': {'randwrite-4k': {'p99_ms_max': limit}}}
+        }
+        error = self.assertRaises(exceptions.InvalidTaskConfig, check, config)
+        self.assertIn(
+            f'expect.database.randwrite-4k.p99_ms_max: found {limit}',
+            str(error),
         )
 
     def test_repeats_may_end_when_intervals_are_narrow(self):
