@@ -28,10 +28,11 @@ NOTHING = tuple(
             '{"group":  {"group_type": "a", "volume_types": ["plain"]}}',
             '{"group":  {"group_type": "a", "volume_types": []}}',
             '{"group":  {"volume_types": ["image-tier"]}}',
-            '{"group":  {"group_type": "a", "volume_types": ["x", ""]}}',
+            '{"group":  {"volume_types": ["plain", "database"], '
+            '"group_type": "a"}}',
         ),
         '/consistencygroups': (
-            '{"consistencygroup":  {"volume_types": "plain,general,x"}}',
+            '{"consistencygroup":  {"volume_types": "plain,database"}}',
             '{"consistencygroup":  {"volume_types": ["image-tier"]}}',
             '{"consistencygroup":  {"volume_types": ""}}',
             '{"consistencygroup":  {"volume_types": null}}',
