@@ -131,6 +131,27 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
         self.assertEqual(
             blocks, len(list((self.folder / 'out').glob('block-*')))
         )
+        self.assert_lost_journal_is_made_up_for(journal)
+
+    def assert_lost_journal_is_made_up_for(self, journal):
+        """A process may end between its last slot and the own journal."""
+        lines = journal.read_text().splitlines(keepends=True)
+        first = next(
+            number for number, line in enumerate(lines) if '"block 1"' in line
+        )
+        journal.write_text(''.join(lines[:first]))
+        before = self.tuning()
+        blocks = self.complete_blocks()
+        ran = self.tune('false')
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertEqual(blocks, self.complete_blocks())
+        for one, other in zip(
+            before['history']['blocks'],
+            self.tuning()['history']['blocks'],
+            strict=True,
+        ):
+            self.assertEqual(one['outcomes'], other['outcomes'])
+        self.assert_cloud_as_before()
 
     def test_where_nothing_is_better_it_says_so(self):
         ran = self.tune(*self.measure('slow'))
@@ -177,7 +198,7 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
     def test_killed_it_is_restored_and_goes_on(self):
         """Within a slot, and at moments after one that chance gives."""
         # {slot, counted over all starts: when the command is killed}
-        for slot, when in {2: '0', 5: '0.01', 9: '0.3', 13: '0.6'}.items():
+        for slot, when in {2: '0', 9: '0.3'}.items():
             (self.folder / f'kill-{slot}').write_text(when)
         self.script.write_text(KILLED + MEASURES, 'utf-8')
         kills = refused = 0
@@ -191,7 +212,7 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
                 refused += 1
             self.assert_cloud_as_before()
         self.assertEqual(0, ran.returncode, ran.stderr)
-        self.assertEqual(4, kills)
+        self.assertEqual(2, kills)
         self.assertGreaterEqual(refused, 1)
         self.assert_cloud_as_before()
         blocks = self.complete_blocks()
@@ -205,42 +226,8 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
     def tuning(self):
         return json.loads((self.folder / 'out' / 'tune.json').read_text())
 
-    def test_a_block_that_was_measured_is_not_measured_again(self):
-        """A process may end between its last slot and the own journal."""
-        self.assertEqual(0, self.tune(*self.measure('fast')).status)
-        (journal,) = self.state.glob('tune-*')
-        lines = journal.read_text().splitlines(keepends=True)
-        first = next(
-            number for number, line in enumerate(lines) if '"block 1"' in line
-        )
-        journal.write_text(''.join(lines[:first]))
-        before = self.tuning()
-        blocks = self.complete_blocks()
-        ran = self.tune('false')
-        self.assertEqual(0, ran.status, ran.stderr)
-        self.assertEqual(blocks, self.complete_blocks())
-        for one, other in zip(
-            before['history']['blocks'],
-            self.tuning()['history']['blocks'],
-            strict=True,
-        ):
-            self.assertEqual(one['outcomes'], other['outcomes'])
-        self.assert_cloud_as_before()
-
-    def test_a_folder_of_another_tuning_is_refused(self):
-        self.assertEqual(0, self.tune(*self.measure('fast')).status)
-        (journal,) = self.state.glob('tune-*')
-        journal.unlink()
-        ran = self.tune(*self.measure('fast'))
-        self.assertEqual(1, ran.status)
-        self.assertIn('is of another tuning', ran.stderr)
-        (self.folder / 'out' / 'tune.json').write_text('[]')
-        ran = self.tune(*self.measure('fast'))
-        self.assertEqual(1, ran.status)
-        self.assertIn('not of a tuning', ran.stderr)
-        self.assert_cloud_as_before()
-
-    def test_links_in_the_folder_are_not_followed(self):
+    def test_a_folder_with_links_and_of_another_tuning(self):
+        """Links are not followed; then the folder is of another tuning."""
         out = self.folder / 'out'
         out.mkdir()
         kept = self.folder / 'kept'
@@ -251,6 +238,17 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
         self.assertEqual('mine', kept.read_text())
         self.assertTrue((out / 'block-0001-2').is_dir())
         self.assertFalse((out / 'proposal.yaml').is_symlink())
+
+        (journal,) = self.state.glob('tune-*')
+        journal.unlink()
+        ran = self.tune(*self.measure('fast'))
+        self.assertEqual(1, ran.status)
+        self.assertIn('is of another tuning', ran.stderr)
+        (out / 'tune.json').write_text('[]')
+        ran = self.tune(*self.measure('fast'))
+        self.assertEqual(1, ran.status)
+        self.assertIn('not of a tuning', ran.stderr)
+        self.assert_cloud_as_before()
 
     def test_a_dry_run_says_what_the_budget_is_enough_for(self):
         ran = self.tune('--dry-run', budget='30min')
