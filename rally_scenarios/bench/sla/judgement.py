@@ -61,6 +61,8 @@ class Finding:
     outcome: Outcome
     #: names tier and pattern, what was found and the limit
     text: str
+    #: whether it cannot be told because the figure rests on too few I/Os
+    has_too_few_ios: bool = False
 
     def passes(self, *, unsure_passes: bool) -> bool:
         """Whether it is good enough.
@@ -439,7 +441,11 @@ def _of_limit(
         f' ({_interval(found, len(slots))}), {asked}'
     )
     if too_few:
-        return Finding(outcome=Outcome.CANNOT_TELL, text=f'{text}; {too_few}')
+        return Finding(
+            outcome=Outcome.CANNOT_TELL,
+            text=f'{text}; {too_few}',
+            has_too_few_ios=True,
+        )
     return Finding(
         outcome=_outcome(found, limit, bound, figures.resolution(used, limit)),
         text=text,

@@ -68,8 +68,9 @@ def broken(
 ) -> tuple[str, ...]:
     """Promises that a run breaks and that of the default does not.
 
-    One that the default holds, and of which the run has no figure, is broken:
-    no guest of the tier may have come so far.
+    One that the default holds is broken as well if the run has no figure of
+    it, or one of too few I/Os: no guest of the tier may have come so far, or
+    the tier may be so slow.
 
     :param expected: {tier: its expectations}
     """
@@ -84,5 +85,8 @@ def broken(
         other.text
         for one, other in zip(before, after, strict=True)
         if (other.outcome is broken and one.outcome is not broken)
-        or (other.outcome is lost and one.outcome is held)
+        or (
+            (other.outcome is lost or other.has_too_few_ios)
+            and one.outcome is held
+        )
     )

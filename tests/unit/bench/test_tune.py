@@ -125,6 +125,21 @@ class BrokenTestCase(testtools.TestCase):
             self.assertIn('b rand', found)
             self.assertEqual((), self.broken(treated, treated))
 
+    def test_what_is_too_slow_for_a_figure_is_not_kept(self):
+        default, treated = (
+            results.run(
+                {'b': {'rand': [results.slot([1], clat_ms=[1] * ios)]}}
+            )
+            for ios in (2000, 20)
+        )
+        expected = {'b': {'rand': {'p99_ms_max': 5.0}}}
+        (found,) = measured.broken(default, treated, expected)
+        self.assertIn('b rand', found)
+        self.assertIn('20 I/Os', found)
+        # It was no better before, or there is noise alone.
+        self.assertEqual((), measured.broken(treated, treated, expected))
+        self.assertEqual((), measured.broken(default, default, expected))
+
 
 class SimulationTestCase(testtools.TestCase):
     """Candidates are proposed by chance; the search only finds better ones."""
