@@ -53,6 +53,22 @@ def read(path: str, *, max_bytes: int, silence_s: float = SILENCE_S) -> bytes:
     return content
 
 
+def read_whole(path: str, *, max_mib: int) -> bytes:
+    """The content of a regular file or a pipe, all of it.
+
+    :param max_mib: how large it may be, in MiB.
+    :raises OSError: when there is nothing to read, or more than that;
+        `strerror` says what was found.
+    """
+    max_bytes = max_mib * 1024**2
+    content = read(path, max_bytes=max_bytes + 1)
+    if len(content) > max_bytes:
+        raise OSError(
+            errno.EFBIG, f'more than {max_mib} MiB, expected less', path
+        )
+    return content
+
+
 def _check_kind(path: str, found: os.stat_result) -> None:
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)

@@ -4,7 +4,6 @@
 
 import argparse
 import collections.abc
-import pathlib
 import typing
 
 from cliff import columns
@@ -12,13 +11,11 @@ from osc_lib import exceptions
 
 from cinder_tiers.cli.render import cells
 from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.files import read_bounded
 from rally_scenarios.cli import arguments
 
 if typing.TYPE_CHECKING:
     from rally_scenarios.bench.result import result as run_result
-
-#: A run of hundreds of guests has some tens of MiB.
-_MOST_MIB = 512
 
 
 class Amount(columns.FormattableColumn):
@@ -153,14 +150,10 @@ def read(path: str) -> 'run_result.RunResult':
     """
     from rally_scenarios.bench.result import result as run_result
 
-    file = pathlib.Path(path)
     try:
-        if file.stat().st_size > _MOST_MIB * 1024**2:
-            raise exceptions.CommandError(
-                f'{path}: has more than {_MOST_MIB} MiB: expected a result '
-                f'file'
-            )
-        return run_result.read(file.read_bytes())
+        return run_result.read(
+            read_bounded.read_whole(path, max_mib=run_result.MOST_MIB)
+        )
     except OSError as error:
         raise exceptions.CommandError(
             f'cannot read {path}: {error.strerror}; name another file'

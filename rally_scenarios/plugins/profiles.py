@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import dataclasses
 from importlib import resources
 from importlib.resources import abc
+import os
 import pathlib
 import re
 from typing import Any
@@ -96,7 +97,7 @@ def from_job_file(path: str) -> named_profile.NamedProfile:
     :raises cinder_tiers.domain.errors.ProblemsFound: it cannot be read, or
         cannot be taken over
     """
-    file = pathlib.Path(path).expanduser()
+    file = pathlib.Path(os.path.expanduser(path))
     try:
         with file.open('rb') as opened:
             text = opened.read(job_file.MAX_BYTES + 1).decode('utf-8')

@@ -9,6 +9,7 @@ Thin: judging is done in ``bench.judgement``, limits are checked in
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+import os
 import pathlib
 from typing import Any
 
@@ -107,7 +108,7 @@ def _catalog(path: str) -> dict[str, expectations.Expectations]:
         catalog, or an expectation is wrong
     """
     try:
-        text = pathlib.Path(path).expanduser().read_text('utf-8')
+        text = pathlib.Path(os.path.expanduser(path)).read_text('utf-8')
         document = yaml.safe_load(text)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise errors.ProblemsFound(

@@ -117,6 +117,8 @@ ARROWS = {
         'rally_scenarios.report',
         # What a run was measured on: read only.
         'cinder_tiers.observe',
+        # Results that a task names, read with a bound.
+        'cinder_tiers.files',
     },
     'rally_scenarios.cli': {
         'rally_scenarios.bench',

@@ -33,6 +33,8 @@ VERSION = 7
 # Of any value of a second, and of the length of a time.
 _MOST = 10**18
 _MOST_STEP_MS = 10**9
+#: Of a result file: a run of hundreds of guests has some tens of MiB.
+MOST_MIB = 512
 PERCENTILES = (50, 90, 95, 99, 99.9)
 # Each file says of each of them what it is, or why it is not known.
 ENVIRONMENT = (

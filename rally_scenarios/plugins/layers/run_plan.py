@@ -115,7 +115,7 @@ def _host(named: str | None, chosen: tuple[str, ...]) -> host_file.Host:
         missing though it is named or needed
     """
     asked = named or os.environ.get(HOST_VARIABLE)
-    path = pathlib.Path(asked or DEFAULT_HOST).expanduser()
+    path = pathlib.Path(os.path.expanduser(asked or DEFAULT_HOST))
     try:
         document = yaml.safe_load(path.read_text('utf-8'))
     except FileNotFoundError as error:

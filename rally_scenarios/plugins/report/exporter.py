@@ -8,6 +8,7 @@ makes the page of them, which is that of ``openstack tier report``.
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+import os
 import pathlib
 
 from rally.task import exporter
@@ -69,5 +70,7 @@ class ReportExporter(exporter.TaskExporter):
         text = html.page(report.report(results, comparison.Question()))
         if not self.output_destination:
             return {'print': text}
-        path = pathlib.Path(self.output_destination).expanduser().absolute()
+        path = pathlib.Path(
+            os.path.expanduser(self.output_destination)
+        ).absolute()
         return {'files': {str(path): text}, 'open': path.as_uri()}

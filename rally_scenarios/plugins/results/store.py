@@ -12,6 +12,7 @@ import os
 import pathlib
 import tempfile
 
+from cinder_tiers.files import read_bounded
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins import servers
 
@@ -77,7 +78,7 @@ def prepare(folder: str) -> pathlib.Path:
     :param folder: ``~`` is the home of who runs Rally
     :raises servers.FleetError: no file can be written there
     """
-    path = pathlib.Path(folder).expanduser()
+    path = pathlib.Path(os.path.expanduser(folder))
     try:
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
@@ -96,7 +97,12 @@ def read(path: str) -> run_result.RunResult:
     :raises ValueError: it cannot be read, or is no result
     """
     try:
-        return run_result.read(pathlib.Path(path).expanduser().read_bytes())
+        return run_result.read(
+            read_bounded.read_whole(
+                os.path.expanduser(path),
+                max_mib=run_result.MOST_MIB,
+            )
+        )
     except OSError as error:
         raise ValueError(f'cannot read it: {error}') from error
 

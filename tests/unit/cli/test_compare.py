@@ -205,6 +205,17 @@ class CompareTestCase(testtools.TestCase):
             self.assertNotIn('\x1b', ran.stderr)
         ran = self.compare(good, str(self.folder / 'missing.json'))
         self.assertIn('cannot read', ran.stderr)
+        # It has no end.
+        ran = self.compare(good, '/dev/zero')
+        self.assertEqual(1, ran.status)
+        self.assertIn(
+            'cannot read /dev/zero: a character device, not a file', ran.stderr
+        )
+        with open(bad, 'wb') as sparse:
+            sparse.truncate(513 * 1024**2)
+        ran = self.compare(good, str(bad))
+        self.assertEqual(1, ran.status)
+        self.assertIn('more than 512 MiB', ran.stderr)
 
     def test_hostile_names_do_not_steer_the_terminal(self):
         path = self.folder / 'hostile.json'

@@ -137,6 +137,7 @@ class ComparisonSLATest(testtools.TestCase):
 
     @ddt.data(
         ({'baseline': ['/no/such/file']}, 'cannot read it'),
+        ({'baseline': ['/dev/zero']}, 'a character device, not a file'),
         ({'baseline': []}, 'baseline'),
         ({}, 'baseline'),
         ({'quantities': ['speed']}, "'speed'"),

@@ -168,7 +168,9 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.assertLess(told.boot, 40)
         for wrong, text in (
             ('/nowhere', 'cannot read it'),
-            ('/dev/null', 'not JSON'),
+            ('~no-such-user/run.json', 'cannot read it'),
+            # It has no end.
+            ('/dev/zero', 'cannot read it'),
         ):
             error = self.assertRaises(
                 ValueError, self.run_scenario, cost_from=wrong
