@@ -73,7 +73,7 @@ readonly RUNNER_NEEDS=(bindep 'stestr>=4.1.0' 'tox>=4.21.0' 'tox-uv>=1.16.0')
 # Of each part: its log, and when it has ended .seconds, .counts (of its
 # tests), .slowest and, if something failed, .failed.
 readonly RESULTS=.tox/results
-# A part that hangs must leave the others their time. Two lanes share two cores,
+# A part that hangs must leave the others their time. The lanes share two cores,
 # so that each part takes half as long again as alone.
 readonly PART_LIMIT_SECONDS=3000
 readonly FUNCTIONAL_LIMIT_SECONDS=3400
@@ -265,7 +265,9 @@ $failures"
 bring_lab_up() {
     local part=$1 status started=$SECONDS
     shift
-    run devstack/lab.sh up "$@" >>"$RESULTS/$part.log" 2>&1
+    # One at a time: both install packages, and keep Debian from starting them.
+    run flock --close "$RESULTS/lab-up.lock" devstack/lab.sh up "$@" \
+        >>"$RESULTS/$part.log" 2>&1
     status=$?
     echo "== lab of $part: up after $((SECONDS - started)) s"
     if ((status != 0)); then
@@ -415,6 +417,7 @@ run_lane() {
 }
 
 with_lab=()
+with_ceph=()
 without_lab=()
 for argument in "${@:-all}"; do
     case $argument in
@@ -423,10 +426,11 @@ for argument in "${@:-all}"; do
             exit 0
             ;;
         all)
-            # Each lane has about half of the work: the contract part, which
-            # has a lab of its own, keeps one processor busy.
+            # The contract part waits for Ceph most of its time, and has a lab
+            # of its own: behind the other parts it would keep them waiting.
             without_lab+=(style unit pure browser docs cinder)
-            with_lab+=(contract functional)
+            with_lab+=(functional)
+            with_ceph+=(contract)
             ;;
         style | unit | pure | browser | docs | cinder | contract | ceph18 \
             | ceph20 | releases)
@@ -445,7 +449,8 @@ for argument in "${@:-all}"; do
             ;;
     esac
 done
-parts=(${without_lab[@]+"${without_lab[@]}"} ${with_lab[@]+"${with_lab[@]}"})
+parts=(${without_lab[@]+"${without_lab[@]}"}
+    ${with_ceph[@]+"${with_ceph[@]}"} ${with_lab[@]+"${with_lab[@]}"})
 
 mkdir -p "$RESULTS"
 for part in "${parts[@]}"; do
@@ -463,6 +468,10 @@ if ((${#with_lab[@]} > 0)); then
         lab_is_ours=yes
     fi
     start run_lane "${with_lab[@]}"
+    lanes+=("$!")
+fi
+if ((${#with_ceph[@]} > 0)); then
+    start run_lane "${with_ceph[@]}"
     lanes+=("$!")
 fi
 if ((${#without_lab[@]} > 0)); then
