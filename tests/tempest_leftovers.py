@@ -93,7 +93,11 @@ def remove_orphans(cloud: connection.Connection):
 def has_children(image: rbd.Image) -> bool:
     """Whether a clone of one of its snapshots is left."""
     for snapshot in list(image.list_snaps()):
-        image.set_snap(snapshot['name'])
+        # By id: no name leads to one that was removed while it had clones.
+        try:
+            image.set_snap_by_id(snapshot['id'])
+        except rbd.ImageNotFound:
+            continue  # Ceph has removed it with its last clone.
         children = list(image.list_children())
         image.set_snap(None)
         if children:
@@ -143,6 +147,10 @@ def remove_kept(ioctx: rados.Ioctx, name: str) -> bool:
 def remove_snapshots(image: rbd.Image):
     """Remove the snapshots of an image, which have no clones."""
     for snapshot in list(image.list_snaps()):
+        if snapshot['namespace'] == rbd.RBD_SNAP_NAMESPACE_TYPE_TRASH:
+            with contextlib.suppress(rbd.ImageNotFound):
+                image.remove_snap_by_id(snapshot['id'])
+            continue
         if image.is_protected_snap(snapshot['name']):
             image.unprotect_snap(snapshot['name'])
         image.remove_snap(snapshot['name'])
