@@ -82,7 +82,7 @@ class _Question:
     def is_private(self) -> bool:
         """Whether the tenant chose the text that Glance gets to see.
 
-        A name may make Glance fail, which is no other project's affair.
+        A name may make Glance fail, which must not count for other projects.
         """
         return self.ident is None or self.ref.lower() != str(
             uuid.UUID(self.ident)
@@ -128,7 +128,7 @@ class _Flight:
 
     @property
     def is_private(self) -> bool:
-        """Whether its failure is no other project's affair.
+        """Whether its failure counts for its project only.
 
         Any tenant can ask for ids that no image has.
         """

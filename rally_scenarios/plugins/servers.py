@@ -31,7 +31,7 @@ NOVA_MICROVERSION = '2.60'
 _POLL_SECONDS = 0.5
 # A string: Rally's own boot helper takes lists only.
 NO_NETWORK = {'nics': 'none'}
-#: What clients raise if a service refuses a request, or nobody answers it:
+#: What clients raise if a service refuses a request, or does not answer it:
 #: that is not of the client, but of the session below it.
 REQUEST_FAILED = (
     cinder_exceptions.ClientException,

@@ -65,7 +65,7 @@ class _Course:
 
 
 def _steady() -> collections.abc.Callable[[], float]:
-    """The seconds since the epoch, by a clock that nobody sets.
+    """The seconds since the epoch, by a monotonic clock.
 
     A fault must not last for an hour because the host's clock was set back by
     one, nor be said to have lasted so long because it was set forward.
