@@ -117,6 +117,13 @@ def _skew(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
             math.inf if error_ms is None else (merged.start_skew_ms + error_ms)
         )
 
+    def remark_of(merged: run_result.MergedFigures) -> str:
+        return merge.start_remark(
+            merged.start_skew_ms,
+            merged.start_skew_error_ms,
+            merged.window.length_ms,
+        )
+
     for tier in run.tiers:
         merged = [
             (slot.merged, pattern, slot)
@@ -124,25 +131,16 @@ def _skew(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
             for slot in pattern.slots
             if slot.merged
         ]
-        found = [
-            each
-            for each in merged
-            if merge.start_remark(
-                each[0].start_skew_ms, each[0].start_skew_error_ms
-            )
-        ]
+        found = [each for each in merged if remark_of(each[0])]
         if found:
             worst, pattern, slot = max(
                 found, key=lambda each: may_be_ms(each[0])
-            )
-            remark = merge.start_remark(
-                worst.start_skew_ms, worst.start_skew_error_ms
             )
             yield (
                 'start skew',
                 f'{tier.tier}: in {len(found)} of {len(merged)} runs, worst'
                 f' in {pattern.pattern}, repeat {slot.repeat}: guests'
-                f' {remark}',
+                f' {remark_of(worst)}',
             )
 
 

@@ -67,8 +67,45 @@ class MergeTest(testtools.TestCase):
             (40, 20), (merged.start_skew_ms, merged.start_skew_error_ms)
         )
         self.assertEqual(
-            'started within 40 ms, but with clock error it may be 60 ms',
-            merge.start_remark(40, 20),
+            'started within 40 ms, but with clock error it may be 60 ms, 3.0 %'
+            ' of the time measured',
+            merge.start_remark(40, 20, 2000),
+        )
+
+    def test_what_the_clocks_leave_open_is_judged_by_the_time_measured(self):
+        for skew_ms, error_ms, measured_ms, is_remarked in (
+            # 2.5 % of it
+            (3, 147, 6000, False),
+            (3, 148, 6000, True),
+            (0, 1500, 60000, False),
+            # never less than 50 ms
+            (10, 40, 500, False),
+            (10, 41, 500, True),
+            (10, 41, 0, True),
+            # what was seen is not what the clocks leave open
+            (51, 0, 60000, True),
+        ):
+            remark = merge.start_remark(skew_ms, error_ms, measured_ms)
+            self.assertEqual(is_remarked, bool(remark), remark)
+
+    def test_starts_that_are_apart_add_no_more_than_that_to_the_sum(self):
+        """The bound of the share, with guests that share 300 IOPS."""
+        measured_ms, skew_ms, guests, capacity = 6000, 150, 3, 300.0
+        starts = [0, 0, skew_ms]
+        # Without a ramp, which only makes it less.
+        ios = [0.0] * guests
+        for now in range(measured_ms + skew_ms):
+            running = [
+                number
+                for number, start in enumerate(starts)
+                if start <= now < start + measured_ms
+            ]
+            for number in running:
+                ios[number] += capacity / 1000 / len(running)
+        rate = sum(ios) * 1000 / measured_ms
+        self.assertGreater(rate, capacity)
+        self.assertLessEqual(
+            rate / capacity - 1, merge.START_SKEW_LIMIT_SHARE + 1e-9
         )
 
     def test_a_common_start_needs_a_remark_only_if_it_is_in_doubt(self):
@@ -91,7 +128,9 @@ class MergeTest(testtools.TestCase):
             self.assertEqual(
                 expected,
                 merge.start_remark(
-                    merged.start_skew_ms, merged.start_skew_error_ms
+                    merged.start_skew_ms,
+                    merged.start_skew_error_ms,
+                    merged.window_ms,
                 ),
             )
 
