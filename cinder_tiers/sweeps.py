@@ -270,8 +270,13 @@ def run(
             state=result_files.RUNNING,
             is_brought_back=False,
         )
-        result_files.write(result_file, results)
         journals.write(path, journal)
+        try:
+            result_files.write(result_file, results)
+        except errors.TiersError:
+            # Nothing was changed, and nothing is to be brought back.
+            journals.remove(path)
+            raise
 
         def take(one: record.SlotRecord) -> None:
             nonlocal results
@@ -280,6 +285,17 @@ def run(
             )
             result_files.write(result_file, results)
             report(one)
+
+        def end(*, is_brought_back: bool) -> None:
+            nonlocal results
+            results = dataclasses.replace(
+                results,
+                is_brought_back=is_brought_back,
+                state=result_files.COMPLETE
+                if len(results.records) == len(file.sweep.slots)
+                else result_files.ENDED_EARLY,
+            )
+            result_files.write(result_file, results)
 
         failure = None
         try:
@@ -303,23 +319,21 @@ def run(
             )
         except Exception as error:  # noqa: BLE001 - raised again below
             failure = error
-        back = _bring_back(
-            path,
-            journal,
-            world,
-            mend=None if means is None else means.mend,
-            settle_s=settle_s,
-        )
-        said.append(_said_of(path, back))
-        results = dataclasses.replace(
-            results,
-            is_brought_back=back.is_complete,
-            state=result_files.COMPLETE
-            if len(results.records) == len(file.sweep.slots)
-            else result_files.ENDED_EARLY,
-        )
         try:
-            result_files.write(result_file, results)
+            back = _bring_back(
+                path,
+                journal,
+                world,
+                mend=None if means is None else means.mend,
+                settle_s=settle_s,
+            )
+        except errors.TiersError:
+            with contextlib.suppress(errors.TiersError):
+                end(is_brought_back=False)
+            raise
+        said.append(_said_of(path, back))
+        try:
+            end(is_brought_back=back.is_complete)
         except errors.TiersError as error:
             # Of a full disk, it must still be told what is not as before.
             failure = failure or error
