@@ -21,6 +21,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.fault import fault as faults
 from cinder_tiers.domain.fault import objections
 from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.resources import registry as resources
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
@@ -486,6 +487,7 @@ def restore(
         _check_names(journal, (*allowed, *accepted))
         catalog = _catalog_of(journal)
         with open_clusters(catalog) as clusters:
+            _check_clusters(path, journal, clusters)
             world = _World(connection, clusters, catalog)
             back = _bring_back(
                 path,
@@ -509,6 +511,40 @@ def restore(
 
 def _catalog_of(journal: journals.Journal) -> catalogs.Catalog:
     return reader.read_text(journal.catalog, file=journal.catalog_file)
+
+
+def _check_clusters(
+    path: str,
+    journal: journals.Journal,
+    clusters: collections.abc.Collection[str],
+) -> None:
+    """Whether each value of a journal is of a cluster of its tiers file.
+
+    :param path: of the journal, which may have been changed by hand.
+    :param clusters: that have a tier of that file.
+    :raises errors.ProblemsFound: one is not.
+    """
+    of_values = {
+        **{
+            str(one.key): one.key.cluster
+            for one in journal.kept
+            if resources.BY_KIND[one.key.kind].is_in_ceph
+        },
+        **{one.name: one.cluster for one in journal.targets},
+    }
+    problems = [
+        errors.Problem(
+            where=path,
+            found=f'{name} with cluster {cluster!r}, on which its "catalog" '
+            'has no tier',
+            expected=f'one of {spelling.listed(clusters)}',
+            remedy='name the cluster that it is in',
+        )
+        for name, cluster in of_values.items()
+        if cluster not in clusters
+    ]
+    if problems:
+        raise errors.ProblemsFound(problems)
 
 
 def _check_names(
@@ -554,6 +590,7 @@ def look(
         return None
     catalog = _catalog_of(journal)
     with open_clusters(catalog) as clusters:
+        _check_clusters(path, journal, clusters)
         world = _World(connection, clusters, catalog)
         return Open(
             path=path,
