@@ -21,6 +21,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.fault import fault as faults
 from cinder_tiers.domain.fault import objections
 from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.resources import registry as resources
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
@@ -270,8 +271,13 @@ def run(
             state=result_files.RUNNING,
             is_brought_back=False,
         )
-        result_files.write(result_file, results)
         journals.write(path, journal)
+        try:
+            result_files.write(result_file, results)
+        except errors.TiersError:
+            # Nothing was changed, and nothing is to be brought back.
+            journals.remove(path)
+            raise
 
         def take(one: record.SlotRecord) -> None:
             nonlocal results
@@ -280,6 +286,17 @@ def run(
             )
             result_files.write(result_file, results)
             report(one)
+
+        def end(*, is_brought_back: bool) -> None:
+            nonlocal results
+            results = dataclasses.replace(
+                results,
+                is_brought_back=is_brought_back,
+                state=result_files.COMPLETE
+                if len(results.records) == len(file.sweep.slots)
+                else result_files.ENDED_EARLY,
+            )
+            result_files.write(result_file, results)
 
         failure = None
         try:
@@ -303,23 +320,21 @@ def run(
             )
         except Exception as error:  # noqa: BLE001 - raised again below
             failure = error
-        back = _bring_back(
-            path,
-            journal,
-            world,
-            mend=None if means is None else means.mend,
-            settle_s=settle_s,
-        )
-        said.append(_said_of(path, back))
-        results = dataclasses.replace(
-            results,
-            is_brought_back=back.is_complete,
-            state=result_files.COMPLETE
-            if len(results.records) == len(file.sweep.slots)
-            else result_files.ENDED_EARLY,
-        )
         try:
-            result_files.write(result_file, results)
+            back = _bring_back(
+                path,
+                journal,
+                world,
+                mend=None if means is None else means.mend,
+                settle_s=settle_s,
+            )
+        except errors.TiersError:
+            with contextlib.suppress(errors.TiersError):
+                end(is_brought_back=False)
+            raise
+        said.append(_said_of(path, back))
+        try:
+            end(is_brought_back=back.is_complete)
         except errors.TiersError as error:
             # Of a full disk, it must still be told what is not as before.
             failure = failure or error
@@ -472,6 +487,7 @@ def restore(
         _check_names(journal, (*allowed, *accepted))
         catalog = _catalog_of(journal)
         with open_clusters(catalog) as clusters:
+            _check_clusters(path, journal, clusters)
             world = _World(connection, clusters, catalog)
             back = _bring_back(
                 path,
@@ -495,6 +511,40 @@ def restore(
 
 def _catalog_of(journal: journals.Journal) -> catalogs.Catalog:
     return reader.read_text(journal.catalog, file=journal.catalog_file)
+
+
+def _check_clusters(
+    path: str,
+    journal: journals.Journal,
+    clusters: collections.abc.Collection[str],
+) -> None:
+    """Whether each value of a journal is of a cluster of its tiers file.
+
+    :param path: of the journal, which may have been changed by hand.
+    :param clusters: that have a tier of that file.
+    :raises errors.ProblemsFound: one is not.
+    """
+    of_values = {
+        **{
+            str(one.key): one.key.cluster
+            for one in journal.kept
+            if resources.BY_KIND[one.key.kind].is_in_ceph
+        },
+        **{one.name: one.cluster for one in journal.targets},
+    }
+    problems = [
+        errors.Problem(
+            where=path,
+            found=f'{name} with cluster {cluster!r}, on which its "catalog" '
+            'has no tier',
+            expected=f'one of {spelling.listed(clusters)}',
+            remedy='name the cluster that it is in',
+        )
+        for name, cluster in of_values.items()
+        if cluster not in clusters
+    ]
+    if problems:
+        raise errors.ProblemsFound(problems)
 
 
 def _check_names(
@@ -540,6 +590,7 @@ def look(
         return None
     catalog = _catalog_of(journal)
     with open_clusters(catalog) as clusters:
+        _check_clusters(path, journal, clusters)
         world = _World(connection, clusters, catalog)
         return Open(
             path=path,

@@ -64,13 +64,13 @@ def rehearse(
     *,
     executors: collections.abc.Mapping[actions.Kind, apply.Executor],
 ) -> None:
-    """Removes options of OSDs that are not set, which changes nothing.
+    """Removes values that are not set, where that changes nothing.
 
     A user who may set an option may lack the right to remove one (`config
     rm`). That must be known before the first is set.
 
     :param executors: one for each kind of object.
-    :raises errors.TiersError: options cannot be removed.
+    :raises errors.TiersError: values cannot be removed.
     """
     for one in kept:
         unset: keeping.Fields = {
@@ -78,7 +78,7 @@ def rehearse(
             for setting in one.settings
             if setting.before is None
         }
-        if one.key.kind is actions.Kind.OSD_OPTIONS and unset:
+        if unset and keeping.is_only_values(one.key):
             executors[one.key.kind].write(
                 keeping.brought_back(one.key, None, unset),
                 key=one.key,
@@ -230,9 +230,7 @@ def _write(
 ) -> None:
     # Monitors take options whether OSDs run or not, and a treatment may be why
     # they do not.
-    current = (
-        None if kept.key.kind is actions.Kind.OSD_OPTIONS else read(kept.key)
-    )
+    current = None if keeping.is_only_values(kept.key) else read(kept.key)
     if is_to_go:
         # The sweep made it; there was none before.
         executor.write(None, key=kept.key, current=current, consented=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are whole or as they were."""
+"""Files that are whole or as they were, also after a loss of power."""
 
 import errno
 import os
@@ -17,6 +17,7 @@ def write(
     replace: bool,
     is_durable: bool = False,
     mode: int = 0o600,
+    is_exact: bool = False,
     follows: bool = True,
 ) -> None:
     """Writes a file at once.
@@ -24,10 +25,12 @@ def write(
     :param path: of the file.
     :param content: a text is written as UTF-8.
     :param replace: whether a file that exists is replaced; it keeps its mode.
-    :param is_durable: whether it must be on the disk before this returns, so
-        that it is there after a loss of power.
+    :param is_durable: whether it must be there after a loss of power, and not
+        as it was, once this returns.
     :param mode: of a new file, less the umask; as a rule it is for its owner
         only.
+    :param is_exact: whether it has that mode whatever the umask is, and
+        whatever that of a file is which it replaces.
     :param follows: whether a symbolic link is followed; else a file takes its
         place. To be False for a name that no user has given.
     :raises errors.TiersError: it cannot be written, or it exists and is not
@@ -47,19 +50,22 @@ def write(
         temporary = target.with_name(f'.{target.name}.{secrets.token_hex(8)}')
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         with os.fdopen(handle, 'wb') as stream:
+            if is_exact:
+                os.fchmod(handle, mode)
             stream.write(
                 content.encode() if isinstance(content, str) else content
             )
-            if is_durable:
-                stream.flush()
-                os.fsync(stream.fileno())
+            # A name may be on the disk before what it names, and an empty
+            # file would have taken the place of a whole one.
+            stream.flush()
+            os.fsync(stream.fileno())
         if not replace:
             # Unlike a rename it fails when another process was faster.
             os.link(temporary, target)
             if is_durable:
                 keep_names(str(target.parent))
             return
-        if not is_link and target.exists():
+        if not is_exact and not is_link and target.exists():
             shutil.copymode(target, temporary)
         temporary.replace(target)
         temporary = None

@@ -289,7 +289,7 @@ class _Tier:
                 source='a volume as told by --per-volume-iops',
             )
         own = self._types()[0]
-        limit = sold.iops_limit(own.specs, direction)
+        limit = own.limit(direction)
         if limit is None:
             return _Known(
                 value=None,
@@ -321,7 +321,7 @@ class _Tier:
                 source=f'volumes of {", ".join(unlimited)} have no IOPS '
                 'limit: what they may do has no sum',
             )
-        number = sum(len(one.sizes_gib) for one in self._types())
+        number = sum(len(one.volumes) for one in self._types())
         return _Known(
             value=sum(found.values()),
             source=f'{number} volumes in Cinder, each at its limit',

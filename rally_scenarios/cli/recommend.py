@@ -104,7 +104,8 @@ tiers.yaml
             help=(
                 'the loads are those of the disks of a server: its '
                 'diagnostics from Nova as JSON, version 2.48 or later; named '
-                'twice, what was done between the two counts'
+                'twice, what was done between the two counts, which is needed '
+                'to call a disk idle'
             ),
         )
         parser.add_argument(
@@ -266,6 +267,7 @@ tiers.yaml
                 else tuple(filter(None, [parsed_args.on]))
                 for each in volumes
             },
+            doubts={each.name: each.doubt for each in volumes},
         )
         placings = {each.placing for each in moves}
         self.exit_status = exit_status.OK

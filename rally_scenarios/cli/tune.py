@@ -430,7 +430,6 @@ class _Tuning:
                 self._args,
                 length=self._length(self._outlook()),
             )
-        in_vain = 0
         while block is not None:
             self._say_block(study, block)
             outcomes, seconds, back = self._measure(block, interrupt)
@@ -442,9 +441,8 @@ class _Tuning:
                 return exit_status.INTERRUPTED
             study.take(block, outcomes, seconds=seconds)
             self._keep(study)
-            is_in_vain = all(each.gain is None for each in outcomes)
-            in_vain = in_vain + 1 if is_in_vain else 0
-            if in_vain == _MOST_IN_VAIN:
+            in_vain = study.history.in_vain
+            if in_vain >= _MOST_IN_VAIN:
                 raise errors.ActionFailed(
                     f'{in_vain} blocks in a row have no sound figure of '
                     f'{self._args.goal} beside that of the default: see '

@@ -8,12 +8,12 @@ and words of this project.
 """
 
 import collections.abc
-import contextlib
 import os
 import statistics
 import typing
 
 from cinder_tiers.domain import errors
+from cinder_tiers.files import write_atomic
 from rally_scenarios.bench.watch import expectation
 from rally_scenarios.bench.watch import judgement
 from rally_scenarios.bench.watch import series
@@ -22,8 +22,6 @@ from rally_scenarios.watch import watch
 if typing.TYPE_CHECKING:
     from prometheus_client import metrics_core
 
-#: While it is written; the textfile collector reads `*.prom` only.
-_UNFINISHED = '.tmp'
 _QUANTILES = (0.5, 0.99)
 
 
@@ -54,24 +52,25 @@ class MetricsFile:
         """
         registry = self._client.CollectorRegistry()
         registry.register(_Collector(found))
-        unfinished = self._path + _UNFINISHED
         try:
-            # Of a watch that was killed.
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(unfinished)
-            # A link that was made meanwhile is not opened.
-            handle = os.open(
-                unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600
+            # /dev/stdout is one, and root could replace it. To follow any
+            # would let others who may write in the folder name any file.
+            if os.path.islink(self._path):
+                raise errors.TiersError(
+                    f'{self._path} cannot be written: it is a symbolic link'
+                )
+            write_atomic.write(
+                self._path,
+                self._client.generate_latest(registry),
+                replace=True,
+                # For node_exporter to read.
+                mode=0o644,
+                is_exact=True,
+                follows=False,
             )
-            with open(handle, 'wb') as file:
-                file.write(self._client.generate_latest(registry))
-                # For node_exporter to read, whatever the umask is.
-                os.fchmod(handle, 0o644)
-            os.replace(unfinished, self._path)
-        except OSError as error:
+        except errors.TiersError as error:
             raise errors.TiersError(
-                f'{self._path} cannot be written: {error.strerror}; name '
-                'another file with --metrics'
+                f'{error}; name another file with --metrics'
             ) from error
 
 

@@ -124,7 +124,8 @@ class CinderApi:
         """Adds a volume of 1 GiB that exists nowhere but in the database.
 
         :param fields: of cinder.objects.Volume; `image_id` is what Cinder
-            stores with a volume of an image.
+            stores with a volume of an image, `servers` are ids of those that
+            it is attached to.
         :returns: its id.
         """
         return self._order(

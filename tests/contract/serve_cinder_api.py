@@ -136,7 +136,7 @@ class Orders:
         )
         return f'{host}#{name}'
 
-    def volume(self, *, image_id=None, **fields):
+    def volume(self, *, image_id=None, servers=(), **fields):
         """Adds a volume of 1 GiB to the database; returns its id."""
         from cinder.db import api as db_api
         from cinder import objects
@@ -156,6 +156,13 @@ class Orders:
             db_api.volume_glance_metadata_create(
                 self._admin, volume.id, 'image_id', image_id
             )
+        for server in servers:
+            objects.VolumeAttachment(
+                context=self._admin,
+                volume_id=volume.id,
+                attach_status='attached',
+                instance_uuid=server,
+            ).create()
         return volume.id
 
     def no_volume(self, *, ident):

@@ -11,31 +11,39 @@ import collections.abc
 import dataclasses
 import re
 
-#: Of IOPS, and their form for the size of a volume (cinder/volume/manager.py,
-#: _driver_initialize_connection: the product of both, and not less than
-#: `_per_gb_min`).
 _NUMBER = re.compile(r'[0-9]{1,15}', re.ASCII)
+#: The only consumer for which Cinder makes no limit out of the size.
+_BACK_END = 'back-end'
+
+
+def _number(specs: collections.abc.Mapping[str, str], key: str) -> int | None:
+    value = specs.get(key, '')
+    return int(value) if _NUMBER.fullmatch(value) else None
 
 
 def _limit(
-    specs: collections.abc.Mapping[str, str], name: str, size_gib: int | None
+    specs: collections.abc.Mapping[str, str],
+    name: str,
+    size_gib: int | None,
+    consumer: str,
 ) -> int | None:
-    """A limit of a volume; None when it has none, or none of its size."""
-    plain = specs.get(f'{name}_iops_sec', '')
-    if _NUMBER.fullmatch(plain):
+    """A limit of a volume; None when it has none, or none of its size.
+
+    One for each GiB takes the place of a plain one, and what is a burst
+    otherwise is then the most (cinder/volume/manager.py,
+    _parse_connection_options). Drivers do not know it.
+    """
+    of_gib = _number(specs, f'{name}_iops_sec_per_gb')
+    if of_gib is None or consumer == _BACK_END:
         # 0 is no limit.
-        return int(plain) or None
-    of_gib = specs.get(f'{name}_iops_sec_per_gb', '')
-    if size_gib is None or not _NUMBER.fullmatch(of_gib):
+        return _number(specs, f'{name}_iops_sec') or None
+    if size_gib is None:
         return None
-    least = specs.get(f'{name}_iops_sec_per_gb_min', '')
-    return (
-        max(
-            int(of_gib) * size_gib,
-            int(least) if _NUMBER.fullmatch(least) else 0,
-        )
-        or None
+    found = max(
+        of_gib * size_gib, _number(specs, f'{name}_iops_sec_per_gb_min') or 0
     )
+    most = _number(specs, f'{name}_iops_sec_max')
+    return (found if most is None else min(found, most)) or None
 
 
 def iops_limit(
@@ -43,6 +51,7 @@ def iops_limit(
     direction: str | None,
     *,
     size_gib: int | None = None,
+    consumer: str = '',
 ) -> int | None:
     """What a volume may read, or write, or both together, per second.
 
@@ -54,16 +63,29 @@ def iops_limit(
     :param specs: of a QoS spec of Cinder; what is no number is no limit.
     :param direction: `read`, `write`, or None for both together.
     :param size_gib: of the volume; None: limits by size are not known.
+    :param consumer: of the QoS spec, as Cinder names it.
     :returns: None when there is no limit.
     """
-    total = _limit(specs, 'total', size_gib)
+    total = _limit(specs, 'total', size_gib, consumer)
     if direction is not None:
-        found = (total, _limit(specs, direction, size_gib))
+        found = (total, _limit(specs, direction, size_gib, consumer))
         return min((each for each in found if each), default=None)
     if total is not None:
         return total
-    both = [_limit(specs, each, size_gib) for each in ('read', 'write')]
+    both = [
+        _limit(specs, each, size_gib, consumer) for each in ('read', 'write')
+    ]
     return None if None in both else sum(both)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SoldVolume:
+    """A volume that can do I/O, now or when it is attached."""
+
+    size_gib: int
+    #: Servers that have it: each has the limit for itself, in libvirt and in
+    #: librbd alike. One that nobody has yet counts as if one had.
+    clients: int = 1
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -74,16 +96,32 @@ class SoldType:
     name: str
     #: {key: value} of its QoS spec; empty when it has none.
     specs: collections.abc.Mapping[str, str]
-    #: Of each volume of it, of all projects.
-    sizes_gib: tuple[int, ...]
+    #: Of that QoS spec; empty when it has none.
+    consumer: str = ''
+    #: Of all projects.
+    volumes: tuple[SoldVolume, ...]
+
+    def limit(
+        self, direction: str | None, *, size_gib: int | None = None
+    ) -> int | None:
+        """What one volume may do, as of `iops_limit`.
+
+        :param direction: as of `iops_limit`.
+        :param size_gib: as of `iops_limit`.
+        """
+        return iops_limit(
+            self.specs, direction, size_gib=size_gib, consumer=self.consumer
+        )
 
     def iops(self, direction: str | None) -> int | None:
         """What all its volumes may do at once; None when one has no limit.
 
         :param direction: as of `iops_limit`.
         """
-        found = [
-            iops_limit(self.specs, direction, size_gib=size)
-            for size in self.sizes_gib
-        ]
-        return None if None in found else sum(found)
+        total = 0
+        for one in self.volumes:
+            found = self.limit(direction, size_gib=one.size_gib)
+            if found is None:
+                return None
+            total += found * one.clients
+        return total

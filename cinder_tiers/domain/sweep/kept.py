@@ -30,12 +30,34 @@ Now = collections.abc.Callable[[actions.Key], Fields | None]
 
 _VALUES, _OPTIONS, _RBD_OPTIONS = 'values.', 'options.', 'rbd_options.'
 _SPECS, _CONSUMER = 'specs.', 'consumer'
-#: {kind of object that a sweep may change: how its fields begin}
-_SWEPT: collections.abc.Mapping[actions.Kind, tuple[str, ...]] = {
-    actions.Kind.OSD_OPTIONS: (_VALUES,),
-    actions.Kind.POOL: (_OPTIONS, _RBD_OPTIONS),
-    actions.Kind.QOS_SPEC: (_SPECS, _CONSUMER),
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _SweptKind:
+    """A kind of object that a sweep may change."""
+
+    #: How its fields begin.
+    beginnings: tuple[str, ...]
+    #: Whether an object is nothing but its values: it is always there, each
+    #: value is written or removed without a look at the others, and to remove
+    #: one that is not set changes nothing.
+    is_only_values: bool = False
+
+
+_SWEPT: collections.abc.Mapping[actions.Kind, _SweptKind] = {
+    actions.Kind.OSD_OPTIONS: _SweptKind(
+        beginnings=(_VALUES,), is_only_values=True
+    ),
+    actions.Kind.POOL: _SweptKind(beginnings=(_OPTIONS, _RBD_OPTIONS)),
+    actions.Kind.QOS_SPEC: _SweptKind(beginnings=(_SPECS, _CONSUMER)),
 }
+#: Those kinds.
+KINDS = tuple(_SWEPT)
+
+
+def is_only_values(key: actions.Key) -> bool:
+    """Whether an object that a sweep may change is nothing but its values."""
+    return _SWEPT[key.kind].is_only_values
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -117,7 +139,8 @@ def objections(
 def _may_sweep(action: actions.Action, field: str) -> bool:
     if action.before is None:
         return action.key.kind is actions.Kind.QOS_SPEC
-    return field.startswith(_SWEPT.get(action.key.kind, ()))
+    kind = _SWEPT.get(action.key.kind)
+    return kind is not None and field.startswith(kind.beginnings)
 
 
 def _changed(action: actions.Action) -> dict[str, str | None]:
@@ -158,7 +181,7 @@ def of_plans(
     found = []
     for key, fields in swept.items():
         before = now(key)
-        existed = before is not None or key.kind is actions.Kind.OSD_OPTIONS
+        existed = before is not None or is_only_values(key)
         before = before or {}
         if not existed and 'volume_types' in fields:
             # A process may end between its creation and its association.

@@ -68,7 +68,7 @@ _SCHEMA = {
                 'type': 'object',
                 'required': ['kind', 'cluster', 'name', 'existed', 'settings'],
                 'properties': {
-                    'kind': {'enum': [one.value for one in actions.Kind]},
+                    'kind': {'enum': [one.value for one in keeping.KINDS]},
                     'cluster': _OPTIONAL,
                     'name': _TEXT,
                     'existed': {'type': 'boolean'},

@@ -15,6 +15,15 @@ from cinder_tiers.domain.state import sold
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.observe.cinder import volumes
 
+# Statuses of volumes that nobody can attach, for they were not made, or are
+# about to go.
+_WITHOUT_STORAGE = frozenset(
+    {
+        *('error', 'deleting', 'error_deleting'),
+        *('error_managing', 'error_managing_deleting'),
+    }
+)
+
 
 def observe(
     connection: openstack.connection.Connection, tier: str
@@ -27,8 +36,7 @@ def observe(
     """
     with openstack_client.asking_as_admin('list volume types and QoS specs'):
         specs = {
-            one.id: one.specs
-            for one in qos_specs.list_all(connection.block_storage)
+            one.id: one for one in qos_specs.list_all(connection.block_storage)
         }
         known = volume_types.list_all(connection.block_storage)
     found = [
@@ -47,24 +55,36 @@ def observe(
             'policy volume_extension:access_types_qos_specs_id must allow it'
         )
     return tuple(
-        sold.SoldType(
-            name=one.name,
-            specs=specs.get(one.qos_specs_id, {}),
-            sizes_gib=tuple(_sizes_gib(connection, one)),
-        )
+        _sold_type(connection, one, specs.get(one.qos_specs_id))
         for one in sorted(found, key=lambda one: (one.name != tier, one.name))
     )
 
 
-def _sizes_gib(
+def _sold_type(
     connection: openstack.connection.Connection,
     volume_type: volume_types.VolumeType,
-) -> list[int]:
+    spec: qos_specs.QosSpec | None,
+) -> sold.SoldType:
+    return sold.SoldType(
+        name=volume_type.name,
+        specs=spec.specs if spec else {},
+        consumer=spec.consumer if spec else '',
+        volumes=tuple(_volumes(connection, volume_type)),
+    )
+
+
+def _volumes(
+    connection: openstack.connection.Connection,
+    volume_type: volume_types.VolumeType,
+) -> list[sold.SoldVolume]:
     with openstack_client.asking_as_admin(
         f'list volumes of volume type {volume_type.name}'
     ):
         return [
-            row['size']
+            sold.SoldVolume(
+                size_gib=row['size'],
+                clients=max(1, len(row['attachments'])),
+            )
             for row in openstack_client.rows(
                 connection.block_storage,
                 '/volumes/detail',
@@ -76,4 +96,5 @@ def _sizes_gib(
                     'limit': volumes.PAGE,
                 },
             )
+            if row['attachments'] or row['status'] not in _WITHOUT_STORAGE
         ]

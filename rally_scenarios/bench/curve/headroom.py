@@ -10,6 +10,7 @@ are never mixed.  New volumes count with all that they are allowed to do.
 Pure.  Must not know where loads are read.
 """
 
+import dataclasses
 from dataclasses import dataclass
 import enum
 import math
@@ -51,6 +52,18 @@ def headroom(
     :param in_use_iops: that there are already, of the same direction
     :param volume_iops: of each volume more, greater than 0
     """
+    found = _of_load(within, in_use_iops, volume_iops)
+    if within.contradiction and found.finding is Finding.ROOM:
+        return dataclasses.replace(
+            found, finding=Finding.CANNOT_TELL, reason=within.contradiction
+        )
+    return found
+
+
+def _of_load(
+    within: load.Load, in_use_iops: float, volume_iops: float
+) -> Headroom:
+    """What the load shows, whatever contradicts it."""
 
     def fitting(iops: float | None) -> int | None:
         if iops is None:

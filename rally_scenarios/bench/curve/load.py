@@ -20,6 +20,7 @@ Between neighbouring steps of others it is an approximation.
 """
 
 from collections.abc import Sequence
+import dataclasses
 from dataclasses import dataclass
 import itertools
 import math
@@ -50,6 +51,8 @@ class Load:
     repeats: int = 0
     #: why it is not known, or not exactly; else empty
     reason: str = ''
+    #: what was measured that contradicts it; else empty
+    contradiction: str = ''
 
     @property
     def has_interval(self) -> bool:
@@ -219,6 +222,19 @@ def within(curve: load_curve.Curve, most_ms: float) -> Load:
         )
         for repeat in range(curve.repeats)
     ]
+    return dataclasses.replace(
+        _within_steps(curve, usable, found, most_ms),
+        contradiction=_contradiction(usable, most_ms),
+    )
+
+
+def _within_steps(
+    curve: load_curve.Curve,
+    usable: Sequence[load_curve.Step],
+    found: Sequence[float],
+    most_ms: float,
+) -> Load:
+    """What the crossings of all repeats show, as of ``_crossing``."""
     first, last = usable[0], usable[-1]
     if 0 in found:
         breaks = not any(found)
@@ -226,7 +242,7 @@ def within(curve: load_curve.Curve, most_ms: float) -> Load:
             curve,
             f'the latency is{"" if breaks else " in some repeats"} more than'
             f' {most_ms:g} ms at the first step, {first.asked_iops} IOPS:'
-            f' add steps of less load',
+            f' {_advice(curve, -1, first)}',
             at_most_iops=max(first.iops) if breaks else None,
         )
     if math.inf in found:
@@ -235,10 +251,45 @@ def within(curve: load_curve.Curve, most_ms: float) -> Load:
             curve,
             f'the latency is{"" if kept else " in some repeats"} at most'
             f' {most_ms:g} ms up to the last step, {last.asked_iops} IOPS:'
-            f' add steps of more load',
+            f' {_advice(curve, 1, last)}',
             at_least_iops=min(last.iops) if kept else None,
         )
     return _over_repeats(found, curve)
+
+
+def _advice(curve: load_curve.Curve, way: int, end: load_curve.Step) -> str:
+    """What would show more than the steps that have a latency.
+
+    :param way: 1: of more load; -1: of less
+    :param end: the last of them
+    """
+    words = 'more' if way > 0 else 'less'
+    place = curve.steps.index(end) + way
+    if 0 <= place < len(curve.steps) and curve.steps[place].reason:
+        beyond = curve.steps[place]
+        return (
+            f'that of {words} load is not known, at {beyond.asked_iops} IOPS:'
+            f' {beyond.reason}'
+        )
+    return f'add steps of {words} load'
+
+
+def _contradiction(usable: Sequence[load_curve.Step], most_ms: float) -> str:
+    """A step that breaks in all repeats below one that keeps in all.
+
+    The nearest rising curve hides it, but nobody knows which of them was
+    disturbed.
+    """
+    for place, step in enumerate(usable):
+        if min(step.latencies_ms) > most_ms and any(
+            max(other.latencies_ms) <= most_ms for other in usable[place:]
+        ):
+            return (
+                f'the latency is more than {most_ms:g} ms in all repeats at'
+                f' {step.asked_iops} IOPS, and at most that with more load:'
+                f' something else disturbed the run, so measure again'
+            )
+    return ''
 
 
 def _crossing(

@@ -7,8 +7,11 @@ mean latency in ns (Ceph, ``src/tools/rbd/action/Perf.cc``).  By Little's law,
 I/Os per second times latency in seconds is how many are in flight.
 
 Server diagnostics of Nova, API version 2.48 and later: counters of each disk
-since the server was started, and its uptime in seconds.  They do not say which
-volume a disk is, nor a latency.
+and an uptime in seconds.  They do not say which volume a disk is, nor a
+latency.  Counters are of QEMU's process and begin anew when the server is
+stopped and started, rebooted hard or migrated; Nova's uptime goes on, for it
+is since the server was launched (nova/virt/libvirt/driver.py,
+get_instance_diagnostics).
 
 Pure.
 """
@@ -27,6 +30,11 @@ MAX_BYTES = 64 * 2**20
 LEAST_IOPS = 1.0
 _MOST_DISKS = 10_000
 _MOST_CHARS = 60
+_SINCE_LAUNCH = (
+    'less than one I/O per second since its server was launched; its counters'
+    ' may have begun later, when it was started or migrated: name its'
+    ' diagnostics twice, some minutes apart'
+)
 # Of all numbers here; 10^15 bytes per second is no volume's.
 _MOST = 1e15
 
@@ -45,8 +53,10 @@ class Volume:
     pool: str | None
     #: I/Os per second
     iops: float
-    #: None: it is idle
+    #: None: it is idle, or not known to be busy
     load: loads.Load | None
+    #: why it need not be idle although it has no load; else empty
+    doubt: str = ''
 
 
 def _document(text: bytes, what: str) -> object:
@@ -118,10 +128,13 @@ def _volume(
     pool: str | None,
     per_second: Mapping[str, tuple[float, float]],
     in_flight: float | None,
+    *,
+    doubt: str = '',
 ) -> Volume:
     """A volume.
 
     :param per_second: {read or write: (I/Os, bytes)}
+    :param doubt: why it need not be idle if it does little
     """
     iops = math.fsum(ios for ios, _ in per_second.values())
     load = None
@@ -139,7 +152,13 @@ def _volume(
             in_flight=None if in_flight is None else max(1.0, in_flight),
             iops=iops,
         )
-    return Volume(name=name, pool=pool, iops=iops, load=load)
+    return Volume(
+        name=name,
+        pool=pool,
+        iops=iops,
+        load=load,
+        doubt=doubt if load is None else '',
+    )
 
 
 def of_iostat(text: bytes) -> tuple[Volume, ...]:
@@ -226,7 +245,8 @@ def of_diagnostics(texts: Sequence[bytes]) -> tuple[Volume, ...]:
     """Disks of a server, as ``disk 1`` and so on.
 
     :param texts: diagnostics; of two of the same server, what was done
-        between them counts, in either order; of one, since it was started
+        between them counts, in either order; of one, since it was launched,
+        or less than was done, see above
     :raises CountersError: it is something else; all that is wrong
     """
     if not 1 <= len(texts) <= 2:
@@ -268,6 +288,7 @@ def of_diagnostics(texts: Sequence[bytes]) -> tuple[Volume, ...]:
                 for direction in ('read', 'write')
             },
             None,
+            doubt='' if before else _SINCE_LAUNCH,
         )
         for place, (one, disk) in enumerate(zip(first, disks, strict=True), 1)
     )

@@ -324,17 +324,26 @@ def _standing(tier: str, best: Sequence[str], pairs: _Pairs) -> Standing:
 
 
 def moves(
-    advice: Advice, placed: Mapping[str, Collection[str]]
+    advice: Advice,
+    placed: Mapping[str, Collection[str]],
+    *,
+    doubts: Mapping[str, str] | None = None,
 ) -> tuple[Move, ...]:
     """What can be said of volumes where they are.
 
     :param advice: whose loads have the names of the volumes
     :param placed: {volume: tiers that it may be on; empty: it is on none};
         those without a load are idle
+    :param doubts: {volume without a load: why it need not be idle}
     """
     of_load = {each.load.name: each for each in advice.recommendations}
     return tuple(
-        _move(of_load.get(name), tuple(tiers), advice.claims)
+        _move(
+            of_load.get(name),
+            tuple(tiers),
+            advice.claims,
+            doubt=(doubts or {}).get(name, ''),
+        )
         for name, tiers in placed.items()
     )
 
@@ -343,6 +352,8 @@ def _move(
     found: Recommendation | None,
     tiers: tuple[str, ...],
     claims: Sequence[comparison.Claim],
+    *,
+    doubt: str,
 ) -> Move:
     def say(placing: Placing, reason: str, to: str | None = None) -> Move:
         return Move(
@@ -356,6 +367,8 @@ def _move(
 
     tier = tiers[0] if len(tiers) == 1 else None
     pairs = _Pairs(claims, found.patterns if found else ())
+    if found is None and doubt:
+        return say(Placing.CANNOT_TELL, doubt)
     if found is None:
         return say(Placing.IDLE, 'does less than one I/O per second')
     if tier is None:

@@ -9,6 +9,7 @@ from its blocks.  Pure.  Must not know how candidates are searched.
 from collections.abc import Sequence
 from dataclasses import dataclass
 import enum
+import itertools
 
 from rally_scenarios.bench.tune import decision
 
@@ -63,8 +64,17 @@ class Taken:
 
     @property
     def slots(self) -> int:
-        """Of its measurements, with that of the default."""
-        return len(self.outcomes) + 1
+        """Of its measurements, with that of the default.
+
+        A candidate without a figure that breaks a constraint may have been
+        refused, and is none: slots that nothing was done in would make others
+        look shorter, and more of them affordable.
+        """
+        if not self.seconds:
+            return 0
+        return 1 + sum(
+            each.gain is not None or not each.broken for each in self.outcomes
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +94,24 @@ class History:
     def seconds(self) -> float:
         """Spent on blocks."""
         return float(sum(each.seconds for each in self.blocks))
+
+    @property
+    def in_vain(self) -> int:
+        """How many of the latest blocks, in a row, have no figure at all.
+
+        Those of which each combination was refused are passed over: nothing
+        was measured.
+        """
+        measured = [each for each in self.blocks if each.seconds]
+        return sum(
+            1
+            for _ in itertools.takewhile(
+                lambda block: all(
+                    each.gain is None for each in block.outcomes
+                ),
+                reversed(measured),
+            )
+        )
 
     def _gains(self, part: Part) -> tuple[decision.Gain, ...]:
         return tuple(

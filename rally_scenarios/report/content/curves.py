@@ -95,7 +95,7 @@ def _rows(
             None,
             *_ends(found.iops),
             None,
-            found.reason or '-',
+            found.contradiction or found.reason or '-',
         )
 
 

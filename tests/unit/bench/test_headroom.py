@@ -2,6 +2,8 @@
 
 """How many volumes more: rounding, intervals, and what cannot be told."""
 
+import dataclasses
+
 import ddt
 from hypothesis import given
 from hypothesis import strategies
@@ -56,6 +58,20 @@ class HeadroomTest(testtools.TestCase):
                 room.finding.value,
             ),
         )
+
+    def test_what_is_contradicted_is_no_room(self):
+        for in_use, finding in ((100, 'cannot tell'), (170, 'none left')):
+            room = headroom.headroom(
+                dataclasses.replace(
+                    within(140, 120, 160), contradiction='broken before'
+                ),
+                in_use_iops=in_use,
+                volume_iops=10,
+            )
+            self.assertEqual(finding, room.finding.value)
+            self.assertEqual(
+                'broken before' if in_use == 100 else '', room.reason
+            )
 
     def test_one_repeat_gives_a_number_and_claims_nothing(self):
         room = headroom.headroom(within(140), in_use_iops=0, volume_iops=10)

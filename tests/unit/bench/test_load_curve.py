@@ -210,6 +210,37 @@ class LoadTest(testtools.TestCase):
         self.assertEqual((None, None), (found.iops, found.at_least_iops))
         self.assertIn('in some repeats', found.reason)
 
+    def test_a_limit_that_breaks_with_less_load_contradicts(self):
+        steps = {
+            20: ([20, 20], [80, 81]),
+            60: ([60, 60], [10, 11]),
+            100: ([100, 100], [20, 21]),
+            140: ([140, 140], [90, 91]),
+        }
+        found = load.within(curve(steps), 50)
+        self.assertTrue(found.has_interval)
+        self.assertIn('in all repeats at 20 IOPS', found.contradiction)
+        # In one of the repeats, it may be by chance.
+        steps[20] = ([20, 20], [80, 9])
+        self.assertEqual('', load.within(curve(steps), 50).contradiction)
+
+    def test_steps_that_lack_a_latency_are_not_asked_for_again(self):
+        steps = {
+            asked: ([asked, asked], [each, each])
+            for asked, each in ((20, 10), (60, 20), (100, 30))
+        }
+        found = curve(steps)
+        for lacking, limit, words in (
+            (0, 5, 'of less load is not known, at 20 IOPS: too few'),
+            (2, 50, 'of more load is not known, at 100 IOPS: too few'),
+        ):
+            steps = list(found.steps)
+            steps[lacking] = dataclasses.replace(
+                steps[lacking], latencies_ms=(), reason='too few'
+            )
+            without = dataclasses.replace(found, steps=tuple(steps))
+            self.assertIn(words, load.within(without, limit).reason)
+
     def test_one_repeat_has_no_interval(self):
         found = load.within(of_queue(100, [20, 80], factors=(1,)), 100)
         self.assertFalse(found.has_interval)

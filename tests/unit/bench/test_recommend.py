@@ -476,6 +476,24 @@ class CountersTestCase(testtools.TestCase):
             self.assertEqual(10, found.iops)
             self.assertEqual({'write': 65536}, found.load.block_bytes)
 
+    def test_one_count_does_not_show_that_a_disk_is_idle(self):
+        # Launched a month ago and migrated an hour ago, with 100 IOPS since.
+        month = 30 * 86400
+        busy = {'read_requests': 0, 'write_requests': 360_000}
+        before = diagnostics(month, [disk(**busy)])
+        (found,) = counters.of_diagnostics([before])
+        self.assertIsNone(found.load)
+        self.assertIn('name its diagnostics twice', found.doubt)
+        later = disk(**{**busy, 'write_requests': 366_000})
+        (found,) = counters.of_diagnostics(
+            [before, diagnostics(month + 60, [later])]
+        )
+        self.assertEqual((100, ''), (found.iops, found.doubt))
+        (found,) = counters.of_diagnostics(
+            [before, diagnostics(month + 60, [disk(**busy)])]
+        )
+        self.assertEqual((None, ''), (found.load, found.doubt))
+
     @ddt.data(
         b'',
         b'{',

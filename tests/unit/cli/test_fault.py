@@ -187,6 +187,32 @@ class FaultCommandTestCase(test_sweep.SweptCloudTestCase):
         self.assertTrue(self.restore().is_complete)
         self.assertEqual(self.sound, self.cluster.state)
 
+    def test_a_journal_with_a_cluster_that_nobody_has_is_named(self):
+        self.kill()
+        (path,) = self.journals()
+        path.write_text(
+            path.read_text().replace('"cluster": "ceph"', '"cluster": "cehp"')
+        )
+        for begin in (self.restore, self.look):
+            error = self.assertRaises(errors.ProblemsFound, begin)
+            for text in (str(path), "cluster 'cehp'", 'expected one of ceph'):
+                self.assertIn(text, str(error))
+        self.assertEqual([path], self.journals())
+        # As it is of the kind of an object that no sweep changes.
+        document = json.loads(path.read_text())
+        document['objects'] = [
+            {
+                'kind': 'cephx user',
+                'cluster': 'ceph',
+                'name': 'client.a',
+                'existed': True,
+                'settings': [],
+            }
+        ]
+        path.write_text(json.dumps(document))
+        error = self.assertRaises(errors.ProblemsFound, self.restore)
+        self.assertIn("'cephx user' is not one of", str(error))
+
     def test_nothing_else_begins_before(self):
         self.kill()
         self.declare('limited')

@@ -10,6 +10,7 @@ import json
 import math
 import pathlib
 import tempfile
+import uuid
 
 import testtools
 
@@ -260,6 +261,17 @@ class FromTheCloudTestCase(Results, tiers_file_case.TiersFileTestCase):
             self.api.add_volume(
                 host='node@ssd#x', volume_type_id=ids[name], size=7
             )
+        # One that two servers have, and some that nobody can attach.
+        two = [str(uuid.uuid4()) for _ in range(2)]
+        for about in (
+            {'status': 'in-use', 'servers': two},
+            {'status': 'error'},
+            {'status': 'deleting'},
+            {'status': 'error_deleting'},
+        ):
+            self.api.add_volume(
+                host='node@ssd#x', volume_type_id=ids['database'], **about
+            )
         ran = self.run_tier(
             *('headroom', 'database', self.result, '-f', 'json'),
         )
@@ -268,7 +280,7 @@ class FromTheCloudTestCase(Results, tiers_file_case.TiersFileTestCase):
         found = rows(ran)
         row = found['p99_ms_max 100', 'sold']
         self.assertEqual(
-            (24, 8, math.floor((MOST - 24) / 8), 'room'),
+            (40, 8, math.floor((MOST - 40) / 8), 'room'),
             (
                 row['In use'],
                 row['Of a volume'],
@@ -276,7 +288,7 @@ class FromTheCloudTestCase(Results, tiers_file_case.TiersFileTestCase):
                 row['Finding'],
             ),
         )
-        self.assertIn('3 volumes in Cinder', row['Rests on'])
+        self.assertIn('4 volumes in Cinder', row['Rests on'])
         row = found['p99_ms_max 100', 'carried']
         self.assertIn('no Ceph pool; or name it by --load', row['Rests on'])
         ran = self.run_tier(

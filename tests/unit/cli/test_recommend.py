@@ -202,6 +202,20 @@ class RecommendTestCase(testtools.TestCase):
         ran = self.recommend('--diagnostics', str(path), '-f', 'json')
         self.assertEqual(3, ran.status, ran.stderr)
 
+    def test_a_disk_that_was_counted_once_need_not_be_idle(self):
+        paths = []
+        for number in range(2):
+            path = self.folder / f'{number}.json'
+            path.write_bytes(test_recommend.diagnostics(86400 + 60 * number))
+            paths += ['--diagnostics', str(path)]
+        for arguments, expected in (
+            (paths[:2], (3, 'cannot tell')),
+            (paths, (0, 'idle')),
+        ):
+            ran = self.recommend(*arguments, '--on', 'general', '-f', 'json')
+            (row,) = json.loads(ran.stdout)
+            self.assertEqual(expected, (ran.status, row['Finding']))
+
     def test_nothing_of_others_steers_the_terminal(self):
         image = test_recommend.image(image=EVIL, pool='tier-general')
         job = JOB.replace('my-database', EVIL).replace('libaio', EVIL)

@@ -477,3 +477,60 @@ class SweepTestCase(SweptCloudTestCase):
         self.assertEqual(1, ran.status)
         self.assertIn(f'{name} exists; name another folder', ran.stderr)
         self.assert_as_before()
+
+    def test_a_journal_that_cannot_be_written_leaves_no_results(self):
+        # Nobody can make a file there, as on a disk that is full.
+        ran = self.sweep('true', arguments=('--state', '/proc/self/fd'))
+        self.assertEqual(1, ran.status)
+        self.assertIn('cannot be written', ran.stderr)
+        self.assertEqual([], list((self.folder / 'out').iterdir()))
+        self.assert_as_before()
+        self.assertEqual(0, self.sweep('true').status)
+
+    def test_results_that_cannot_be_written_leave_no_journal(self):
+        folder = self.folder / 'out'
+        folder.symlink_to('/proc/self/fdinfo')
+        ran = self.sweep('true')
+        self.assertEqual(1, ran.status)
+        self.assertIn('sweep.json cannot be written', ran.stderr)
+        self.assert_as_before()
+
+
+class LostCloudTestCase(SweptCloudTestCase):
+    """Its cloud goes away while it is swept."""
+
+    @classmethod
+    def setUpClass(cls):
+        super(SweptCloudTestCase, cls).setUpClass()
+
+    def setUp(self):
+        self.api = cinder_api.CinderApi()
+        super().setUp()
+
+    def remove(self):
+        """It is gone, with all that it had."""
+
+    def test_results_say_that_it_ended_although_nothing_came_back(self):
+        go = self.folder / 'go'
+
+        def stop():
+            while not go.exists():
+                time.sleep(0.1)
+            self.api.stop()
+            go.unlink()
+
+        stopping = threading.Thread(target=stop)
+        stopping.start()
+        self.addCleanup(stopping.join)
+        # Also if no slot began.
+        self.addCleanup(go.touch)
+        ran = self.sweep(
+            'sh', '-c', f'touch {go}; while test -e {go}; do sleep 0.1; done'
+        )
+        self.assertEqual(6, ran.status, ran.stderr)
+        self.assertIn('Not everything is as before', ran.stderr)
+        self.assertEqual(1, len(self.journals()))
+        found = self.results()
+        self.assertEqual(
+            ('ended early', False), (found['state'], found['is_brought_back'])
+        )

@@ -239,6 +239,12 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
         self.assertTrue((out / 'block-0001-2').is_dir())
         self.assertFalse((out / 'proposal.yaml').is_symlink())
 
+        # What a user removes is written again by the journal.
+        text = (out / 'tune.json').read_text()
+        (out / 'tune.json').unlink()
+        self.assertEqual(0, self.tune(*self.measure('fast')).status)
+        self.assertEqual(text, (out / 'tune.json').read_text())
+
         (journal,) = self.state.glob('tune-*')
         journal.unlink()
         ran = self.tune(*self.measure('fast'))

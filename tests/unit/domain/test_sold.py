@@ -2,6 +2,8 @@
 
 """What QoS specs let volumes do."""
 
+import dataclasses
+
 import ddt
 import testtools
 
@@ -44,11 +46,63 @@ class SoldTest(testtools.TestCase):
             expected, sold.iops_limit(specs, direction, size_gib=size)
         )
 
+    @ddt.data(
+        # What Cinder makes of them; the plain limit is replaced.
+        ({'total_iops_sec_per_gb': '3', 'total_iops_sec': '500'}, 300),
+        ({'total_iops_sec_per_gb': '3', 'total_iops_sec_max': '250'}, 250),
+        ({'total_iops_sec_per_gb': '3', 'total_iops_sec_max': '900'}, 300),
+        (
+            {
+                'total_iops_sec_per_gb': '1',
+                'total_iops_sec_per_gb_min': '400',
+                'total_iops_sec_max': '250',
+            },
+            250,
+        ),
+    )
+    @ddt.unpack
+    def test_a_limit_by_size_is_that_of_cinder(self, specs, expected):
+        for consumer in ('front-end', 'both', ''):
+            self.assertEqual(
+                expected,
+                sold.iops_limit(specs, None, size_gib=100, consumer=consumer),
+            )
+            # Of a volume whose size is not known.
+            self.assertIsNone(sold.iops_limit(specs, None, consumer=consumer))
+
+    def test_drivers_know_no_limit_by_size(self):
+        by_size = {'total_iops_sec_per_gb': '3'}
+        for specs, expected in (
+            (by_size, None),
+            (by_size | {'total_iops_sec': '500'}, 500),
+        ):
+            self.assertEqual(
+                expected,
+                sold.iops_limit(
+                    specs, None, size_gib=100, consumer='back-end'
+                ),
+            )
+
     def test_a_type_sells_the_sum_of_its_volumes(self):
-        specs = {'total_iops_sec_per_gb': '2'}
-        found = sold.SoldType(name='x', specs=specs, sizes_gib=(10, 20))
+        found = sold_type({'total_iops_sec_per_gb': '2'}, 10, 20)
         self.assertEqual(60, found.iops('read'))
-        unlimited = sold.SoldType(name='x', specs={}, sizes_gib=(10,))
-        self.assertIsNone(unlimited.iops('read'))
-        empty = sold.SoldType(name='x', specs={}, sizes_gib=())
-        self.assertEqual(0, empty.iops('read'))
+        self.assertIsNone(sold_type({}, 10).iops('read'))
+        self.assertEqual(0, sold_type({}).iops('read'))
+
+    def test_each_server_of_a_volume_has_its_limit(self):
+        found = dataclasses.replace(
+            sold_type({'total_iops_sec': '100'}),
+            volumes=(
+                sold.SoldVolume(size_gib=1),
+                sold.SoldVolume(size_gib=1, clients=3),
+            ),
+        )
+        self.assertEqual(400, found.iops(None))
+
+
+def sold_type(specs, *sizes_gib):
+    return sold.SoldType(
+        name='x',
+        specs=specs,
+        volumes=tuple(sold.SoldVolume(size_gib=each) for each in sizes_gib),
+    )

@@ -99,3 +99,27 @@ class MetricsTestCase(testtools.TestCase):
         file = metrics.MetricsFile(f'{self.folder}/none/watch.prom')
         refused = self.assertRaises(errors.TiersError, file.write, [])
         self.assertIn('none/watch.prom cannot be written', str(refused))
+
+    def test_what_is_no_file_is_not_replaced(self):
+        # /dev/null and /dev/stdout, which root could replace, are such.
+        os.mkfifo(self.path)
+        link = f'{self.folder}/link.prom'
+        os.symlink(self.path, link)
+        for path, found in (
+            (self.path, 'not a regular file'),
+            (link, 'a symbolic link'),
+        ):
+            refused = self.assertRaises(
+                errors.TiersError, metrics.MetricsFile(path).write, []
+            )
+            self.assertIn(found, str(refused))
+            self.assertIn('--metrics', str(refused))
+        self.assertTrue(stat.S_ISFIFO(os.stat(self.path).st_mode))
+        self.assertTrue(os.path.islink(link))
+
+    def test_node_exporter_may_read_it_whatever_was_there(self):
+        with open(self.path, 'w', encoding='utf-8') as file:
+            file.write('x')
+        os.chmod(self.path, 0o600)
+        metrics.MetricsFile(self.path).write([])
+        self.assertEqual(0o644, stat.S_IMODE(os.stat(self.path).st_mode))
