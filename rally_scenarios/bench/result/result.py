@@ -15,6 +15,7 @@ This module must not know guests' consoles, Rally, or where files lie.
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 from dataclasses import dataclass
 import json
 
@@ -188,6 +189,13 @@ class LatencyOverTime:
                 f'{len(self.ios)} times with I/Os and {len(self.p99_ns)} with'
                 f' a p99: expected as many'
             )
+
+
+# {fields: the record that has them}
+_OVER_TIME = {
+    frozenset(field.name for field in dataclasses.fields(kind)): kind
+    for kind in (RatesOverTime, LatencyOverTime)
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -748,15 +756,33 @@ def write(result: RunResult) -> str:
     )
 
 
-def read(text: str | bytes) -> RunResult:
+def _without_times(found: dict[str, object]) -> dict[str, object] | None:
+    """An object of a file; None if it is a sound one of ``_OVER_TIME``."""
+    kind = _OVER_TIME.get(frozenset(found))
+    if kind is None:
+        return found
+    try:
+        json_record.read(kind, found)
+    except ValueError:
+        # Whoever reads the whole file says what is wrong, and where.
+        return found
+    return None
+
+
+def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
     """Read a file of any version up to ours.
 
+    :param has_times: whether rates and latencies over time are kept, of the
+        guests and of the slots: nothing but charts needs them, and of a large
+        fleet they are most of what a result takes in memory
     :returns: the result as this version has it, whatever the file's version
     :raises ResultFileError: it is not a result file, has a version that is not
         known here, or contradicts its format; all that is wrong
     """
     try:
-        value = json.loads(text)
+        value = json.loads(
+            text, object_hook=None if has_times else _without_times
+        )
     except (ValueError, RecursionError) as error:
         raise ResultFileError(f'not JSON: {error}') from error
     if not isinstance(value, dict) or 'version' not in value:
