@@ -131,6 +131,21 @@ def _check_values(*columns: Sequence[float]) -> None:
             )
 
 
+def _check_figures(**figures: float | None) -> None:
+    """Whether figures of a file can be computed with.
+
+    :param figures: {name of a field: its value}
+    :raises ValueError: names each that is below 0 or above 10^18
+    """
+    wrong = [
+        f'{name} {str(value)[:20]}: expected at least 0, and at most 10^18'
+        for name, value in figures.items()
+        if value is not None and not 0 <= value <= _MOST
+    ]
+    if wrong:
+        raise ValueError('; '.join(wrong))
+
+
 def _check_times(step_ms: int, *columns: Sequence[float]) -> None:
     """Whether values of equal times can be drawn.
 
@@ -241,6 +256,18 @@ class GuestFigures:
     #: null if the guest did not send it
     latency: LatencyOverTime | None = json_record.since(6)
 
+    def __post_init__(self) -> None:
+        """Check the numbers, which may come from a file.
+
+        :raises ValueError: one is not possible
+        """
+        _check_figures(
+            iops=self.iops,
+            bw_bytes=self.bw_bytes,
+            total_ios=self.total_ios,
+            p99_ns=self.p99_ns,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Moments:
@@ -250,6 +277,16 @@ class Moments:
     mean_ns: float
     #: the longest
     max_ns: int
+
+    def __post_init__(self) -> None:
+        """Check the numbers, which may come from a file.
+
+        :raises ValueError: one is not possible
+        """
+        _check_figures(
+            mean_ns=self.mean_ns,
+            max_ns=self.max_ns,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,6 +309,17 @@ class DirectionFigures:
     slat_moments: Moments | None
     #: from the wish for an I/O to its completion: what an application waits
     lat_moments: Moments
+
+    def __post_init__(self) -> None:
+        """Check the numbers, which may come from a file.
+
+        :raises ValueError: one is not possible
+        """
+        _check_figures(
+            iops=self.iops,
+            bw_bytes=self.bw_bytes,
+            total_ios=self.total_ios,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,6 +364,16 @@ class MergedFigures:
     #: {read or write: what was}, of those of which there was any; null if
     #: they are not separate
     directions: Mapping[str, DirectionFigures] | None = json_record.since(3)
+
+    def __post_init__(self) -> None:
+        """Check the numbers, which may come from a file.
+
+        :raises ValueError: one is not possible
+        """
+        _check_figures(
+            iops=self.iops,
+            bw_bytes=self.bw_bytes,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -387,6 +445,7 @@ class SlotResult:
 
         :raises ValueError: one is not possible
         """
+        _check_figures(number=self.number, repeat=self.repeat)
         _check_values(
             *(
                 [value for _ms, value in each]
