@@ -163,7 +163,8 @@ def measure(paths):
     """
     started_s, started_cpu_s = time.perf_counter(), time.process_time()
     first, second = (
-        run_result.read(pathlib.Path(path).read_bytes()) for path in paths
+        run_result.read(pathlib.Path(path).read_bytes(), has_times=False)
+        for path in paths
     )
     found = comparison.runs([first], {'': [second]}, comparison.Question())
     wall_s = time.perf_counter() - started_s

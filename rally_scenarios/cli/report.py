@@ -144,7 +144,7 @@ def _report(parsed_args: argparse.Namespace) -> 'report.Report':
             )
         if found:
             return alone(parsed_args)
-    read = results.read_all(paths)
+    read = results.read_all(paths, has_times=True)
     return report.report(
         _by_short_name(read),
         comparison.Question(

@@ -143,16 +143,18 @@ def quantities(
     )
 
 
-def read(path: str) -> 'run_result.RunResult':
+def read(path: str, *, has_times: bool = False) -> 'run_result.RunResult':
     """The result of a file that a user named.
 
+    :param has_times: whether it is to be drawn, see `run_result.read`
     :raises exceptions.CommandError: cannot be read, or not a result file.
     """
     from rally_scenarios.bench.result import result as run_result
 
     try:
         return run_result.read(
-            read_bounded.read_whole(path, max_mib=run_result.MOST_MIB)
+            read_bounded.read_whole(path, max_mib=run_result.MOST_MIB),
+            has_times=has_times,
         )
     except OSError as error:
         raise exceptions.CommandError(
@@ -164,11 +166,14 @@ def read(path: str) -> 'run_result.RunResult':
         ) from error
 
 
-def read_all(paths: list[str]) -> 'dict[str, run_result.RunResult]':
+def read_all(
+    paths: list[str], *, has_times: bool = False
+) -> 'dict[str, run_result.RunResult]':
     """{path: its result}, of files that a user named, each of another run.
 
     Copies of a run are no further observations.
 
+    :param has_times: whether they are to be drawn, see `run_result.read`
     :raises exceptions.CommandError: as `read`, or a file is named twice, or
         several are of one run.
     """
@@ -177,7 +182,7 @@ def read_all(paths: list[str]) -> 'dict[str, run_result.RunResult]':
         raise exceptions.CommandError(
             f'{", ".join(twice)}: the same file is named twice; name others'
         )
-    found = {path: read(path) for path in paths}
+    found = {path: read(path, has_times=has_times) for path in paths}
     of_runs: dict[str, list[str]] = {}
     for path, run in found.items():
         of_runs.setdefault(run.run, []).append(path)

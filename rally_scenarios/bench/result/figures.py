@@ -82,7 +82,7 @@ def _ios(merged: run_result.MergedFigures, limit: expectations.Limit) -> int:
 def _total_latency_ms(
     merged: run_result.MergedFigures, limit: expectations.Limit
 ) -> float | None:
-    found = _directions(merged, limit)
+    found = [each for each in _directions(merged, limit) if each.total_ios]
     if not found:
         return None
     if limit.metric == 'lat_longest_ms':

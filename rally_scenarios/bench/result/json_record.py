@@ -15,6 +15,7 @@ This module must not know what is recorded.
 """
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import enum
 import functools
@@ -58,6 +59,7 @@ def since(version: int, default: object = None) -> object:
     return dataclasses.field(default=default, metadata={'since': version})
 
 
+@functools.cache
 def _optional(hint: object) -> tuple[object, bool]:
     """(the hint without None, whether None is allowed)."""
     if isinstance(hint, types.UnionType) or (
@@ -71,7 +73,7 @@ def _optional(hint: object) -> tuple[object, bool]:
     return hint, False
 
 
-def _are_plain_numbers(hint: object, values: list[Any]) -> bool:
+def _are_plain_numbers(hint: object, values: Sequence[Any]) -> bool:
     """Whether a list is what it should be, of numbers, in one go.
 
     One by one, the series of a large run take most of the time of reading it.
@@ -86,6 +88,23 @@ def _are_plain_numbers(hint: object, values: list[Any]) -> bool:
             float not in found
             or all(
                 math.isfinite(each) for each in values if type(each) is float
+            )
+        )
+    )
+
+
+def _are_plain_rows(hint: object, values: list[Any]) -> bool:
+    """Whether a list is of tuples of plain numbers, in one go: of bins."""
+    kinds = typing.get_args(hint) if typing.get_origin(hint) is tuple else ()
+    return (
+        bool(values)
+        and bool(kinds)
+        and set(map(type, values)) == {list}
+        and set(map(len, values)) == {len(kinds)}
+        and all(
+            _are_plain_numbers(kind, column)
+            for kind, column in zip(
+                kinds, zip(*values, strict=True), strict=True
             )
         )
     )
@@ -182,6 +201,8 @@ class _Reader:
         if arguments[-1] is Ellipsis:
             if _are_plain_numbers(arguments[0], value):
                 return tuple(value)
+            if _are_plain_rows(arguments[0], value):
+                return tuple(map(tuple, value))
             arguments = arguments[:1] * len(value)
         if len(arguments) != len(value):
             return self._refuse(value, f'{len(arguments)} elements', place)

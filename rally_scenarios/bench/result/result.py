@@ -15,6 +15,7 @@ This module must not know guests' consoles, Rally, or where files lie.
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 from dataclasses import dataclass
 import json
 
@@ -130,6 +131,21 @@ def _check_values(*columns: Sequence[float]) -> None:
             )
 
 
+def _check_figures(**figures: float | None) -> None:
+    """Whether figures of a file can be computed with.
+
+    :param figures: {name of a field: its value}
+    :raises ValueError: names each that is below 0 or above 10^18
+    """
+    wrong = [
+        f'{name} {str(value)[:20]}: expected at least 0, and at most 10^18'
+        for name, value in figures.items()
+        if value is not None and not 0 <= value <= _MOST
+    ]
+    if wrong:
+        raise ValueError('; '.join(wrong))
+
+
 def _check_times(step_ms: int, *columns: Sequence[float]) -> None:
     """Whether values of equal times can be drawn.
 
@@ -190,6 +206,13 @@ class LatencyOverTime:
             )
 
 
+# {fields: the record that has them}
+_OVER_TIME = {
+    frozenset(field.name for field in dataclasses.fields(kind)): kind
+    for kind in (RatesOverTime, LatencyOverTime)
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class GuestFigures:
     """One guest in one slot, on the common clock.
@@ -233,6 +256,18 @@ class GuestFigures:
     #: null if the guest did not send it
     latency: LatencyOverTime | None = json_record.since(6)
 
+    def __post_init__(self) -> None:
+        """Check the numbers, which may come from a file.
+
+        :raises ValueError: one is not possible
+        """
+        _check_figures(
+            iops=self.iops,
+            bw_bytes=self.bw_bytes,
+            total_ios=self.total_ios,
+            p99_ns=self.p99_ns,
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class Moments:
@@ -242,6 +277,16 @@ class Moments:
     mean_ns: float
     #: the longest
     max_ns: int
+
+    def __post_init__(self) -> None:
+        """Check the numbers, which may come from a file.
+
+        :raises ValueError: one is not possible
+        """
+        _check_figures(
+            mean_ns=self.mean_ns,
+            max_ns=self.max_ns,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -264,6 +309,17 @@ class DirectionFigures:
     slat_moments: Moments | None
     #: from the wish for an I/O to its completion: what an application waits
     lat_moments: Moments
+
+    def __post_init__(self) -> None:
+        """Check the numbers, which may come from a file.
+
+        :raises ValueError: one is not possible
+        """
+        _check_figures(
+            iops=self.iops,
+            bw_bytes=self.bw_bytes,
+            total_ios=self.total_ios,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,6 +364,16 @@ class MergedFigures:
     #: {read or write: what was}, of those of which there was any; null if
     #: they are not separate
     directions: Mapping[str, DirectionFigures] | None = json_record.since(3)
+
+    def __post_init__(self) -> None:
+        """Check the numbers, which may come from a file.
+
+        :raises ValueError: one is not possible
+        """
+        _check_figures(
+            iops=self.iops,
+            bw_bytes=self.bw_bytes,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -379,6 +445,7 @@ class SlotResult:
 
         :raises ValueError: one is not possible
         """
+        _check_figures(number=self.number, repeat=self.repeat)
         _check_values(
             *(
                 [value for _ms, value in each]
@@ -748,15 +815,33 @@ def write(result: RunResult) -> str:
     )
 
 
-def read(text: str | bytes) -> RunResult:
+def _without_times(found: dict[str, object]) -> dict[str, object] | None:
+    """An object of a file; None if it is a sound one of ``_OVER_TIME``."""
+    kind = _OVER_TIME.get(frozenset(found))
+    if kind is None:
+        return found
+    try:
+        json_record.read(kind, found)
+    except ValueError:
+        # Whoever reads the whole file says what is wrong, and where.
+        return found
+    return None
+
+
+def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
     """Read a file of any version up to ours.
 
+    :param has_times: whether rates and latencies over time are kept, of the
+        guests and of the slots: nothing but charts needs them, and of a large
+        fleet they are most of what a result takes in memory
     :returns: the result as this version has it, whatever the file's version
     :raises ResultFileError: it is not a result file, has a version that is not
         known here, or contradicts its format; all that is wrong
     """
     try:
-        value = json.loads(text)
+        value = json.loads(
+            text, object_hook=None if has_times else _without_times
+        )
     except (ValueError, RecursionError) as error:
         raise ResultFileError(f'not JSON: {error}') from error
     if not isinstance(value, dict) or 'version' not in value:

@@ -39,6 +39,8 @@ MOST_REPEATS = 1000
 # confidence is planned with: planned with the value itself, every second run
 # would be too short (Browne, Statistics in Medicine 14, 1995, 1933-1940).
 _PLANNING_CONFIDENCE = 0.8
+# A double has no number of which the logarithm is 710.
+_MOST_LOGARITHM = 700.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +71,9 @@ class Difference:
 
         Without what they have in common where both are in the same repeats.
         """
-        return 100 * math.sqrt(math.expm1(self.deviation**2 / 2))
+        return 100 * math.sqrt(
+            math.expm1(min(self.deviation**2 / 2, _MOST_LOGARITHM))
+        )
 
     @property
     def percent(self) -> float:
@@ -145,7 +149,7 @@ def percent(logarithm: float) -> float:
     >>> round(percent(math.log(1.1)), 6)
     10.0
     """
-    return 100 * math.expm1(min(logarithm, 700.0))
+    return 100 * math.expm1(min(logarithm, _MOST_LOGARITHM))
 
 
 def logarithm(change_percent: float) -> float:

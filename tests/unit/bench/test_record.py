@@ -177,3 +177,37 @@ class GrownRecordTest(testtools.TestCase):
                 version=version,
             )
             self.assertEqual('new: it is missing', str(error))
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Binned:
+    """A record with rows of numbers, as bins and series are."""
+
+    rows: tuple[tuple[int, float], ...]
+
+
+@ddt.ddt
+class RowsOfNumbersTest(testtools.TestCase):
+    """Many rows are checked at once; what is wrong is told as of one."""
+
+    def test_they_are_read(self):
+        found = json_record.read(Binned, {'rows': [[1, 2.5], [10**400, 3]]})
+        self.assertEqual(Binned(rows=((1, 2.5), (10**400, 3))), found)
+        self.assertEqual({int}, set(map(type, found.rows[1])))
+
+    @ddt.data(
+        ([1.0, 2.5], 'rows[1][0]: found'),
+        ([True, 2.5], 'rows[1][0]: found'),
+        ([1, float('nan')], 'rows[1][1]: found'),
+        ([1, None], 'rows[1][1]: found'),
+        ([1], 'rows[1]: found'),
+        ([1, 2, 3], 'rows[1]: found'),
+        ('12', 'rows[1]: found'),
+        (None, 'rows[1]: found'),
+    )
+    @ddt.unpack
+    def test_one_that_is_wrong_is_told(self, row, place):
+        error = self.assertRaises(
+            ValueError, json_record.read, Binned, {'rows': [[1, 2.5], row]}
+        )
+        self.assertTrue(str(error).startswith(place), str(error))

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Result files with figures that no storage has: refused, or computed with."""
+
+import json
+
+import ddt
+import testtools
+
+from rally_scenarios.bench.compare import comparison
+from rally_scenarios.bench.compare import trend
+from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.bench.stats import differences
+from tests.unit.bench import results
+
+QUESTION = comparison.Question(
+    quantities=('iops', 'mib_per_s', 'lat_mean_ms', 'read_lat_longest_ms')
+)
+SLOT = 'tiers[0].patterns[0].slots[0]'
+
+
+def plain(run='a' * 16):
+    """A result of two tiers with two repeats each, as it is in a file."""
+    clat_ms = [1 + number / 100 for number in range(20)]
+    slots = [
+        results.slot(
+            [iops],
+            clat_ms=clat_ms,
+            directions={'read': results.direction(iops, clat_ms, alone=True)},
+        )
+        for iops in (100, 110)
+    ]
+    value = json.loads(
+        run_result.write(
+            results.run({tier: {'x': slots} for tier in ('slow', 'fast')})
+        )
+    )
+    return {**value, 'run': run}
+
+
+def read(value):
+    return run_result.read(json.dumps(value))
+
+
+@ddt.ddt
+class ImpossibleFiguresTest(testtools.TestCase):
+    @ddt.data(
+        (('merged', 'iops'), 1e308),
+        (('merged', 'iops'), 10**400),
+        (('merged', 'bw_bytes'), -1),
+        (('merged', 'directions', 'read', 'total_ios'), 10**400),
+        (('merged', 'directions', 'read', 'iops'), -1),
+        (('merged', 'directions', 'read', 'lat_moments', 'max_ns'), 10**400),
+        (('merged', 'directions', 'read', 'lat_moments', 'mean_ns'), -0.5),
+        (('guests', 0, 'iops'), 10**400),
+        (('guests', 0, 'p99_ns'), -1),
+        (('repeat',), 10**400),
+    )
+    @ddt.unpack
+    def test_a_file_is_refused_by_the_name_of_the_figure(self, place, figure):
+        value = plain()
+        found = value['tiers'][0]['patterns'][0]['slots'][0]
+        for name in place[:-1]:
+            found = found[name]
+        found[place[-1]] = figure
+        error = self.assertRaises(run_result.ResultFileError, read, value)
+        self.assertIn(SLOT, str(error))
+        self.assertIn(f'{place[-1]} {str(figure)[:20]}: expected', str(error))
+
+    def test_what_is_possible_is_compared_however_odd(self):
+        for iops in (0, 5e-324, 10**18):
+            value = plain()
+            merged = value['tiers'][0]['patterns'][0]['slots'][0]['merged']
+            merged['iops'] = iops
+            merged['directions']['read']['total_ios'] = 0
+            found = read(value)
+            claims = comparison.tiers_of_run(found, QUESTION).claims
+            self.assertEqual(
+                {comparison.Finding.CANNOT_TELL},
+                {claim.finding for claim in claims},
+            )
+            # A total latency of no I/O is none, not a division by 0.
+            self.assertIn(
+                'no I/O was done',
+                {c.quantity: c.reason for c in claims}['lat_mean_ms'],
+            )
+            trend.over_time(
+                [found, read(plain(run='b' * 16))], QUESTION.quantities
+            )
+
+    def test_the_noise_of_any_figures_is_a_number(self):
+        found = differences.of_groups(
+            [5e-324, 1e18], [5e-324, 1e18], resolution=0.01
+        )
+        self.assertGreater(found.variation_percent, 1e100)
