@@ -8,14 +8,8 @@ commands import. Nothing of that may be imported here.
 
 import sys
 
-#: Of exit_status, which a base install can import as well.
+from cinder_tiers.cli import deferred
 from cinder_tiers.cli import exit_status
-from cinder_tiers.cli import plugin
-
-#: What the extras bring along; any other missing module is a defect.
-_OF_EXTRAS = frozenset(
-    {'cliff', 'jsonschema', 'openstack', 'osc_lib', 'tooz', 'yaml'}
-)
 
 
 def main() -> int:
@@ -26,14 +20,9 @@ def main() -> int:
     try:
         from cinder_tiers.cli import shell
     except ModuleNotFoundError as error:
-        if (error.name or '').partition('.')[0] not in _OF_EXTRAS:
+        said = deferred.missing(error)
+        if said is None:
             raise
-        print(
-            f'{plugin.PROGRAM}: the Python module {error.name} is missing: '
-            'this is the base install, for cinder-api and cinder-scheduler. '
-            "Install the commands with: pip install 'cinder-tiers[standalone]'"
-            " or, beside OpenStackClient: pip install 'cinder-tiers[cli]'",
-            file=sys.stderr,
-        )
+        print(said, file=sys.stderr)
         return exit_status.ERROR
     return shell.main()

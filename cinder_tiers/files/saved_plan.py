@@ -19,6 +19,7 @@ from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import difference
+from cinder_tiers.files import check_json
 from cinder_tiers.files import read_bounded
 from cinder_tiers.files import write_atomic
 
@@ -168,7 +169,7 @@ def read(path: str) -> SavedPlan:
             raise _problem(
                 path, f'version {value.get("version")!r}', f'version {VERSION}'
             )
-        jsonschema.validate(value, _SCHEMA)
+        check_json.check(value, _SCHEMA)
     except OSError as error:
         raise _problem(
             path,

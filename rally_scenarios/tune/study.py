@@ -471,22 +471,22 @@ class Study:
             self._study.enqueue_trial(self._params(lead))
 
     def _ask(self) -> optuna.Trial:
-        if not self._trials(optuna.trial.TrialState.WAITING):
-            asked = {
-                self._candidate(trial)
-                for trial in self._study.get_trials(deepcopy=False)
-                if self._is_whole(trial)
-            }
-            for candidate in self._first:
-                if candidate not in asked:
-                    self._study.enqueue_trial(self._params(candidate))
-                    break
-        number = sum(
-            map(self._is_whole, self._study.get_trials(deepcopy=False))
-        )
+        whole = [
+            trial
+            for trial in self._study.get_trials(deepcopy=False)
+            if self._is_whole(trial)
+        ]
+        if self._first and not self._trials(optuna.trial.TrialState.WAITING):
+            asked = set(map(self._candidate, whole))
+            # What was asked once stays asked.
+            self._first = tuple(
+                each for each in self._first if each not in asked
+            )
+            for candidate in self._first[:1]:
+                self._study.enqueue_trial(self._params(candidate))
         # Of the seed and the number alone, so that it is the same again.
         self._study.sampler = self._make_sampler(
-            (self._terms.seed * 1_000_003 + number) % 2**32
+            (self._terms.seed * 1_000_003 + len(whole)) % 2**32
         )
         with warnings.catch_warnings():
             warnings.simplefilter(

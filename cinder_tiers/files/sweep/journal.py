@@ -24,6 +24,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.fault import fault as faults
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.sweep import kept as keeping
+from cinder_tiers.files import check_json
 from cinder_tiers.files import read_bounded
 from cinder_tiers.files import write_atomic
 
@@ -198,7 +199,7 @@ def read(path: str) -> Journal | None:
         raise _problem(path, f'{error.strerror}') from error
     try:
         value = json.loads(content)
-        jsonschema.validate(value, _SCHEMA)
+        check_json.check(value, _SCHEMA)
     except (ValueError, RecursionError) as error:
         raise _problem(path, 'a file that is not JSON') from error
     except jsonschema.ValidationError as error:

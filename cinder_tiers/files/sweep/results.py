@@ -18,6 +18,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.fault import fault as faults
 from cinder_tiers.domain.sweep import design
 from cinder_tiers.domain.sweep import record
+from cinder_tiers.files import check_json
 from cinder_tiers.files import read_bounded
 from cinder_tiers.files import write_atomic
 
@@ -226,7 +227,7 @@ def read(path: str) -> Results:
         raise _problem(path, error.strerror or str(error)) from error
     try:
         value = json.loads(content)
-        jsonschema.validate(value, _SCHEMA)
+        check_json.check(value, _SCHEMA)
     except (ValueError, RecursionError) as error:
         raise _problem(path, 'a file that is not JSON') from error
     except jsonschema.ValidationError as error:

@@ -37,6 +37,25 @@ sys.modules['openstackclient'] = None
 from cinder_tiers.cli import shell
 sys.exit(shell.main())
 """
+# What cliff does at each start, and each `openstack` command with it.
+LOADED = """
+import importlib.metadata, json, sys
+before = set(sys.modules)
+found = importlib.metadata.entry_points(group='openstack.tier.v1')
+for one in found:
+    one.load()
+added = set(sys.modules) - before
+print(json.dumps([len(found), sorted(
+    name for name in added
+    if name.partition('.')[0] not in sys.stdlib_module_names)]))
+"""
+# As with the base install, beside an OpenStackClient that has the rest.
+WITHOUT_JSONSCHEMA = """
+import sys
+from cinder_tiers.cli import shell
+sys.modules['jsonschema'] = None
+sys.exit(shell.main())
+"""
 
 
 @ddt.ddt
@@ -64,9 +83,9 @@ class InstalledTestCase(testtools.TestCase):
             )
         )
 
-    def run_script(self, *arguments):
+    def run_script(self, *arguments, script=SCRIPT):
         return subprocess.run(
-            [sys.executable, '-c', SCRIPT, *arguments],
+            [sys.executable, '-c', script, *arguments],
             text=True,
             cwd=self.folder,
             capture_output=True,
@@ -98,6 +117,33 @@ class InstalledTestCase(testtools.TestCase):
         done = self.run_script('validate', '/nonexistent', '-f', 'json')
         self.assertEqual((1, ''), (done.returncode, done.stderr))
         self.assertEqual('/nonexistent', json.loads(done.stdout)[0]['Where'])
+
+    def test_what_cliff_loads_at_each_start_is_next_to_nothing(self):
+        done = self.run_script(script=LOADED)
+        self.assertEqual('', done.stderr)
+        self.assertEqual(
+            [
+                len(shell.VERBS),
+                [
+                    'cinder_tiers',
+                    'cinder_tiers.cli',
+                    'cinder_tiers.cli.commands',
+                    'cinder_tiers.cli.deferred',
+                    'cinder_tiers.cli.plugin',
+                    'rally_scenarios',
+                    'rally_scenarios.cli',
+                    'rally_scenarios.cli.commands',
+                ],
+            ],
+            json.loads(done.stdout),
+        )
+
+    def test_a_missing_module_of_a_command_is_named(self):
+        done = self.run_script('validate', script=WITHOUT_JSONSCHEMA)
+        self.assertEqual((1, ''), (done.returncode, done.stdout))
+        self.assertIn('the Python module jsonschema is missing', done.stderr)
+        self.assertIn("'cinder-tiers[cli]'", done.stderr)
+        self.assertNotIn('Traceback', done.stderr)
 
     def test_it_needs_all_that_the_plug_in_needs_but_openstack(self):
         setup = configparser.ConfigParser()
