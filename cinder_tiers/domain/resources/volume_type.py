@@ -153,6 +153,18 @@ def changing_extra_specs(
     )
 
 
+def extra_specs_of(
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    before: cinder_state.VolumeType | None,
+) -> collections.abc.Mapping[str, str]:
+    """The extra specs that the volume type of a tier is to have.
+
+    :param before: the type as it is; None when it does not exist.
+    """
+    return _tier_type(catalog, tier, before, frozenset()).extra_specs
+
+
 def _targets_first(
     catalog: catalogs.Catalog,
 ) -> tuple[catalogs.Tier, ...]:
