@@ -25,7 +25,9 @@ from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.plan import unserved
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.execute import apply as execution
 from cinder_tiers.execute import lock as locks
 from cinder_tiers.execute import registry
@@ -59,6 +61,9 @@ class Planned:
     plan: plans.Plan
     #: Of each action of the plan.
     effects: collections.abc.Mapping[actions.Key, effects.Effect]
+    #: Tiers that no backend serves as things are, or why that is not known;
+    #: none when it was not asked.
+    unserved_tiers: tuple[unserved.Unserved, ...] | errors.TiersError = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -91,29 +96,44 @@ def plan(
 ) -> Planned:
     """What would make Cinder and Ceph match a catalog. Writes nothing.
 
+    And which tiers no backend serves, as far as Cinder's scheduler tells.
+
     :param connection: of an administrator.
     :param allowed: objects of which refused actions are allowed.
     :raises errors.TiersError: when a service does not answer or refuses, the
         catalog does not fit the cloud, or nothing has a name of `allowed`.
     """
     with open_clusters(catalog) as clusters:
-        return _planned(
-            connection,
-            catalog,
-            clusters,
-            lambda made: consent.grant(made, allowed),
+        actual = for_plan.observe(
+            catalog=catalog, clusters=clusters, connection=connection
         )
+        planned = _planned(
+            catalog, actual, lambda made: consent.grant(made, allowed)
+        )
+    return dataclasses.replace(
+        planned, unserved_tiers=_unserved(connection, catalog, actual)
+    )
+
+
+def _unserved(
+    connection: _Connection,
+    catalog: catalogs.Catalog,
+    actual: actual_state.ActualState,
+) -> tuple[unserved.Unserved, ...] | errors.TiersError:
+    if not catalog.ours:
+        return ()
+    try:
+        backends = visible_cloud.list_backends(connection)
+    except errors.TiersError as error:
+        return error
+    return tuple(unserved.find(catalog, actual.cinder.volume_types, backends))
 
 
 def _planned(
-    connection: _Connection,
     catalog: catalogs.Catalog,
-    clusters: _Sessions,
+    actual: actual_state.ActualState,
     grant: collections.abc.Callable[[plans.Plan], plans.Plan],
 ) -> Planned:
-    actual = for_plan.observe(
-        catalog=catalog, clusters=clusters, connection=connection
-    )
     granted = grant(plans.make(catalog=catalog, actual=actual))
     return Planned(
         catalog=catalog,
@@ -191,7 +211,13 @@ def apply(
         locks.held(url=lock.url, cloud=identity, wait_s=lock.wait_s),
         open_clusters(catalog) as clusters,
     ):
-        planned = _planned(connection, catalog, clusters, grant)
+        planned = _planned(
+            catalog,
+            for_plan.observe(
+                catalog=catalog, clusters=clusters, connection=connection
+            ),
+            grant,
+        )
         agree(planned)
         return execution.apply(
             plan=planned.plan,

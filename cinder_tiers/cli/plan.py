@@ -13,6 +13,8 @@ from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
 from cinder_tiers.cli.render import plan_markdown
 from cinder_tiers.cli.render import plan_text
+from cinder_tiers.cli.render import unserved
+from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.files.tiers import reader
 from cinder_tiers import workflow
@@ -28,7 +30,8 @@ class PlanTiers(base.CatalogLister):
     afterwards, and why it is refused. With --out, the plan is saved for
     review: "tier apply <plan>" carries out that plan, or does nothing if the
     cloud has changed since. A refused change is carried out only if --allow
-    names its object. -f markdown is the comment of a merge request.
+    names its object. -f markdown is the comment of a merge request. Warns of
+    tiers that no backend serves as things are; they are no changes.
     """
 
     @property
@@ -106,6 +109,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
                     ),
                 )
             base.log_effects(self.log, plan.actions, planned.effects)
+        caveats = self._say_unserved(planned)
         if parsed_args.out and plan.refused:
             self.log.warning(
                 '%s has refused changes: "tier apply" does nothing of it; '
@@ -129,7 +133,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
             plan, catalog=catalog, found=planned.effects, width=width
         )
         self._markdown.text = plan_markdown.text(
-            plan, catalog=catalog, found=planned.effects
+            plan, catalog=catalog, found=planned.effects, caveats=caveats
         )
         is_for_people = parsed_args.formatter in ('table', base.TEXT)
         return (
@@ -141,3 +145,17 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
                 for action in plan.actions
             ],
         )
+
+    def _say_unserved(self, planned: workflow.Planned) -> list[str]:
+        """Warns of tiers that no backend serves; returns the lines."""
+        if isinstance(planned.unserved_tiers, errors.TiersError):
+            # A plan needs neither the scheduler nor the right to ask it.
+            self.log.info(
+                'Not checked whether backends serve the tiers: %s',
+                cells.printable(str(planned.unserved_tiers)),
+            )
+            return []
+        found = unserved.lines(planned.unserved_tiers)
+        for line in found:
+            self.log.warning('%s', line)
+        return found

@@ -16,7 +16,6 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.placement import backends
 from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph import osd_metadata
 from cinder_tiers.observe.ceph import practice
@@ -91,9 +90,9 @@ def observe(
             lambda: keystone.observe(connection, catalog.projects)
         ),
         ceph=ceph_states,
-        backends=attempt(lambda: _backends(connection))
-        if any(tier.rbd for tier in catalog.ours)
-        else (),
+        backends=attempt(lambda: visible_cloud.list_backends(connection))
+        if catalog.ours
+        else None,
         practice_facts={
             name: practice.observe(clusters[name], catalog, state)
             for name, state in ceph_states.items()
@@ -113,22 +112,6 @@ def observe(
             )
         },
     )
-
-
-def _backends(
-    connection: openstack.connection.Connection,
-) -> tuple[backends.Backend, ...]:
-    """The backends that report to Cinder's scheduler.
-
-    :raises errors.Unreachable: it does not answer, or they are hidden.
-    """
-    found = visible_cloud.observe_backends(connection)
-    if found is None:
-        raise errors.NotVisible(
-            'Cinder shows the backends only to an administrator of block '
-            'storage'
-        )
-    return found
 
 
 def _with_rocksdb(catalog: catalogs.Catalog, cluster: str) -> set[str | None]:

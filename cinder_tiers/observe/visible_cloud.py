@@ -109,6 +109,24 @@ def observe_backends(
     return _backends(connection, [])
 
 
+def list_backends(
+    connection: openstack.connection.Connection,
+) -> tuple[backends.Backend, ...]:
+    """The backends that report to Cinder's scheduler.
+
+    :param connection: of an administrator.
+    :raises errors.Unreachable: it does not answer.
+    :raises errors.NotVisible: they are hidden from the user.
+    """
+    found = observe_backends(connection)
+    if found is None:
+        raise errors.NotVisible(
+            'Cinder shows the backends only to an administrator of block '
+            'storage'
+        )
+    return found
+
+
 def own_project(connection: openstack.connection.Connection) -> str:
     """Id of the user's project.
 

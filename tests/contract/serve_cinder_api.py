@@ -34,6 +34,8 @@ api_paste_config = {folder}/api-paste.ini
 log_file = {folder}/log
 service_down_time = 86400
 scheduler_driver_init_wait_time = 1
+# Without a backend there is no scheduler that could answer.
+rpc_response_timeout = 3
 [database]
 connection = sqlite:///{folder}/db
 # No test survives the machine.

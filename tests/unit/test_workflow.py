@@ -27,7 +27,7 @@ def agree(planned):
 class WorkflowTestCase(testtools.TestCase):
     def setUp(self):
         super().setUp()
-        api = cinder_api.CinderApi()
+        self.api = api = cinder_api.CinderApi()
         self.addCleanup(api.stop)
         api.add_project(ALPHA, 'alpha')
         api.add_backend('lvm')
@@ -88,6 +88,16 @@ class WorkflowTestCase(testtools.TestCase):
         )
         self.assertEqual({actions.Outcome.DONE}, self.apply(self.catalog()))
         self.assertEqual((), self.plan().plan.actions)
+        # No backend is called ssd yet.
+        self.assertEqual(
+            ['database'], [one.tier for one in self.plan().unserved_tiers]
+        )
+        self.assertEqual(
+            {audit.State.COMPLIANT, audit.State.WARNING},
+            self.states(tiers=['database']),
+        )
+        self.api.add_backend('ssd')
+        self.assertEqual((), self.plan().unserved_tiers)
         self.assertEqual(
             {audit.State.COMPLIANT}, self.states(tiers=['database'])
         )

@@ -36,18 +36,21 @@ def text(
     *,
     catalog: catalogs.Catalog,
     found: collections.abc.Mapping[actions.Key, effects.Effect],
+    caveats: collections.abc.Iterable[str] = (),
 ) -> str:
     """The comment: what it comes to, what is refused, and each change.
 
     :param plan: of the catalog.
     :param found: the effect of each action.
+    :param caveats: what is to be said beside the changes.
     :returns: ASCII, at most MAX_CHARS.
     """
+    said = ''.join(f'\n- **caveat:** {code(one)}\n' for one in caveats)
     if not plan.actions:
-        return '**No changes: Cinder and Ceph match the tiers file.**\n'
+        return f'**No changes: Cinder and Ceph match the tiers file.**\n{said}'
     refused = [_refused(action) for action in plan.refused]
     changes = list(_changes(plan, catalog, found))
-    shown = f'**{plan_text.summary(plan, found)}**\n'
+    shown = f'**{plan_text.summary(plan, found)}**\n{said}'
     if refused:
         refused[0] = f'\n#### Refused\n\n{refused[0]}'
     left = MAX_CHARS - _RESERVED_CHARS - len(shown)

@@ -19,6 +19,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.placement import backends as backends_of_cinder
 from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.plan import unserved
 from cinder_tiers.domain.resources import host_osd_options
 from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain.state import action as actions
@@ -110,8 +111,8 @@ class Observed:
     osds: collections.abc.Mapping[
         str, collections.abc.Mapping[int, osd_requirements.Facts] | Unread
     ] = dataclasses.field(default_factory=dict)
-    #: Those that report to Cinder's scheduler; none when no tier has a pool.
-    backends: tuple[backends_of_cinder.Backend, ...] | Unread = ()
+    #: Those that report to Cinder's scheduler; None: they were not asked for.
+    backends: tuple[backends_of_cinder.Backend, ...] | Unread | None = None
     #: {name of the cluster: what known bad practice is looked for in}.
     practice_facts: collections.abc.Mapping[str, practice.Facts] = (
         dataclasses.field(default_factory=dict)
@@ -155,7 +156,8 @@ def audit(
 def _warnings(
     catalog: catalogs.Catalog, observed: Observed
 ) -> collections.abc.Iterator[Finding]:
-    """Known bad practice."""
+    """Known bad practice, and what no backend serves."""
+    yield from _unserved(catalog, observed)
     for one in practice.advise(
         catalog,
         {
@@ -175,6 +177,25 @@ def _warnings(
             reason=one.reason,
             remedy=one.remedy,
         )
+
+
+def _unserved(
+    catalog: catalogs.Catalog, observed: Observed
+) -> collections.abc.Iterator[Finding]:
+    """Tiers with a volume type that no backend may take volumes of."""
+    cinder, backends = observed.cinder, observed.backends
+    if isinstance(cinder, Unread) or isinstance(backends, Unread | None):
+        return
+    for one in unserved.find(catalog, cinder.volume_types, backends):
+        if one.tier in cinder.volume_types:
+            yield Finding(
+                object_name=f'tier {one.tier}',
+                tier=one.tier,
+                state=State.WARNING,
+                aspect=_BACKEND,
+                reason=f'{one.reason}; {one.effect}',
+                remedy=one.remedy,
+            )
 
 
 def _requirements(
@@ -226,6 +247,8 @@ def _backends(
 ) -> collections.abc.Iterator[Finding]:
     """Backends that keep the volumes of a tier in another pool."""
     backends = observed.backends
+    if backends is None:
+        return
     if isinstance(backends, Unread):
         # Where Cinder says nothing at all, that is said of the volume type.
         if not isinstance(observed.cinder, Unread):

@@ -19,6 +19,7 @@ from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
 
 _Actions = collections.abc.Mapping[actions.Key, actions.Action]
@@ -124,8 +125,17 @@ def changed_since_plan(
     :param current: the object as it is now; None when it does not exist.
     :returns: `before` is what is found, `after` what the plan saw.
     """
-    if current is None or action.before is None:
+    if current is None:
         return ()
+    if action.before is None:
+        is_foreign = (
+            isinstance(current, cinder_state.VolumeType)
+            and not current.is_ours
+        )
+        # A type that somebody made since; the plan did not show it.
+        return (
+            difference.differences(current, action.after) if is_foreign else ()
+        )
     old, now = (difference.fields_of(one) for one in (action.before, current))
     new = {} if action.after is None else difference.fields_of(action.after)
     changed = (

@@ -11,6 +11,7 @@ the rule; counted here is every pool that has data on the same OSDs. Pure.
 import collections.abc
 import dataclasses
 
+from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 
@@ -59,8 +60,10 @@ def _copies(pool: ceph_state.Pool | None) -> int:
     """
     if pool is None:
         return 0
-    least = pool.options.get('pg_num_min', '1')
-    return (pool.pg_num or int(least)) * pool.size
+    least = pool.options.get('pg_num_min', pool_options.UNSET)
+    return (
+        pool.pg_num or (1 if least == pool_options.UNSET else int(least))
+    ) * pool.size
 
 
 class _Budget:

@@ -65,7 +65,17 @@ NUMBERS = frozenset(
         'target_size_ratio',
     }
 )
-#: Those of the two above that are sizes.
+#: Of these, those of which Ceph takes no fraction (src/osd/osd_types.cc,
+#: pool_opts_t).
+_INTEGERS = NUMBERS - {
+    'compression_required_ratio',
+    'deep_scrub_interval',
+    'pg_autoscale_bias',
+    'scrub_max_interval',
+    'scrub_min_interval',
+    'target_size_ratio',
+}
+#: Quotas and numbers that are sizes.
 IN_BYTES = frozenset(
     {
         'compression_max_blob_size',
@@ -156,6 +166,8 @@ def normal(name: str, value: catalogs.Value) -> str:
         if value != int(value):
             raise ValueError('an integer; 0 for no quota')
         return str(int(value))
+    if name in _INTEGERS and value != int(value):
+        raise ValueError(f'an integer of 0 or more, or {UNSET}')
     return _number(value)
 
 

@@ -7,6 +7,7 @@ Pure. A volume type without the ownership marker is not managed.
 
 import collections.abc
 import dataclasses
+import unicodedata
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import kind as kinds
@@ -29,6 +30,7 @@ def plan(
         the image, then types with our mark that the catalog does not have.
     """
     volume_types, projects = actual.cinder.volume_types, actual.projects
+    alike = {_as_databases_compare(name): name for name in volume_types}
     for tier in _targets_first(catalog):
         before = volume_types.get(tier.name)
         if not tier.take_over:
@@ -49,6 +51,7 @@ def plan(
             needs=_needs(catalog, tier),
             may_open=tier.access is not None,
             standby=volume_types.get(type_succession.standby_name(tier.name)),
+            alike=alike.get(_as_databases_compare(tier.name)),
         )
         yield from _narrowed(after, volume_types)
     for name in catalog.follow_image_types:
@@ -59,6 +62,7 @@ def plan(
             why='follows the image',
             mark=f'{cinder_state.FOLLOW_IMAGE}={cinder_state.TRUE}',
             standby=volume_types.get(type_succession.standby_name(name)),
+            alike=alike.get(_as_databases_compare(name)),
         )
     declared = {tier.name for tier in catalog.tiers}
     declared.update(catalog.follow_image_types)
@@ -151,6 +155,18 @@ def changing_extra_specs(
         if name in volume_types
         and volume_types[name].extra_specs != one.extra_specs
     )
+
+
+def extra_specs_of(
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    before: cinder_state.VolumeType | None,
+) -> collections.abc.Mapping[str, str]:
+    """The extra specs that the volume type of a tier is to have.
+
+    :param before: the type as it is; None when it does not exist.
+    """
+    return _tier_type(catalog, tier, before, frozenset()).extra_specs
 
 
 def _targets_first(
@@ -264,7 +280,12 @@ def _action(
     may_open: bool = False,
     needs: frozenset[actions.Key] = frozenset(),
     continues: actions.Key | None = None,
+    alike: str | None = None,
 ) -> collections.abc.Iterator[actions.Action]:
+    """What makes a volume type another one; nothing when it is that already.
+
+    :param alike: name of a type that some databases take for the same name.
+    """
     if before is not None:
         if not difference.differences(before, after):
             return
@@ -276,14 +297,45 @@ def _action(
         after=after,
         why=why,
         needs=needs,
-        refusal=before
-        and actions.joined(
+        refusal=_name_taken(alike)
+        if before is None
+        else actions.joined(
             (
                 *_refusals(before, after, mark, may_open),
                 *_no_place(after, standby),
             )
         ),
         continues=continues,
+    )
+
+
+def _as_databases_compare(name: str) -> str:
+    """The same for names that MySQL and MariaDB take for one name.
+
+    Cinder's tables have the collation of the database, of which the usual
+    ones know neither case nor accents.
+    """
+    return ''.join(
+        char
+        for char in unicodedata.normalize('NFKD', name)
+        if not unicodedata.combining(char)
+    ).casefold()
+
+
+def _name_taken(alike: str | None) -> actions.Refusal | None:
+    if alike is None:
+        return None
+    return actions.Refusal(
+        reason=(
+            f'a volume type "{alike}" exists, and where the database of '
+            'Cinder is MySQL or MariaDB, both names are the same to it and '
+            'Cinder creates no second one'
+        ),
+        remedy=(
+            f'use the name "{alike}" in the tiers file; or rename that type: '
+            f'openstack volume type set --name NAME "{alike}"'
+        ),
+        yields_to_consent=True,
     )
 
 

@@ -149,6 +149,7 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
     def test_a_cluster_that_is_not_there_leaves_the_rest(self):
         # The API of the tests has a scheduler only with a backend.
         self.api.add_backend('lvm')
+        self.api.add_backend('ssd')
         self.assertEqual(0, self.run_tier('apply').status)
         self.write(self.text + ON_CEPH)
         rows = self.audit(status=4)
@@ -166,6 +167,22 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
             rows[2]['Reason'], '/nonexistent.conf|install python3-rados'
         )
         self.states('--tier', 'general', status=0)
+
+    def test_a_tier_that_no_backend_serves_is_warned_of(self):
+        self.api.add_backend('lvm')
+        self.assertEqual(0, self.run_tier('apply').status)
+        row = self.audit('--tier', 'database', status=0)[1]
+        self.assertEqual(('warning', 'backend'), (row['State'], row['Aspect']))
+        self.assertIn('has volume_backend_name ssd', row['Reason'])
+        self.audit('--strict', status=4)
+        for form, place in (
+            ('text', 'stderr'),
+            ('json', 'stderr'),
+            ('markdown', 'stdout'),
+        ):
+            ran = self.run_tier('plan', '-f', form)
+            self.assertEqual(0, ran.status)
+            self.assertIn('no backend serves tier database', vars(ran)[place])
 
     def test_who_may_not_ask_is_told(self):
         self.assertEqual(0, self.run_tier('apply').status)

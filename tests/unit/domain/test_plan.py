@@ -9,6 +9,7 @@ import testtools
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.resources import cephx_user
@@ -259,6 +260,44 @@ class PlanTestCase(testtools.TestCase):
         )
         self.assertEqual(
             {'database', 'image-tier'}, {one.key.name for one in made.refused}
+        )
+
+    @ddt.data('Database', 'DATABASE', 'd\u00e1tabase')
+    def test_a_type_that_mariadb_takes_for_another_is_told_before(self, name):
+        made = self.make(
+            given.of(given.tier()),
+            given.nothing(
+                volume_types=[
+                    cinder_state.VolumeType(name=name, extra_specs={}),
+                    cinder_state.VolumeType(name='data base', extra_specs={}),
+                ]
+            ),
+        )
+        (refused,) = made.refused
+        self.assertEqual('volume type database', str(refused.key))
+        self.assertIn(f'a volume type "{name}" exists', str(refused.objection))
+        # PostgreSQL tells them apart.
+        granted = consent.grant(made, [str(refused.key)])
+        self.assertEqual((), granted.refused)
+        # What somebody made since was not shown.
+        (allowed,) = (one for one in granted.actions if one.consented)
+        theirs = cinder_state.VolumeType(name='database', extra_specs={})
+        self.assertNotEqual((), consent.changed_since_plan(allowed, theirs))
+        for half_done in (None, allowed.after):
+            self.assertEqual(
+                (), consent.changed_since_plan(allowed, half_done)
+            )
+
+    def test_a_tier_that_got_another_case_is_told_before(self):
+        catalog = given.of(given.tier('Database'))
+        made = self.make(catalog, applied(given.of(given.tier())))
+        self.assertEqual(
+            {'create volume type Database', 'delete volume type database'},
+            {
+                f'{one.verb} {one.key}'
+                for one in made.refused
+                if one.key.kind is actions.Kind.VOLUME_TYPE
+            },
         )
 
     def test_a_private_type_of_ours_is_not_opened(self):

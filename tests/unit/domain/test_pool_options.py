@@ -6,7 +6,10 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
+from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain.state import action as actions
+from tests.unit.domain import catalogs as given
 
 VALUES = st.one_of(
     st.text(max_size=8), st.integers(), st.floats(), st.booleans()
@@ -56,6 +59,8 @@ class NormalTestCase(testtools.TestCase):
         ('recovery_priority', -11),
         ('recovery_priority', 11),
         ('recovery_priority', 0.5),
+        ('pg_num_min', 1.5),
+        ('csum_max_block', 4096.5),
     )
     @ddt.unpack
     def test_what_is_no_value_is_told(self, name, value):
@@ -68,6 +73,30 @@ class NormalTestCase(testtools.TestCase):
             self.assertIsInstance(pool_options.normal(name, value), str)
         except ValueError:
             hypothesis.event('told')
+
+
+@ddt.ddt
+class PlannedTestCase(testtools.TestCase):
+    @ddt.data('unset', 0, 0.0, 8, 8.0)
+    def test_a_new_pool_that_ceph_chooses_pg_num_of(self, least):
+        """Its placement groups are counted."""
+        catalog = given.of(
+            given.tier(
+                rbd=given.rbd(pg_num=None, options={'pg_num_min': least})
+            )
+        )
+        (made,) = (
+            action
+            for action in plans.make(
+                catalog=catalog, actual=given.nothing(given.empty_cluster())
+            ).actions
+            if action.key.kind is actions.Kind.POOL
+        )
+        self.assertIsNone(made.refusal)
+        self.assertEqual(
+            str(int(least)) if least not in ('unset', 0) else 'unset',
+            made.after.options['pg_num_min'],
+        )
 
 
 @ddt.ddt

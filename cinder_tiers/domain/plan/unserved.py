@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tiers that no backend serves as things are, and why.
+
+Such a tier is as declared, and each volume of it ends in error, or goes where
+the tier overflows to. Pure. Must not know how backends are listed.
+"""
+
+import collections.abc
+import dataclasses
+import itertools
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.placement import backends as backends_of_cinder
+from cinder_tiers.domain.resources import volume_type as volume_type_kind
+from cinder_tiers.domain import spelling
+from cinder_tiers.domain.state import cinder as cinder_state
+
+#: Suggestions at most: each takes a millisecond.
+_SUGGESTIONS = 100
+_Backends = collections.abc.Sequence[backends_of_cinder.Backend]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Unserved:
+    """A tier of which no backend may take a volume."""
+
+    tier: str
+    #: What is asked of backends, and what they have in place of it.
+    reason: str
+    #: What becomes of volumes of the tier.
+    effect: str
+    remedy: str
+
+
+def find(
+    catalog: catalogs.Catalog,
+    volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
+    backends: _Backends,
+) -> collections.abc.Iterator[Unserved]:
+    """Each tier without a backend of its own, in the order of the file.
+
+    Zones and room are not looked at: the scheduler tells no zones, and what
+    is full today may be empty tomorrow.
+
+    :param volume_types: {name: volume type} of all that exist, for extra specs
+        that the catalog does not have and leaves alone.
+    :param backends: all that report to Cinder's scheduler.
+    """
+    by_name: dict[object, list[backends_of_cinder.Backend]] = {}
+    for one in backends:
+        name = one.capabilities.get(cinder_state.BACKEND)
+        by_name.setdefault(name, []).append(one)
+    words = sorted(name for name in by_name if isinstance(name, str))
+    suggested = itertools.count()
+
+    def suggestion(name: str) -> str:
+        if next(suggested) >= _SUGGESTIONS:
+            return ''
+        return spelling.did_you_mean(name, words)
+
+    for tier in catalog.ours:
+        specs = dict(
+            volume_type_kind.extra_specs_of(
+                catalog, tier, volume_types.get(tier.name)
+            )
+        )
+        # Of the type, it names the backends of the overflow as well.
+        specs.pop(cinder_state.BACKEND, None)
+        reason = _why_not(tier, specs, backends, by_name)
+        if reason is None:
+            continue
+        other = catalog.tier(tier.overflow)
+        overflows = (
+            other is not None
+            and _why_not(other, specs, backends, by_name) is None
+        )
+        yield Unserved(
+            tier=tier.name,
+            reason=reason,
+            effect=f'all volumes go to backends of tier {other.name}, to '
+            'which it overflows'
+            if overflows
+            else 'Cinder finds no place for new volumes, which end in error',
+            remedy=_remedy(tier, by_name, suggestion),
+        )
+
+
+def _why_not(
+    tier: catalogs.Tier,
+    specs: collections.abc.Mapping[str, str],
+    backends: _Backends,
+    by_name: collections.abc.Mapping[object, _Backends],
+) -> str | None:
+    """Why no backend of a tier meets extra specs; None when one does."""
+    named = backends if tier.backend is None else by_name.get(tier.backend, ())
+    if not backends:
+        return "no backend reports to Cinder's scheduler"
+    if not named:
+        return (
+            "no backend that reports to Cinder's scheduler has "
+            f'{cinder_state.BACKEND} {tier.backend}'
+        )
+    mismatches = []
+    for one in named:
+        mismatch = backends_of_cinder.find_mismatch(one, specs)
+        if mismatch is None:
+            return None
+        mismatches.append((one.name, str(mismatch)))
+    name, mismatch = min(mismatches)
+    return f'no backend meets its extra specs: of {name}, {mismatch}'
+
+
+def _remedy(
+    tier: catalogs.Tier,
+    names: collections.abc.Container[object],
+    suggestion: collections.abc.Callable[[str], str],
+) -> str:
+    """What to do.
+
+    :param names: each `volume_backend_name` that is reported.
+    :param suggestion: of a name, `did you mean ...? ` or nothing.
+    """
+    if tier.backend is None or tier.backend in names:
+        return (
+            'fix extra_specs; or remove the extra spec from the volume type, '
+            'if the tiers file does not have it; or have a backend report '
+            'what is asked for'
+        )
+    if tier.rbd is not None and tier.backend_name is None:
+        return (
+            'add what "openstack tier backend-config" prints to cinder.conf, '
+            'and restart cinder-volume; "openstack volume service list" shows '
+            'whether it is up'
+        )
+    return (
+        f'{suggestion(tier.backend)}fix backend; or start the cinder-volume '
+        'that has it: "openstack volume service list" shows whether it is up'
+    )
