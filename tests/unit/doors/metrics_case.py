@@ -77,7 +77,10 @@ class MetricsTestCase(testtools.TestCase):
         super().setUp()
         self.directory = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         self.log = self.useFixture(
-            fixtures.FakeLogger(format='%(levelname)s %(message)s')
+            # Threads of other tests may log meanwhile.
+            fixtures.FakeLogger(
+                name=metrics.__name__, format='%(levelname)s %(message)s'
+            )
         )
 
     def metrics(self, **options):

@@ -334,7 +334,10 @@ class ProjectDefaultsTestCase(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.log = self.useFixture(
-            fixtures.FakeLogger(format='%(levelname)s %(message)s')
+            # Threads of other tests may log meanwhile.
+            fixtures.FakeLogger(
+                name=applied.__name__, format='%(levelname)s %(message)s'
+            )
         )
         self.cinder = self.useFixture(cinder_fixture.Scheduler())
         self.now = 1000.0
