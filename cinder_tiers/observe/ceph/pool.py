@@ -48,12 +48,14 @@ def read_pools(
     :param with_rbd_options: names of the pools of which the RBD options are
         read as well, which takes I/O on the pool.
     """
+    pools = session.command('osd pool ls', detail='detail')
+    # After the pools: another apply may make a rule, and then its pool.
     names = {
         rule['rule_id']: rule['rule_name']
         for rule in session.command('osd crush rule dump')
     }
     result = {}
-    for dumped in session.command('osd pool ls', detail='detail'):
+    for dumped in pools:
         name = dumped['pool_name']
         result[name] = parse_pool(
             dumped,
