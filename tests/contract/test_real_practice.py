@@ -64,7 +64,10 @@ TIERS_OF_IT = ('weak', 'coded', 'balanced')
 @testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
 class PracticeTestCase(commands.CommandsCase):
     def warnings(self):
-        """{(tier, aspect): row} of what is as declared, and a risk."""
+        """{(tier, aspect): row} of what is as declared, and a risk.
+
+        But for the backends, of which this world has none.
+        """
         rows = self.tier('audit')
         self.assertEqual(
             set(), {row['State'] for row in rows} - {'compliant', 'warning'}
@@ -75,7 +78,7 @@ class PracticeTestCase(commands.CommandsCase):
                 row['Aspect'],
             ): (row)
             for row in rows
-            if row['State'] == 'warning'
+            if row['State'] == 'warning' and row['Aspect'] != 'backend'
         }
 
     def remove(self):
