@@ -191,6 +191,27 @@ def validation() -> dict[str, object]:
     }
 
 
+def configuration(
+    sections: dict[str, dict[str, object]],
+) -> configparser.ConfigParser:
+    """Sections of which oslo.config reads each value as it is here.
+
+    It takes a dollar for the name of another option. A percent sign, which a
+    password may have, is one to it.
+    """
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read_dict(
+        {
+            section: {
+                name: str(value).replace('$', '$$')
+                for name, value in options.items()
+            }
+            for section, options in sections.items()
+        }
+    )
+    return parser
+
+
 def write_private(path: pathlib.Path, parser: configparser.ConfigParser):
     """Write a configuration file that only its owner can read.
 
@@ -224,10 +245,10 @@ def main():
             f'doors {options.doors}: the API middleware of the lab is '
             'not; look at the files in etc/cinder.d'
         )
-    # A password may have a percent sign.
-    parser = configparser.ConfigParser(interpolation=None)
-    parser.read_dict(sections(cloud, options.folder))
-    write_private(options.folder / 'tempest.conf', parser)
+    write_private(
+        options.folder / 'tempest.conf',
+        configuration(sections(cloud, options.folder)),
+    )
 
 
 if __name__ == '__main__':

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import fixtures
+from oslo_config import cfg
 import testtools
 
 from tests import tempest_conf
@@ -163,10 +164,30 @@ class ConfTestCase(testtools.TestCase):
         path = folder / 'tempest.conf'
         path.write_text('of an earlier run, which anyone could read')
         path.chmod(0o644)
-        parser = configparser.ConfigParser(interpolation=None)
-        parser.read_dict({'auth': {'admin_password': '%(x)s%'}})
-        tempest_conf.write_private(path, parser)
+        tempest_conf.write_private(
+            path,
+            tempest_conf.configuration({'auth': {'admin_password': '%(x)s%'}}),
+        )
         self.assertEqual(0o600, path.stat().st_mode & 0o777)
         found = configparser.ConfigParser(interpolation=None)
         found.read(path)
         self.assertEqual('%(x)s%', found['auth']['admin_password'])
+
+    def test_tempest_reads_what_was_meant(self):
+        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        path = folder / 'tempest.conf'
+        password = '$x %(x)s ${y} $$'
+        written = {
+            'auth': {'admin_password': password},
+            'validation': tempest_conf.validation(),
+        }
+        tempest_conf.write_private(path, tempest_conf.configuration(written))
+        read = cfg.ConfigOpts()
+        read.register_opt(cfg.StrOpt('admin_password'), group='auth')
+        read.register_opt(cfg.StrOpt('ssh_shell_prologue'), group='validation')
+        read(['--config-file', str(path)], default_config_files=[])
+        self.assertEqual(password, read.auth.admin_password)
+        self.assertEqual(
+            tempest_conf.validation()['ssh_shell_prologue'],
+            read.validation.ssh_shell_prologue,
+        )
