@@ -34,7 +34,7 @@ api_paste_config = {folder}/api-paste.ini
 log_file = {folder}/log
 service_down_time = 86400
 scheduler_driver_init_wait_time = 1
-# Without a backend there is no scheduler that could answer.
+# Without a backend no scheduler runs, and none can answer.
 rpc_response_timeout = 3
 [database]
 connection = sqlite:///{folder}/db

@@ -132,7 +132,7 @@ def changed_since_plan(
             isinstance(current, cinder_state.VolumeType)
             and not current.is_ours
         )
-        # A type that somebody made since; the plan did not show it.
+        # A type that was created after the plan, which does not show it.
         return (
             difference.differences(current, action.after) if is_foreign else ()
         )

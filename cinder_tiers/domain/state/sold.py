@@ -84,7 +84,7 @@ class SoldVolume:
 
     size_gib: int
     #: Servers that have it: each has the limit for itself, in libvirt and in
-    #: librbd alike. One that nobody has yet counts as if one had.
+    #: librbd alike. A volume that is not attached counts as attached once.
     clients: int = 1
 
 

@@ -15,8 +15,8 @@ from cinder_tiers.domain.state import sold
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.observe.cinder import volumes
 
-# Statuses of volumes that nobody can attach, for they were not made, or are
-# about to go.
+# Statuses of volumes that cannot be attached: they were not created, or are
+# being deleted.
 _WITHOUT_STORAGE = frozenset(
     {
         *('error', 'deleting', 'error_deleting'),

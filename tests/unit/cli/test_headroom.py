@@ -261,7 +261,7 @@ class FromTheCloudTestCase(Results, tiers_file_case.TiersFileTestCase):
             self.api.add_volume(
                 host='node@ssd#x', volume_type_id=ids[name], size=7
             )
-        # One that two servers have, and some that nobody can attach.
+        # Attached to two servers; and volumes that cannot be attached.
         two = [str(uuid.uuid4()) for _ in range(2)]
         for about in (
             {'status': 'in-use', 'servers': two},

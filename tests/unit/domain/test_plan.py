@@ -279,7 +279,7 @@ class PlanTestCase(testtools.TestCase):
         # PostgreSQL tells them apart.
         granted = consent.grant(made, [str(refused.key)])
         self.assertEqual((), granted.refused)
-        # What somebody made since was not shown.
+        # A type that was created after the plan is not in it.
         (allowed,) = (one for one in granted.actions if one.consented)
         theirs = cinder_state.VolumeType(name='database', extra_specs={})
         self.assertNotEqual((), consent.changed_since_plan(allowed, theirs))

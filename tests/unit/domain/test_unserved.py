@@ -59,7 +59,7 @@ class UnservedTestCase(testtools.TestCase):
             f'of {lvm.name}, disk is not reported, expected ssd',
             self.unserved[0].reason,
         )
-        # One that somebody gave to the type counts, too.
+        # An extra spec that is only on the volume type counts, too.
         before = volume_type_kind.volume_type_of(served)
         self.assertEqual(
             ['lvm'],
