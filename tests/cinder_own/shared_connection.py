@@ -4,8 +4,9 @@
 
 All threads of a Cinder test share one connection to an sqlite database in
 memory, and the fixture closes it at the end of the test. Who closes it while
-another thread executes a statement ends the process with SIGSEGV; no thread
-of Cinder 29.0.0 outlives its test, but ours, which look at availability
+another thread executes a statement ends the process with SIGSEGV, and a thread
+that only comes to it later reads, or makes, the database of the next test. No
+thread of Cinder 29.0.0 outlives its test, but ours, which look at availability
 zones in the background, do. A real database has a connection for each thread.
 """
 
@@ -16,6 +17,8 @@ import time
 
 from sqlalchemy import event
 from sqlalchemy import pool
+
+from cinder_tiers.doors import in_background
 
 #: No statement of a test takes so long.
 MOST_SECONDS = 60
@@ -45,11 +48,30 @@ def _checks_out(ident):
     return frame is not None
 
 
+def _wait_for_our_threads():
+    """Wait until they have done what the test left to them.
+
+    :raises RuntimeError: one of them does not come to the end of it
+    """
+    for thread in threading.enumerate():
+        owner = getattr(getattr(thread, '_target', None), '__self__', None)
+        if (
+            isinstance(owner, in_background.InBackground)
+            and thread is not threading.current_thread()
+            and not owner.wait(MOST_SECONDS)
+        ):
+            raise RuntimeError(
+                f'{thread.name} still works after {MOST_SECONDS} s, and the '
+                'test that left it something to do is over.'
+            )
+
+
 def _wait_for_others(_connection, _record):
     """Wait until only the thread that closes it may use the connection.
 
     :raises RuntimeError: another thread does not let it go
     """
+    _wait_for_our_threads()
     mine = threading.get_ident()
 
     def is_free():
