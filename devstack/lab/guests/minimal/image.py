@@ -22,6 +22,7 @@ from lab.guests import image_file
 from lab.guests.minimal import debian_packages
 from lab.guests.minimal import dropbear
 from lab.guests.minimal import fio
+from lab.guests.minimal import host_programs
 from lab.guests.minimal import initramfs
 
 #: A folder with fio's unpacked source, for a fio that the archive has not.
@@ -41,6 +42,7 @@ class Inputs:
     :param fio: fio's source package, or the folder that was given.
     :param dropbear: dropbear's source package.
     :param host: {package of the host that has a part in it: its version}.
+    :param host_files: {file of the host that is copied: its SHA-256}.
     :param recipe_sha256: of this program's own files, the guest's scripts
         among them.
     """
@@ -51,6 +53,7 @@ class Inputs:
     fio: debian_packages.Package
     dropbear: debian_packages.Package
     host: dict[str, str]
+    host_files: dict[str, str]
     recipe_sha256: str
 
 
@@ -92,8 +95,10 @@ def build(
 def gather_inputs() -> Inputs:
     """Find out what the image would be made from, without the network.
 
-    :raises GuestImageError: apt does not know a package.
-    :raises lab.host.commands.CommandFailed: dpkg does not know a package.
+    :raises GuestImageError: apt does not know a package, or the host misses
+        a library.
+    :raises lab.host.commands.CommandFailed: dpkg does not know a package, or
+        the host has no mke2fs.
     """
     return Inputs(
         kernel=debian_packages.find_dependency(
@@ -104,6 +109,7 @@ def gather_inputs() -> Inputs:
         fio=_fio_source(),
         dropbear=debian_packages.find_source(dropbear.PACKAGE),
         host=image_file.host_versions(_HOST_INGREDIENTS),
+        host_files=host_programs.digests(initramfs.MKE2FS),
         recipe_sha256=recipe_sha256(),
     )
 

@@ -11,6 +11,7 @@ import pathlib
 import shutil
 
 from lab.guests import build_folder
+from lab.guests.minimal import host_programs
 from lab.host import commands
 
 # Disks and config drives as Nova attaches them (virtio-blk, virtio-scsi, IDE),
@@ -28,6 +29,13 @@ MODULES = (
     'evdev',
     'virtio_net',
 )
+# Loaded by the kernel when such a file system is mounted, which none is
+# unless somebody logs in and does so.
+FILE_SYSTEMS = ('ext4',)
+# ext4 asks for it by the name of the algorithm, which modules.dep has not.
+_CHECKSUM = 'crc32c'
+#: Makes them; of the host.
+MKE2FS = pathlib.Path('/sbin/mke2fs')
 
 ROOTFS = pathlib.Path(__file__).parent / 'rootfs'
 
@@ -61,6 +69,19 @@ def module_files(
     return {name: needs[name] for name in names if name in needs}
 
 
+def checksum_modules(modules_dep: str) -> tuple[str, ...]:
+    """Name the kernel's modules for checksums of ext4.
+
+    :param modules_dep: text of modules.dep(5).
+    :returns: none when the kernel has them built in.
+    """
+    names = (
+        _module_name(line.partition(':')[0])
+        for line in modules_dep.splitlines()
+    )
+    return tuple(sorted(name for name in names if name.startswith(_CHECKSUM)))
+
+
 def _module_name(file: str) -> str:
     return file.rpartition('/')[2].partition('.')[0].replace('-', '_')
 
@@ -75,13 +96,17 @@ def build(
 ) -> pathlib.Path:
     """Make the compressed initramfs.
 
+    mke2fs and what it needs come from the host.
+
     :param kernel: folder that holds the files of a kernel package.
     :param busybox: static busybox binary.
     :param fio: static fio binary.
     :param dropbear: static binary of dropbear's server.
     :returns: the initramfs, a gzip file.
-    :raises GuestImageError: the kernel does not have a module.
-    :raises lab.host.commands.CommandFailed: cpio, depmod or busybox failed.
+    :raises GuestImageError: the kernel does not have a module, or the host
+        a library.
+    :raises lab.host.commands.CommandFailed: cpio, depmod, ldd or busybox
+        failed.
     """
     root = folder.path / 'root'
     shutil.copytree(ROOTFS, root)
@@ -110,7 +135,7 @@ def _add_programs(
     fio: pathlib.Path,
     dropbear: pathlib.Path,
 ) -> None:
-    for name in ('bin', 'dev', 'mnt', 'proc', 'root', 'run', 'sys', 'tmp'):
+    for name in ('dev', 'mnt', 'proc', 'root', 'run', 'sys', 'tmp'):
         (root / name).mkdir()
     (root / 'tmp').chmod(0o1777)
     (root / 'usr').mkdir()
@@ -131,8 +156,14 @@ def _add_programs(
     (root / 'bin/sudo').write_text('#!/bin/sh\nexec "$@"\n')
     (root / 'bin/sudo').chmod(0o755)
     for applet in commands.query(busybox, '--list').split():
-        if applet != 'busybox':
+        # rootfs/ has better ones of some names.
+        if not (root / 'bin' / applet).exists():
             (root / 'bin' / applet).symlink_to('busybox')
+    host_programs.copy(MKE2FS, root)
+    for file_system in ('ext2', 'ext3', 'ext4'):
+        link = root / 'bin' / f'mkfs.{file_system}'
+        link.unlink(missing_ok=True)
+        link.symlink_to(MKE2FS.name)
 
 
 def _add_modules(
@@ -143,12 +174,20 @@ def _add_modules(
     folder.run('depmod', '-b', kernel, version)
     target = root / 'lib/modules' / version
     dependencies = (modules / 'modules.dep').read_text(encoding='utf-8')
-    loaded = module_files(
+    built_in = (modules / 'modules.builtin').read_text(encoding='utf-8')
+    loaded = module_files(dependencies, built_in, MODULES)
+    mounted = module_files(
         dependencies,
-        (modules / 'modules.builtin').read_text(encoding='utf-8'),
-        MODULES,
+        built_in,
+        (*FILE_SYSTEMS, *checksum_modules(dependencies)),
     )
-    for file in sorted({file for files in loaded.values() for file in files}):
+    for file in sorted(
+        {
+            file
+            for files in (*loaded.values(), *mounted.values())
+            for file in files
+        }
+    ):
         (target / file).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(modules / file, target / file)
     for index in ('modules.order', 'modules.builtin'):

@@ -2,17 +2,20 @@
 
 import json
 import os
+import pathlib
 import struct
 import subprocess
 
 import ddt
 import fixtures
 import testtools
+from testtools import matchers
 
 from lab.guests import accelerator
 from lab.guests import build_folder
 from lab.guests import disk
 from lab.guests.minimal import debian_packages
+from lab.guests.minimal import host_programs
 from lab.guests.minimal import initramfs
 
 ARCHIVE = 'http://deb.debian.org/debian'
@@ -218,6 +221,74 @@ class ModuleFilesTestCase(testtools.TestCase):
         )
         self.assertIn('no modules ahci, nvme, which', str(error))
 
+    def test_modules_of_ext4s_checksum_are_found_by_name(self):
+        self.assertEqual(
+            ('crc32c_generic', 'crc32c_intel'),
+            initramfs.checksum_modules(
+                'kernel/arch/x86/crypto/crc32c-intel.ko.xz:\n'
+                'kernel/crypto/crc32_generic.ko:\n'
+                'kernel/crypto/crc32c_generic.ko: kernel/crypto/crc.ko\n'
+            ),
+        )
+
+    def test_a_kernel_that_has_the_checksum_built_in_has_no_module(self):
+        self.assertEqual((), initramfs.checksum_modules(self.DEPENDENCIES))
+
+
+class HostProgramsTestCase(testtools.TestCase):
+    LDD = """\
+\tlinux-vdso.so.1 (0x00007f9796d51000)
+\tlibe2p.so.2 => /lib/x86_64-linux-gnu/libe2p.so.2 (0x00007f9796c3d000)
+\tlibc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x00007f9796a59000)
+\t/lib64/ld-linux-x86-64.so.2 (0x00007f9796d53000)
+"""
+
+    def test_libraries_and_the_loader_are_files_the_kernels_own_is_none(self):
+        self.assertEqual(
+            [
+                '/lib/x86_64-linux-gnu/libe2p.so.2',
+                '/lib/x86_64-linux-gnu/libc.so.6',
+                '/lib64/ld-linux-x86-64.so.2',
+            ],
+            [str(path) for path in host_programs.parse_ldd(self.LDD)],
+        )
+
+    def test_all_missing_libraries_are_named(self):
+        error = self.assertRaises(
+            build_folder.GuestImageError,
+            host_programs.parse_ldd,
+            '\tlibe2p.so.2 => not found\n'
+            + self.LDD
+            + '\tlibx => not found\n',
+        )
+        self.assertIn('does not find libe2p.so.2, libx;', str(error))
+
+    def test_a_copied_program_runs_with_nothing_but_what_was_copied(self):
+        root = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        (root / 'bin').mkdir()
+        (root / 'busybox').write_text('not to be overwritten')
+        program = pathlib.Path('/sbin/mke2fs')
+        (root / 'bin' / program.name).symlink_to('../busybox')
+        host_programs.copy(program, root)
+        (loader,) = root.glob('lib*/ld-*')
+        done = subprocess.run(
+            [
+                loader,
+                '--inhibit-cache',
+                '--library-path',
+                ':'.join({str(path.parent) for path in root.glob('**/*.so*')}),
+                root / 'bin/mke2fs',
+                '-V',
+            ],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertThat(done.stderr, matchers.StartsWith('mke2fs 1.'))
+        self.assertEqual(
+            'not to be overwritten', (root / 'busybox').read_text()
+        )
+
 
 class GuestScriptsTestCase(testtools.TestCase):
     def setUp(self):
@@ -236,6 +307,38 @@ class GuestScriptsTestCase(testtools.TestCase):
                 ['sh', '-n', script], capture_output=True, text=True
             )
             self.assertEqual((0, ''), (done.returncode, done.stderr))
+
+    def test_lsblk_lists_disks_as_those_read_it_who_look_for_a_new_one(self):
+        """Tempest takes the lines with "disk" below "TYPE"."""
+        program = initramfs.ROOTFS / 'bin' / 'lsblk'
+        done = subprocess.run(
+            [program, '-lb', '--nodeps'], capture_output=True, text=True
+        )
+        self.assertEqual((0, ''), (done.returncode, done.stderr))
+        title, *lines = done.stdout.splitlines()
+        column = title.index('TYPE')
+        sizes = {}
+        for line in lines:
+            name, _, _, size, _, kind = line.split()[:6]
+            self.assertEqual(kind, line[column:].split()[0])
+            sizes[name] = int(size)
+        self.assertEqual(
+            {
+                path.parent.name: int(path.read_text()) * 512
+                for path in pathlib.Path('/sys/block').glob('*/size')
+                if int(path.read_text()) > 0
+            },
+            sizes,
+        )
+
+    def test_lsblk_refuses_what_it_does_not_know(self):
+        done = subprocess.run(
+            [initramfs.ROOTFS / 'bin' / 'lsblk', '--fs'],
+            capture_output=True,
+            text=True,
+        )
+        self.assertEqual((1, ''), (done.returncode, done.stdout))
+        self.assertIn("'--fs' is not known", done.stderr)
 
     def test_programs_of_inittab_that_are_ours_can_be_executed(self):
         inittab = initramfs.ROOTFS / 'etc' / 'inittab'
