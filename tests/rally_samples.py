@@ -24,9 +24,13 @@ import tempest_conf
 
 ENVIRONMENT = 'cinder-tiers-lab'
 FLAVOR = 'rally-samples'
+#: {flavor that samples ask for by name: the one of here, its memory in MiB}
+LARGER_FLAVORS = {'m1.small': ('rally-samples-larger', 192)}
 # The images that the samples ask for. That of the lab has a tier's tag.
 IMAGES = ('^cirros.*-disk$', '^(cirros.*-disk|TestVM)$')
 IMAGE = f'^{tempest_conf.IMAGE}$'
+# The volume type that DevStack has for LVM.
+VOLUME_TYPE = 'lvmdriver-1'
 LONGEST_MESSAGE = 400
 PASSED, FAILED = 'passed', 'failed'
 
@@ -60,6 +64,9 @@ def subtasks(
         text = path.read_text()
         for image in IMAGES:
             text = text.replace(image, IMAGE)
+        text = text.replace(VOLUME_TYPE, tempest_conf.FOLLOWS)
+        for asked, (flavor, _ram_mib) in LARGER_FLAVORS.items():
+            text = text.replace(f'name: {asked}', f'name: {flavor}')
         config = yaml.safe_load(
             api.task.render_template(
                 task_template=text,
@@ -111,9 +118,11 @@ def run(options: argparse.Namespace) -> int:
         print(f'doors {options.doors}: the API middleware of the lab is not')
         return 1
     wanted = set(failed(read(options.state, 'on'))) if options.failed else None
-    flavor = cloud.compute.find_flavor(FLAVOR) or cloud.compute.create_flavor(
-        name=FLAVOR, ram=128, vcpus=1, disk=1
-    )
+    flavors = [
+        cloud.compute.find_flavor(name)
+        or cloud.compute.create_flavor(name=name, ram=ram_mib, vcpus=1, disk=1)
+        for name, ram_mib in ((FLAVOR, 128), *LARGER_FLAVORS.values())
+    ]
     api = rally_api.API(config_file=str(options.lab / 'rally' / 'rally.conf'))
     plugins.load()
     results: Results = {}
@@ -127,7 +136,8 @@ def run(options: argparse.Namespace) -> int:
                 flush=True,
             )
     finally:
-        cloud.compute.delete_flavor(flavor)
+        for flavor in flavors:
+            cloud.compute.delete_flavor(flavor)
         options.state.joinpath(f'{options.doors}.json').write_text(
             json.dumps(results, indent=1)
         )

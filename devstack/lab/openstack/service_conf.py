@@ -302,6 +302,8 @@ def _nova_shared(lab: layout.Layout) -> Sections:
             'transport_url': _transport(lab),
             'state_path': state,
             'use_rootwrap_daemon': 'false',
+            # there is no other
+            'allow_resize_to_same_host': 'true',
         },
         'api': {'auth_strategy': 'keystone'},
         'keystone_authtoken': _authtoken(lab, 'nova'),
