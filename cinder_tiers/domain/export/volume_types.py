@@ -10,6 +10,7 @@ from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.export import values as export_texts
 from cinder_tiers.domain.placement import tier_specs as extra_specs
 from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain import tags
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.domain.validation import tiers as volume_type_rules
@@ -37,10 +38,15 @@ def check_follow_name(name: str) -> None:
 
     :raises ValueError: with the reason.
     """
-    if not (limits.TYPE_NAME.fits(name) and export_texts.is_writable(name)):
+    if not (
+        limits.TYPE_NAME.fits(name)
+        and len(name) <= type_succession.MAX_CHARS
+        and export_texts.is_writable(name)
+    ):
         raise ValueError(
-            'a name in follow_image_types has at most 255 printable '
-            'characters, and no white space at either end'
+            'a name in follow_image_types has at most '
+            f'{type_succession.MAX_CHARS} printable characters, and no white '
+            'space at either end'
         )
 
 

@@ -416,6 +416,14 @@ class CatalogRulesTestCase(testtools.TestCase):
             ('x - retired 7c1f0a9e',),
             ["follow_image_types has 'x - retired 7c1f0a9e'"],
         ),
+        (('x' * 236,), []),
+        (
+            ('x' * 237,),
+            [
+                'follow_image_types has a name of 237 characters, '
+                f'{"x" * 237!r}'
+            ],
+        ),
         # Nobody gives these to a type.
         (('x - old', 'x - retired', ' - new', 'renewed - new one'), []),
     )

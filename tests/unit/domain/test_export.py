@@ -581,6 +581,22 @@ class ExportTestCase(testtools.TestCase):
             'it is retired: type gold replaced it', str(exported.remarks)
         )
 
+    def test_a_type_that_could_not_be_retired_is_left_out(self):
+        names = [letter * chars for letter, chars in (('a', 236), ('b', 237))]
+        exported = export.export(
+            cloud(
+                volume_type('gold', 'lvm'),
+                *(
+                    volume_type(
+                        name, None, specs={'tiers:follow_image': '<is> True'}
+                    )
+                    for name in names
+                ),
+            )
+        )
+        self.assertEqual(tuple(names[:1]), exported.catalog.follow_image_types)
+        self.assertIn('has at most 236 printable', str(exported.remarks))
+
     def test_what_an_apply_left_half_done_is_told(self):
         exported = export.export(
             cloud(
