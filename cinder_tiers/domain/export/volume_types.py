@@ -4,6 +4,8 @@
 Pure. What the catalog cannot express is left out and named in a remark.
 """
 
+import collections
+
 from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.export import inventory
@@ -117,15 +119,29 @@ def _extra_specs(
 ) -> dict[str, str]:
     """Those that are neither managed nor name a backend."""
     specs = {}
+    spellings = collections.Counter(
+        map(cinder_state.as_databases_compare, found.extra_specs)
+    )
     for key, value in sorted(found.extra_specs.items()):
-        folded = key.casefold()
+        folded = cinder_state.as_databases_compare(key)
         if key.startswith(cinder_state.SCOPE) or key in (
             cinder_state.BACKEND,
             _SCOPED_BACKEND,
         ):
             continue
+        if folded == cinder_state.BACKEND or (
+            spellings[folded] > 1 and folded.startswith(cinder_state.SCOPE)
+        ):
+            remarks.append(
+                f'the extra spec {key}={value} is left out: to some databases '
+                f'it is {folded}, of which it is another spelling; apply '
+                'removes it from a type that it manages'
+            )
+            continue
         if (
             folded.startswith(cinder_state.SCOPE)
+            # Which one is meant, nobody knows.
+            or spellings[folded] > 1
             or not limits.EXTRA_SPEC_KEY.fits(key)
             or folded.removeprefix('capabilities:') == cinder_state.BACKEND
             or not isinstance(value, str)
