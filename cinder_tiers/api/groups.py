@@ -91,7 +91,7 @@ def _steer(
         found = api.types.find(context.elevated(), ident)
         if found is None:
             return outcome.type_not_found(ident)
-        if named_types.is_closed(found, context, context.project_id):
+        if named_types.is_closed_now(found, context):
             return outcome.type_not_found(found.type_id)
         if not (found.follows_image and found.may_use(context)):
             chosen[ident] = ident

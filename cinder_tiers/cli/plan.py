@@ -4,6 +4,7 @@
 
 import argparse
 import collections.abc
+import logging
 
 import stevedore
 
@@ -149,8 +150,12 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
     def _say_unserved(self, planned: workflow.Planned) -> list[str]:
         """Warns of tiers that no backend serves; returns the lines."""
         if isinstance(planned.unserved_tiers, errors.TiersError):
-            # A plan needs neither the scheduler nor the right to ask it.
-            self.log.info(
+            # A plan needs neither the scheduler nor the right to ask it; but
+            # that none answers is news to an administrator.
+            self.log.log(
+                logging.INFO
+                if isinstance(planned.unserved_tiers, errors.NotVisible)
+                else logging.WARNING,
                 'Not checked whether backends serve the tiers: %s',
                 cells.printable(str(planned.unserved_tiers)),
             )

@@ -12,13 +12,22 @@ threads when it runs under eventlet.
 import collections
 import collections.abc
 from concurrent import futures
+import dataclasses
 import threading
 import typing
 
 Result = typing.TypeVar('Result')
-_Call = tuple[
-    str, collections.abc.Callable[[], object], 'futures.Future[object]'
-]
+
+
+@dataclasses.dataclass(kw_only=True, eq=False)
+class _Call:
+    """What is called, and for whom."""
+
+    project: str
+    function: collections.abc.Callable[[], object]
+    future: 'futures.Future[object]'
+    #: Whether a tenant may make it hang.
+    is_risky: bool
 
 
 class BoundedCalls:
@@ -33,15 +42,16 @@ class BoundedCalls:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        # By project, all calls and the risky ones among them.
         self._under_way: collections.Counter[str] = collections.Counter()
+        self._risky: collections.Counter[str] = collections.Counter()
         self._max_calls = 0
         # Those that may begin and whose threads are still to be started.
         self._admitted: dict[futures.Future, _Call] = {}
+        self._running: dict[futures.Future, _Call] = {}
         # Projects in the order in which they are served, each with its calls
         # in the order in which they came.
-        self._waiting: dict[
-            str, dict[futures.Future, collections.abc.Callable[[], object]]
-        ] = {}
+        self._waiting: dict[str, dict[futures.Future, _Call]] = {}
 
     @property
     def under_way(self) -> int:
@@ -61,6 +71,7 @@ class BoundedCalls:
         *,
         project: str,
         max_calls: int,
+        is_risky: bool = False,
     ) -> 'futures.Future[Result]':
         """Take a call in, for now or for as soon as one is free.
 
@@ -71,16 +82,23 @@ class BoundedCalls:
         :param project: id of the project for which it is called.
         :param max_calls: number of calls that may be under way, this one
             included; at least 1.
+        :param is_risky: whether a tenant can make it hang.
         :returns: its result or error; running unless it waits in the queue.
         """
         future: futures.Future[Result] = futures.Future()
+        call = _Call(
+            project=project,
+            function=function,
+            future=future,
+            is_risky=is_risky,
+        )
         with self._lock:
             self._max_calls = max_calls
-            if not self._may_begin(project):
-                self._waiting.setdefault(project, {})[future] = function
+            if not self._may_begin(call):
+                self._waiting.setdefault(project, {})[future] = call
                 return future
-            self._under_way[project] += 1
-            self._admitted[future] = (project, function, future)
+            self._enter(call)
+            self._admitted[future] = call
         future.set_running_or_notify_cancel()
         return future
 
@@ -108,7 +126,7 @@ class BoundedCalls:
             thread.start()
         except BaseException as error:
             with self._lock:
-                self._leave(call[0])
+                self._leave(call)
             future.set_exception(error)
             raise
 
@@ -126,48 +144,85 @@ class BoundedCalls:
                 del self._waiting[project]
         future.cancel()
 
-    def _may_begin(self, project: str) -> bool:
-        return self._under_way.total() < self._max_calls and self._under_way[
-            project
-        ] < max(1, self._max_calls // 2)
+    def become_risky(self, future: futures.Future) -> bool:
+        """A call that has begun comes to what a tenant can make hang.
+
+        :param future: as `admit` returned it.
+        :returns: whether it may; if not, there are as many as may be.
+        """
+        with self._lock:
+            call = self._running[future]
+            if not call.is_risky:
+                if not self._may_be_risky(call.project):
+                    return False
+                call.is_risky = True
+                self._risky[call.project] += 1
+            return True
+
+    def _may_begin(self, call: _Call) -> bool:
+        return (
+            self._under_way.total() < self._max_calls
+            and self._under_way[call.project] < max(1, self._max_calls // 2)
+            and (not call.is_risky or self._may_be_risky(call.project))
+        )
+
+    def _may_be_risky(self, project: str) -> bool:
+        return self._risky.total() < max(
+            1, self._max_calls // 2
+        ) and self._risky[project] < max(1, self._max_calls // 4)
 
     def _work(self, call: _Call) -> None:
         """Make a call, and those that waited for it to end."""
         following: _Call | None = call
         while following is not None:
-            project, function, future = following
+            done = following
             result = error = None
             try:
-                result = function()
+                result = done.function()
             # A BaseException, too, belongs to the waiter for the result.
             except BaseException as caught:  # noqa: BLE001
                 error = caught
             with self._lock:
-                self._leave(project)
+                self._leave(done)
                 following = self._next()
             if error is None:
-                future.set_result(result)
+                done.future.set_result(result)
             else:
-                future.set_exception(error)
+                done.future.set_exception(error)
 
-    def _leave(self, project: str) -> None:
-        self._under_way[project] -= 1
-        if not self._under_way[project]:
-            del self._under_way[project]
+    def _enter(self, call: _Call) -> None:
+        self._under_way[call.project] += 1
+        self._risky[call.project] += call.is_risky
+        self._running[call.future] = call
+
+    def _leave(self, call: _Call) -> None:
+        del self._running[call.future]
+        for counts, number in (
+            (self._under_way, 1),
+            (self._risky, call.is_risky),
+        ):
+            counts[call.project] -= number
+            if not counts[call.project]:
+                del counts[call.project]
 
     def _next(self) -> _Call | None:
         """The call that begins now, if one waits that may."""
-        for project in self._waiting:
-            if self._may_begin(project):
-                break
-        else:
+        call = next(
+            (
+                call
+                for calls in self._waiting.values()
+                for call in calls.values()
+                if self._may_begin(call)
+            ),
+            None,
+        )
+        if call is None:
             return None
-        calls = self._waiting.pop(project)
-        future = next(iter(calls))
-        function = calls.pop(future)
+        calls = self._waiting.pop(call.project)
+        del calls[call.future]
         if calls:
             # Its next turn is after that of the others.
-            self._waiting[project] = calls
-        self._under_way[project] += 1
-        future.set_running_or_notify_cancel()
-        return project, function, future
+            self._waiting[call.project] = calls
+        self._enter(call)
+        call.future.set_running_or_notify_cancel()
+        return call

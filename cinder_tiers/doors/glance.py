@@ -120,7 +120,8 @@ def fetch_image(
     :param context: of the request.
     :param ref: UUID or name of the image, or a URL that ends in its UUID.
     :param on_name: called once it is known that no image has the UUID, before
-        the whole is asked for as a name.
+        the whole is asked for as a name; raises ImageUnreadable if that is
+        not to be done.
     :raises ImageRefused: there is no such image for the user.
     :raises ImageUnreadable: Glance failed, or answered something that is no
         image.
@@ -131,8 +132,8 @@ def fetch_image(
     try:
         return _parse(_get(context, f'/v2/images/{urllib.parse.quote(ident)}'))
     except ImageRefused as refusal:
-        on_name()
         try:
+            on_name()
             return _fetch_by_name(context, ref)
         except ImageUnreadable:
             # No image has the id, whatever is wrong with the name.

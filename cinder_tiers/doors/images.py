@@ -298,6 +298,7 @@ class Images:
             lambda: self._fly(flight),
             project=question.project,
             max_calls=limits.max_calls,
+            is_risky=question.is_private,
         )
         if flight.future.running():
             self._begin(flight, now)
@@ -353,6 +354,10 @@ class Images:
 
     def _go_on_by_name(self, flight: _Flight) -> None:
         with self._lock:
+            if not self._calls.become_risky(flight.future):
+                raise glance.ImageUnreadable(
+                    'no call to Glance was free to look for the name'
+                )
             flight.is_by_name = True
 
     def _wait(

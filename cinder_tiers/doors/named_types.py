@@ -45,6 +45,27 @@ def is_closed(
     )
 
 
+def is_closed_now(
+    volume_type: applied.VolumeType, context: cinder_context.RequestContext
+) -> bool:
+    """The same for the project of a request, whatever is remembered.
+
+    For a request of which Cinder asks nobody whether the type may be used. It
+    takes a query for the type of a tier.
+
+    :param volume_type: any.
+    :param context: of who asks.
+    :raises Exception: whatever Cinder's database layer raises.
+    """
+    if context.is_admin or not volume_type.extra_specs.get(cinder_state.NAME):
+        return False
+    try:
+        volume_types.get_volume_type(context, volume_type.type_id)
+    except exception.VolumeTypeNotFound:
+        return True
+    return False
+
+
 class NamedTypes:
     """Finds volume types as Cinder does, mostly from memory."""
 

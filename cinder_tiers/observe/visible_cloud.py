@@ -32,6 +32,7 @@ _REFUSALS = (
 )
 #: Of Cinder's API: the first that returns the id of a volume's type.
 VOLUME_MICROVERSION = '3.63'
+_SCHEDULER = 'cinder-scheduler'
 _PROJECT_ID = re.compile('[0-9a-f]{32}')
 
 
@@ -241,6 +242,7 @@ def _backends(
     hidden: list[facts.Hidden],
 ) -> tuple[backends.Backend, ...] | None:
     with openstack_client.asking('Cinder did not list its backends'):
+        _check_scheduler(connection)
         try:
             return tuple(
                 backends.Backend(
@@ -251,6 +253,35 @@ def _backends(
         except openstack.exceptions.ForbiddenException:
             hidden.append(facts.BACKENDS)
             return None
+
+
+def _check_scheduler(connection: openstack.connection.Connection) -> None:
+    """Says at once that nobody would answer.
+
+    Cinder passes the question on to a scheduler, whether one runs or not, and
+    waits for rpc_response_timeout, 60 s by default.
+
+    :raises errors.Unreachable: no scheduler runs.
+    """
+    try:
+        found = [
+            one
+            for one in connection.block_storage.services(binary=_SCHEDULER)
+            if one.binary == _SCHEDULER
+        ]
+    except _REFUSALS:
+        return
+    if any(one.state != 'down' for one in found):
+        return
+    known = ', '.join(
+        f'{one.host} last reported at {one.updated_at}'
+        for one in sorted(found, key=lambda one: one.host)
+    )
+    raise errors.Unreachable(
+        f'Cinder did not list its backends: no {_SCHEDULER} is up '
+        f'({known or "none ever reported"}); see "openstack volume service '
+        f'list --service {_SCHEDULER}", and start one'
+    )
 
 
 def find_project(connection: openstack.connection.Connection, ref: str) -> str:

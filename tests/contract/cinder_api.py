@@ -113,6 +113,14 @@ class CinderApi:
         """Sets the default volume type of a project; None unsets it."""
         self._order('default_type', project=project, type_id=type_id)
 
+    def add_dead_scheduler(self, host):
+        """Adds a scheduler that last reported at 2026-01-02 03:04:05."""
+        self._order('dead_scheduler', host=host)
+
+    def fold_names(self):
+        """Lets the database compare names and keys as MariaDB does."""
+        self._order('fold')
+
     def add_backend(self, name, **capabilities):
         """Adds a backend that is up, and has 40 of 100 GiB free.
 

@@ -7,6 +7,8 @@ runs until the pipe is closed. Each message of the pipe is an order, what and
 its arguments, which it answers: `backend` adds a capability report of a
 backend to a real scheduler, `volume` adds a volume to the database, which
 `no_volume` deletes, `default_type` sets the default volume type of a project,
+`fold` lets the database compare names as MariaDB does, `dead_scheduler` adds
+a scheduler that is down,
 `image` and `project` add what the stand-ins for Glance and Keystone know, at
 /image and /identity.
 
@@ -24,6 +26,7 @@ import uuid
 import wsgiref.simple_server
 import wsgiref.util
 
+from tests.contract import folded_names
 from tests.contract import stand_ins
 
 CONF = """[DEFAULT]
@@ -183,6 +186,34 @@ class Orders:
             db_api.project_default_volume_type_set(
                 self._admin, type_id, project
             )
+
+    def dead_scheduler(self, *, host):
+        """Adds a scheduler that did not report for long."""
+        from cinder.db import api as db_api
+        from cinder import objects
+        from cinder.objects import base
+        from cinder.scheduler import rpcapi
+
+        service = objects.Service(
+            context=self._admin,
+            host=host,
+            topic='cinder-scheduler',
+            binary='cinder-scheduler',
+            object_current_version=base.OBJ_VERSIONS.get_current(),
+            rpc_current_version=rpcapi.SchedulerAPI.RPC_API_VERSION,
+        )
+        service.create()
+        db_api.service_update(
+            self._admin,
+            service.id,
+            {'updated_at': datetime.datetime(2026, 1, 2, 3, 4, 5)},
+        )
+
+    def fold(self):
+        """Lets the database compare keys and names as MariaDB does."""
+        from cinder.db import api as db_api
+
+        folded_names.fold(db_api.get_engine())
 
     def image(self, **image):
         """Adds an image; returns its id."""

@@ -4,12 +4,15 @@
 Pure. What the catalog cannot express is left out and named in a remark.
 """
 
+import collections
+
 from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.export import values as export_texts
 from cinder_tiers.domain.placement import tier_specs as extra_specs
 from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain import tags
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.domain.validation import tiers as volume_type_rules
@@ -37,10 +40,15 @@ def check_follow_name(name: str) -> None:
 
     :raises ValueError: with the reason.
     """
-    if not (limits.TYPE_NAME.fits(name) and export_texts.is_writable(name)):
+    if not (
+        limits.TYPE_NAME.fits(name)
+        and len(name) <= type_succession.MAX_CHARS
+        and export_texts.is_writable(name)
+    ):
         raise ValueError(
-            'a name in follow_image_types has at most 255 printable '
-            'characters, and no white space at either end'
+            'a name in follow_image_types has at most '
+            f'{type_succession.MAX_CHARS} printable characters, and no white '
+            'space at either end'
         )
 
 
@@ -111,15 +119,29 @@ def _extra_specs(
 ) -> dict[str, str]:
     """Those that are neither managed nor name a backend."""
     specs = {}
+    spellings = collections.Counter(
+        map(cinder_state.as_databases_compare, found.extra_specs)
+    )
     for key, value in sorted(found.extra_specs.items()):
-        folded = key.casefold()
+        folded = cinder_state.as_databases_compare(key)
         if key.startswith(cinder_state.SCOPE) or key in (
             cinder_state.BACKEND,
             _SCOPED_BACKEND,
         ):
             continue
+        if folded == cinder_state.BACKEND or (
+            spellings[folded] > 1 and folded.startswith(cinder_state.SCOPE)
+        ):
+            remarks.append(
+                f'the extra spec {key}={value} is left out: to some databases '
+                f'it is {folded}, of which it is another spelling; apply '
+                'removes it from a type that it manages'
+            )
+            continue
         if (
             folded.startswith(cinder_state.SCOPE)
+            # Which one is meant, nobody knows.
+            or spellings[folded] > 1
             or not limits.EXTRA_SPEC_KEY.fits(key)
             or folded.removeprefix('capabilities:') == cinder_state.BACKEND
             or not isinstance(value, str)

@@ -31,6 +31,9 @@ LIBVIRT_LIMITS = tuple(
     for form in ('', '_max', '_per_gb', '_per_gb_min')
 ) + ('size_iops_sec',)
 
+#: Beside the limits in its table of QoS specs (cinder/db/api.py).
+_KEYS_OF_CINDER = ('consumer', 'QoS_Specs_Name')
+
 #: {consumer: what a change does not reach}.
 _KEEPS = {
     'front-end': (
@@ -251,6 +254,10 @@ def check(catalog: catalogs.Catalog) -> kinds.Problems:
                 remedy='remove one of them, or make them equal',
             )
         yield from _totals(catalog, (*path, 'front_end'), qos.front_end or {})
+        for consumer in ('front_end', 'back_end'):
+            yield from _spellings(
+                catalog, (*path, consumer), getattr(qos, consumer) or {}
+            )
 
 
 def misspelled(catalog: catalogs.Catalog) -> kinds.Problems:
@@ -273,6 +280,27 @@ def misspelled(catalog: catalogs.Catalog) -> kinds.Problems:
                     expected='a limit of libvirt',
                     remedy=f'{meant}fix it, unless your hypervisor knows it',
                 )
+
+
+def _spellings(
+    catalog: catalogs.Catalog,
+    path: catalogs.Path,
+    specs: collections.abc.Mapping[str, str],
+) -> kinds.Problems:
+    seen = {
+        cinder_state.as_databases_compare(name): f'{name!r} is a key of Cinder'
+        for name in _KEYS_OF_CINDER
+    }
+    for key in specs:
+        text = f'{key!r} exists'
+        other = seen.setdefault(cinder_state.as_databases_compare(key), text)
+        if other != text:
+            yield errors.Problem(
+                where=catalog.source.where((*path, key)),
+                found=f'the limit {key!r}, but {other}',
+                expected='each key once (the database ignores case)',
+                remedy='remove it',
+            )
 
 
 def _totals(

@@ -7,7 +7,6 @@ Pure. A volume type without the ownership marker is not managed.
 
 import collections.abc
 import dataclasses
-import unicodedata
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import kind as kinds
@@ -30,7 +29,9 @@ def plan(
         the image, then types with our mark that the catalog does not have.
     """
     volume_types, projects = actual.cinder.volume_types, actual.projects
-    alike = {_as_databases_compare(name): name for name in volume_types}
+    alike = {
+        cinder_state.as_databases_compare(name): name for name in volume_types
+    }
     for tier in _targets_first(catalog):
         before = volume_types.get(tier.name)
         if not tier.take_over:
@@ -51,7 +52,7 @@ def plan(
             needs=_needs(catalog, tier),
             may_open=tier.access is not None,
             standby=volume_types.get(type_succession.standby_name(tier.name)),
-            alike=alike.get(_as_databases_compare(tier.name)),
+            alike=alike.get(cinder_state.as_databases_compare(tier.name)),
         )
         yield from _narrowed(after, volume_types)
     for name in catalog.follow_image_types:
@@ -62,7 +63,7 @@ def plan(
             why='follows the image',
             mark=f'{cinder_state.FOLLOW_IMAGE}={cinder_state.TRUE}',
             standby=volume_types.get(type_succession.standby_name(name)),
-            alike=alike.get(_as_databases_compare(name)),
+            alike=alike.get(cinder_state.as_databases_compare(name)),
         )
     declared = {tier.name for tier in catalog.tiers}
     declared.update(catalog.follow_image_types)
@@ -230,12 +231,9 @@ def _tier_type(
     )
     if before is None:
         return wanted
-    foreign = _foreign_specs(before)
-    # It belongs to the catalog: a tier of extra specs names no backend.
-    foreign.pop(cinder_state.BACKEND, None)
     return dataclasses.replace(
         wanted,
-        extra_specs={**foreign, **wanted.extra_specs},
+        extra_specs=_with_foreign(before, wanted),
         description=(
             before.description
             if tier.description is None
@@ -251,14 +249,35 @@ def _follow_image_type(
     wanted = follow_image_type(name)
     if before is None:
         return wanted
-    foreign = _foreign_specs(before)
-    # Cinder would hold a volume to this backend, whatever the image says.
-    foreign.pop(cinder_state.BACKEND, None)
     return cinder_state.VolumeType(
         name=name,
         description=before.description,
-        extra_specs={**foreign, **wanted.extra_specs},
+        extra_specs=_with_foreign(before, wanted),
     )
+
+
+def _with_foreign(
+    before: cinder_state.VolumeType, wanted: cinder_state.VolumeType
+) -> dict[str, str]:
+    """The extra specs that are wanted, and those that stay beside them.
+
+    The backend belongs to the catalog: a tier of extra specs names none, and
+    Cinder would hold a volume of a type that follows the image to it. Nor
+    does a key stay that some databases take for one of these: the others
+    keep both, and Cinder matches both against backends.
+    """
+    managed = {
+        cinder_state.as_databases_compare(key)
+        for key in (cinder_state.BACKEND, *wanted.extra_specs)
+    }
+    return {
+        **{
+            key: value
+            for key, value in _foreign_specs(before).items()
+            if cinder_state.as_databases_compare(key) not in managed
+        },
+        **wanted.extra_specs,
+    }
 
 
 def _foreign_specs(volume_type: cinder_state.VolumeType) -> dict[str, str]:
@@ -307,19 +326,6 @@ def _action(
         ),
         continues=continues,
     )
-
-
-def _as_databases_compare(name: str) -> str:
-    """The same for names that MySQL and MariaDB take for one name.
-
-    Cinder's tables have the collation of the database, of which the usual
-    ones know neither case nor accents.
-    """
-    return ''.join(
-        char
-        for char in unicodedata.normalize('NFKD', name)
-        if not unicodedata.combining(char)
-    ).casefold()
 
 
 def _name_taken(alike: str | None) -> actions.Refusal | None:

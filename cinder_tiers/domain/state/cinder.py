@@ -9,6 +9,7 @@ are read or written.
 import collections.abc
 import dataclasses
 import types
+import unicodedata
 
 from cinder_tiers.domain.state import difference
 
@@ -30,6 +31,26 @@ TRUE = '<is> True'
 OR = '<or>'
 #: A quota without an end, in Cinder's way.
 UNLIMITED = -1
+
+
+def as_databases_compare(name: str) -> str:
+    """The same for names, or keys, that MySQL and MariaDB take for one.
+
+    Cinder's tables have the collation of the database, of which the usual
+    ones know neither case nor accents, nor blanks at the end.
+
+    >>> as_databases_compare('Größe ') == as_databases_compare('GROSSE')
+    True
+    """
+    return (
+        ''.join(
+            char
+            for char in unicodedata.normalize('NFKD', name)
+            if not unicodedata.combining(char)
+        )
+        .casefold()
+        .rstrip(' ')
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

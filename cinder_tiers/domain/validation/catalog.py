@@ -74,6 +74,18 @@ def _names(catalog: catalogs.Catalog) -> Problems:
                 expected=_ONE_MEANING,
                 remedy='remove one of them',
             )
+        if len(name) > type_succession.MAX_CHARS:
+            yield errors.Problem(
+                where=where,
+                found=f'follow_image_types has a name of {len(name)} '
+                f'characters, {name!r}',
+                expected=f'at most {type_succession.MAX_CHARS}, so that '
+                'apply can rename the type to "NAME - retired ID" and '
+                'replace it while it has volumes',
+                remedy='use a shorter name; a type that exists keeps its '
+                'volumes when it is renamed: openstack volume type set '
+                '--name NAME ID',
+            )
         owner = type_succession.owner_of(name)
         if owner != name:
             yield errors.Problem(

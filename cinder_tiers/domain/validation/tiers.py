@@ -67,9 +67,10 @@ def _storage(catalog: catalogs.Catalog) -> Problems:
 
 def _extra_specs(catalog: catalogs.Catalog) -> Problems:
     for tier in catalog.tiers:
+        seen: dict[str, str] = {}
         for key in tier.extra_specs:
-            # The databases of Cinder ignore case.
-            folded = key.casefold()
+            folded = cinder_state.as_databases_compare(key)
+            other = seen.setdefault(folded, key)
             where = catalog.source.where(
                 ('tiers', tier.name, 'extra_specs', key)
             )
@@ -92,6 +93,13 @@ def _extra_specs(catalog: catalogs.Catalog) -> Problems:
                     expected=f'{cinder_state.BACKEND} from rbd, backend and '
                     'overflow, not as an extra spec',
                     remedy='remove it; name the backend with backend',
+                )
+            elif other != key:
+                yield errors.Problem(
+                    where=where,
+                    found=f'extra spec {key!r}, but {other!r} exists',
+                    expected='each key once (the database ignores case)',
+                    remedy='remove one of them',
                 )
 
 

@@ -3,6 +3,8 @@
 
 """Writes QoS specs to Cinder."""
 
+import dataclasses
+
 import openstack.connection
 import openstack.exceptions
 
@@ -14,6 +16,7 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.execute.cinder import progress
+from cinder_tiers.execute.cinder import spelled_keys
 
 
 class QosSpecs:
@@ -165,21 +168,55 @@ class QosSpecs:
         if changed:
             self._call('put', f'/{found.id}', json={'qos_specs': changed})
             done.extend(sorted(changed))
-        removed = sorted(current.specs.keys() - wanted.specs.keys())
-        if removed:
-            self._call(
-                'put', f'/{found.id}/delete_keys', json={'keys': removed}
+        for key in sorted(current.specs.keys() - wanted.specs.keys()):
+            spelled_keys.remove(
+                key, wanted.specs, _Limits(self._block_storage, found.id)
             )
-            done.extend(removed)
+            done.append(key)
         return found.id
 
     def _call(self, method: str, path: str, **arguments: object) -> object:
-        return openstack_client.request(
-            self._block_storage,
-            method.upper(),
-            f'/qos-specs{path}',
-            **arguments,
+        return _call(self._block_storage, method, path, **arguments)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Limits:
+    """Keys and values of a QoS spec."""
+
+    block_storage: qos_specs.BlockStorage
+    #: Of the QoS spec.
+    ident: str
+
+    def read(self) -> dict[str, str]:
+        answer = _call(self.block_storage, 'get', f'/{self.ident}')
+        return answer.json()['qos_specs'].get('specs') or {}
+
+    def write(self, key: str, value: str) -> None:
+        _call(
+            self.block_storage,
+            'put',
+            f'/{self.ident}',
+            json={'qos_specs': {key: value}},
         )
+
+    def delete(self, key: str) -> None:
+        _call(
+            self.block_storage,
+            'put',
+            f'/{self.ident}/delete_keys',
+            json={'keys': [key]},
+        )
+
+
+def _call(
+    block_storage: qos_specs.BlockStorage,
+    method: str,
+    path: str,
+    **arguments: object,
+) -> object:
+    return openstack_client.request(
+        block_storage, method.upper(), f'/qos-specs{path}', **arguments
+    )
 
 
 def _is_of_others(

@@ -2,6 +2,7 @@
 
 """Writes volume types to Cinder."""
 
+import dataclasses
 import functools
 
 import openstack.connection
@@ -14,6 +15,7 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.execute.cinder import progress
+from cinder_tiers.execute.cinder import spelled_keys
 from cinder_tiers.execute.cinder import type_succession as cinder_succession
 
 #: Cinder's answers when a type has volumes (cinder/api/contrib/
@@ -185,7 +187,11 @@ class VolumeTypes:
             current.extra_specs.keys() - wanted.extra_specs.keys(),
             key=lambda name: (name in cinder_state.MARKS, name),
         ):
-            self._block_storage.delete_type_extra_specs(resource.id, [name])
+            spelled_keys.remove(
+                name,
+                wanted.extra_specs,
+                _ExtraSpecs(self._block_storage, resource.id),
+            )
             done.append(f'extra spec {name}')
         if current.description != wanted.description:
             self._block_storage.update_type(
@@ -236,6 +242,26 @@ class VolumeTypes:
 
     def _find(self, name: str) -> volume_types.VolumeType | None:
         return volume_types.find(self._block_storage, name)
+
+
+@dataclasses.dataclass(frozen=True)
+class _ExtraSpecs:
+    """Of a volume type."""
+
+    block_storage: volume_types.BlockStorage
+    #: Of the type.
+    ident: str
+
+    def read(self) -> dict[str, str]:
+        return openstack_client.request(
+            self.block_storage, 'GET', f'/types/{self.ident}/extra_specs'
+        ).json()['extra_specs']
+
+    def write(self, key: str, value: str) -> None:
+        self.block_storage.update_type_extra_specs(self.ident, **{key: value})
+
+    def delete(self, key: str) -> None:
+        self.block_storage.delete_type_extra_specs(self.ident, [key])
 
 
 def _check_harmless(

@@ -10,6 +10,7 @@ import uuid
 
 from cinder import objects
 from cinder.volume import group_types
+from cinder.volume import volume_types
 import ddt
 import sqlalchemy
 import testtools
@@ -130,6 +131,27 @@ class GroupsTestCase(GroupCase):
                 create(ident, project=OTHER_PROJECT, roles='admin'),
             )
         self.assertEqual(4, len(objects.GroupList.get_all(self.cinder.admin)))
+
+    @ddt.data('create', 'create_consistent')
+    def test_access_counts_as_it_is_now(self, create):
+        """Cinder asks nothing at all: the door is all that there is."""
+        self.api.configure(applied_cache_seconds=60)
+        premium = self.add_type(
+            'premium', [PROJECT], tiers_name='premium', tiers_tags='premium'
+        )
+        create = getattr(self, create)
+        self.assert_types(['premium'], create('premium'))
+        answer = create('premium', project=OTHER_PROJECT)
+        self.assertEqual(404, answer.status, answer.body)
+        admin = self.cinder.admin
+        volume_types.remove_volume_type_access(admin, premium, PROJECT)
+        volume_types.add_volume_type_access(admin, premium, OTHER_PROJECT)
+        for ident in ('premium', premium):
+            answer = create(ident)
+            self.assertEqual(404, answer.status, answer.body)
+            self.assert_types(
+                ['premium'], create(ident, project=OTHER_PROJECT)
+            )
 
     def test_a_fallback_that_serves_others(self):
         self.cinder.delete_type(self.types['general'])

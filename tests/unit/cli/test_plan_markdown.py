@@ -127,6 +127,8 @@ class PlanMarkdownTestCase(testtools.TestCase):
 
 class CommandTestCase(tiers_file_case.TiersFileTestCase):
     def test_the_comment_is_all_that_is_printed(self):
+        for backend in ('ssd', 'lvm'):
+            self.api.add_backend(backend)
         ran = self.run_tier('plan', '-f', 'markdown')
         self.assertEqual((4, ''), (ran.status, ran.stderr))
         self.assertTrue(ran.stdout.startswith('**Plan: '), ran.stdout)

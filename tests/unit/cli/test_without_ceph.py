@@ -19,7 +19,10 @@ class WithoutCephTestCase(tiers_file_case.TiersFileTestCase):
 
     def test_plan_apply_plan_change_plan(self):
         plan = self.run_tier('plan', '-f', 'json')
-        self.assertEqual((4, ''), (plan.status, plan.stderr))
+        self.assertEqual(4, plan.status, plan.stderr)
+        # There is no scheduler, and no other caveat.
+        (caveat,) = plan.stderr.splitlines()
+        self.assertIn('no cinder-scheduler is up', caveat)
         rows = json.loads(plan.stdout)
         self.assertEqual(
             [

@@ -225,6 +225,14 @@ class CatalogRulesTestCase(testtools.TestCase):
             ),
             ['total_iops_sec beside read_iops_sec and write_iops_sec'],
         ),
+        (
+            catalogs.Qos(back_end={'IOPS': '1', 'iops': '1'}),
+            ["the limit 'iops', but 'IOPS' exists"],
+        ),
+        (
+            catalogs.Qos(back_end={'Consumer': 'x'}),
+            ["the limit 'Consumer', but 'consumer' is a key of Cinder"],
+        ),
     )
     @ddt.unpack
     def test_limits_can_be_kept(self, qos, expected):
@@ -259,6 +267,10 @@ class CatalogRulesTestCase(testtools.TestCase):
         (
             {'extra_specs': {'capabilities:volume_backend_name': 'x'}},
             "extra spec 'capabilities:volume_backend_name'",
+        ),
+        (
+            {'extra_specs': {'Thin': 'x', 'thin': 'x'}},
+            "extra spec 'thin', but 'Thin' exists",
         ),
     )
     @ddt.unpack
@@ -415,6 +427,14 @@ class CatalogRulesTestCase(testtools.TestCase):
         (
             ('x - retired 7c1f0a9e',),
             ["follow_image_types has 'x - retired 7c1f0a9e'"],
+        ),
+        (('x' * 236,), []),
+        (
+            ('x' * 237,),
+            [
+                'follow_image_types has a name of 237 characters, '
+                f'{"x" * 237!r}'
+            ],
         ),
         # Nobody gives these to a type.
         (('x - old', 'x - retired', ' - new', 'renewed - new one'), []),

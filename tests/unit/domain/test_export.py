@@ -581,6 +581,60 @@ class ExportTestCase(testtools.TestCase):
             'it is retired: type gold replaced it', str(exported.remarks)
         )
 
+    def test_keys_that_differ_in_case_are_left_out(self):
+        exported = export.export(
+            cloud(
+                volume_type(
+                    'gold',
+                    'lvm',
+                    specs={
+                        'tiers:name': 'gold',
+                        'Thin': 'a',
+                        'thin': 'b',
+                        'else': 'c',
+                    },
+                ),
+            )
+        )
+        self.assertEqual((), exported.leftover)
+        (tier,) = exported.catalog.tiers
+        self.assertEqual({'else': 'c'}, tier.extra_specs)
+        self.assertIn('the extra spec Thin=a is left', str(exported.remarks))
+        self.assertIn('the extra spec thin=b is left', str(exported.remarks))
+
+    def test_another_spelling_of_the_backend_is_told(self):
+        exported = export.export(
+            cloud(
+                volume_type(
+                    'gold',
+                    'lvm',
+                    specs={'tiers:name': 'gold', 'Volume_Backend_Name': 'a'},
+                ),
+            )
+        )
+        self.assertEqual(1, len(exported.leftover), exported.leftover)
+        self.assertIn(
+            'Volume_Backend_Name=a is left out: to some databases it is '
+            'volume_backend_name',
+            str(exported.remarks),
+        )
+
+    def test_a_type_that_could_not_be_retired_is_left_out(self):
+        names = [letter * chars for letter, chars in (('a', 236), ('b', 237))]
+        exported = export.export(
+            cloud(
+                volume_type('gold', 'lvm'),
+                *(
+                    volume_type(
+                        name, None, specs={'tiers:follow_image': '<is> True'}
+                    )
+                    for name in names
+                ),
+            )
+        )
+        self.assertEqual(tuple(names[:1]), exported.catalog.follow_image_types)
+        self.assertIn('has at most 236 printable', str(exported.remarks))
+
     def test_what_an_apply_left_half_done_is_told(self):
         exported = export.export(
             cloud(

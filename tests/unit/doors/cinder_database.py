@@ -17,6 +17,8 @@ from cinder import objects
 import fixtures
 import sqlalchemy
 
+from tests.contract import folded_names
+
 # As in cinder_fixture.py.
 objects.register_all()
 
@@ -164,9 +166,10 @@ class Database(fixtures.Fixture):
 
 
 def fold_names(engine):
-    """Have the database compare names and ids of types as MariaDB does.
+    """Have the database compare what names types as MariaDB does.
 
-    Without case, and without blanks at the end.
+    Without case, and without blanks at the end: names and ids of types, and
+    keys of their extra specs and of QoS specs.
 
     :raises unittest.SkipTest: it is PostgreSQL, which does not.
     """
@@ -174,30 +177,4 @@ def fold_names(engine):
         return
     if engine.name == 'postgresql':
         raise unittest.SkipTest('PostgreSQL compares them exactly.')
-    with engine.begin() as connection:
-        execute = connection.exec_driver_sql
-        text = execute(
-            "SELECT sql FROM sqlite_master WHERE name = 'volume_types'"
-        ).scalar()
-        for column in ('name VARCHAR(255)', 'id VARCHAR(36)'):
-            text = text.replace(column, f'{column} COLLATE folded', 1)
-        execute('PRAGMA writable_schema=ON')
-        execute(
-            "UPDATE sqlite_master SET sql = ? WHERE name = 'volume_types'",
-            (text,),
-        )
-        execute('PRAGMA writable_schema=RESET')
-    engine.dispose()
-
-    @sqlalchemy.event.listens_for(engine, 'connect')
-    def connected(connection, record):
-        connection.create_collation('folded', fold)
-
-    with engine.begin() as connection:
-        connection.exec_driver_sql('REINDEX volume_types')
-
-
-def fold(one, other):
-    """Compare as MariaDB does."""
-    one, other = (text.rstrip(' ').casefold() for text in (one, other))
-    return (one > other) - (one < other)
+    folded_names.fold(engine)

@@ -368,6 +368,21 @@ class NamedLikeAnIdTestCase(GlanceTestCase):
         image = self.glance.add_image('db', name=f'a/{IDENT}')
         self.assertEqual(image, self.fetch(f'a/{IDENT}').image_id)
 
+    def test_without_a_search_the_id_is_refused(self):
+        def refuse():
+            raise glance.ImageUnreadable('no call was free')
+
+        self.glance.add_image('db', name=f'a/{IDENT}')
+        error = self.assertRaises(
+            glance.ImageRefused,
+            glance.fetch_image,
+            self.user,
+            f'a/{IDENT}',
+            refuse,
+        )
+        self.assertEqual('Glance answered 404', str(error))
+        self.assertEqual(1, len(self.glance.requests))
+
     def test_an_id_goes_before_a_name(self):
         image = self.glance.add_image('db')
         self.glance.add_image('db', name=image)

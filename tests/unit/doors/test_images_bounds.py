@@ -84,7 +84,7 @@ def turn():
         turns[0] += 1
         eventlet.sleep(0)
 known = images.Images(size=100, fetch=fetch)
-limits = images.Limits(timeout_s=60, max_calls=100, failures=100, retry_s=9,
+limits = images.Limits(timeout_s=60, max_calls=160, failures=100, retry_s=9,
                        image_ttl_s=30, stale_s=0)
 user = context.RequestContext(user_id='user', project_id='p', is_admin=False)
 def read(number):

@@ -6,6 +6,8 @@ import threading
 import time
 import uuid
 
+import ddt
+
 from cinder_tiers.doors import glance
 from cinder_tiers.doors import images
 from tests.unit.doors import images_case
@@ -150,3 +152,63 @@ class QueueTestCase(images_case.ImagesTestCase):
         go()
         self.assertEqual([facts(IDENT)] * 4, ours())
         theirs()
+
+
+@ddt.ddt
+class HangingNamesTestCase(images_case.ImagesTestCase):
+    """Glance lists no image by its name, but shows those of an id."""
+
+    def setUp(self):
+        super().setUp()
+        self.listed = threading.Event()
+        self.addCleanup(self.listed.set)
+        self.images = images.Images(size=100, fetch=self.fetch)
+        self.shown = str(uuid.uuid4())
+
+    def fetch(self, context, ref, on_name):
+        if ref == self.shown:
+            return facts(ref)
+        is_id = glance.plain_ref(ref)[1]
+        try:
+            # What `glance.fetch_image` does where no image has the id.
+            if is_id:
+                on_name()
+            self.listed.wait(60)
+        except glance.ImageUnreadable as error:
+            raise glance.ImageRefused('404', is_lasting=True) from error
+        return facts(ref)
+
+    def hold_all(self, spell, *projects):
+        """Each of these projects has asked as often as it may."""
+        readers = [
+            threading.Thread(
+                target=self.read,
+                args=(spell(f'{number}'), project),
+                kwargs={'timeout_s': 0.3},
+                daemon=True,
+            )
+            for number in range(16)
+            for project in projects
+        ]
+        for one in readers:
+            one.start()
+        for one in readers:
+            one.join(60)
+
+    @ddt.data(
+        lambda number: f'name-{number}',
+        lambda number: f'odd/{uuid.uuid4()}',
+        lambda number: str(uuid.uuid4()),
+    )
+    def test_two_projects_take_no_image_from_a_third(self, spell):
+        self.hold_all(spell, 'a', 'b')
+        self.assertEqual(8, self.images.calls_under_way)
+        self.assertEqual(
+            facts(self.shown), self.read(self.shown, 'c', timeout_s=2.0)
+        )
+
+    def test_one_project_takes_no_name_from_another(self):
+        self.hold_all(lambda number: f'name-{number}', 'a')
+        self.assertEqual(4, self.images.calls_under_way)
+        threading.Timer(0.2, self.listed.set).start()
+        self.assertEqual(facts('debian'), self.read('debian', 'c'))

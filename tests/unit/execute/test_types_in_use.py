@@ -15,6 +15,7 @@ from cinder_tiers.domain.plan import consent as consents
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import type_succession
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import usage as ceph_usage
@@ -384,6 +385,32 @@ class TypesInUseTestCase(testtools.TestCase):
                 host='node@x#x', volume_type_id=self.find('database').id
             )
         self.assertGreater(writes, 5)
+
+    @ddt.data(
+        (type_succession.MAX_CHARS, set()),
+        # Which is why the tiers file may not have it.
+        (type_succession.MAX_CHARS + 1, {actions.Outcome.FAILED}),
+    )
+    @ddt.unpack
+    def test_the_longest_name_whose_type_can_be_retired(self, chars, failed):
+        name = 'f' * chars
+        self.catalog = dataclasses.replace(
+            self.catalog,
+            follow_image_types=(*self.catalog.follow_image_types, name),
+        )
+        self.carry_out(self.make_plan())
+        old = self.find(name)
+        self.connection.block_storage.update_type_extra_specs(
+            old, volume_backend_name='lvm'
+        )
+        volume = self.api.add_volume(host='node@x#x', volume_type_id=old.id)
+        self.addCleanup(self.api.delete_volume, volume)
+        results = self.apply(self.grant_all(self.make_plan()))
+        self.assertEqual(
+            failed,
+            {one.outcome for one in results} - {actions.Outcome.DONE},
+        )
+        self.assertEqual(bool(failed), self.find(name).id == old.id)
 
     def test_what_a_killed_apply_left_is_named_when_it_is_not_needed(self):
         self.change(priority=50)
