@@ -13,6 +13,8 @@ reason beside it, never a default.
 This module must not know guests' consoles, Rally, or where files lie.
 """
 
+import collections
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -857,6 +859,7 @@ def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
         )
     try:
         found = json_record.read(RunResult, _raised(value, version), version)
+        _check_once(found)
         for tier in found.tiers:
             for pattern in tier.patterns:
                 _check(pattern)
@@ -875,6 +878,46 @@ def _raised(value: Mapping[str, object], version: int) -> dict[str, object]:
         }
         environment = {**dict.fromkeys(ENVIRONMENT, unknown), **environment}
     return {**value, 'version': VERSION, 'environment': environment}
+
+
+def _check_once(run: RunResult) -> None:
+    """No tier, pattern, repeat or guest of a repeat may stand twice.
+
+    It would count twice: an interval would be narrower than what was measured.
+
+    :raises ValueError: some do
+    """
+    listed: list[tuple[str, Iterable[object]]] = [
+        ('tier', (tier.tier for tier in run.tiers)),
+        (
+            'pattern of the profile',
+            (each.name for each in run.profile.patterns),
+        ),
+    ]
+    for tier in run.tiers:
+        listed.append(
+            (f'tier {tier.tier}: pattern', (p.pattern for p in tier.patterns))
+        )
+        for pattern in tier.patterns:
+            place = f'tier {tier.tier}: pattern {pattern.pattern}: '
+            listed += [
+                (f'{place}repeat', (slot.repeat for slot in pattern.slots)),
+                *(
+                    (
+                        f'{place}repeat {slot.repeat}: guest',
+                        (guest.guest for guest in slot.guests),
+                    )
+                    for slot in pattern.slots
+                ),
+            ]
+    wrong = [
+        f'{what} {value} stands {count} times: expected once'
+        for what, values in listed
+        for value, count in collections.Counter(values).items()
+        if count > 1
+    ]
+    if wrong:
+        raise ValueError('; '.join(wrong))
 
 
 def _check(pattern: PatternResult) -> None:
