@@ -55,6 +55,7 @@ Examples: openstack tier report run.json -o report.html
             '-o',
             '--output',
             metavar='<file>',
+            type=base.not_empty,
             required=True,
             help='file to write; one that exists is replaced',
         )
