@@ -76,6 +76,7 @@ Example: openstack tier compare before.json after.json --least-difference 5
         parser.add_argument(
             '--reference',
             metavar='<tier>',
+            type=base.not_empty,
             help=(
                 'with one result: the tier that the others are compared with '
                 '(default: the first of the run)'
@@ -99,6 +100,7 @@ Example: openstack tier compare before.json after.json --least-difference 5
         parser.add_argument(
             '--junit',
             metavar='<file>',
+            type=base.not_empty,
             help='also write the findings as JUnit XML, for a CI',
         )
         return parser

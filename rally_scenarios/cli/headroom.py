@@ -156,6 +156,7 @@ Example: openstack tier headroom database curve.json --expect p99_ms_max=50
         parser.add_argument(
             '--curve',
             metavar='<pattern>',
+            type=base.not_empty,
             action='append',
             default=[],
             dest='curves',

@@ -78,11 +78,15 @@ tiers.yaml
         results.add_files(parser)
         wanted = parser.add_mutually_exclusive_group(required=True)
         wanted.add_argument(
-            '--job', metavar='<file>', help='job file of fio with the load'
+            '--job',
+            metavar='<file>',
+            type=base.not_empty,
+            help='job file of fio with the load',
         )
         wanted.add_argument(
             '--pattern',
             metavar='<pattern>',
+            type=base.not_empty,
             action='append',
             help=(
                 'the load is this pattern of the results, or of their profile '
@@ -92,6 +96,7 @@ tiers.yaml
         wanted.add_argument(
             '--volumes',
             metavar='<file>',
+            type=base.not_empty,
             help=(
                 'the loads are those of volumes: output of "rbd perf image '
                 'iostat --format json"'
@@ -100,6 +105,7 @@ tiers.yaml
         wanted.add_argument(
             '--diagnostics',
             metavar='<file>',
+            type=base.not_empty,
             action='append',
             help=(
                 'the loads are those of the disks of a server: its '
@@ -111,6 +117,7 @@ tiers.yaml
         parser.add_argument(
             '--cluster',
             metavar='<name>',
+            type=base.not_empty,
             help=(
                 'with --volumes: the Ceph cluster of the tiers file that they '
                 'are in; needed for pools whose name is in several clusters'
@@ -119,6 +126,7 @@ tiers.yaml
         parser.add_argument(
             '--on',
             metavar='<tier>',
+            type=base.not_empty,
             help='with --diagnostics: the tier that the disks are on',
         )
         results.add_quantities(parser, default='p99_ms')

@@ -55,6 +55,7 @@ Examples: openstack tier report run.json -o report.html
             '-o',
             '--output',
             metavar='<file>',
+            type=base.not_empty,
             required=True,
             help='file to write; one that exists is replaced',
         )
@@ -129,6 +130,7 @@ def _report(parsed_args: argparse.Namespace) -> 'report.Report':
     from rally_scenarios.bench.compare import comparison
     from rally_scenarios.cli import sweep_results
     from rally_scenarios.cli import tune_results
+    from rally_scenarios.report.content import guests
     from rally_scenarios.report.content import report
 
     paths = parsed_args.results
@@ -144,7 +146,7 @@ def _report(parsed_args: argparse.Namespace) -> 'report.Report':
             )
         if found:
             return alone(parsed_args)
-    read = results.read_all(paths, has_times=True)
+    read = results.read_all(paths, has_times=True, kept=guests.only_drawn)
     return report.report(
         _by_short_name(read),
         comparison.Question(

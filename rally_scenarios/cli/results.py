@@ -17,6 +17,10 @@ from rally_scenarios.cli import arguments
 if typing.TYPE_CHECKING:
     from rally_scenarios.bench.result import result as run_result
 
+    _Kept = collections.abc.Callable[
+        [run_result.RunResult], run_result.RunResult
+    ]
+
 
 class Amount(columns.FormattableColumn):
     """(value, unit): rounded for people, a number for programs."""
@@ -167,13 +171,17 @@ def read(path: str, *, has_times: bool = False) -> 'run_result.RunResult':
 
 
 def read_all(
-    paths: list[str], *, has_times: bool = False
+    paths: list[str],
+    *,
+    has_times: bool = False,
+    kept: '_Kept | None' = None,
 ) -> 'dict[str, run_result.RunResult]':
     """{path: its result}, of files that a user named, each of another run.
 
     Copies of a run are no further observations.
 
     :param has_times: whether they are to be drawn, see `run_result.read`
+    :param kept: gives what is needed of a result, before the next is read
     :raises exceptions.CommandError: as `read`, or a file is named twice, or
         several are of one run.
     """
@@ -182,7 +190,11 @@ def read_all(
         raise exceptions.CommandError(
             f'{", ".join(twice)}: the same file is named twice; name others'
         )
-    found = {path: read(path, has_times=has_times) for path in paths}
+    found = {}
+    for path in paths:
+        run = read(path, has_times=has_times)
+        # One after another, or all are in memory at the same time.
+        found[path] = run if kept is None else kept(run)
     of_runs: dict[str, list[str]] = {}
     for path, run in found.items():
         of_runs.setdefault(run.run, []).append(path)

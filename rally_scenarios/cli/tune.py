@@ -171,6 +171,7 @@ sh measure.sh
         parser.add_argument(
             '--out',
             metavar='<folder>',
+            type=base.not_empty,
             help=(
                 'folder for the results of blocks and the proposal (default: '
                 'tune-TIER in the working directory)'

@@ -113,6 +113,7 @@ Example: openstack tier watch --tier database --for 10min -f json
         parser.add_argument(
             '--metrics',
             metavar='<file>',
+            type=base.not_empty,
             help=(
                 'after each window, write metrics for the textfile collector '
                 'of node_exporter to this file, which should end with .prom'

@@ -28,11 +28,13 @@ WORKLOADS = (
     'randrw',
 )
 
+# Without ASCII, the sign of Kelvin is a k, too.
+_AS_FIO = re.IGNORECASE | re.ASCII
 _SIZE = r'[1-9][0-9]{0,6}[km]?'
-_BLOCK_SIZE = re.compile(_SIZE, re.IGNORECASE)
-_BLOCK_RANGE = re.compile(f'({_SIZE})-({_SIZE})', re.IGNORECASE)
+_BLOCK_SIZE = re.compile(_SIZE, _AS_FIO)
+_BLOCK_RANGE = re.compile(f'({_SIZE})-({_SIZE})', _AS_FIO)
 _SHARE = f'{_SIZE}/[0-9]{{1,3}}'
-_BLOCK_SPLIT = re.compile(f'{_SHARE}(:{_SHARE}){{,15}}', re.IGNORECASE)
+_BLOCK_SPLIT = re.compile(f'{_SHARE}(:{_SHARE}){{,15}}', _AS_FIO)
 _ENGINE = re.compile(r'[a-z0-9_]{1,32}')
 MIXES = ('rw', 'readwrite', 'randrw')
 #: How I/Os are spaced that are paced: evenly, or by chance, as those of many

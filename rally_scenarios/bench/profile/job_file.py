@@ -27,6 +27,8 @@ MAX_BYTES = 64 * 1024
 # would go through the page cache, and end when the size is done.
 _REQUIRED = ('rw', 'size', 'runtime', 'time_based', 'direct')
 _SECTION = re.compile(r'\[([^\]]*)\]')
+# What str.splitlines ends lines at.
+_LINE_END = re.compile('[\r\v\f\x1c-\x1e\x85\u2028\u2029]')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +52,26 @@ class _Lines:
         self.jobs: list[tuple[int, str, dict[str, _Setting]]] = []
         self._globals: dict[str, _Setting] = {}
         self._current: dict[str, _Setting] | None = None
-        for number, line in enumerate(text.splitlines(), start=1):
-            line = re.split('[;#]', line, maxsplit=1)[0].strip()
-            if line:
-                self._read(number, line)
+        # As fio does, which ends a line at a line feed only.
+        for number, line in enumerate(text.split('\n'), start=1):
+            line = line.removesuffix('\r')
+            spoken = re.split('[;#]', line, maxsplit=1)[0]
+            # In a comment, what shows as the end of a line hides what follows.
+            odd = [
+                each
+                for each in spoken
+                if not each.isprintable() and each != '\t'
+            ] + _LINE_END.findall(line)
+            if odd:
+                self.problem(
+                    number,
+                    f'the character U+{ord(odd[0]):04X}',
+                    'text, blanks and tabs in lines that end with a line'
+                    ' feed, as fio reads them',
+                    'remove it, or put a line feed in its place',
+                )
+            elif spoken.strip():
+                self._read(number, spoken.strip())
 
     def problem(
         self, line: int, found: str, expected: str, remedy: str

@@ -163,6 +163,8 @@ class _Reader:
         return value
 
     def _record(self, kind: type, value: object, place: str) -> Any:
+        if isinstance(value, kind):
+            return value
         if not isinstance(value, dict):
             return self._refuse(value, 'an object', place)
         hints = _hints(kind)
@@ -228,7 +230,8 @@ def read(kind: type, value: object, version: int | None = None) -> object:
     """Make a record of plain values.
 
     :param kind: a dataclass of what may be in a record
-    :param value: what ``plain`` gave, or what only looks like it
+    :param value: what ``plain`` gave, or what only looks like it; records in
+        it that were read before are taken as they are
     :param version: of the document: fields that came ``since`` then may be
         missing; None: nothing may
     :raises ValueError: it is none; a line for everything that is wrong, of

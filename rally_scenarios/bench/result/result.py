@@ -13,11 +13,16 @@ reason beside it, never a default.
 This module must not know guests' consoles, Rally, or where files lie.
 """
 
+import collections
+from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
+import functools
 import json
+from typing import Any
 
 from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.fio import pattern as fio_pattern
@@ -815,17 +820,39 @@ def write(result: RunResult) -> str:
     )
 
 
-def _without_times(found: dict[str, object]) -> dict[str, object] | None:
-    """An object of a file; None if it is a sound one of ``_OVER_TIME``."""
+def _read_times(
+    found: dict[str, object],
+) -> dict[str, object] | RatesOverTime | LatencyOverTime:
+    """An object of a file, as the record if it is a sound one of them.
+
+    As they are met: all of a large fleet as plain values are half of the
+    memory that it takes to read it.
+    """
     kind = _OVER_TIME.get(frozenset(found))
     if kind is None:
         return found
     try:
-        json_record.read(kind, found)
+        return json_record.read(kind, found)
     except ValueError:
         # Whoever reads the whole file says what is wrong, and where.
         return found
-    return None
+
+
+def _without_times(found: dict[str, object]) -> dict[str, object] | None:
+    """An object of a file; None if it is a sound one of ``_OVER_TIME``."""
+    return found if _read_times(found) is found else None
+
+
+def _kept_times() -> dict[str, Callable[[Any], Any]]:
+    """What json.loads is told where values over time are kept.
+
+    Of millions of numbers most are some thousands, each of which is kept once.
+    """
+    return {
+        'object_hook': _read_times,
+        'parse_int': functools.lru_cache(2**16)(int),
+        'parse_float': functools.lru_cache(2**16)(float),
+    }
 
 
 def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
@@ -840,7 +867,10 @@ def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
     """
     try:
         value = json.loads(
-            text, object_hook=None if has_times else _without_times
+            text,
+            **(
+                _kept_times() if has_times else {'object_hook': _without_times}
+            ),
         )
     except (ValueError, RecursionError) as error:
         raise ResultFileError(f'not JSON: {error}') from error
@@ -857,6 +887,7 @@ def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
         )
     try:
         found = json_record.read(RunResult, _raised(value, version), version)
+        _check_once(found)
         for tier in found.tiers:
             for pattern in tier.patterns:
                 _check(pattern)
@@ -875,6 +906,46 @@ def _raised(value: Mapping[str, object], version: int) -> dict[str, object]:
         }
         environment = {**dict.fromkeys(ENVIRONMENT, unknown), **environment}
     return {**value, 'version': VERSION, 'environment': environment}
+
+
+def _check_once(run: RunResult) -> None:
+    """No tier, pattern, repeat or guest of a repeat may stand twice.
+
+    It would count twice: an interval would be narrower than what was measured.
+
+    :raises ValueError: some do
+    """
+    listed: list[tuple[str, Iterable[object]]] = [
+        ('tier', (tier.tier for tier in run.tiers)),
+        (
+            'pattern of the profile',
+            (each.name for each in run.profile.patterns),
+        ),
+    ]
+    for tier in run.tiers:
+        listed.append(
+            (f'tier {tier.tier}: pattern', (p.pattern for p in tier.patterns))
+        )
+        for pattern in tier.patterns:
+            place = f'tier {tier.tier}: pattern {pattern.pattern}: '
+            listed += [
+                (f'{place}repeat', (slot.repeat for slot in pattern.slots)),
+                *(
+                    (
+                        f'{place}repeat {slot.repeat}: guest',
+                        (guest.guest for guest in slot.guests),
+                    )
+                    for slot in pattern.slots
+                ),
+            ]
+    wrong = [
+        f'{what} {value} stands {count} times: expected once'
+        for what, values in listed
+        for value, count in collections.Counter(values).items()
+        if count > 1
+    ]
+    if wrong:
+        raise ValueError('; '.join(wrong))
 
 
 def _check(pattern: PatternResult) -> None:

@@ -3,6 +3,7 @@
 """Guests beside each other: whether all of a tier got the same."""
 
 from collections.abc import Sequence
+import dataclasses
 import functools
 
 from rally_scenarios.bench.result import figures
@@ -18,10 +19,56 @@ _MOST_LINES = 12
 _KINDS = frozenset({'steal', 'guest CPU', 'guests missing'})
 
 
-def _slot(row: report_rows.Row) -> run_result.SlotResult | None:
+def _slot_of(
+    pattern: run_result.PatternResult,
+) -> run_result.SlotResult | None:
     """The last repeat in which all guests are complete."""
-    complete = figures.complete(row.found.slots)
+    complete = figures.complete(pattern.slots)
     return complete[-1] if complete else None
+
+
+def _slot(row: report_rows.Row) -> run_result.SlotResult | None:
+    """The repeat of which guests are drawn."""
+    return _slot_of(row.found)
+
+
+def only_drawn(run: run_result.RunResult) -> run_result.RunResult:
+    """A run without the values over time of guests that are not drawn.
+
+    Of a large fleet they are most of what a result takes in memory.
+
+    :param run: which has them of all repeats
+    """
+
+    def drawn(pattern: run_result.PatternResult) -> run_result.PatternResult:
+        kept = _slot_of(pattern)
+        return dataclasses.replace(
+            pattern,
+            slots=tuple(
+                slot if slot is kept else _without_times(slot)
+                for slot in pattern.slots
+            ),
+        )
+
+    return dataclasses.replace(
+        run,
+        tiers=tuple(
+            dataclasses.replace(
+                tier, patterns=tuple(map(drawn, tier.patterns))
+            )
+            for tier in run.tiers
+        ),
+    )
+
+
+def _without_times(slot: run_result.SlotResult) -> run_result.SlotResult:
+    return dataclasses.replace(
+        slot,
+        guests=tuple(
+            dataclasses.replace(guest, rates=None, latency=None)
+            for guest in slot.guests
+        ),
+    )
 
 
 def _by_iops(

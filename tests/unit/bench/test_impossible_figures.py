@@ -67,6 +67,31 @@ class ImpossibleFiguresTest(testtools.TestCase):
         self.assertIn(SLOT, str(error))
         self.assertIn(f'{place[-1]} {str(figure)[:20]}: expected', str(error))
 
+    @ddt.data(
+        (('tiers',), 'tier slow'),
+        (('profile', 'patterns'), 'pattern of the profile x'),
+        (('tiers', 0, 'patterns'), 'tier slow: pattern x'),
+        (
+            ('tiers', 0, 'patterns', 0, 'slots'),
+            'tier slow: pattern x: repeat 1',
+        ),
+        (
+            ('tiers', 0, 'patterns', 0, 'slots', 0, 'guests'),
+            'tier slow: pattern x: repeat 1: guest g000',
+        ),
+    )
+    @ddt.unpack
+    def test_what_stands_twice_is_refused_and_never_counts_twice(
+        self, place, told
+    ):
+        value = plain()
+        found = value
+        for name in place:
+            found = found[name]
+        found.append(found[0])
+        error = self.assertRaises(run_result.ResultFileError, read, value)
+        self.assertEqual(f'{told} stands 2 times: expected once', str(error))
+
     def test_what_is_possible_is_compared_however_odd(self):
         for iops in (0, 5e-324, 10**18):
             value = plain()

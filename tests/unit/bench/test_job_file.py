@@ -236,6 +236,33 @@ class JobFileTest(testtools.TestCase):
             words = fio_pattern.measure_argv(pattern, found.method)
             self.assertNotIn('filename', ' '.join(words))
 
+    @ddt.data(*'\0\v\f\r\x1b\x1c\x85\xa0\u2028\u2029\u3000\ufeff')
+    def test_lines_are_those_that_fio_reads(self, odd):
+        for text in (
+            GLOBAL + f'rw=read\n[a]\niodepth=1{odd}bs=8k\n',
+            GLOBAL + f'rw=read\n[a]\niodepth=1{odd}\n',
+            GLOBAL + f'rw=read{odd}[a]\n[b]\nstonewall\n',
+            GLOBAL + f'rw=read\n[{odd}a]\n',
+        ):
+            # A carriage return at the end of a line is no part of it for fio.
+            if odd == '\r' and '\r\n' in text:
+                self.assertEqual([], problems(text))
+                continue
+            self.assertIn(
+                f'the character U+{ord(odd):04X}', ' '.join(problems(text))
+            )
+
+    @ddt.data('\v', '\r', '\x85', '\u2028')
+    def test_no_comment_hides_what_looks_like_a_line(self, odd):
+        [found] = problems(GLOBAL + f'rw=read\n[a]\n; as before:{odd}bs=8k\n')
+        self.assertTrue(found.startswith('my.fio:8: '), found)
+        self.assertIn(f'U+{ord(odd):04X}', found)
+
+    def test_comments_are_in_any_language(self):
+        text = GLOBAL + 'rw=read\n[a]\n; Gr\xf6\xdfe \u6e2c \u200c\n'
+        self.assertEqual([], problems(text))
+        self.assertEqual(read(text), read(text.replace('\n', '\r\n')))
+
 
 @ddt.ddt
 class FioReadsTheSameTest(testtools.TestCase):

@@ -3,11 +3,19 @@
 """Values of arguments, and what is said of those that are none."""
 
 import argparse
+import contextlib
+import io
 
 import ddt
 import testtools
 
 from rally_scenarios.cli import arguments
+from rally_scenarios.cli import compare
+from rally_scenarios.cli import headroom
+from rally_scenarios.cli import recommend
+from rally_scenarios.cli import report
+from rally_scenarios.cli import tune
+from rally_scenarios.cli import watch
 
 
 @ddt.ddt
@@ -57,3 +65,34 @@ class ArgumentsTestCase(testtools.TestCase):
                 argparse.ArgumentTypeError, arguments.quantity, text
             )
             self.assertIn(f'{text!r}: expected iops', str(error))
+
+    @ddt.data(
+        (compare.CompareResults, ['x'], ('junit', 'reference')),
+        (
+            recommend.RecommendTier,
+            ['x'],
+            ('job', 'pattern', 'volumes', 'diagnostics'),
+        ),
+        (
+            recommend.RecommendTier,
+            ['--job', 'x', 'x'],
+            ('cluster', 'on'),
+        ),
+        (headroom.ShowHeadroom, ['x', 'x'], ('curve',)),
+        (watch.WatchTiers, [], ('metrics',)),
+        (report.WriteReport, ['x'], ('output',)),
+        (tune.TuneTier, ['--budget', '1h', 'x', 'x'], ('out',)),
+    )
+    @ddt.unpack
+    def test_the_name_of_an_unset_variable_is_a_wrong_argument(
+        self, command, others, options
+    ):
+        parser = command(None, None).get_parser('it')
+        for option in options:
+            told = io.StringIO()
+            with contextlib.redirect_stderr(told):
+                ended = self.assertRaises(
+                    SystemExit, parser.parse_args, [f'--{option}=', *others]
+                )
+            self.assertEqual(2, ended.code)
+            self.assertIn(f"--{option}: '' names nothing", told.getvalue())

@@ -123,10 +123,8 @@ class TaskTest(HostCase):
         self.assertEqual(render(size='lab'), render())
 
     def test_another_size_is_refused(self):
-        self.assertRaises(
-            (exceptions.InvalidTaskConfig, TypeError),
-            lambda: test_tasks.check(render(size='huge')),
-        )
+        error = self.assertRaises(KeyError, render, size='huge')
+        self.assertIn("size: found 'huge'", str(error))
 
     @ddt.data(*SIZES)
     def test_guests_have_as_much_in_flight_as_each_layer_below(self, size):
@@ -237,18 +235,28 @@ class RefusedTest(HostCase):
     @ddt.data(
         ({'processes': 3}, 'cannot be shared by 3 processes'),
         ({'guests': 5}, 'cannot be shared by 5 guests'),
-        ({'layers': []}, ''),
-        ({'layers': ['rbd']}, 'rbd'),
         ({'region_mib': 2}, 'does not fit a region of 2 MiB'),
-        ({'small_in_flight': 0}, ''),
-        ({'runtime_seconds': 0}, ''),
     )
     @ddt.unpack
     def test_what_does_not_fit(self, wrong, told):
-        if wrong == {'layers': []}:
-            # The same as all layers, of which guests lack image and flavor.
-            told = 'no image is given'
         self.assertIn(told, self.refused(**wrong))
+
+    @ddt.data(
+        # The same as all layers, of which guests lack image and flavor.
+        ({'layers': []}, 'no image is given'),
+        ({'layers': ['rbd']}, 'rbd'),
+        ({'runtime_seconds': 0}, 'runtime_seconds'),
+    )
+    @ddt.unpack
+    def test_the_scenario_refuses_what_the_task_file_would(self, wrong, told):
+        config = render(layers=['raw', 'osd', 'rados', 'librbd'])
+        test_tasks.workload(config)['scenario']['CinderTiers.layers'].update(
+            wrong
+        )
+        error = self.assertRaises(
+            exceptions.InvalidTaskConfig, test_tasks.check, config
+        )
+        self.assertIn(told, str(error))
 
     def test_blocks_too_large_for_osd_bench(self):
         config = render()

@@ -221,9 +221,11 @@ class QuickTest(testtools.TestCase):
             )
 
     def test_a_word_is_no_truth(self):
-        self.assertRaises(
-            exceptions.InvalidTaskConfig, check, render(side_by_side='false')
-        )
+        self.assertRaises(KeyError, render, side_by_side='false')
+        config = render()
+        args = workload(config)['scenario']['CinderTiers.fleet_fio']
+        args['side_by_side'] = 'false'
+        self.assertRaises(exceptions.InvalidTaskConfig, check, config)
 
     def test_the_start_volume_can_be_sent_to_a_backend(self):
         config = render(start_volume_backend='tier-database')
