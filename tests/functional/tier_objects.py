@@ -19,8 +19,11 @@ from tests.functional import lab
 
 #: The monitors note here when any pool got another RBD option.
 _CLOCK = 'rbd_config_pool_override_update_timestamp'
-#: What Ceph changes by itself in a pool of which it trims snapshots.
+#: What Ceph changes by itself in a pool of which it trims snapshots; the tests
+#: make no snapshot of a pool.
 _OF_SNAPSHOTS = ('last_change', 'removed_snaps', 'snap_epoch', 'snap_seq')
+#: A pool has it since its first image (osd/osd_types.h).
+_SNAPS_OF_IMAGES = ('selfmanaged_snaps', 1 << 13)
 
 
 class TierObjectsTestCase(lab.LabTestCase):
@@ -214,9 +217,13 @@ class TierObjectsTestCase(lab.LabTestCase):
         command = self.session.command
         found = {}
         for pool in command('osd pool ls', detail='detail'):
-            if 'selfmanaged_snaps' in pool['flags_names']:
-                for name in _OF_SNAPSHOTS:
-                    pool.pop(name, None)
+            for name in _OF_SNAPSHOTS:
+                pool.pop(name, None)
+            flag, bit = _SNAPS_OF_IMAGES
+            pool['flags'] &= ~bit
+            pool['flags_names'] = [
+                name for name in pool['flags_names'].split(',') if name != flag
+            ]
             name = pool['pool_name']
             found['pool', name] = pool
             found['placement', name] = [

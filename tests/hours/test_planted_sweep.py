@@ -45,10 +45,10 @@ DUMMIES = {
 #: Its name says nothing; the script below knows it.
 PLANTED = 'osd-backend-hint'
 COMMAND = """
-import json, os, subprocess, sys
+import json, os, pathlib, subprocess, sys
 from tests.functional import disk_iops
 guest = json.loads(os.environ['CINDER_TIERS_SWEEP_GUEST'])
-held = disk_iops.DiskIops(os.environ['CINDER_TIERS_LAB'])
+held = disk_iops.DiskIops(pathlib.Path(os.environ['CINDER_TIERS_LAB']))
 held.set({fast} if guest.get('hint') == 'on' else {slow})
 try:
     done = subprocess.run(
