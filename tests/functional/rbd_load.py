@@ -20,7 +20,9 @@ import tempfile
 from rally_scenarios.bench.fio import iops_log
 from rally_scenarios.bench.fio import latency_log
 from rally_scenarios.bench.fio import output
+from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import merge
+from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.bench.result import build
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.guest import orders
@@ -34,6 +36,13 @@ LATENCY_S = 5
 _RW = {
     PATTERN: ('--rw=randwrite',),
     MIX: ('--rw=randrw', '--rwmixread=30'),
+}
+#: The same for a result.
+_PATTERNS = {
+    PATTERN: fio_pattern.Pattern(name=PATTERN, rw='randwrite', bs='4k'),
+    MIX: fio_pattern.Pattern(
+        name=MIX, rw='randrw', rwmixread_percent=30, bs='4k'
+    ),
 }
 
 
@@ -200,6 +209,10 @@ def main():
             dataclasses.replace(results.guest('g000', tier), clock_error_ms=0)
         ],
     )
+    profile = dataclasses.replace(
+        results.PROFILE, patterns=(_PATTERNS[load.pattern],)
+    )
+    run = dataclasses.replace(run, profile=named_profile.from_profile(profile))
     pathlib.Path(os.environ['CINDER_TIERS_SWEEP_RESULT']).write_text(
         run_result.write(run)
     )

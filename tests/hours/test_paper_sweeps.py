@@ -27,9 +27,9 @@ SMALL = {'guests_per_tier': 1, 'repeats': 1}
 def documented_script():
     """measure.sh of the page."""
     found = re.search(
-        r'\.\. code-block:: sh\n\n((?:    .*\n|\n)+)', PAGE.read_text()
+        r'\.\. code-block:: sh\n\n((?: {3}.*\n|\n)+)', PAGE.read_text()
     )
-    script = re.sub(r'^    ', '', found[1], flags=re.MULTILINE)
+    script = re.sub(r'^ {3}', '', found[1], flags=re.MULTILINE)
     assert 'rally task start' in script, script
     return script
 
