@@ -28,6 +28,7 @@ class StampTestCase(testtools.TestCase):
             fio=package,
             dropbear=package,
             host={'gcc': '12'},
+            host_files={'/sbin/mke2fs': 'ee'},
             recipe_sha256='ff',
         )
 
