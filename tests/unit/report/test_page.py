@@ -450,32 +450,32 @@ HOSTILE = strategies.sampled_from(
 ) | strategies.text(max_size=40)
 
 
-def texts_replaced(value, draw):
-    """A plain result with other people's texts in all places that take any."""
+#: A result has each of them once, wherever it speaks of them.
+NAMES = ('tier', 'guest')
+TEXTS = (
+    *('text', 'about', 'run', 'ended_at', 'host', 'kernel'),
+    *('paper', 'where'),
+)
+
+
+def texts_replaced(value, draw, names):
+    """A plain result with other people's texts in all places that take any.
+
+    :param names: {(key, name): what is in its place}; grows
+    """
     if isinstance(value, dict):
-        return {
-            key: (
-                draw(HOSTILE)
-                if isinstance(each, str)
-                and key
-                in (
-                    'tier',
-                    'text',
-                    'about',
-                    'run',
-                    'ended_at',
-                    'guest',
-                    'host',
-                    'kernel',
-                    'paper',
-                    'where',
-                )
-                else texts_replaced(each, draw)
-            )
-            for key, each in value.items()
-        }
+        replaced = {}
+        for key, each in value.items():
+            if key in NAMES and isinstance(each, str):
+                name = f'{draw(HOSTILE)}{len(names)}'
+                replaced[key] = names.setdefault((key, each), name)
+            elif key in TEXTS and isinstance(each, str):
+                replaced[key] = draw(HOSTILE)
+            else:
+                replaced[key] = texts_replaced(each, draw, names)
+        return replaced
     if isinstance(value, list):
-        return [texts_replaced(each, draw) for each in value]
+        return [texts_replaced(each, draw, names) for each in value]
     return value
 
 
@@ -484,7 +484,7 @@ class HostileTestCase(testtools.TestCase):
     @hypothesis.given(strategies.data())
     def test_text_of_a_result_stays_text(self, data):
         plain = json.loads(SMALL)
-        plain = texts_replaced(plain, data.draw)
+        plain = texts_replaced(plain, data.draw, {})
         plain['environment']['fio'] = {
             'value': data.draw(HOSTILE),
             'reason': '',
