@@ -69,10 +69,11 @@ class RealFioTest(testtools.TestCase):
         )
 
     def test_a_rate_is_for_each_process_and_direction(self):
-        found = self.measure(rw='randrw', bs='4k', numjobs=2, rate_iops=50)
-        self.assertAlmostEqual(200, found.iops, delta=30)
-        found = self.measure(rw='write', bs='4k', rate_kib=200)
-        self.assertAlmostEqual(200 * 1024, found.bw_bytes, delta=20480)
+        # Rates that the disk of a busy machine has, too.
+        found = self.measure(rw='randrw', bs='4k', numjobs=2, rate_iops=10)
+        self.assertAlmostEqual(40, found.iops, delta=8)
+        found = self.measure(rw='write', bs='4k', rate_kib=40)
+        self.assertAlmostEqual(40 * 1024, found.bw_bytes, delta=8192)
 
     @ddt.data(
         ['--ioengine=null', '--rw=randread', '--rate_iops=8000'],
