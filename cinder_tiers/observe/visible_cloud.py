@@ -256,7 +256,7 @@ def _backends(
 
 
 def _check_scheduler(connection: openstack.connection.Connection) -> None:
-    """Says at once that nobody would answer.
+    """Fail early when no cinder-scheduler can answer.
 
     Cinder passes the question on to a scheduler, whether one runs or not, and
     waits for rpc_response_timeout, 60 s by default.

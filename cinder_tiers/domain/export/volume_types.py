@@ -140,7 +140,7 @@ def _extra_specs(
             continue
         if (
             folded.startswith(cinder_state.SCOPE)
-            # Which one is meant, nobody knows.
+            # It is not known which spelling applies.
             or spellings[folded] > 1
             or not limits.EXTRA_SPEC_KEY.fits(key)
             or folded.removeprefix('capabilities:') == cinder_state.BACKEND

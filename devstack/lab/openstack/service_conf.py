@@ -302,7 +302,7 @@ def _nova_shared(lab: layout.Layout) -> Sections:
             'transport_url': _transport(lab),
             'state_path': state,
             'use_rootwrap_daemon': 'false',
-            # there is no other
+            # the lab has one compute node
             'allow_resize_to_same_host': 'true',
         },
         'api': {'auth_strategy': 'keystone'},

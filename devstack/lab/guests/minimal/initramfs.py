@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The guest's root file system: busybox, fio, dropbear, modules, scripts.
+"""The guest's root file system: busybox, fio, dropbear, mke2fs, modules.
 
 It is an initramfs, so that nothing of the guest itself reads or writes the
 volume once it runs. ``rootfs/`` holds the files that are taken as they are.
@@ -29,8 +29,7 @@ MODULES = (
     'evdev',
     'virtio_net',
 )
-# Loaded by the kernel when such a file system is mounted, which none is
-# unless somebody logs in and does so.
+# Loaded by the kernel when a user who logged in mounts such a file system.
 FILE_SYSTEMS = ('ext4',)
 # ext4 asks for it by the name of the algorithm, which modules.dep has not.
 _CHECKSUM = 'crc32c'
