@@ -139,19 +139,15 @@ class KilledSweepTest(tier_objects.TierObjectsTestCase):
             self.assertLess(time.monotonic(), deadline, self.plan())
             time.sleep(0.2)
 
-    def changed(self, before):
-        """What is not as before; a pool notes the time of each change."""
-        now = self.world()
-        now['pool', self.tier]['last_change'] = before['pool', self.tier][
-            'last_change'
-        ]
-        return tier_objects.changes(before, now)
+    def changes_since(self, before):
+        """What of the world is not as it was."""
+        return tier_objects.changes(before, self.world())
 
     def test_restore_brings_each_value_back_at_any_moment(self):
         before = self.world()
         status, lasted_s = self.sweep()
         self.assertEqual(0, status)
-        self.assertEqual({}, self.changed(before))
+        self.assertEqual({}, self.changes_since(before))
         seed = random.randrange(10**6)
         self.addDetail('seed', details.text_content(str(seed)))
         chosen, killed, left_changed = random.Random(seed), 0, 0
@@ -159,11 +155,11 @@ class KilledSweepTest(tier_objects.TierObjectsTestCase):
             status, _lasted_s = self.sweep(chosen.uniform(0, lasted_s))
             self.assertIn(status, (0, -9))
             killed += status == -9
-            left_changed += bool(self.changed(before))
+            left_changed += bool(self.changes_since(before))
             restored = self.run_it('sweep', '--restore', '--state', self.state)
             self.assertEqual(0, restored.returncode, restored.stderr)
             self.settle()
-            self.assertEqual({}, self.changed(before))
+            self.assertEqual({}, self.changes_since(before))
         self.addDetail(
             'kills',
             details.text_content(
