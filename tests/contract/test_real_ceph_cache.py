@@ -22,6 +22,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.execute.ceph import cache_tier as execution
 from cinder_tiers.execute import registry
@@ -215,27 +216,18 @@ class RealCacheTierWorldTestCase(
             if one['pool_name'] == name
         )
 
-    def count_objects(self, pool, number):
+    def wait_until_known(self, pool, number):
         """Waits until the monitors know how many objects a pool holds."""
-        for _ in range(600):
-            found = self.observe().ceph['ceph'].objects_in
-            if found.get(pool) == number:
-                return
-            time.sleep(0.2)
-        self.fail(f'{pool} has not {number} objects: {found}')
-
-    def wait_until_known_empty(self, pool):
-        """Waits until the monitors know that a pool holds nothing."""
         for _ in range(600):
             found = {
                 one['name']: one['stats']['objects']
                 for one in self.session.command('df')['pools']
             }
             # A pool that was just made has no statistics.
-            if found.get(pool) == 0:
+            if found.get(pool) == number:
                 return
             time.sleep(0.2)
-        self.fail(f'{pool} is not empty: {found}')
+        self.fail(f'{pool} has not {number} objects: {found}')
 
     def is_locked_out(self, ioctx):
         """Whether I/O fails as soon as the client knows of the overlay."""
@@ -374,7 +366,7 @@ class RealCacheTierWorldTestCase(
         self.session.command(
             'osd tier remove-overlay', pool=self.coded.data_pool
         )
-        self.count_objects(self.cache.rbd.pool, 1)
+        self.wait_until_known(self.cache.rbd.pool, 1)
         refusal = self.only_action().refusal
         self.assertIn('clients do not use the cache', refusal.reason)
         self.run_by_hand(refusal.remedy)
@@ -440,6 +432,39 @@ class RealCacheTierWorldTestCase(
         self.assert_all_done(self.carry_out(self.allowed_plan()))
         self.assertEqual((), self.make_plan().actions)
 
+    def test_objects_that_are_gone_keep_no_pool_from_becoming_a_cache(self):
+        self.declare(self.coded, self.cache.rbd)
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        with self.client_of(self.cache.rbd.pool) as ioctx:
+            ioctx.write_full('one', b'1')
+            self.wait_until_known(self.cache.rbd.pool, 1)
+            wanted = ceph_state.CacheTier(
+                name=self.coded.data_pool,
+                cache_pool=self.cache.rbd.pool,
+                mode='writeback',
+                overlay=True,
+                settings={'hit_set_type': 'bloom'},
+            )
+            key = actions.Key(
+                kind=actions.Kind.CACHE_TIER, name=wanted.name, cluster='ceph'
+            )
+            caches = execution.CacheTiers({'ceph': self.session})
+            error = self.assertRaises(
+                errors.ActionFailed,
+                caches.write,
+                wanted,
+                key=key,
+                current=None,
+            )
+            self.assertIn('holds 1 objects, such as one', str(error))
+            ioctx.remove_object('one')
+        # The monitors do not know it yet.
+        caches.write(wanted, key=key, current=None)
+        found = ceph_cache.of_all_pools(self.session)[wanted.name]
+        self.assertEqual(
+            (self.cache.rbd.pool, True), (found.cache_pool, found.overlay)
+        )
+
     def test_a_removal_that_was_cut_off_is_finished(self):
         writes = (
             'osd tier cache-mode',
@@ -467,7 +492,7 @@ class RealCacheTierWorldTestCase(
                 self.executors[actions.Kind.CACHE_TIER] = execution.CacheTiers(
                     {'ceph': self.session}
                 )
-                self.wait_until_known_empty(self.cache.rbd.pool)
+                self.wait_until_known(self.cache.rbd.pool, 0)
                 if done == len(writes) - 1 and not is_before:
                     self.assertEqual((), self.make_plan().actions)
                 else:
@@ -597,7 +622,7 @@ class RealCacheTierWorldTestCase(
         with self.client_of(self.cache.rbd.pool) as ioctx:
             ioctx.write_full('one', b'1')
         self.declare(dataclasses.replace(self.coded, cache=self.cache))
-        self.count_objects(self.cache.rbd.pool, 1)
+        self.wait_until_known(self.cache.rbd.pool, 1)
         reasons = [one.refusal.reason for one in self.make_plan().refused]
         self.assertIn(
             (

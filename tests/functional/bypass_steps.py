@@ -227,16 +227,18 @@ class Attempts:
             thread.join()
         return self.complete(made)
 
-    def image_of_metadata(self, tag):
-        """Write another image into a volume, then let it follow that."""
+    def follow_image_of_metadata(self, tag):
+        """Write another image into a volume, and have it follow that.
+
+        It moves then, which takes as long as many creates: the outcome is not
+        complete.
+        """
         image = self.tenant.image(tag)
         volume = self.volume()
         self.tenant.act(
             volume, 'os-set_image_metadata', {'metadata': {'image_id': image}}
         ).raise_for_status()
-        return self.complete(
-            [self.tenant.retype(volume, 'image-tier', 'on-demand')]
-        )
+        return self.tenant.retype(volume, 'image-tier', 'on-demand')
 
     def cold_images(self):
         """D6: many images at once that no door has seen."""

@@ -16,9 +16,6 @@ class MoreBypassesTest(test_bypasses.BypassesTest):
     STEPS = {
         **test_bypasses.STEPS,
         'image_that_changes': bypass_steps.Attempts.image_changes,
-        'metadata_archive': lambda attempts: attempts.image_of_metadata(
-            'archive'
-        ),
         'restores': bypass_steps.Attempts.restores,
         'cold_images': bypass_steps.Attempts.cold_images,
         'other_zone': bypass_steps.Attempts.other_zone,
@@ -26,13 +23,10 @@ class MoreBypassesTest(test_bypasses.BypassesTest):
             bypass_steps.Attempts.type_of_image_without_glance
         ),
     }
+    METADATA_TAGS = (*test_bypasses.BypassesTest.METADATA_TAGS, 'archive')
 
     def test_an_image_that_changes_all_the_time_sheds_no_type(self):
         for outcome in self.steps['image_that_changes']:
-            self.assert_holds(outcome)
-
-    def test_image_metadata_of_another_tier_sheds_no_type(self):
-        for outcome in self.steps['metadata_archive']:
             self.assert_holds(outcome)
 
     def test_a_restored_backup_is_on_a_tier(self):

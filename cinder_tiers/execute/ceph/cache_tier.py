@@ -78,10 +78,7 @@ class CacheTiers:
             return
         pool = {'pool': wanted.cache_pool}
         if current is None:
-            # Refused by Ceph when the pool holds objects.
-            session.command(
-                'osd tier add', pool=wanted.name, tierpool=wanted.cache_pool
-            )
+            self._add(session, wanted)
             current = ceph_state.CacheTier(
                 name=wanted.name,
                 cache_pool=wanted.cache_pool,
@@ -107,6 +104,49 @@ class CacheTiers:
                 pool=wanted.name,
                 overlaypool=wanted.cache_pool,
             )
+
+    def _add(
+        self, session: ceph.Session, wanted: ceph_state.CacheTier
+    ) -> None:
+        """Makes an empty pool a tier.
+
+        The monitors refuse it while their statistics, which the OSDs send
+        some seconds late, still count objects that are gone. What the OSDs
+        list tells these from objects that are there.
+
+        :raises errors.ActionFailed: the pool holds objects.
+        """
+        until = time.monotonic() + self._wait_s
+        while True:
+            try:
+                session.command(
+                    'osd tier add',
+                    pool=wanted.name,
+                    tierpool=wanted.cache_pool,
+                )
+                return
+            except ceph.CommandFailed as error:
+                if error.errno != errno.ENOTEMPTY:
+                    raise
+                count, names = _count_objects(session, wanted.cache_pool)
+                if count:
+                    raise errors.ActionFailed(
+                        f'pool {wanted.cache_pool} holds {count} objects, '
+                        f'{_some(names, count)}, which would be served as '
+                        f'objects of pool {wanted.name}; an empty pool was '
+                        'expected: remove the objects, or declare another '
+                        'pool as the cache, and apply again'
+                    ) from error
+                if time.monotonic() >= until:
+                    raise
+            time.sleep(_PAUSE_S)
+
+
+def _count_objects(session: ceph.Session, pool: str) -> tuple[int, list[str]]:
+    """How many objects a pool holds, and the names of some."""
+    names = session.objects(pool)
+    some = list(itertools.islice(names, _NAMED_OBJECTS))
+    return len(some) + sum(1 for _ in names), some
 
 
 def _check_mode(
@@ -239,10 +279,7 @@ class _Removal:
             )
 
     def _left(self) -> tuple[int, list[str]]:
-        """How many objects the cache holds, and the names of some."""
-        names = self._session.objects(self._cache)
-        some = list(itertools.islice(names, _NAMED_OBJECTS))
-        return len(some) + sum(1 for _ in names), some
+        return _count_objects(self._session, self._cache)
 
     def _check_empty(self, tier: ceph_state.CacheTier) -> None:
         """Nothing may be in the cache only.
