@@ -58,7 +58,8 @@ class Place:
         """What so many volumes do that ask for so many IOPS together."""
         return rbd_load.measure(
             self._place,
-            math.ceil(ios / iops),
+            # A paced run that is no longer than its ramp measures nothing.
+            max(rbd_load.RAMP_S + 1, math.ceil(ios / iops)),
             volumes=volumes,
             volume_iops=round(iops / volumes),
             # No volume is to wait for its own I/Os.
@@ -182,7 +183,8 @@ def main():
     rbd_load.make_image(run, f'tier-{TIER}', image)
     rows = []
     try:
-        with disk_iops.DiskIops(environment['CINDER_TIERS_LAB']) as disks:
+        root = pathlib.Path(environment['CINDER_TIERS_LAB'])
+        with disk_iops.DiskIops(root) as disks:
             disks.set(options.disk_iops)
             # All blocks of the image are there before.
             place.load(0.8 * options.disk_iops, VOLUMES, ios=5000)

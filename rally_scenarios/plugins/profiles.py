@@ -178,11 +178,14 @@ def chosen(
         found = named_profile.changed(
             named_profile.at_size(found, size), repeats=repeats, **method
         )
-    if load_steps is None:
-        return found
-    return dataclasses.replace(
-        found, patterns=load_step.paced(found.patterns, load_steps)
-    )
+    if load_steps is not None:
+        found = dataclasses.replace(
+            found, patterns=load_step.paced(found.patterns, load_steps)
+        )
+    wrong = list(fio_pattern.ramp_problems(found.patterns, found.method))
+    if wrong:
+        raise ValueError('; '.join(wrong))
+    return found
 
 
 def from_task(arguments: Mapping[str, Any]) -> named_profile.NamedProfile:

@@ -9,7 +9,7 @@ Option names and meanings: fio 3.33 HOWTO.  This module must not know guests,
 clouds or tiers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 import dataclasses
 from dataclasses import dataclass
 import re
@@ -348,6 +348,27 @@ def _size_argv(pattern: Pattern, profile: Profile) -> tuple[str, ...]:
         # One result with one histogram, not one for each job.
         '--group_reporting',
     )
+
+
+def ramp_problems(
+    patterns: Iterable[Pattern], profile: Profile
+) -> Iterator[str]:
+    """Patterns that fio would not measure after such a ramp.
+
+    A job that waits for its rate ends after the runtime without the ramp. If
+    the ramp is not over by then, fio counts I/Os and no latency: seen with fio
+    3.33, with ``rate`` and ``rate_iops``, evenly and by chance, with any engine
+    and depth. Of several jobs, those count whose ramp was over.
+    """
+    for pattern in patterns:
+        is_paced = pattern.rate_iops or pattern.rate_kib
+        if is_paced and 0 < profile.ramp_seconds >= profile.runtime_seconds:
+            yield (
+                f'pattern {pattern.name!r}: runtime_seconds'
+                f' {profile.runtime_seconds} with a rate and ramp_seconds'
+                f' {profile.ramp_seconds}: expected a runtime longer than the'
+                f' ramp, or fio ends before it measures a latency'
+            )
 
 
 def measure_argv(pattern: Pattern, profile: Profile) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 """From a pattern to its result, by a real fio on a file."""
 
+import dataclasses
+import json
 import pathlib
 import shutil
 import subprocess
@@ -67,6 +69,26 @@ class RealFioTest(testtools.TestCase):
         self.assertAlmostEqual(
             1, found.clat.count / found.total_ios, delta=0.1
         )
+
+    def test_a_paced_job_measures_once_it_is_longer_than_its_ramp(self):
+        """And not before, which is why `ramp_problems` names it."""
+        pattern = fio_pattern.Pattern(
+            name='x', rw='write', bs='4k', rate_iops=20
+        )
+        latencies = []
+        for runtime_seconds in (1, 3):
+            profile = dataclasses.replace(
+                PROFILE, ramp_seconds=2, runtime_seconds=runtime_seconds
+            )
+            answer = json.loads(
+                self.fio(fio_pattern.measure_argv(pattern, profile))
+            )
+            latencies.append(answer['jobs'][0]['write']['clat_ns']['N'])
+            self.assertEqual(
+                latencies[-1] == 0,
+                bool(list(fio_pattern.ramp_problems([pattern], profile))),
+                latencies,
+            )
 
     def test_a_rate_is_for_each_process_and_direction(self):
         # Rates that the disk of a busy machine has, too.

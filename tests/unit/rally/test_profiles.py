@@ -194,6 +194,30 @@ class ChosenTest(testtools.TestCase):
             ),
         )
 
+    @ddt.data(
+        {'patterns': [{**PATTERN, 'rate_iops': 50}]},
+        {'patterns': [{**PATTERN, 'rate_kib': 400}]},
+        {'patterns': [PATTERN], 'load_steps': [50, 100]},
+    )
+    def test_a_paced_pattern_runs_longer_than_its_ramp(self, arguments):
+        error = self.assertRaises(
+            ValueError,
+            profiles.chosen,
+            **arguments,
+            ramp_seconds=3,
+            runtime_seconds=3,
+        )
+        self.assertIn('expected a runtime longer than the ramp', str(error))
+        found = profiles.chosen(**arguments, ramp_seconds=3, runtime_seconds=4)
+        self.assertEqual(4, found.method.runtime_seconds)
+
+    def test_without_a_ramp_a_paced_pattern_may_be_short(self):
+        profiles.chosen(
+            patterns=[{**PATTERN, 'rate_iops': 50}],
+            ramp_seconds=0,
+            runtime_seconds=1,
+        )
+
     def test_a_job_file_becomes_a_profile(self):
         path = self.job_file(JOB_FILE)
         found = profiles.chosen(job_file=path, profile_size='smoke')
