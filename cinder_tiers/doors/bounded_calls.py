@@ -4,9 +4,10 @@
 
 Cinder's Glance client has no deadline for a whole call: without a configured
 timeout it waits for ever, with one it retries. So a call runs in a thread of
-its own, and who waits for it waits no longer than they like. Must not know
-what is called. Uses `threading` only, which cinder-scheduler turns into green
-threads when it runs under eventlet.
+its own, and who waits for it waits no longer than they like. Of what is called
+it knows one thing: whether it looks an image up by its name. Then Glance lists
+images, and a tenant may know how to make that hang. Uses `threading` only,
+which cinder-scheduler turns into green threads when it runs under eventlet.
 """
 
 import collections
@@ -26,8 +27,8 @@ class _Call:
     project: str
     function: collections.abc.Callable[[], object]
     future: 'futures.Future[object]'
-    #: Whether a tenant may make it hang.
-    is_risky: bool
+    #: Whether it looks an image up by its name.
+    is_name_search: bool
 
 
 class BoundedCalls:
@@ -42,9 +43,9 @@ class BoundedCalls:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # By project, all calls and the risky ones among them.
+        # By project, all calls and the searches for a name among them.
         self._under_way: collections.Counter[str] = collections.Counter()
-        self._risky: collections.Counter[str] = collections.Counter()
+        self._name_searches: collections.Counter[str] = collections.Counter()
         self._max_calls = 0
         # Those that may begin and whose threads are still to be started.
         self._admitted: dict[futures.Future, _Call] = {}
@@ -71,7 +72,7 @@ class BoundedCalls:
         *,
         project: str,
         max_calls: int,
-        is_risky: bool = False,
+        is_name_search: bool = False,
     ) -> 'futures.Future[Result]':
         """Take a call in, for now or for as soon as one is free.
 
@@ -82,7 +83,7 @@ class BoundedCalls:
         :param project: id of the project for which it is called.
         :param max_calls: number of calls that may be under way, this one
             included; at least 1.
-        :param is_risky: whether a tenant can make it hang.
+        :param is_name_search: whether it looks an image up by its name.
         :returns: its result or error; running unless it waits in the queue.
         """
         future: futures.Future[Result] = futures.Future()
@@ -90,7 +91,7 @@ class BoundedCalls:
             project=project,
             function=function,
             future=future,
-            is_risky=is_risky,
+            is_name_search=is_name_search,
         )
         with self._lock:
             self._max_calls = max_calls
@@ -144,32 +145,32 @@ class BoundedCalls:
                 del self._waiting[project]
         future.cancel()
 
-    def become_risky(self, future: futures.Future) -> bool:
-        """A call that has begun comes to what a tenant can make hang.
+    def become_name_search(self, future: futures.Future) -> bool:
+        """A call that has begun goes on to look an image up by its name.
 
         :param future: as `admit` returned it.
         :returns: whether it may; if not, there are as many as may be.
         """
         with self._lock:
             call = self._running[future]
-            if not call.is_risky:
-                if not self._may_be_risky(call.project):
+            if not call.is_name_search:
+                if not self._may_search(call.project):
                     return False
-                call.is_risky = True
-                self._risky[call.project] += 1
+                call.is_name_search = True
+                self._name_searches[call.project] += 1
             return True
 
     def _may_begin(self, call: _Call) -> bool:
         return (
             self._under_way.total() < self._max_calls
             and self._under_way[call.project] < max(1, self._max_calls // 2)
-            and (not call.is_risky or self._may_be_risky(call.project))
+            and (not call.is_name_search or self._may_search(call.project))
         )
 
-    def _may_be_risky(self, project: str) -> bool:
-        return self._risky.total() < max(
+    def _may_search(self, project: str) -> bool:
+        return self._name_searches.total() < max(
             1, self._max_calls // 2
-        ) and self._risky[project] < max(1, self._max_calls // 4)
+        ) and self._name_searches[project] < max(1, self._max_calls // 4)
 
     def _work(self, call: _Call) -> None:
         """Make a call, and those that waited for it to end."""
@@ -192,14 +193,14 @@ class BoundedCalls:
 
     def _enter(self, call: _Call) -> None:
         self._under_way[call.project] += 1
-        self._risky[call.project] += call.is_risky
+        self._name_searches[call.project] += call.is_name_search
         self._running[call.future] = call
 
     def _leave(self, call: _Call) -> None:
         del self._running[call.future]
         for counts, number in (
             (self._under_way, 1),
-            (self._risky, call.is_risky),
+            (self._name_searches, call.is_name_search),
         ):
             counts[call.project] -= number
             if not counts[call.project]:

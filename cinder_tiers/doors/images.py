@@ -298,7 +298,7 @@ class Images:
             lambda: self._fly(flight),
             project=question.project,
             max_calls=limits.max_calls,
-            is_risky=question.is_private,
+            is_name_search=question.is_private,
         )
         if flight.future.running():
             self._begin(flight, now)
@@ -354,7 +354,7 @@ class Images:
 
     def _go_on_by_name(self, flight: _Flight) -> None:
         with self._lock:
-            if not self._calls.become_risky(flight.future):
+            if not self._calls.become_name_search(flight.future):
                 raise glance.ImageUnreadable(
                     'no call to Glance was free to look for the name'
                 )
