@@ -13,6 +13,7 @@ which cinder-scheduler turns into green threads when it runs under eventlet.
 import collections
 import collections.abc
 from concurrent import futures
+import contextlib
 import dataclasses
 import threading
 import typing
@@ -117,18 +118,13 @@ class BoundedCalls:
             call = self._admitted.pop(future, None)
         if call is None:
             return
-        thread = threading.Thread(
-            target=self._work,
-            args=(call,),
-            name='cinder-tiers-call',
-            daemon=True,
-        )
         try:
-            thread.start()
+            _start_thread(self._work, call)
         except BaseException as error:
             with self._lock:
                 self._leave(call)
             future.set_exception(error)
+            self._wake()
             raise
 
     def cancel(self, future: futures.Future, *, project: str) -> None:
@@ -186,6 +182,9 @@ class BoundedCalls:
             with self._lock:
                 self._leave(done)
                 following = self._next()
+            # What left may have held up one by its project, and another by
+            # being a search.
+            self._wake()
             if error is None:
                 done.future.set_result(result)
             else:
@@ -206,9 +205,27 @@ class BoundedCalls:
             if not counts[call.project]:
                 del counts[call.project]
 
-    def _next(self) -> _Call | None:
-        """The call that begins now, if one waits that may."""
-        call = next(
+    def _wake(self) -> None:
+        """Begin a call that waits, if one may; holds no lock.
+
+        Without a thread it waits on, and the next call that ends wakes it.
+        """
+        with self._lock:
+            if self._first() is None:
+                return
+        with contextlib.suppress(RuntimeError):
+            _start_thread(self._work_for_queue)
+
+    def _work_for_queue(self) -> None:
+        with self._lock:
+            call = self._next()
+        if call is not None:
+            self._wake()
+            self._work(call)
+
+    def _first(self) -> _Call | None:
+        """The first of those that wait and may begin."""
+        return next(
             (
                 call
                 for calls in self._waiting.values()
@@ -217,6 +234,10 @@ class BoundedCalls:
             ),
             None,
         )
+
+    def _next(self) -> _Call | None:
+        """The call that begins now, if one waits that may."""
+        call = self._first()
         if call is None:
             return None
         calls = self._waiting.pop(call.project)
@@ -227,3 +248,15 @@ class BoundedCalls:
         self._enter(call)
         call.future.set_running_or_notify_cancel()
         return call
+
+
+def _start_thread(
+    work: collections.abc.Callable[..., None], *arguments: object
+) -> None:
+    """Let work be done in a thread of its own.
+
+    :raises RuntimeError: no thread can be started.
+    """
+    threading.Thread(
+        target=work, args=arguments, name='cinder-tiers-call', daemon=True
+    ).start()
