@@ -67,6 +67,17 @@ class BoundedCalls:
         with self._lock:
             return sum(map(len, self._waiting.values()))
 
+    def would_wait(
+        self, *, project: str, max_calls: int, is_name_search: bool = False
+    ) -> bool:
+        """Whether a call would have to wait in the queue, were it admitted.
+
+        Parameters as of `admit`.
+        """
+        with self._lock:
+            self._max_calls = max_calls
+            return not self._may_begin(project, is_name_search)
+
     def admit(
         self,
         function: collections.abc.Callable[[], Result],
@@ -96,7 +107,7 @@ class BoundedCalls:
         )
         with self._lock:
             self._max_calls = max_calls
-            if not self._may_begin(call):
+            if not self._may_begin(project, is_name_search):
                 self._waiting.setdefault(project, {})[future] = call
                 return future
             self._enter(call)
@@ -156,11 +167,11 @@ class BoundedCalls:
                 self._name_searches[call.project] += 1
             return True
 
-    def _may_begin(self, call: _Call) -> bool:
+    def _may_begin(self, project: str, is_name_search: bool) -> bool:
         return (
             self._under_way.total() < self._max_calls
-            and self._under_way[call.project] < max(1, self._max_calls // 2)
-            and (not call.is_name_search or self._may_search(call.project))
+            and self._under_way[project] < max(1, self._max_calls // 2)
+            and (not is_name_search or self._may_search(project))
         )
 
     def _may_search(self, project: str) -> bool:
@@ -230,7 +241,7 @@ class BoundedCalls:
                 call
                 for calls in self._waiting.values()
                 for call in calls.values()
-                if self._may_begin(call)
+                if self._may_begin(call.project, call.is_name_search)
             ),
             None,
         )
