@@ -168,3 +168,46 @@ class SpelledKeysTestCase(testtools.TestCase):
         self.apply(RESPELLED, *map(str, self.refused(RESPELLED)))
         (qos,) = self.block_storage.qos_specs()
         self.assertEqual({'total_iops_sec': '500'}, dict(qos.specs))
+
+    @ddt.data(False, True)
+    def test_all_spellings_of_a_key_go(self, folds):
+        self.connect(folds)
+        self.block_storage.create_type(
+            name='gold',
+            extra_specs={'tiers:Zeal': '1', 'tiers:zeal': '2'},
+        )
+        self.block_storage.create_qos_spec(
+            name='tier-gold',
+            consumer='front-end',
+            read_iops_sec='1',
+            Read_Iops_Sec='2',
+        )
+        self.apply(RESPELLED, *map(str, self.refused(RESPELLED)))
+        self.assertEqual(SPECS, self.specs())
+        (qos,) = self.block_storage.qos_specs()
+        self.assertEqual({'total_iops_sec': '500'}, dict(qos.specs))
+
+    @ddt.data(
+        (False, 'total_iop\N{LATIN SMALL LETTER SHARP S}_sec'),
+        (True, 'total_iop\N{LATIN SMALL LETTER SHARP S}_sec'),
+        (True, 'total_\N{LATIN SMALL LETTER DOTLESS I}ops_sec'),
+        (True, 'total_iops_sec '),
+    )
+    @ddt.unpack
+    def test_letters_that_only_the_database_takes_for_one(self, folds, key):
+        self.connect(folds)
+        self.block_storage.create_qos_spec(
+            name='tier-gold', consumer='front-end', **{key: '1'}
+        )
+        self.apply(RESPELLED, *map(str, self.refused(RESPELLED)))
+        (qos,) = self.block_storage.qos_specs()
+        self.assertEqual({'total_iops_sec': '500'}, dict(qos.specs))
+
+    @ddt.data(False, True)
+    def test_a_type_was_made_with_a_blank_at_the_end(self, folds):
+        self.connect(folds)
+        self.block_storage.create_type(
+            name='gold', extra_specs={'thin_support ': 'a', 'tiers:tags ': 'b'}
+        )
+        self.apply(RESPELLED, *map(str, self.refused(RESPELLED)))
+        self.assertEqual(SPECS, self.specs())
