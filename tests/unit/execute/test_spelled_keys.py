@@ -13,11 +13,7 @@ import testtools
 
 from cinder_tiers.domain.plan import consent as consents
 from cinder_tiers.domain.plan import plan as plans
-from cinder_tiers.domain.state import action as actions
-from cinder_tiers.execute import apply
-from cinder_tiers.execute import registry
 from cinder_tiers.files.tiers import reader
-from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_plan as world
 from tests.contract import cinder_api
 from tests.unit.domain import catalogs as given
@@ -75,24 +71,9 @@ class SpelledKeysTestCase(testtools.TestCase):
         )
 
     def apply(self, text, *allowed):
-        results = apply.apply(
-            plan=consents.grant(self.plan(text), allowed),
-            report=lambda result: None,
-            executors=registry.executors(
-                connection=self.connection,
-                clusters={},
-                read_usage=ceph_usage.attempt,
-            ),
-            read=world.reader(connection=self.connection, clusters={}),
-        )
-        self.assertEqual(
-            [],
-            [
-                one.reason
-                for one in results
-                if one.outcome is not actions.Outcome.DONE
-            ],
-        )
+        plan = consents.grant(self.plan(text), allowed)
+        results = test_cinder_world.apply_plan(plan, self.connection)
+        self.assertEqual([], test_cinder_world.undone(results))
         self.assertEqual((), self.plan(text).actions)
 
     def specs(self):
