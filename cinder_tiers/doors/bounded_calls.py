@@ -193,13 +193,13 @@ class BoundedCalls:
             with self._lock:
                 self._leave(done)
                 following = self._next()
-            # What left may have held up one by its project, and another by
-            # being a search.
-            self._wake()
             if error is None:
                 done.future.set_result(result)
             else:
                 done.future.set_exception(error)
+            # What left may have held up one by its project, and another by
+            # being a search.
+            self._wake()
 
     def _enter(self, call: _Call) -> None:
         self._under_way[call.project] += 1
@@ -224,7 +224,8 @@ class BoundedCalls:
         with self._lock:
             if self._first() is None:
                 return
-        with contextlib.suppress(RuntimeError):
+        # Whoever ends here has the next call in hand.
+        with contextlib.suppress(Exception):
             _start_thread(self._work_for_queue)
 
     def _work_for_queue(self) -> None:
