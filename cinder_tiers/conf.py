@@ -178,11 +178,12 @@ _GLANCE = (
             'within glance_timeout; the queue serves the projects in turn, '
             'and one project has at most half of the calls. Searches for an '
             'image by its name have at most half of the calls, and those of '
-            'one project a quarter. This limits the '
-            'threads that a hanging Glance can hold: a larger number serves '
-            'more uncached images at once, and burdens Glance more. Requests '
-            'for one image share a call. Start with the default, which '
-            'serves 400 images per second at 40 ms each.'
+            'one project a quarter; with 1, a call that hangs holds up all '
+            'projects. This limits the threads that a hanging Glance can '
+            'hold: a larger number serves more uncached images at once, and '
+            'burdens Glance more. Requests for one image share a call. Start '
+            'with the default, which serves 400 images per second at 40 ms '
+            'each.'
         ),
     ),
     cfg.IntOpt(

@@ -4,14 +4,16 @@
 
 Cinder's Glance client has no deadline for a whole call: without a configured
 timeout it waits for ever, with one it retries. So a call runs in a thread of
-its own, and who waits for it waits no longer than they like. Must not know
-what is called. Uses `threading` only, which cinder-scheduler turns into green
-threads when it runs under eventlet.
+its own, and who waits for it waits no longer than they like. Of what is called
+it knows one thing: whether it looks an image up by its name. Then Glance lists
+images, and a tenant may know how to make that hang. Uses `threading` only,
+which cinder-scheduler turns into green threads when it runs under eventlet.
 """
 
 import collections
 import collections.abc
 from concurrent import futures
+import contextlib
 import dataclasses
 import threading
 import typing
@@ -26,8 +28,8 @@ class _Call:
     project: str
     function: collections.abc.Callable[[], object]
     future: 'futures.Future[object]'
-    #: Whether a tenant may make it hang.
-    is_risky: bool
+    #: Whether it looks an image up by its name.
+    is_name_search: bool
 
 
 class BoundedCalls:
@@ -42,9 +44,9 @@ class BoundedCalls:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        # By project, all calls and the risky ones among them.
+        # By project, all calls and the searches for a name among them.
         self._under_way: collections.Counter[str] = collections.Counter()
-        self._risky: collections.Counter[str] = collections.Counter()
+        self._name_searches: collections.Counter[str] = collections.Counter()
         self._max_calls = 0
         # Those that may begin and whose threads are still to be started.
         self._admitted: dict[futures.Future, _Call] = {}
@@ -65,13 +67,24 @@ class BoundedCalls:
         with self._lock:
             return sum(map(len, self._waiting.values()))
 
+    def would_wait(
+        self, *, project: str, max_calls: int, is_name_search: bool = False
+    ) -> bool:
+        """Whether a call would have to wait in the queue, were it admitted.
+
+        Parameters as of `admit`.
+        """
+        with self._lock:
+            self._max_calls = max_calls
+            return not self._may_begin(project, is_name_search)
+
     def admit(
         self,
         function: collections.abc.Callable[[], Result],
         *,
         project: str,
         max_calls: int,
-        is_risky: bool = False,
+        is_name_search: bool = False,
     ) -> 'futures.Future[Result]':
         """Take a call in, for now or for as soon as one is free.
 
@@ -82,7 +95,7 @@ class BoundedCalls:
         :param project: id of the project for which it is called.
         :param max_calls: number of calls that may be under way, this one
             included; at least 1.
-        :param is_risky: whether a tenant can make it hang.
+        :param is_name_search: whether it looks an image up by its name.
         :returns: its result or error; running unless it waits in the queue.
         """
         future: futures.Future[Result] = futures.Future()
@@ -90,11 +103,11 @@ class BoundedCalls:
             project=project,
             function=function,
             future=future,
-            is_risky=is_risky,
+            is_name_search=is_name_search,
         )
         with self._lock:
             self._max_calls = max_calls
-            if not self._may_begin(call):
+            if not self._may_begin(project, is_name_search):
                 self._waiting.setdefault(project, {})[future] = call
                 return future
             self._enter(call)
@@ -116,18 +129,13 @@ class BoundedCalls:
             call = self._admitted.pop(future, None)
         if call is None:
             return
-        thread = threading.Thread(
-            target=self._work,
-            args=(call,),
-            name='cinder-tiers-call',
-            daemon=True,
-        )
         try:
-            thread.start()
+            _start_thread(self._work, call)
         except BaseException as error:
             with self._lock:
                 self._leave(call)
             future.set_exception(error)
+            self._wake()
             raise
 
     def cancel(self, future: futures.Future, *, project: str) -> None:
@@ -144,32 +152,32 @@ class BoundedCalls:
                 del self._waiting[project]
         future.cancel()
 
-    def become_risky(self, future: futures.Future) -> bool:
-        """A call that has begun comes to what a tenant can make hang.
+    def become_name_search(self, future: futures.Future) -> bool:
+        """A call that has begun goes on to look an image up by its name.
 
         :param future: as `admit` returned it.
         :returns: whether it may; if not, there are as many as may be.
         """
         with self._lock:
             call = self._running[future]
-            if not call.is_risky:
-                if not self._may_be_risky(call.project):
+            if not call.is_name_search:
+                if not self._may_search(call.project):
                     return False
-                call.is_risky = True
-                self._risky[call.project] += 1
+                call.is_name_search = True
+                self._name_searches[call.project] += 1
             return True
 
-    def _may_begin(self, call: _Call) -> bool:
+    def _may_begin(self, project: str, is_name_search: bool) -> bool:
         return (
             self._under_way.total() < self._max_calls
-            and self._under_way[call.project] < max(1, self._max_calls // 2)
-            and (not call.is_risky or self._may_be_risky(call.project))
+            and self._under_way[project] < max(1, self._max_calls // 2)
+            and (not is_name_search or self._may_search(project))
         )
 
-    def _may_be_risky(self, project: str) -> bool:
-        return self._risky.total() < max(
+    def _may_search(self, project: str) -> bool:
+        return self._name_searches.total() < max(
             1, self._max_calls // 2
-        ) and self._risky[project] < max(1, self._max_calls // 4)
+        ) and self._name_searches[project] < max(1, self._max_calls // 4)
 
     def _work(self, call: _Call) -> None:
         """Make a call, and those that waited for it to end."""
@@ -189,33 +197,59 @@ class BoundedCalls:
                 done.future.set_result(result)
             else:
                 done.future.set_exception(error)
+            # What left may have held up one by its project, and another by
+            # being a search.
+            self._wake()
 
     def _enter(self, call: _Call) -> None:
         self._under_way[call.project] += 1
-        self._risky[call.project] += call.is_risky
+        self._name_searches[call.project] += call.is_name_search
         self._running[call.future] = call
 
     def _leave(self, call: _Call) -> None:
         del self._running[call.future]
         for counts, number in (
             (self._under_way, 1),
-            (self._risky, call.is_risky),
+            (self._name_searches, call.is_name_search),
         ):
             counts[call.project] -= number
             if not counts[call.project]:
                 del counts[call.project]
 
-    def _next(self) -> _Call | None:
-        """The call that begins now, if one waits that may."""
-        call = next(
+    def _wake(self) -> None:
+        """Begin a call that waits, if one may; holds no lock.
+
+        Without a thread it waits on, and the next call that ends wakes it.
+        """
+        with self._lock:
+            if self._first() is None:
+                return
+        # Whoever ends here has the next call in hand.
+        with contextlib.suppress(Exception):
+            _start_thread(self._work_for_queue)
+
+    def _work_for_queue(self) -> None:
+        with self._lock:
+            call = self._next()
+        if call is not None:
+            self._wake()
+            self._work(call)
+
+    def _first(self) -> _Call | None:
+        """The first of those that wait and may begin."""
+        return next(
             (
                 call
                 for calls in self._waiting.values()
                 for call in calls.values()
-                if self._may_begin(call)
+                if self._may_begin(call.project, call.is_name_search)
             ),
             None,
         )
+
+    def _next(self) -> _Call | None:
+        """The call that begins now, if one waits that may."""
+        call = self._first()
         if call is None:
             return None
         calls = self._waiting.pop(call.project)
@@ -226,3 +260,15 @@ class BoundedCalls:
         self._enter(call)
         call.future.set_running_or_notify_cancel()
         return call
+
+
+def _start_thread(
+    work: collections.abc.Callable[..., None], *arguments: object
+) -> None:
+    """Let work be done in a thread of its own.
+
+    :raises RuntimeError: no thread can be started.
+    """
+    threading.Thread(
+        target=work, args=arguments, name='cinder-tiers-call', daemon=True
+    ).start()

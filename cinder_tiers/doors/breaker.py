@@ -65,6 +65,7 @@ class CircuitBreaker:
         failures: int,
         retry_s: float,
         is_private: bool = False,
+        would_wait: bool = False,
     ) -> bool:
         """Whether a call may be made now; the caller then makes it.
 
@@ -72,11 +73,16 @@ class CircuitBreaker:
         :param failures: failures in a row that open it.
         :param retry_s: seconds between two attempts while it is open.
         :param is_private: whether its failure would not count for others.
+        :param would_wait: whether it would not begin at once. Such a call is
+            no attempt while the breaker is open: it may never be made, and
+            others would be kept from theirs meanwhile.
         """
         self._threshold = failures
         now = self._clock()
         own = self._of_project.get((project, is_private))
         is_closed_to = own is not None and own.failures >= failures
+        if would_wait and (is_closed_to or self.is_open):
+            return False
         if is_closed_to and now - own.last_attempt < retry_s:
             return False
         if self.is_open:

@@ -275,11 +275,17 @@ class Images:
         now: float,
     ) -> _Flight:
         limits = question.limits
+        kind = {
+            'project': question.project,
+            'max_calls': limits.max_calls,
+            'is_name_search': question.is_private,
+        }
         if not self._breaker.admits(
             question.project,
             failures=limits.failures,
             retry_s=limits.retry_s,
             is_private=question.is_private,
+            would_wait=self._calls.would_wait(**kind),
         ):
             text = (
                 f'Glance has failed at least {limits.failures} times in a '
@@ -294,12 +300,7 @@ class Images:
                 )
             raise glance.ImageUnreadable(text)
         flight = _Flight(question=question, key=key)
-        flight.future = self._calls.admit(
-            lambda: self._fly(flight),
-            project=question.project,
-            max_calls=limits.max_calls,
-            is_risky=question.is_private,
-        )
+        flight.future = self._calls.admit(lambda: self._fly(flight), **kind)
         if flight.future.running():
             self._begin(flight, now)
         self._flights[key] = flight
@@ -354,7 +355,11 @@ class Images:
 
     def _go_on_by_name(self, flight: _Flight) -> None:
         with self._lock:
-            if not self._calls.become_risky(flight.future):
+            self._expire(self._clock())
+            if flight in self._begun:
+                # Glance has answered for the id.
+                self._breaker.succeeded(flight.question.project)
+            if not self._calls.become_name_search(flight.future):
                 raise glance.ImageUnreadable(
                     'no call to Glance was free to look for the name'
                 )

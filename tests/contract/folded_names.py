@@ -41,7 +41,13 @@ def fold(engine):
             connection.exec_driver_sql(f'REINDEX {table}')
 
 
+#: Letters that utf8mb3_general_ci takes for another, and Unicode does not.
+OTHERS = str.maketrans('ß\N{LATIN SMALL LETTER DOTLESS I}', 'si')
+
+
 def compare(one, other):
     """Compare as MariaDB does."""
-    one, other = (text.rstrip(' ').casefold() for text in (one, other))
+    one, other = (
+        text.rstrip(' ').translate(OTHERS).casefold() for text in (one, other)
+    )
     return (one > other) - (one < other)

@@ -5,13 +5,12 @@
 MySQL and MariaDB compare without case. With them Cinder gives a row the new
 key when the new one is written, and deletes it when the old one is deleted
 (volume_type_extra_specs_update_or_create and qos_specs_item_delete, cinder/
-db/api.py); with other databases there are two rows.
+db/api.py); with other databases there are two rows. Which letters are the same
+depends on the collation and its version: what is left shows it.
 """
 
 import collections.abc
 import typing
-
-from cinder_tiers.domain.state import cinder as cinder_state
 
 Specs = collections.abc.Mapping[str, str]
 
@@ -36,24 +35,16 @@ def remove(removed: str, wanted: Specs, rows: Rows) -> None:
     :param wanted: all that the object should have, and has by now.
     :param rows: of the object.
     """
-    folded = cinder_state.as_databases_compare(removed)
-    stays = next(
-        (
-            key
-            for key in wanted
-            if cinder_state.as_databases_compare(key) == folded
-        ),
-        None,
-    )
-    if stays is None:
+    left = rows.read()
+    # To the database it was one that was written, or removed, before.
+    is_gone = removed not in left
+    if not is_gone:
         rows.delete(removed)
-        return
-    found = rows.read()
-    if removed in found:
-        rows.delete(removed)
-        found = rows.read()
-    if found.get(stays) != wanted[stays]:
-        # Both were made in one call, and each had a row of its own.
-        if stays in found:
-            rows.delete(stays)
-        rows.write(stays, wanted[stays])
+        left = rows.read()
+    for key, value in wanted.items():
+        if key not in left:
+            rows.write(key, value)
+        elif is_gone and left[key] != value:
+            # Both were made in one call, and each had a row of its own.
+            rows.delete(key)
+            rows.write(key, value)

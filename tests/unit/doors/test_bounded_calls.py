@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 
+import fixtures
 import testtools
 
 from cinder_tiers.doors import bounded_calls
@@ -50,9 +51,9 @@ class BoundedCallsTestCase(testtools.TestCase):
     def hang(self):
         self.released.wait(60)
 
-    def start(self, function, project='us', max_calls=1):
+    def start(self, function, project='us', max_calls=1, **kind):
         future = self.calls.admit(
-            function, project=project, max_calls=max_calls
+            function, project=project, max_calls=max_calls, **kind
         )
         self.calls.launch(future)
         return future
@@ -181,6 +182,47 @@ class BoundedCallsTestCase(testtools.TestCase):
             self.calls.launch(first)
         further.result(5)
         self.assertEqual([1, 2], made)
+        self.assert_counts(0, 0)
+
+    def test_one_call_that_ends_lets_all_begin_that_it_held_up(self):
+        """One by its project, and one by being a search."""
+        ended = threading.Event()
+
+        def start(project, function=self.hang, **kind):
+            return self.start(function, project, max_calls=16, **kind)
+
+        first = start('us', lambda: ended.wait(60), is_name_search=True)
+        for _ in range(3):
+            start('us', is_name_search=True)
+        for _ in range(4):
+            start('us')
+            start('them', is_name_search=True)
+        ours = start('us')
+        search = start('others', lambda: 5, is_name_search=True)
+        self.assert_counts(12, 2)
+        ended.set()
+        self.assertTrue(first.result(10))
+        self.assertEqual(5, search.result(10))
+        self.assertTrue(ours.running())
+        self.assert_counts(12, 0)
+
+    def test_who_waits_begins_when_another_cannot(self):
+        first = self.calls.admit(lambda: 5, project='us', max_calls=1)
+        waiting = self.start(lambda: 6, project='them')
+        start, started = threading.Thread.start, []
+
+        def fail_once(thread):
+            started.append(thread)
+            if len(started) == 1:
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        self.useFixture(
+            fixtures.MonkeyPatch('threading.Thread.start', fail_once)
+        )
+        self.assertRaises(RuntimeError, self.calls.launch, first)
+        self.assertIsInstance(first.exception(10), RuntimeError)
+        self.assertEqual(6, waiting.result(10))
         self.assert_counts(0, 0)
 
     def test_all_of_many_at_once_are_made_no_more_than_allowed_at_a_time(self):

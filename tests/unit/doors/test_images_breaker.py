@@ -244,6 +244,40 @@ class ManyProjectsTestCase(images_case.ImagesTestCase):
         self.assertTrue(self.images.breaker_is_open)
         self.assert_reads(5, str(uuid.uuid4()), 'any')
 
+    def test_nor_do_ids_that_no_image_has_keep_it_open(self):
+        """Glance has answered for the id, whatever becomes of the name."""
+        self.open_for_all()
+        self.glance.is_refusing_ids = True
+        self.now += 10
+        self.assert_fails(4, str(uuid.uuid4()), 'others')
+        self.assertFalse(self.images.breaker_is_open)
+        self.glance.is_refusing_ids = False
+        self.assert_reads(5, str(uuid.uuid4()), 'any')
+
+    @ddt.data(str, lambda ident: f'name-{ident}')
+    def test_a_project_whose_calls_hang_keeps_no_other_from_trying(
+        self, spell
+    ):
+        """Its attempt would wait in the queue, and never be made."""
+        limits = {'failures': 2, 'max_calls': 4}
+        self.hold()
+        for made, (project, ref) in enumerate(
+            (
+                ('them', spell(uuid.uuid4())),
+                ('them', str(uuid.uuid4())),
+                ('others', str(uuid.uuid4())),
+            ),
+            1,
+        ):
+            self.assert_fails(made, ref, project, timeout_s=0.1, **limits)
+        self.assertTrue(self.images.breaker_is_open)
+        self.hold()()
+        self.now += 10.1
+        self.assert_fails(
+            3, spell(uuid.uuid4()), 'them', timeout_s=0.1, **limits
+        )
+        self.assert_reads(4, spell(uuid.uuid4()), 'any', **limits)
+
     def test_a_name_that_is_answered_shows_that_glance_is_back(self):
         self.open_for_all()
         self.glance.answers.clear()

@@ -16,6 +16,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_plan as observer
@@ -83,6 +84,29 @@ def remove_all(block_storage):
     for one in block_storage.types(is_public='None'):
         if one.name != '__DEFAULT__':
             block_storage.delete_type(one)
+
+
+def apply_plan(plan, connection):
+    """Applies a plan that has to do with Cinder only; returns the results."""
+    return apply.apply(
+        plan=plan,
+        report=lambda result: None,
+        executors=registry.executors(
+            connection=connection,
+            clusters={},
+            read_usage=ceph_usage.attempt,
+        ),
+        read=observer.reader(connection=connection, clusters={}),
+    )
+
+
+def undone(results):
+    """Why actions were not done, of those that were not."""
+    return [
+        one.reason
+        for one in results
+        if one.outcome is not actions.Outcome.DONE
+    ]
 
 
 class RealCinderWorldTestCase(

@@ -13,11 +13,7 @@ import testtools
 
 from cinder_tiers.domain.plan import consent as consents
 from cinder_tiers.domain.plan import plan as plans
-from cinder_tiers.domain.state import action as actions
-from cinder_tiers.execute import apply
-from cinder_tiers.execute import registry
 from cinder_tiers.files.tiers import reader
-from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_plan as world
 from tests.contract import cinder_api
 from tests.unit.domain import catalogs as given
@@ -75,24 +71,9 @@ class SpelledKeysTestCase(testtools.TestCase):
         )
 
     def apply(self, text, *allowed):
-        results = apply.apply(
-            plan=consents.grant(self.plan(text), allowed),
-            report=lambda result: None,
-            executors=registry.executors(
-                connection=self.connection,
-                clusters={},
-                read_usage=ceph_usage.attempt,
-            ),
-            read=world.reader(connection=self.connection, clusters={}),
-        )
-        self.assertEqual(
-            [],
-            [
-                one.reason
-                for one in results
-                if one.outcome is not actions.Outcome.DONE
-            ],
-        )
+        plan = consents.grant(self.plan(text), allowed)
+        results = test_cinder_world.apply_plan(plan, self.connection)
+        self.assertEqual([], test_cinder_world.undone(results))
         self.assertEqual((), self.plan(text).actions)
 
     def specs(self):
@@ -168,3 +149,46 @@ class SpelledKeysTestCase(testtools.TestCase):
         self.apply(RESPELLED, *map(str, self.refused(RESPELLED)))
         (qos,) = self.block_storage.qos_specs()
         self.assertEqual({'total_iops_sec': '500'}, dict(qos.specs))
+
+    @ddt.data(False, True)
+    def test_all_spellings_of_a_key_go(self, folds):
+        self.connect(folds)
+        self.block_storage.create_type(
+            name='gold',
+            extra_specs={'tiers:Zeal': '1', 'tiers:zeal': '2'},
+        )
+        self.block_storage.create_qos_spec(
+            name='tier-gold',
+            consumer='front-end',
+            read_iops_sec='1',
+            Read_Iops_Sec='2',
+        )
+        self.apply(RESPELLED, *map(str, self.refused(RESPELLED)))
+        self.assertEqual(SPECS, self.specs())
+        (qos,) = self.block_storage.qos_specs()
+        self.assertEqual({'total_iops_sec': '500'}, dict(qos.specs))
+
+    @ddt.data(
+        (False, 'total_iop\N{LATIN SMALL LETTER SHARP S}_sec'),
+        (True, 'total_iop\N{LATIN SMALL LETTER SHARP S}_sec'),
+        (True, 'total_\N{LATIN SMALL LETTER DOTLESS I}ops_sec'),
+        (True, 'total_iops_sec '),
+    )
+    @ddt.unpack
+    def test_letters_that_only_the_database_takes_for_one(self, folds, key):
+        self.connect(folds)
+        self.block_storage.create_qos_spec(
+            name='tier-gold', consumer='front-end', **{key: '1'}
+        )
+        self.apply(RESPELLED, *map(str, self.refused(RESPELLED)))
+        (qos,) = self.block_storage.qos_specs()
+        self.assertEqual({'total_iops_sec': '500'}, dict(qos.specs))
+
+    @ddt.data(False, True)
+    def test_a_type_was_made_with_a_blank_at_the_end(self, folds):
+        self.connect(folds)
+        self.block_storage.create_type(
+            name='gold', extra_specs={'thin_support ': 'a', 'tiers:tags ': 'b'}
+        )
+        self.apply(RESPELLED, *map(str, self.refused(RESPELLED)))
+        self.assertEqual(SPECS, self.specs())

@@ -14,12 +14,8 @@ import testtools
 from cinder_tiers.domain.export import catalog as export
 from cinder_tiers.domain.plan import consent as consents
 from cinder_tiers.domain.plan import plan as plans
-from cinder_tiers.domain.state import action as actions
-from cinder_tiers.execute import apply
-from cinder_tiers.execute import registry
 from cinder_tiers.files.tiers import exported as exported_file
 from cinder_tiers.files.tiers import reader
-from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_export as inventory
 from cinder_tiers.observe import for_plan as world
 from tests.contract import cinder_api
@@ -110,24 +106,8 @@ class TakeOverTestCase(testtools.TestCase):
         )
 
     def apply(self, plan):
-        results = apply.apply(
-            plan=plan,
-            report=lambda result: None,
-            executors=registry.executors(
-                connection=self.connection,
-                clusters={},
-                read_usage=ceph_usage.attempt,
-            ),
-            read=world.reader(connection=self.connection, clusters={}),
-        )
-        self.assertEqual(
-            [],
-            [
-                one.reason
-                for one in results
-                if one.outcome is not actions.Outcome.DONE
-            ],
-        )
+        results = test_cinder_world.apply_plan(plan, self.connection)
+        self.assertEqual([], test_cinder_world.undone(results))
 
     def taken_over(self, text):
         """The text in which the type is a tier of ours."""

@@ -16,9 +16,6 @@ from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import type_succession
-from cinder_tiers.execute import apply
-from cinder_tiers.execute import registry
-from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_plan as world
 from tests.contract import cinder_api
 from tests.unit.domain import catalogs as given
@@ -112,26 +109,10 @@ class TypesInUseTestCase(testtools.TestCase):
         return consents.grant(plan, [str(one.key) for one in plan.refused])
 
     def apply(self, plan):
-        return apply.apply(
-            plan=plan,
-            report=lambda result: None,
-            executors=registry.executors(
-                connection=self.connection,
-                clusters={},
-                read_usage=ceph_usage.attempt,
-            ),
-            read=world.reader(connection=self.connection, clusters={}),
-        )
+        return test_cinder_world.apply_plan(plan, self.connection)
 
     def carry_out(self, plan):
-        self.assertEqual(
-            [],
-            [
-                one.reason
-                for one in self.apply(plan)
-                if one.outcome is not actions.Outcome.DONE
-            ],
-        )
+        self.assertEqual([], test_cinder_world.undone(self.apply(plan)))
 
     def change(self, **fields):
         self.catalog = dataclasses.replace(
