@@ -61,8 +61,8 @@ class FaultCommandTestCase(test_sweep.SweptCloudTestCase):
     def test_arguments_that_do_not_fit(self):
         for arguments, expected in (
             ((), 'no fault file'),
-            ((str(self.file),), 'no command that measures'),
-            ((str(self.file), '--restore'), '<file> beside it'),
+            ((str(self.file),), 'no measuring command'),
+            ((str(self.file), '--restore'), 'given together with <file>'),
         ):
             ran = self.fault(*arguments)
             self.assertEqual(2, ran.status)
