@@ -143,7 +143,7 @@ class FaultCommandTestCase(test_sweep.SweptCloudTestCase):
         del self.cluster.osds[1]
         back = self.restore()
         self.assertFalse(back.is_complete)
-        self.assertIn('does not exist', back.values[0].reason)
+        self.assertIn('no longer exists', back.values[0].reason)
         self.assertEqual(1, len(self.journals()))
         # The operator knows: the disk is dead and was replaced.
         self.assertTrue(self.restore(accepted=[target.name]).is_complete)
