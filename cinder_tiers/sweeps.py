@@ -392,8 +392,8 @@ def _check_closed(path: str) -> None:
     if found is not None:
         raise errors.ActionFailed(
             f'Nothing was changed because a sweep of tier {found.tier}, '
-            f'started {found.started} by {found.by}, has not brought '
-            f'everything back ({path}); run "openstack tier sweep --restore"'
+            f'started {found.started} by {found.by}, has not restored '
+            f'everything ({path}); run "openstack tier sweep --restore"'
         )
 
 

@@ -142,7 +142,7 @@ function create_cinder_tiers_ceph_user {
     if [[ "$REMOTE_CEPH" != "True" ]]; then
         key=$(_cinder_tiers_ceph auth get-or-create "$name" \
             mon 'allow *' mgr 'allow *' osd 'allow *') ||
-            die $LINENO "Ceph made no cephx user $name"
+            die $LINENO "Ceph did not create the cephx user $name"
         sudo install -m 600 -o "$STACK_USER" /dev/stdin \
             "$(_cinder_tiers_keyring)" <<<"$key"
     fi
@@ -225,7 +225,8 @@ function configure_cinder_tiers_backends {
     sections=$(_cinder_tiers_openstack backend-config \
         --rbd-secret-uuid "$CINDER_CEPH_UUID" \
         --ceph-conf "$CEPH_CONF_FILE") ||
-        die $LINENO "no backends could be made of $(_cinder_tiers_catalog)"
+        die $LINENO "no backend sections could be printed for \
+$(_cinder_tiers_catalog)"
     while IFS= read -r line; do
         if [[ "$line" =~ ^\[(.+)\]$ ]]; then
             section=${BASH_REMATCH[1]}
@@ -262,7 +263,8 @@ function restart_cinder_for_tiers {
 # has reported itself.
 function check_cinder_tiers_result {
     _cinder_tiers_openstack plan ||
-        die $LINENO "the tiers are not as $(_cinder_tiers_catalog) says"
+        die $LINENO "Cinder and Ceph do not match \
+$(_cinder_tiers_catalog): see the plan above"
     local backend left=$SERVICE_TIMEOUT
     for backend in $(_cinder_tiers_backends); do
         until openstack --os-region-name="$REGION_NAME" volume service list \

@@ -31,17 +31,17 @@ class ApplyTiers(base.CatalogLister):
     Carries out what "tier plan" shows and nothing else. Reads each object
     back, for at most 30 s until the change is in effect, and shows what was
     done. Does nothing at all if the plan has refused changes that --allow does
-    not name. At a terminal, asks before it changes anything. May be repeated
-    at any time. Is refused while another apply to the same cloud is running;
-    if administrators work on several hosts, --coordination-url must name a
-    service that all of them reach.
+    not name. At a terminal, asks before it changes anything. Can be repeated
+    at any time. Refuses to start while another apply to the same cloud is
+    running; if administrators work on several hosts, --coordination-url must
+    name a service that all of them reach.
     """
 
     #: Whether standard error has no reader any more.
     _is_unread = False
 
     _epilog = """Exit status: 0 the cloud matches the tiers file; 1 an error
-occurred, an action failed, or the answer was not yes; 2 a wrong argument; 5 a
+occurred, an action failed, or you did not confirm; 2 a wrong argument; 5 a
 change is refused, and nothing was changed; 6 a service did not answer; 130
 interrupted by Ctrl-C, after the action that was running.
 

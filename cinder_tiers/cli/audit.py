@@ -60,9 +60,9 @@ class AuditTiers(base.CatalogLister):
 
     _epilog = """Exit status: 0 everything is compliant or not applicable, or
 there are only warnings; 4 something is non-compliant or out of date, or with
---strict there is a warning; 3 something is unknown, and nothing is worse; 1 an
-error occurred, or Cinder refused to show its state; 2 a wrong argument; 6
-Cinder or Keystone did not answer.
+--strict there is a warning; 3 something is unknown, but nothing is known to be
+wrong; 1 an error occurred, or Cinder refused to show its state; 2 a wrong
+argument; 6 Cinder or Keystone did not answer.
 
 Example: openstack tier audit --tier database -f json -c Object -c State
 """
@@ -99,7 +99,8 @@ Example: openstack tier audit --tier database -f json -c Object -c State
         parser.add_argument(
             '--strict',
             action='store_true',
-            help='with warnings, end with the exit status of a difference, 4',
+            help='exit with status 4, as for a difference, if there is a '
+            'warning',
         )
         parser.add_argument(
             '--config-file',
@@ -127,8 +128,8 @@ Example: openstack tier audit --tier database -f json -c Object -c State
         with base.user_errors():
             if parsed_args.residency and not parsed_args.volumes:
                 raise errors.WrongArguments(
-                    '--residency is for --volumes, and no volume would be '
-                    'audited; name both, or neither'
+                    '--residency was given without --volumes, so no '
+                    'volume would be audited; give both or neither'
                 )
             policy = explain.read_policy(parsed_args.config_file)
             audited = workflow.audit(

@@ -21,23 +21,23 @@ _CINDER = 'cinder.conf'
 class ShowBackendConfig(command.Command):
     """Print the sections of cinder.conf that serve the tiers.
 
-    With --for, what another tool needs for them. Reads only the tiers file,
-    so no service has to be running.
+    With --for, prints what another tool needs instead. Reads only the tiers
+    file, so no service has to be running.
     """
 
     _epilog = """Merge the output into cinder.conf by hand: its
-enabled_backends names the tiers only. A tier with both rbd and backend already
-has a section, and is named in a comment. Without a fallback tier, no
-default_volume_type that follows the image is printed.
+enabled_backends names the tiers only. For a tier with both rbd and backend,
+whose section exists already, only a comment is printed. Without a fallback
+tier, no default_volume_type that follows the image is printed.
 
-With --for ceph-reader it prints the command that makes a cephx user for plan,
-audit and export, who can write nothing; with --for ceph-writer, one for apply;
-with --for ceph-watcher, one for watch only.
-With --for rook, cephadm, kolla-ansible or openstack-ansible it prints the
-tiers as a fragment of the files of that tool.
+--for ceph-reader prints the command that creates a read-only cephx user for
+plan, audit and export; --for ceph-writer, a cephx user for apply; --for
+ceph-watcher, a cephx user for watch only.
+--for rook, cephadm, kolla-ansible or openstack-ansible prints the tiers as a
+fragment of the configuration files of that tool.
 
-Exit status: 0 it is printed; 1 the tiers file is not valid, or it cannot be
-read; 2 a wrong argument.
+Exit status: 0 the configuration is printed; 1 the tiers file is not valid, or
+it cannot be read; 2 a wrong argument.
 
 Example: openstack tier backend-config > tiers.conf
 """
@@ -53,7 +53,7 @@ Example: openstack tier backend-config > tiers.conf
             dest='target',
             choices=(_CINDER, *ceph_access.TARGETS, *owner_fragments.TARGETS),
             default=_CINDER,
-            help='whose configuration to print (default: cinder.conf)',
+            help='what to print the configuration for (default: cinder.conf)',
         )
         parser.add_argument(
             '--rbd-secret-uuid',
@@ -76,8 +76,8 @@ Example: openstack tier backend-config > tiers.conf
             '--format',
             choices=('ini', 'json'),
             default='ini',
-            help='output format: json, or ini for the text that the other '
-            'one reads (default: ini)',
+            help='output format: json, or ini for the native format of '
+            'what --for names (default: ini)',
         )
         return parser
 

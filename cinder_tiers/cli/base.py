@@ -72,7 +72,7 @@ def not_empty(text: str) -> str:
     """
     if not text.strip():
         raise argparse.ArgumentTypeError(
-            f'{text!r} names nothing; give a value, or remove the argument'
+            f'{text!r} is empty; give a value, or remove the argument'
         )
     return text
 
@@ -106,7 +106,7 @@ def add_include_root(parser: argparse.ArgumentParser) -> None:
         type=not_empty,
         default=os.environ.get(_INCLUDE_ROOT) or None,
         help=(
-            'folder that all files must be below which the tiers file '
+            'folder that must contain all files that the tiers file '
             f'includes (default: ${_INCLUDE_ROOT}, else the folder of the '
             'tiers file)'
         ),
@@ -124,8 +124,8 @@ def add_state(parser: argparse.ArgumentParser, holds: str) -> None:
         type=not_empty,
         default=os.environ.get(_STATE) or _state_folder(),
         help=(
-            f'folder of {holds} (default: ${_STATE}, else cinder-tiers below '
-            '$XDG_STATE_HOME or ~/.local/state)'
+            f'folder for {holds} (default: ${_STATE}, else cinder-tiers '
+            'below $XDG_STATE_HOME or ~/.local/state)'
         ),
     )
 

@@ -18,7 +18,7 @@ from cinder_tiers import workflow
 
 
 class ExportTiers(base.StatusCommand):
-    """Write a tiers file from the existing cloud, to take it over.
+    """Write a tiers file that describes the existing cloud, to take it over.
 
     Changes nothing. A managed volume type becomes a tier; every other volume
     type becomes a tier with "take_over: false", which plan and apply leave

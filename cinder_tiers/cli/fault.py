@@ -15,24 +15,25 @@ _Shown = tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]
 
 
 class FaultTier(sweep.SweepTier):
-    """Measure a tier while faults are made, and mend everything.
+    """Measure a tier during faults, and undo every fault.
 
     For each slot of the fault file, runs the command that follows "--" as
-    "tier sweep" does, and makes the faults at their times: an OSD out or down
-    and back, a deep scrub, or commands of your own. The file may also have
-    factors or treatments of a sweep, such as the profiles of mClock. Faults
-    are refused, and --allow does not help, unless the cluster is healthy, and
-    can lose one more OSD then without losing data or stopping I/O. What is to
-    be mended is on the disk before the first change: after a kill or a crash,
-    --restore mends it. Holds the lock of "tier apply" all the time.
+    "tier sweep" does, and injects the faults at their times: an OSD out or
+    down and back, a deep scrub, or commands of your own. The file may also
+    have factors or treatments of a sweep, such as the profiles of mClock.
+    Faults are refused, and --allow does not permit them, unless the cluster is
+    healthy and, during the fault, could lose one more OSD without losing data
+    or stopping I/O. What to undo is saved to disk before the first change:
+    after a kill or a crash, --restore undoes it. Holds the lock of "tier
+    apply" until it ends.
     """
 
     _epilog = """Exit status: 0 every slot was measured with its faults, the
-cluster was healthy after each, and everything is as before; 3 it is, but some
-slots have no sound result; 4 something is not as before; with --status, a
-journal is open; 1 an error occurred; 2 a wrong argument; 5 the faults are
-refused, and nothing was changed; 6 a service did not answer; 130 interrupted,
-and everything is as before.
+cluster was healthy after each, and everything is as before; 3 everything is as
+before, but some slots have no sound result; 4 something is not as before; with
+--status, a sweep is running or was interrupted; 1 an error occurred; 2 a wrong
+argument; 5 the faults are refused, and nothing was changed; 6 a service did
+not answer; 130 interrupted, and everything is as before.
 
 Example: openstack tier fault fault.yaml --catalog tiers.yaml --out results
 --allow 8c5d6bb0-9d6c-4f0e-8f43-2f6a3a9f6f1e -- sh measure.sh
@@ -40,9 +41,10 @@ Example: openstack tier fault fault.yaml --catalog tiers.yaml --out results
     has_faults = True
     name_of_file = 'fault file'
     help_of_allow = (
-        'make faults in the Ceph cluster with this fsid ("ceph fsid"); with '
-        '--restore: bring this value back, although another user has changed '
-        'it since; named as in the column Value (may be repeated)'
+        'inject faults into the Ceph cluster with this fsid ("ceph '
+        'fsid"); with --restore: restore this value even though another '
+        'user has changed it since; named as in the column Value (may be '
+        'repeated)'
     )
 
     def announce(
@@ -55,8 +57,8 @@ Example: openstack tier fault fault.yaml --catalog tiers.yaml --out results
         super().announce(prepared, length=length)
         if prepared.struck is not None:
             self.log.warning(
-                'faults are made in the Ceph cluster %s, %s, and degrade it '
-                'for all of its clients: %s',
+                'faults are injected into the Ceph cluster %s (fsid %s), '
+                'and degrade it for all of its clients: %s',
                 escaping.printable(prepared.struck.cluster),
                 escaping.printable(prepared.struck.fsid),
                 ', '.join(

@@ -31,8 +31,9 @@ class PlanTiers(base.CatalogLister):
     afterwards, and why it is refused. With --out, the plan is saved for
     review: "tier apply <plan>" carries out that plan, or does nothing if the
     cloud has changed since. A refused change is carried out only if --allow
-    names its object. -f markdown is the comment of a merge request. Warns of
-    tiers that no backend serves as things are; they are no changes.
+    names its object. -f markdown prints the plan as a comment for a merge
+    request. Also warns of tiers that no backend serves at present; such a
+    warning is not a change.
     """
 
     @property
@@ -113,8 +114,9 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         caveats = self._say_unserved(planned)
         if parsed_args.out and plan.refused:
             self.log.warning(
-                '%s has refused changes: "tier apply" does nothing of it; '
-                'make the plan again with --allow for each of them',
+                '%s contains refused changes, so "tier apply" would '
+                'change nothing; save the plan again with --allow for '
+                'each refused change',
                 parsed_args.out,
             )
         for name in consent.not_needed(plan, parsed_args.allow):
@@ -156,7 +158,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
                 logging.INFO
                 if isinstance(planned.unserved_tiers, errors.NotVisible)
                 else logging.WARNING,
-                'Not checked whether backends serve the tiers: %s',
+                'Could not check whether backends serve the tiers: %s',
                 cells.printable(str(planned.unserved_tiers)),
             )
             return []

@@ -62,8 +62,8 @@ class SweepingLister(base.CatalogLister):
         )
         if others:
             self.log.warning(
-                'the options of OSDs also count for other tiers while they '
-                'are measured: %s',
+                'during the measurement, the OSD options of the '
+                'treatments also apply to other tiers: %s',
                 ', '.join(map(escaping.printable, others)),
             )
         for treatment in sweep.treatments:
@@ -125,7 +125,7 @@ class SweepingLister(base.CatalogLister):
                 continue
             if one.name in back.accepted:
                 self.log.warning(
-                    '%s stays %s, as another user has set it',
+                    '%s is left at %s, because another user has set it',
                     escaping.printable(one.name),
                     render.value(one.found),
                 )
@@ -136,8 +136,9 @@ class SweepingLister(base.CatalogLister):
                 render.value(one.found),
                 render.value(one.before),
                 escaping.printable_lines(one.reason)
-                or 'another user has set it; add --allow or --accept with '
-                'this name to "openstack tier sweep --restore"',
+                or 'another user has set it; run "openstack tier sweep '
+                '--restore" with --allow and this name to restore it, '
+                'or with --accept and this name to keep it',
             )
         if back.planned:
             self.log.warning(
@@ -146,30 +147,31 @@ class SweepingLister(base.CatalogLister):
             )
         if back.unplanned:
             self.log.warning(
-                'whether "tier plan" is empty is not known: %s',
+                'could not determine whether "tier plan" is empty: %s',
                 escaping.printable_lines(back.unplanned),
             )
 
 
 class SweepTier(SweepingLister):
-    """Measure a tier with other options, and bring everything back.
+    """Measure a tier with other options, and restore everything.
 
     For each slot of the sweep file, applies a treatment as "tier apply" does,
     checks that it is in effect, and runs the command that follows "--"; then
-    the default comes back. The command finds the slot in the environment:
+    restores the default. The command finds the slot in the environment:
     CINDER_TIERS_SWEEP_TREATMENT, _SLOT, _BLOCK, _TIER, _GUEST (options as
-    JSON) and _RESULT (the file that it should write). What is to be brought
-    back is on the disk before the first change: after a kill or a crash,
-    --restore brings it back. What "tier apply" refuses stays refused, and
-    --allow does not help. Needs a cloud that matches the tiers file, and
-    holds the lock of "tier apply" all the time.
+    JSON) and _RESULT (the file that it should write). The values to restore
+    are saved to disk before the first change: after a kill or a crash,
+    --restore restores them. What "tier apply" refuses stays refused, and
+    --allow does not permit it. The cloud must match the tiers file, and the
+    sweep holds the lock of "tier apply" until it ends.
     """
 
     _epilog = """Exit status: 0 every slot was measured and everything is as
-before; 3 it is, but some slots have no sound result; 4 some value is not as
-before; with --status, a journal is open; 1 an error occurred; 2 a wrong
-argument; 5 a treatment is refused, and nothing was changed; 6 a service did
-not answer; 130 interrupted, and everything is as before.
+before; 3 everything is as before, but some slots have no sound result; 4 a
+value is not as before; with --status, a sweep is running or was interrupted; 1
+an error occurred; 2 a wrong argument; 5 a treatment is refused, and nothing
+was changed; 6 a service did not answer; 130 interrupted, and everything is as
+before.
 
 Example: openstack tier sweep sweep.yaml --catalog tiers.yaml --out results --
 sh measure.sh
@@ -179,7 +181,7 @@ sh measure.sh
     has_faults = False
     name_of_file = 'sweep file'
     help_of_allow = (
-        'with --restore: bring this value back, although another user has '
+        'with --restore: restore this value even though another user has '
         'changed it since; named as in the column Value (may be repeated)'
     )
 
@@ -208,14 +210,14 @@ sh measure.sh
             '--restore',
             action='store_true',
             help=(
-                'bring back what a sweep that was ended has left, then '
-                'carry out <file>, if one is named'
+                'restore what an interrupted sweep left changed, then '
+                'carry out <file>, if it is given'
             ),
         )
         group.add_argument(
             '--status',
             action='store_true',
-            help='show what a sweep that was ended has left; change nothing',
+            help='show what an interrupted sweep left changed; change nothing',
         )
         parser.add_argument(
             '--allow',
@@ -230,8 +232,8 @@ sh measure.sh
             action='append',
             default=[],
             help=(
-                'with --restore: leave this value as another user has '
-                'changed it, and no longer bring it back (may be repeated)'
+                'with --restore: keep this value as another user has '
+                'changed it, and no longer restore it (may be repeated)'
             ),
         )
         parser.add_argument(
@@ -239,7 +241,7 @@ sh measure.sh
             metavar='<number>',
             type=_blocks,
             help=(
-                'how often each treatment is measured, in place of "blocks" '
+                'how often to measure each treatment; overrides "blocks" '
                 f'in <file> (1 to {sweep_reader.MOST_BLOCKS})'
             ),
         )
@@ -372,7 +374,7 @@ sh measure.sh
         if back is None:
             if self.app.options.verbose_level:
                 self.app.stderr.write(
-                    'Nothing to bring back: no journal of this cloud in '
+                    'Nothing to restore: no journal of this cloud in '
                     f'{escaping.printable(parsed_args.state)}.\n'
                 )
             return (render.BACK_COLUMNS, []), True
@@ -412,8 +414,9 @@ sh measure.sh
         if found is None:
             if self.app.options.verbose_level:
                 self.app.stderr.write(
-                    'No sweep is running or has left anything: no journal of '
-                    f'this cloud in {escaping.printable(parsed_args.state)}.\n'
+                    'No sweep is running, and none has left values to '
+                    'restore: no journal of this cloud in '
+                    f'{escaping.printable(parsed_args.state)}.\n'
                 )
             return render.OPEN_COLUMNS, []
         self.exit_status = exit_status.DIFFERENT
@@ -421,9 +424,10 @@ sh measure.sh
         self.log.warning(
             '%s',
             escaping.printable(
-                f'a sweep of tier {journal.tier}, started {journal.started} '
-                f'by {journal.by}, is running or was ended; its results: '
-                f'{journal.results}; its journal: {found.path}'
+                f'a sweep of tier {journal.tier}, started '
+                f'{journal.started} by {journal.by}, is running or was '
+                f'interrupted; its results: {journal.results}; its '
+                f'journal: {found.path}'
             ),
         )
         return render.OPEN_COLUMNS, [
@@ -457,23 +461,23 @@ def _check(
     if not parsed_args.file and not (
         parsed_args.restore or parsed_args.status
     ):
-        problem('<file>', f'no {name_of_file}', 'the name of one')
+        problem('<file>', f'no {name_of_file} is given', 'its path')
     if has_faults and parsed_args.file and parsed_args.restore:
         problem(
             '--restore',
-            '<file> beside it',
+            'given together with <file>',
             'only one of them, since --allow names values or clusters',
         )
     if parsed_args.file and is_run and not parsed_args.command:
         problem(
             '<command>',
-            'no command that measures',
+            'no measuring command',
             'a command after "--", such as -- rally task start fleet.yaml; or '
             '--dry-run',
         )
     for name in ('accept',) if has_faults else ('allow', 'accept'):
         if getattr(parsed_args, name) and not parsed_args.restore:
-            problem(f'--{name}', 'no --restore beside it', '--restore')
+            problem(f'--{name}', 'given without --restore', '--restore')
     if problems:
         raise errors.WrongArguments('\n'.join(map(str, problems)))
 

@@ -30,8 +30,8 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
         '--catalog',
         metavar='<file>',
         type=base.not_empty,
-        help=f'tiers file; implies --declared, whose default is '
-        f'$CINDER_TIERS_CATALOG, else {base.DEFAULT_CATALOG}',
+        help='tiers file; implies --declared (default with --declared: '
+        f'$CINDER_TIERS_CATALOG, else {base.DEFAULT_CATALOG})',
     )
     base.add_include_root(parser)
 

@@ -416,8 +416,8 @@ class Session:
                 | self._rbd.PermissionError,
             ):
                 raise errors.NotVisible(
-                    f'Pool {name} of Ceph cluster {self.cluster.name!r} is '
-                    f'not for client.{self.cluster.user} to read or write: '
+                    f'client.{self.cluster.user} may not read or write '
+                    f'pool {name} of Ceph cluster {self.cluster.name!r}: '
                     f'{error}; {_NAME_A_USER}'
                 ) from error
             raise errors.Unreachable(

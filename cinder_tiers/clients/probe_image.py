@@ -197,6 +197,7 @@ def _check_owner(rbd: types.ModuleType, image: object) -> None:
         ) from error
     if owner != _OWNER:
         raise errors.ActionFailed(
-            f'An image {NAME}/{NAME} exists that cinder-tiers has not made: '
-            f'its metadata have no {_OWNER_KEY}={_OWNER}; rename or remove it'
+            f'An image {NAME}/{NAME} exists that cinder-tiers did not '
+            f'create: its metadata lacks {_OWNER_KEY}={_OWNER}; rename or '
+            'remove it'
         )

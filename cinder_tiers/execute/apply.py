@@ -148,7 +148,7 @@ def _check_consent(
         )
         raise errors.ActionFailed(
             f'{action.key} was changed since the plan was made, and '
-            f'--allow covers only what the plan showed: {values}; nothing '
+            f'--allow covers only what the plan showed: {values}; no part '
             'of it was changed; run "openstack tier plan" again'
         )
 

@@ -112,7 +112,7 @@ def bring_back(
     if amiss:
         raise errors.ActionFailed(
             '\n'.join(
-                ['The sweep was ended because the default is not back:']
+                ['The sweep was stopped because the default was not restored:']
                 + amiss
             )
         )
@@ -191,8 +191,8 @@ def _default(
             raise errors.ActionFailed(
                 '\n'.join(
                     [
-                        'The sweep was ended because the default is not in '
-                        'effect, so nothing can be compared with it:',
+                        'The sweep was stopped because the default is not '
+                        'in effect, so nothing can be compared with it:',
                         *amiss,
                     ]
                 )
@@ -216,9 +216,9 @@ def _check_same(
         for one in prepared.plans[treatment.name].actions
     ]:
         raise errors.ActionFailed(
-            f'The sweep was ended because the treatment {treatment.name} '
-            'would change something else than when the sweep began: '
-            + '; '.join(preparation.differing(plan))
+            'The sweep was stopped because the treatment '
+            f'{treatment.name} would change something other than when the '
+            'sweep began: ' + '; '.join(preparation.differing(plan))
         )
 
 

@@ -36,7 +36,7 @@ from lab import status
 from lab import up
 
 EPILOG = f"""examples:
-  devstack/lab.sh up                 start the cloud, or what died of it
+  devstack/lab.sh up                 start the cloud, or what died in it
   devstack/lab.sh demo               measure each tier inside guests
   . <(devstack/lab.sh openrc)        point clients at it; then for example
   openstack tier plan
@@ -78,8 +78,8 @@ def main() -> int:
                 f'\nnot started: {", ".join(failed.skipped)}', file=sys.stderr
             )
         print(
-            'After the cure run the same command again: it goes on where '
-            'this one stopped.',
+            'Fix the cause and run the same command again: it continues '
+            'where this one stopped.',
             file=sys.stderr,
         )
     except (
@@ -103,7 +103,7 @@ def main() -> int:
         print(f'lab.sh: {problem}', file=sys.stderr)
     except KeyboardInterrupt:
         print(
-            '\nlab.sh: interrupted; what runs is left running '
+            '\nlab.sh: interrupted; what is running is left running '
             '(devstack/lab.sh down stops it)',
             file=sys.stderr,
         )
@@ -135,20 +135,20 @@ def _parser() -> argparse.ArgumentParser:
         return sub
 
     sub = add_command(
-        'up', _up, 'start what does not run; set it up at the first time'
+        'up', _up, 'start what is not running; the first time, also set it up'
     )
     sub.add_argument(
         '--threads',
         choices=layout.THREADS,
-        help="of Cinder's services, as by "
-        'OS_CINDER_DISABLE_EVENTLET_PATCHING; the lab keeps the '
-        'choice, which is eventlet at first',
+        help="threads of Cinder's services, as set by "
+        'OS_CINDER_DISABLE_EVENTLET_PATCHING; the lab remembers the '
+        'choice (eventlet at first)',
     )
     sub.add_argument(
         '--network',
         action=argparse.BooleanOptionalAction,
-        help='whether guests have a network, which this machine reaches; the '
-        'lab keeps the choice, which is --no-network at first',
+        help='whether guests have a network that this machine reaches; '
+        'the lab remembers the choice (--no-network at first)',
     )
     sub.add_argument(
         '--ceph-only',
@@ -188,8 +188,8 @@ def _parser() -> argparse.ArgumentParser:
     sub = add_command(
         'status',
         _status,
-        'show each service: state, pid, memory and, '
-        'on failure, the log line that matters',
+        'show each service: state, pid, memory and, on failure, the '
+        'relevant log line',
     )
     sub.add_argument(
         '-f', '--format', choices=('table', 'json'), default='table'
@@ -199,7 +199,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument(
         '--keep-downloads',
         action='store_true',
-        help='leave Python environment and guest image',
+        help='keep the Python environment and the guest image',
     )
     sub = add_command('logs', _logs, "print the end of a service's log")
     sub.add_argument('service', nargs='?', help='all services if left out')
@@ -393,7 +393,7 @@ def _lock(lab: layout.Layout) -> Iterator[layout.Layout]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise LabUnavailableError(
-            f'{lab.root}: another lab.sh works on it; wait for its end'
+            f'{lab.root}: another lab.sh is working on it; wait until it ends'
         ) from None
     else:
         yield lab

@@ -81,7 +81,7 @@ def power(text: str) -> float:
 
 def variation(text: str) -> float:
     """A coefficient of variation, in percent."""
-    expected = 'a number of more than 0 and less than 1000'
+    expected = 'a number greater than 0 and less than 1000'
     value = _number(text, expected)
     if not 0 < value < 1000:
         raise _wrong(text, expected)

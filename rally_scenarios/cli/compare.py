@@ -32,15 +32,16 @@ class CompareResults(base.StatusLister):
 
     With one result, compares its tiers with one of them, within each repeat.
     With several, compares each of the others with the first, tier by tier;
-    with --baseline, all results named as baseline with all others, a run being
-    one observation. Says what was not the same beside the storage, then what
-    can be claimed: better, worse, no relevant difference, or that the repeats
-    are too few to tell, and how many would be needed. All claims are corrected
-    for their number. Reads only files and needs no credentials.
+    with --baseline, compares all results named as baseline with all others,
+    and each run is one observation. Reports what else differed besides the
+    storage, then what can be claimed: better, worse, no relevant difference,
+    or that there are too few repeats to tell, and how many would be needed.
+    All claims are corrected for multiple comparisons. Reads only files and
+    needs no credentials.
     """
 
     _epilog = """Exit status: 0 nothing is worse; 4 something is worse; 3
-something was not compared, and nothing is worse; 1 an error occurred; 2 a
+something could not be compared, but nothing is worse; 1 an error occurred; 2 a
 wrong argument.
 
 Example: openstack tier compare before.json after.json --least-difference 5
@@ -95,7 +96,10 @@ Example: openstack tier compare before.json after.json --least-difference 5
             metavar='<percent>',
             type=arguments.positive,
             default=10.0,
-            help=('say how many repeats show such a difference (default: 10)'),
+            help=(
+                'report how many repeats would show a difference of '
+                'this size (default: 10)'
+            ),
         )
         parser.add_argument(
             '--junit',

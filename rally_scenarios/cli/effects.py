@@ -117,7 +117,8 @@ Example: openstack tier effects results/sweep.json --least-difference 5
             metavar='<percent>',
             type=arguments.positive,
             default=10.0,
-            help='say how many blocks show such a difference (default: 10)',
+            help='report how many blocks would show a difference of this '
+            'size (default: 10)',
         )
         return parser
 

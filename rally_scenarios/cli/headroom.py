@@ -125,18 +125,19 @@ class ShowHeadroom(base.StatusLister):
     """Show how many more volumes a tier takes until an expectation breaks.
 
     Reads the load curve of the tier from result files of paced runs, such as
-    those of the task curve.yaml, what the tier sells from Cinder, and what it
-    carries now from Ceph. Answers for both, which are different questions:
-    with every volume at its limit at once (sold), and with what volumes do now
+    those of the task curve.yaml; the IOPS limits of its volumes (what it has
+    sold) from Cinder; and its present load (what it carries) from Ceph.
+    Answers two different questions: how many volumes fit if every volume uses
+    its limit at once (sold), and how many if the volumes go on as they do now
     (carried). A new volume counts with its limit. Shows the same up to the
-    knee of the curve and up to 70 % of the most that the tier can do. Changes
-    nothing.
+    knee of the curve and up to 70 % of the most that the tier can do.
+    Changes nothing.
     """
 
     _epilog = """Exit status: 0 there is room for one more volume before each
-expectation, by both; 4 by one of them there is none; 3 something cannot be
-told, and nothing is worse; 1 an error occurred; 2 a wrong argument; 6 Cinder
-did not answer.
+expectation, sold and carried; 4 for one of them there is none; 3 something
+could not be determined, and there is room for the rest; 1 an error occurred; 2
+a wrong argument; 6 Cinder did not answer.
 
 Example: openstack tier headroom database curve.json --expect p99_ms_max=50
 """
@@ -219,8 +220,8 @@ Example: openstack tier headroom database curve.json --expect p99_ms_max=50
                 and not parsed_args.per_volume_iops
             ):
                 raise errors.WrongArguments(
-                    '--volumes needs --per-volume-iops, with which it is '
-                    'multiplied; name both, or neither'
+                    '--volumes requires --per-volume-iops, by which it is '
+                    'multiplied; give both or neither'
                 )
             tier = _Tier(self, parsed_args)
             read = list(results.read_all(parsed_args.results).values())
@@ -287,15 +288,16 @@ class _Tier:
         if self._args.per_volume_iops:
             return _Known(
                 value=self._args.per_volume_iops,
-                source='a volume as told by --per-volume-iops',
+                source='a volume as given by --per-volume-iops',
             )
         own = self._types()[0]
         limit = own.limit(direction)
         if limit is None:
             return _Known(
                 value=None,
-                source=f'the volume type {own.name} has no IOPS limit that '
-                'does not depend on the size; name one by --per-volume-iops',
+                source=f'the volume type {own.name} has no IOPS limit '
+                'that does not depend on the size; give one with '
+                '--per-volume-iops',
             )
         return _Known(value=limit, source=f'the QoS spec of {own.name}')
 
@@ -312,7 +314,7 @@ class _Tier:
         if self._args.volumes is not None:
             return _Known(
                 value=self._args.volumes * self._args.per_volume_iops,
-                source=f'{self._args.volumes} volumes as told by --volumes',
+                source=f'{self._args.volumes} volumes as given by --volumes',
             )
         found = {one.name: one.iops(direction) for one in self._types()}
         unlimited = [name for name, iops in found.items() if iops is None]
@@ -331,7 +333,7 @@ class _Tier:
     def _in_use_carried(self, direction: str | None) -> _Known:
         if self._args.load is not None:
             return _Known(
-                value=self._args.load, source='a load as told by --load'
+                value=self._args.load, source='a load as given by --load'
             )
         if self._carried is None:
             try:
@@ -340,7 +342,7 @@ class _Tier:
                 self._carried = str(error)
         if isinstance(self._carried, str):
             return _Known(
-                value=None, source=f'{self._carried}; or name it by --load'
+                value=None, source=f'{self._carried}; or give it with --load'
             )
         counted = self._carried.iops(direction)
         others = self._carried.iops(None) - counted

@@ -52,20 +52,21 @@ _VOLUME_COLUMNS = (
 
 
 class RecommendTier(base.StatusLister):
-    """Recommend a tier and its tag for a load, by results on record.
+    """Recommend a tier and its tag for a load, from measured results.
 
-    The load is a job file of fio, a pattern of the results, or what running
-    volumes do. Looks for measured patterns that are like it, compares each two
-    tiers in them, and names the tier that is better than all others, or says
-    that the repeats are too few to tell. With --volumes or --diagnostics, says
-    which volumes are on the wrong tier, and what a move would give. Changes
-    nothing, reads only files and needs no credentials.
+    The load is a fio job file, a pattern of the results, or what running
+    volumes do. Looks for measured patterns that are similar to it, compares
+    the tiers in them in pairs, and names the tier that is better than all
+    others, or reports that there are too few repeats to tell. With --volumes
+    or --diagnostics, lists which volumes are on the wrong tier, and what a
+    move would gain. Changes nothing, reads only files and needs no
+    credentials.
     """
 
-    _epilog = """Exit status: 0 each load has a tier, and each volume is on a
-right one or idle; 4 a volume is on a wrong tier; 3 of something it cannot be
-told, and no volume is on a wrong tier; 1 an error occurred; 2 a wrong
-argument.
+    _epilog = """Exit status: 0 each load has a tier, and each volume is on the
+right one or idle; 4 a volume is on a wrong tier; 3 something could not be
+determined, and no volume is known to be on a wrong tier; 1 an error occurred;
+2 a wrong argument.
 
 Example: openstack tier recommend run.json --job database.fio --catalog
 tiers.yaml
@@ -163,12 +164,13 @@ tiers.yaml
         with base.user_errors():
             if parsed_args.on and not parsed_args.diagnostics:
                 raise errors.WrongArguments(
-                    '--on is for --diagnostics; the pool of a volume says on '
-                    'which tier it is'
+                    '--on requires --diagnostics; with --volumes, the '
+                    'pool of a volume shows its tier'
                 )
             if parsed_args.cluster and not parsed_args.volumes:
                 raise errors.WrongArguments(
-                    '--cluster is for --volumes, whose pools it has'
+                    '--cluster requires --volumes: it is the cluster of '
+                    'their pools'
                 )
             catalog = reader.read_file(
                 parsed_args.catalog, include_root=parsed_args.include_root
@@ -201,7 +203,8 @@ tiers.yaml
         )
         if unknown:
             self.log.warning(
-                'not recommended, for the tiers file does not have them: %s',
+                'not recommended, because the tiers file does not have '
+                'them: %s',
                 cells.printable(', '.join(unknown)),
             )
         advice = recommendation.recommend(

@@ -42,17 +42,17 @@ class _Seconds(columns.FormattableColumn):
 
 
 class PlanRepeats(base.StatusLister):
-    """Say how many repeats a wanted difference needs, before a run.
+    """Estimate how many repeats a run needs to show a difference.
 
-    The noise is that of the repeats of a former run, or it is stated. For each
-    pattern and quantity, shows how many repeats would show the difference if
-    it is there, and how long a run with so many would take. All of them are
-    one comparison, corrected for their number, as "tier compare" does it with
-    the result. Reads only a file and needs no credentials.
+    Takes the noise from the repeats of an earlier run, or from --variation.
+    For each pattern and quantity, shows how many repeats would show the
+    difference if there is one, and how long such a run would take. Corrects
+    for multiple comparisons, as "tier compare" will do with the result. Reads
+    only a file and needs no credentials.
     """
 
-    _epilog = """Exit status: 0 each number is known; 3 one is not, such as
-that of a pattern with a single repeat; 1 an error occurred; 2 a wrong
+    _epilog = """Exit status: 0 each number of repeats is known; 3 one is not,
+such as that of a pattern with a single repeat; 1 an error occurred; 2 a wrong
 argument.
 
 Example: openstack tier repeats run.json --difference 10 --quantity iops
@@ -76,7 +76,7 @@ Example: openstack tier repeats run.json --difference 10 --quantity iops
             metavar='<percent>',
             type=arguments.positive,
             default=10.0,
-            help='the difference that is to be seen (default: 10)',
+            help='the difference that the run should show (default: 10)',
         )
         parser.add_argument(
             '--least-difference',
@@ -94,7 +94,8 @@ Example: openstack tier repeats run.json --difference 10 --quantity iops
             metavar='<probability>',
             type=arguments.power,
             default=0.8,
-            help='that the difference is found if it is there (default: 0.8)',
+            help='probability of finding the difference if there is one '
+            '(default: 0.8)',
         )
         parser.add_argument(
             '--between',
@@ -217,12 +218,13 @@ def _needs(parsed_args: argparse.Namespace) -> tuple[object, bool]:
         )
     if parsed_args.claims != 1:
         raise errors.WrongArguments(
-            '--claims is for --variation; from a result, they are counted'
+            '--claims requires --variation; with a result file, the '
+            'claims are counted'
         )
     if run is None:
         raise errors.WrongArguments(
-            'no noise: name a result file of a former run, or state'
-            ' --variation'
+            'the noise is not known: name a result file of an earlier '
+            'run, or give --variation'
         )
     return (
         repeats.of_run(

@@ -26,11 +26,11 @@ class WriteReport(command.Command):
     One HTML file that needs nothing else: charts, each with its table, what
     can be claimed of tiers or results side by side, why figures should be read
     with care, and what they were measured on. The page runs no script. With
-    several results, each of the others is compared with the first. Of a sweep,
-    named by its sweep.json, shows what each treatment is worth, and of faults
-    what the load did before, during and after them; of a tuning, named by its
-    tune.json, what was searched and confirmed. Reads only files
-    and needs no credentials.
+    several results, each of the others is compared with the first. For the
+    sweep.json of a sweep, shows what each treatment is worth, and for faults
+    what the load did before, during and after them; for the tune.json of a
+    tuning, what was searched and confirmed. Reads only files and needs no
+    credentials.
 
     To a file whose name ends in .pdf, or with --type pdf, the same page is
     printed by a Chromium of this host, which reaches no network: that of
@@ -57,13 +57,13 @@ Examples: openstack tier report run.json -o report.html
             metavar='<file>',
             type=base.not_empty,
             required=True,
-            help='file to write; one that exists is replaced',
+            help='file to write; an existing file is replaced',
         )
         parser.add_argument(
             '--type',
             choices=('html', 'pdf'),
-            help='of the file (default: pdf if its name ends in .pdf, else '
-            'html)',
+            help='format of the file (default: pdf if its name ends in '
+            '.pdf, else html)',
         )
         results.add_quantities(parser)
         results.add_expectations(
@@ -141,8 +141,8 @@ def _report(parsed_args: argparse.Namespace) -> 'report.Report':
         found = [path for path in paths if is_it(path)]
         if found and len(paths) > 1:
             raise exceptions.CommandError(
-                f'{found[0]} is of a {what}: expected no other file beside '
-                'it; write a report of it alone'
+                f'{found[0]} is of a {what}: expected it to be the only '
+                'file; write a separate report of it'
             )
         if found:
             return alone(parsed_args)

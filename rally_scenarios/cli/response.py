@@ -60,9 +60,9 @@ class ShowResponse(base.StatusLister):
     """
 
     _epilog = """Exit status: 0 every load has recovered from every fault; 4
-one has not; 3 of one that cannot be determined, or a fault was not made; 1 an
-error occurred; 2 a wrong argument. Reads and writes by themselves have no part
-in it.
+a load has not; 3 for a load that cannot be determined, or a fault was not
+made; 1 an error occurred; 2 a wrong argument. Separate rows of reads and of
+writes do not count.
 
 Example: openstack tier response results/sweep.json --bound 20
 """
@@ -91,7 +91,7 @@ Example: openstack tier response results/sweep.json --bound 20
             metavar='<percent>',
             type=arguments.percent,
             default=10.0,
-            help='by which a mean may be worse than before (default: 10)',
+            help='how much worse than before a mean may be (default: 10)',
         )
         return parser
 

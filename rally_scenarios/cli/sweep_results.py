@@ -210,8 +210,9 @@ def warnings(found: sweep_files.Results) -> tuple[str, ...]:
     texts = []
     if found.state == sweep_files.RUNNING:
         texts.append(
-            'the sweep is not complete: effects of its first blocks will '
-            'change, and to look at them until one is found finds too many'
+            'the sweep is not complete: the effects will still change, '
+            'and looking at them again and again until one shows finds '
+            'too many'
         )
     elif found.state == sweep_files.ENDED_EARLY:
         texts.append(

@@ -48,21 +48,21 @@ class _LeftOut(columns.FormattableColumn):
 
 
 class ShowTrend(base.StatusLister):
-    """Find changes in result files of runs that follow one another.
+    """Find changes over time in the result files of successive runs.
 
     Each run is one observation. Where a quantity of a pattern changed its
-    level, shows when, by how much, and what else was not the same in the run
-    before. Nine runs are the least for one series, and a change is seen
-    sooner the more runs there are on each side of it; the more tiers, patterns
-    and quantities are looked at, the more runs are needed. Names runs without
-    a sound result of a pattern, which are left out. Reads only files and needs
+    level, shows when, by how much, and what else differed from the run before.
+    A series needs at least nine runs; the more runs there are on each side of
+    a change, the sooner it is found, and the more tiers, patterns and
+    quantities are compared, the more runs are needed. Lists runs without a
+    sound result of a pattern, which are left out. Reads only files and needs
     no credentials.
     """
 
-    _epilog = """Exit status: 0 no quantity is on a worse level than before its
-last change; 4 one is; 3 there were too few runs to tell, or the newest has no
-sound result of a pattern, and nothing is worse; 1 an error occurred; 2 a wrong
-argument.
+    _epilog = """Exit status: 0 no quantity is at a worse level than before its
+last change; 4 a quantity is at a worse level; 3 there were too few runs to
+tell, or the newest has no sound result of a pattern, and nothing is worse; 1
+an error occurred; 2 a wrong argument.
 
 Example: openstack tier trend mon.json tue.json wed.json thu.json --changes
 """
@@ -128,8 +128,8 @@ Example: openstack tier trend mon.json tue.json wed.json thu.json --changes
         needed = [each.runs_needed for each in found if each.runs_needed]
         if needed and parsed_args.changes:
             self.log.warning(
-                '%d of the series have too few runs to tell: each needs at '
-                'least %d; without --changes they are shown',
+                '%d of the series have too few runs to tell: each needs '
+                'at least %d; leave --changes out to show them',
                 len(needed),
                 needed[0],
             )

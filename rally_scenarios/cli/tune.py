@@ -91,16 +91,16 @@ class _Space:
 
 
 class TuneTier(sweep_command.SweepingLister):
-    """Search better options of a tier within a time, and confirm them.
+    """Search for better options of a tier within a time, and confirm them.
 
     The factors of the sweep file are the options and the values to try. Each
-    block measures the default and some candidates, which are changed, checked
-    and brought back as "tier sweep" does it, by the command that follows "--".
+    block measures the default and some candidates with the command that
+    follows "--"; they are applied, checked and restored as by "tier sweep".
     What looks best is confirmed on fresh blocks. Ends with options for the
     tiers file, in the folder of --out, or with "nothing better than the
-    default was found"; changes no tiers file. Started again with the same
-    arguments, it goes on. After a kill, "tier sweep --restore" brings back
-    what is left.
+    default was found"; changes no tiers file. Run again with the same
+    arguments, it resumes the search. After a kill, "tier sweep --restore"
+    restores what is still changed.
     """
 
     _epilog = """Exit status: 0 the search is over: something better is
@@ -129,8 +129,8 @@ sh measure.sh
             '--dry-run',
             action='store_true',
             help=(
-                'show each value with what it changes, and what the budget '
-                'is enough for; change nothing, and begin no search'
+                'show what each value changes, and how much the budget '
+                'allows; change nothing, and start no search'
             ),
         )
         parser.add_argument(
@@ -139,7 +139,7 @@ sh measure.sh
             type=_goal,
             default='p99_ms',
             help=(
-                'what is to be better, in all patterns of the result '
+                'the quantity to improve, over all patterns of the result '
                 f'together: {expectations.QUANTITIES_EXPECTED} (default: '
                 'p99_ms)'
             ),
@@ -149,14 +149,14 @@ sh measure.sh
             metavar='<time>',
             type=arguments.duration_s,
             required=True,
-            help=f'for all slots, such as {arguments.DURATIONS}',
+            help=f'time for all slots, such as {arguments.DURATIONS}',
         )
         parser.add_argument(
             '--least-difference',
             metavar='<percent>',
             type=arguments.percent,
             default=0.0,
-            help='a smaller gain is none (default: 0)',
+            help='a smaller gain does not count (default: 0)',
         )
         parser.add_argument(
             '--wanted-difference',
@@ -164,8 +164,8 @@ sh measure.sh
             type=arguments.percent,
             default=10.0,
             help=(
-                'the gain that the confirmation is to show; a smaller one '
-                'needs more blocks (default: 10)'
+                'the gain that the confirmation should be able to show; a '
+                'smaller one needs more blocks (default: 10)'
             ),
         )
         parser.add_argument(
@@ -216,13 +216,14 @@ sh measure.sh
                     raise exceptions.CommandError(
                         cells.printable(
                             f'{path}: {error}: a tuning of this tier is '
-                            'running; wait for its end'
+                            'running; wait until it ends'
                         )
                     ) from error
                 except (studies.StudyError, OSError) as error:
                     raise exceptions.CommandError(
                         cells.printable_lines(
-                            f'{path}: {error}; remove the file to begin anew'
+                            f'{path}: {error}; remove the file to start a '
+                            'new search'
                         )
                     ) from error
                 tuning.claim_folder(study)
@@ -267,7 +268,7 @@ class _Tuning:
         """
         if not self._args.command:
             raise errors.WrongArguments(
-                '<command>: no command that measures; expected one after '
+                '<command>: no measuring command; expected one after '
                 '"--"; see "openstack tier tune --help"'
             )
 
@@ -807,6 +808,6 @@ def _seconds_of(
 def _goal(text: str) -> str:
     if expectations.find_quantity(text) is None:
         raise argparse.ArgumentTypeError(
-            f'{text!r} is none of {expectations.QUANTITIES_EXPECTED}'
+            f'{text!r} is not one of {expectations.QUANTITIES_EXPECTED}'
         )
     return text

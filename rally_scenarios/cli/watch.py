@@ -51,22 +51,22 @@ class _Rounded(columns.FormattableColumn):
 class WatchTiers(base.CatalogLister):
     """Watch the latency of tiers with a small paced load.
 
-    In each tier's Ceph pool, does one write of 4 KiB with a flush and one read
-    at a time, at most 1 % of the I/Os of the tier's clients, or one I/O in a
-    second where that is less. Says which tier broke a latency that its
-    "expect" has, or became slower than it was, or hangs, since when, and what
-    else changed in the cluster at that time. Keeps a series of each tier, and
-    judges with those of earlier runs. Runs until it is interrupted, unless
-    --once or --for is given. Writes into an RBD image of its own in the
-    namespace cinder-tiers-watch of the pool, which is made if there is none,
-    and needs no credentials of OpenStack. Tiers that are not on Ceph are not
+    In the Ceph pool of each tier, does one I/O at a time, a flushed write or a
+    read of 4 KiB, at 1 % of the I/O rate of the pool's clients, but at least
+    one and at most four I/Os per second. Reports which tier broke a latency
+    limit of its "expect", became slower than it was, or hangs, since when, and
+    what else changed in the cluster at that time. Keeps a time series of each
+    tier, and includes those of earlier runs. Runs until it is interrupted,
+    unless --once or --for is given. Writes to an RBD image of its own in the
+    namespace cinder-tiers-watch of the pool, which it creates if needed, and
+    needs no credentials of OpenStack. Tiers that are not on Ceph are not
     watched.
     """
 
-    _epilog = """Exit status: 0 no tier is wrong; 3 of some tier too little is
-known yet, and no tier is wrong, or no tier is watched; 4 a tier broke an
-expectation, became slower, fails or hangs; 1 an error occurred; 2 a wrong
-argument; 6 Ceph did not answer.
+    _epilog = """Exit status: 0 every tier is as expected; 3 too little is
+known of some tier yet, and nothing is wrong with the others, or no tier is
+watched; 4 a tier broke an expectation, became slower, fails or hangs; 1 an
+error occurred; 2 a wrong argument; 6 Ceph did not answer.
 
 Example: openstack tier watch --tier database --for 10min -f json
 """
@@ -106,8 +106,8 @@ Example: openstack tier watch --tier database --for 10min -f json
             type=arguments.positive,
             default=50.0,
             help=(
-                'say that a tier became slower if the median latency grew by '
-                'this, at least (default: 50)'
+                'report a tier as slower if its median latency grew by at '
+                'least this percentage (default: 50)'
             ),
         )
         parser.add_argument(

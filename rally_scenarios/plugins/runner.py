@@ -41,7 +41,8 @@ class RunnerValidator(task_validator.TaskValidator):
         concurrency = runner.get('concurrency', 1)
         if concurrency != 1:
             raise ValueError(
-                f'runner {kind} with concurrency {concurrency}: so many fleets'
-                ' would be measured against each other: expected concurrency'
-                ' 1; for more guests at a time, set guests_per_tier'
+                f'runner {kind} with concurrency {concurrency}: that many '
+                'fleets would disturb the measurements of each other: '
+                'expected concurrency 1; for more guests at a time, set '
+                'guests_per_tier'
             )

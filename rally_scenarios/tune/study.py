@@ -133,10 +133,10 @@ def opened(path: str) -> Iterator[optuna.storages.BaseStorage]:
             # The kernel releases it, also after a kill.
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise StudyInUseError('another process has it') from error
+            raise StudyInUseError('another process has locked it') from error
         found = os.fstat(handle)
         if not stat.S_ISREG(found.st_mode):
-            raise StudyError('is no regular file')
+            raise StudyError('is not a regular file')
         if found.st_size > MAX_SIZE_BYTES:
             raise StudyError(
                 f'has {found.st_size} bytes, and at most {MAX_SIZE_BYTES} '
@@ -277,7 +277,9 @@ class Study:
             if trial.distributions and not (
                 trial.distributions.items() <= self._distributions.items()
             ):
-                raise StudyError('has values that are none of this tuning')
+                raise StudyError(
+                    'has values that do not belong to this tuning'
+                )
         return read
 
     @property

@@ -83,7 +83,7 @@ class SeriesFiles:
             found = series.read(content.decode('utf-8'))
         except (series.SeriesError, UnicodeDecodeError) as error:
             raise errors.TiersError(
-                f'{path} is no series of "tier watch": {error}; remove it'
+                f'{path} is not a series of "tier watch": {error}; remove it'
             ) from error
         if (found.tier, found.pools) != (tier, pools):
             return empty

@@ -88,6 +88,8 @@ class FaultRunTest(lab.LabTestCase):
         _output, errors = self.fault(
             '--allow', '8c5d6bb0-9d6c-4f0e-8f43-2f6a3a9f6f1e', expect=5
         )
-        self.assertIn('faults are only made in a cluster that is', errors)
+        self.assertIn(
+            'faults are injected only into a cluster that you', errors
+        )
         self.assertFalse((self.folder / 'out' / 'sweep.json').exists())
         self.assertFalse(self.made.exists())

@@ -407,8 +407,8 @@ def _pg_target(
             current={},
             expected={},
             reason=(
-                'what the autoscaler of Ceph thinks of its placement groups '
-                f'is not known: {facts.pg_targets_unread}'
+                'the number of placement groups that the Ceph autoscaler '
+                f'wants is not known: {facts.pg_targets_unread}'
             ),
             remedy='',
         )
@@ -430,9 +430,10 @@ def _pg_target(
             },
             expected={key: f'more than {LEAST_SHARE:.0%}'},
             reason=(
-                'Ceph gives a pool placement groups by the part of its OSDs '
-                'that the pool is expected to fill; with so few, some disks '
-                'serve nothing of the tier and others too much'
+                'Ceph gives a pool placement groups in proportion to the '
+                'share of its OSDs that the pool is expected to fill; '
+                'with so few, some disks hold no data of the tier and '
+                'others too much'
             ),
             remedy=(
                 'set the pool options target_size_ratio or target_size_bytes '
@@ -456,10 +457,10 @@ def _pg_target(
             current={key: f'{target.pg_num} placement groups'},
             expected={key: f'{target.wanted_pg_num} placement groups'},
             reason=(
-                'by what the pool holds, or by its target, the number differs '
-                'so much that Ceph would change it, and autoscaling is '
-                f'{target.mode}: data and load are spread unevenly, or OSDs '
-                'have more placement groups than they need'
+                'for the data in the pool, or for its target, the number '
+                'is so far off that Ceph would change it, but autoscaling '
+                f'is {target.mode}: data and load are spread unevenly, or '
+                'OSDs have more placement groups than they need'
             ),
             remedy=(
                 f'declare pg_num: {target.wanted_pg_num} (moves data), or '
@@ -494,9 +495,9 @@ def _not_scaled(
         },
         expected={'pools with overlapping CRUSH rules': 'none'},
         reason=(
-            'the autoscaler of Ceph passes over pools that share some, but '
-            'not all, of their OSDs with other pools, so that the number of '
-            'placement groups stays what it is however much the pool holds'
+            'the Ceph autoscaler skips pools that share some, but not '
+            'all, of their OSDs with other pools, so the number of '
+            'placement groups does not change, however much the pool holds'
         ),
         remedy=(
             'give the other pools a CRUSH rule of one device class (moves '
@@ -534,9 +535,9 @@ def _ec_recovery(
         current={key: f'Ceph {seen.version}, osd_op_queue {seen.queue}'},
         expected={key: f'osd_op_queue wpq, or Ceph {first} or later'},
         reason=(
-            f'pool {name} is erasure coded: in this version what its recovery '
-            'reads is not held back by mClock, and I/O of guests may become '
-            'slow while OSDs are drained or backfilled'
+            f'pool {name} is erasure coded: in this version mClock does '
+            'not limit the reads of its recovery, and guest I/O may '
+            'become slow while OSDs are drained or backfilled'
         ),
         remedy=(
             'run "ceph config set osd osd_op_queue wpq" and restart the OSDs, '
@@ -579,20 +580,20 @@ def _read_balance(
         expected={key: f'less than {LEAST_UNBALANCED}, best 1'},
         reason=(
             'primaries serve all reads of guests, and one OSD has '
-            f'{score:.2f} times as many of them as it would have if all had '
-            'alike: reads of the tier are as slow as that OSD'
+            f'{score:.2f} times as many of them as it would have if they '
+            'were spread evenly: reads of the tier are as slow as that OSD'
         ),
         remedy=(
             'run "ceph balancer mode upmap-read", or declare more placement '
             'groups'
             if (ceph.release or 0) >= FIRST_WITH_ONLINE_READ_BALANCER
-            else 'run "ceph osd getmap -o om" and "osdmaptool om --read out '
-            f'--read-pool {name}" and then what is in out, or declare more '
-            'placement groups'
+            else 'run "ceph osd getmap -o om" and "osdmaptool om --read '
+            f'out --read-pool {name}" and then the commands in the '
+            'file out, or declare more placement groups'
         )
         + '; the read balancer needs "ceph osd '
-        'set-require-min-compat-client reef", which shuts out clients of the '
-        'Linux kernel',
+        'set-require-min-compat-client reef", which locks out kernel '
+        'clients',
     )
 
 
@@ -652,9 +653,10 @@ def _first_copies_that_are_passed_over(
             f'primaries chosen among {tier.rbd.device_class} OSDs': '0',
         },
         reason=(
-            f'the first copy is on {first} OSDs so that these serve reads; '
-            'the read balancer gives all OSDs of a pool as many primaries, '
-            f'those of class {tier.rbd.device_class}, too'
+            f'the first copy is on {first} OSDs so that these serve '
+            'reads; the read balancer gives all OSDs of a pool the same '
+            'number of primaries, including the OSDs of class '
+            f'{tier.rbd.device_class}'
         ),
         remedy=primary_affinity.LEAVE_PRIMARIES,
     )
@@ -712,8 +714,9 @@ def _cache_tier(
         current={key: f'{front.cache_pool}, on Ceph {ceph.release}'},
         expected={key: 'none'},
         reason=(
-            f'Ceph deprecated cache tiers in {cache_tier.DEPRECATED_SINCE}, '
-            'tests them no longer, and may drop them'
+            'Ceph deprecated cache tiers in '
+            f'{cache_tier.DEPRECATED_SINCE}, no longer tests them, and '
+            'may remove them'
         ),
         remedy=(
             'declare a tier on faster OSDs and retype the volumes to it; or '

@@ -120,7 +120,7 @@ def audit_volumes(
             aspect=PLACEMENT,
             current={'volumes': _seen(counts)},
             reason=broken,
-            remedy='only the volumes that are counted were audited',
+            remedy='only the volumes counted here were audited',
         )
     yield from _counted(counts, residency)
 

@@ -49,8 +49,8 @@ def unknown(
                 where=catalog.source.where(
                     ('tiers', tier.name, 'expect', name)
                 ),
-                found=f'the pattern {name!r}, which no fio profile of the '
-                'project has',
+                found=f'the pattern {name!r}, which is in no fio profile of '
+                'cinder-tiers',
                 expected='a pattern that is measured: '
                 + spelling.listed(NAMES),
                 remedy=f'{spelling.did_you_mean(name, sorted(NAMES))}fix it, '

@@ -152,8 +152,9 @@ FAILURE_DOMAIN = Text(
 DESCRIPTION = Text(
     pattern=rf'{_PRINTED_BY_CINDER}*\n?',
     max_chars=_LONG,
-    expected=f'text of at most {_LONG} characters in one line, without tabs, '
-    'invisible characters and emoji, which Cinder does not take',
+    expected=f'text of at most {_LONG} characters in one line, without '
+    'tabs, invisible characters and emoji, which Cinder does not '
+    'accept',
 )
 #: As typed; between tags there are more rules.
 TAG = Text(max_chars=_LONG, expected=f'a tag: text of 1 to {_LONG} characters')

@@ -107,8 +107,8 @@ def _options(
             continue
         if name == owners.MEMORY and known.ceph.cephadm_tunes_memory:
             remarks.append(
-                f'{where}: cephadm sets it of each host by its memory, and '
-                'will set it again'
+                f'{where}: cephadm sets it on each host according to its '
+                'memory, and will overwrite it'
             )
             continue
         now = used.values.get(name)

@@ -67,10 +67,11 @@ def check_consent(
     """
     if struck.fsid not in allowed:
         raise errors.Refused(
-            'Nothing was changed because faults are only made in a cluster '
-            f'that is named: those of cluster {struck.cluster} degrade it for '
-            'all of its clients, not only for the tier; check that it is the '
-            f'one you mean, and add --allow {struck.fsid} (its fsid)'
+            'Nothing was changed because faults are injected only into a '
+            f'cluster that you name: those in cluster {struck.cluster} '
+            'degrade it for all of its clients, not only for the tier; '
+            'check that it is the one you mean, and add --allow '
+            f'{struck.fsid} (its fsid)'
         )
 
 
@@ -94,8 +95,8 @@ def of_target(
         flags = facts.flags | facts.pool_flags.get(target.pool, frozenset())
         if 'nodeep-scrub' in flags:
             yield (
-                f'{target} has the flag nodeep-scrub, or the cluster has it; '
-                'expected none; unset it first'
+                f'{target} has the flag nodeep-scrub, or the cluster has '
+                'it; expected no such flag; unset it first'
             )
     elif kind in faults.OF_OSDS:
         yield from _of_osd(target, facts)
@@ -114,9 +115,9 @@ def _of_osd(
         return
     if not osd.is_up or osd.weight != 1:
         yield (
-            f'{target} is {"up" if osd.is_up else "down"} with the reweight '
-            f'{osd.weight:g}; expected one that is up with the reweight 1, '
-            'which can be brought back; name another one'
+            f'{target} is {"up" if osd.is_up else "down"} with the '
+            f'reweight {osd.weight:g}; expected an OSD that is up and has '
+            'the reweight 1, so that it can be restored; name another OSD'
         )
     flags = sorted(cluster_facts.KEEPING & (osd.flags | facts.flags))
     if flags:
@@ -133,17 +134,19 @@ def _of_osd(
         left, needed = pool.size - 1, max(pool.min_size, pool.least + 1)
         if left < needed:
             yield (
-                f'{target} has data of pool {pool.name}, of whose {pool.size} '
-                f'copies or chunks {left} would be left; expected at least '
-                f'{needed}, so that I/O goes on (min_size {pool.min_size}) '
-                'and one more OSD may fail; raise size or lower min_size'
+                f'{target} has data of pool {pool.name}, of whose '
+                f'{pool.size} copies or chunks {left} would be left; '
+                f'expected at least {needed}, so that I/O continues '
+                f'(min_size {pool.min_size}) and one more OSD may fail; '
+                'raise size or lower min_size'
             )
     if target.fault.kind is faults.Kind.OSD_OUT:
         if target.osd in facts.upmapped:
             yield (
-                f'{target} has placement groups by pg-upmap-items, which Ceph '
-                'removes for good when it is out; expected none; name another '
-                'OSD, or remove them ("ceph osd rm-pg-upmap-items")'
+                f'{target} has placement groups mapped by pg-upmap-items, '
+                'which Ceph removes permanently when the OSD is out; '
+                'expected none; name another OSD, or remove them ("ceph '
+                'osd rm-pg-upmap-items")'
             )
         yield from _of_room(target, facts)
 

@@ -197,8 +197,8 @@ def geometry_comments(catalog: catalogs.Catalog) -> str:
         '# Cinder 28 (2026.1) or newer: disk_geometry = 512e in '
         f'{", ".join(sections)} asks guests for writes of whole 4 KiB '
         'blocks, which hard disks and erasure coded pools need most. It '
-        'counts for volumes that are attached later; Windows guests need '
-        'VirtIO drivers of 2019 or newer.\n'
+        'takes effect for volumes that are attached later; Windows guests '
+        'need VirtIO drivers of 2019 or newer.\n'
     )
 
 

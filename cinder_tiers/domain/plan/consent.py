@@ -231,7 +231,7 @@ def _too_narrow(
         found = f'the plan would {action.verb} the object'
         wider = f'{whole}:{action.verb}'
     else:
-        found = f'the plan changes {spelling.listed(beyond)} of it, too'
+        found = f'the plan also changes {spelling.listed(beyond)}'
         wider = f'{whole}:' + ','.join(
             one.field
             for one in difference.differences(action.before, action.after)
@@ -239,8 +239,8 @@ def _too_narrow(
     return errors.Problem(
         where=f'--allow {shlex.quote(name)}',
         found=found,
-        expected='no other change than of the fields that it names',
-        remedy=f'if that is right, too: --allow {shlex.quote(wider)}',
+        expected='changes only of the fields that it names',
+        remedy=f'to allow all of it: --allow {shlex.quote(wider)}',
     )
 
 
@@ -295,7 +295,7 @@ def _unknown(name: str, left: list[str]) -> errors.Problem:
         found='no refused change in this plan has that name',
         expected=f'one of: {spelling.listed(left)}',
         remedy=(
-            f'{spelling.did_you_mean(name, left)}leave it out if the change '
-            'was made already'
+            f'{spelling.did_you_mean(name, left)}omit it if the change '
+            'has already been made'
         ),
     )

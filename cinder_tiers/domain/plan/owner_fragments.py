@@ -168,7 +168,8 @@ def _rook_notes(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> collections.abc.Iterator[str]:
     yield (
-        f'Replace the namespace {ROOK_NAMESPACE} by that of your CephCluster.'
+        f'Replace the namespace {ROOK_NAMESPACE} with that of your '
+        'CephCluster.'
     )
     yield (
         'Rook does not change the CRUSH rule of a pool that exists, unless '
@@ -223,7 +224,7 @@ def cephadm(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
                 'path; look at "ceph orch apply -i FILE --dry-run" before '
                 'you remove it.',
                 'cephadm owns no pool and no CRUSH rule: "openstack tier '
-                'apply" makes those.',
+                'apply" creates those.',
             ),
         )
         for cluster in catalog.clusters_in_use
@@ -399,7 +400,7 @@ def openstack_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
                         }
                     },
                 ),
-                notes=('Backends that are there already stay beside these.',),
+                notes=('Keep the backends that are already there.',),
             )
         )
     found.append(

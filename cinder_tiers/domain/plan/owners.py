@@ -54,8 +54,8 @@ def _of_cephadm(
     ):
         return None
     return actions.Refusal(
-        reason=f'cephadm sets {MEMORY} of each host by its memory, and would '
-        'set it again',
+        reason=f'cephadm sets {MEMORY} on each host according to its '
+        'memory, and would overwrite this value',
         remedy=f'remove {MEMORY} from the tiers file, or stop the tuning: '
         f'"ceph config set osd {MEMORY}_autotune false"',
     )
@@ -87,11 +87,12 @@ def _refusal(
 ) -> actions.Refusal:
     name = action.key.name
     reason = (
-        f'Rook, in the namespace {namespace}, runs the cluster, and would '
-        'not know of the pool'
+        f'Rook, in the namespace {namespace}, manages the cluster, and '
+        'would not know about the pool'
         if action.before is None
-        else f'Rook, in the namespace {namespace}, runs the cluster, and sets '
-        'a pool that has a CephBlockPool back to what that says'
+        else f'Rook, in the namespace {namespace}, manages the cluster, '
+        'and resets a pool that has a CephBlockPool to the settings '
+        'in it'
     )
     values = owner_fragments.rook_values(action.after)
     needed = [
@@ -109,7 +110,7 @@ def _refusal(
         remedy = f'set in the CephBlockPool {name}: {", ".join(needed)}'
     else:
         remedy = (
-            f'make the CephBlockPool {name} what "openstack tier '
+            f'change the CephBlockPool {name} to what "openstack tier '
             'backend-config --for rook" prints'
         )
     return actions.Refusal(

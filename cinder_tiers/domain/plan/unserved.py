@@ -81,7 +81,7 @@ def find(
             effect=f'all volumes go to backends of tier {other.name}, to '
             'which it overflows'
             if overflows
-            else 'Cinder finds no place for new volumes, which end in error',
+            else 'Cinder cannot place new volumes, which end in status error',
             remedy=_remedy(tier, by_name, suggestion),
         )
 
@@ -108,7 +108,7 @@ def _why_not(
             return None
         mismatches.append((one.name, str(mismatch)))
     name, mismatch = min(mismatches)
-    return f'no backend meets its extra specs: of {name}, {mismatch}'
+    return f'no backend meets its extra specs; on {name}, {mismatch}'
 
 
 def _remedy(
@@ -123,9 +123,9 @@ def _remedy(
     """
     if tier.backend is None or tier.backend in names:
         return (
-            'fix extra_specs; or remove the extra spec from the volume type, '
-            'if the tiers file does not have it; or have a backend report '
-            'what is asked for'
+            'fix extra_specs; or remove the extra spec from the volume '
+            'type, if the tiers file does not have it; or make a backend '
+            'report the required capability'
         )
     if tier.rbd is not None and tier.backend_name is None:
         return (
@@ -134,6 +134,7 @@ def _remedy(
             'whether it is up'
         )
     return (
-        f'{suggestion(tier.backend)}fix backend; or start the cinder-volume '
-        'that has it: "openstack volume service list" shows whether it is up'
+        f'{suggestion(tier.backend)}fix backend in the tiers file; or '
+        'start the cinder-volume that serves it: "openstack volume '
+        'service list" shows whether it is up'
     )

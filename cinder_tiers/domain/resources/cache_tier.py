@@ -248,9 +248,9 @@ def _locked_out(
     )
     return actions.Refusal(
         reason=(
-            f'pool {tier.rbd.pool} holds images, and I/O of running clients '
-            'would fail until they learn of the grant for '
-            f'pool {tier.rbd.cache.rbd.pool}'
+            f'pool {tier.rbd.pool} holds images, and I/O of running '
+            'clients would fail until their cephx tickets include the '
+            f'grant for pool {tier.rbd.cache.rbd.pool}'
         ),
         remedy=(
             f"run '{command}' now, and apply when each client has renewed "
@@ -271,7 +271,8 @@ def _no_change(
                 f'pool {before.name} already has another '
                 f'cache, {before.cache_pool}'
             ),
-            remedy=f'declare what exists, or {_removal(before)}',
+            remedy='declare the current settings in the tiers file, or '
+            f'{_removal(before)}',
         )
     if before.mode not in (
         *SAFE_MODES_BEFORE[after.mode],
@@ -282,7 +283,8 @@ def _no_change(
                 f'the mode of a cache cannot change from {before.mode} '
                 f'to {after.mode} unless the cache is empty'
             ),
-            remedy=f'declare what exists, or {_removal(before)}',
+            remedy='declare the current settings in the tiers file, or '
+            f'{_removal(before)}',
         )
     objects = ceph.objects_in.get(after.cache_pool, 0)
     is_used = before.overlay and before.mode != NO_MODE
@@ -325,8 +327,8 @@ def _no_removal(
             f'I/O of pool {before.name} no longer goes through the cache'
             if before.mode == READONLY
             else f'what clients wrote may be in pool {before.cache_pool} '
-            f'only, and I/O of pool {before.name} is slower from the start '
-            'of the removal on'
+            f'only, and I/O of pool {before.name} becomes slower as '
+            'soon as the removal starts'
         ),
         remedy='declare the cache',
         yields_to_consent=True,

@@ -225,8 +225,9 @@ def _too_new(
             f'{_CLIENTS_WITH_MSR[0]}, kernel clients included, and the '
             'cluster serves them: require_min_compat_client is '
             f'{ceph.min_compat_client}',
-            remedy='look with "ceph features" that there are none, then set '
-            f'"ceph osd set-require-min-compat-client {_CLIENTS_WITH_MSR[0]}"',
+            remedy='check with "ceph features" that there are none, then '
+            'run "ceph osd set-require-min-compat-client '
+            f'{_CLIENTS_WITH_MSR[0]}"',
         )
     return None
 

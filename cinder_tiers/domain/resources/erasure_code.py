@@ -69,8 +69,8 @@ def faults(
         yield Fault(
             key='technique',
             found=f'{technique} without a plugin',
-            expected='plugin beside it: the default plugin differs by release '
-            'of Ceph',
+            expected='plugin as well: the default plugin depends on the '
+            'Ceph release',
             remedy='add plugin, or remove technique',
         )
     elif technique is not None and technique not in known:
@@ -99,8 +99,8 @@ def faults(
         yield Fault(
             key='stripe_unit_bytes',
             found=f'{unit_bytes} with technique {technique}',
-            expected=f'a multiple of {_CAUCHY_UNIT_BYTES}; Ceph takes no '
-            'other',
+            expected=f'a multiple of {_CAUCHY_UNIT_BYTES}; Ceph accepts '
+            'no other',
             remedy='raise it',
         )
     yield from _of_shared_domains(protection)
@@ -137,15 +137,16 @@ def _of_shared_domains(
             key='failure_domains',
             found=f'{domains} with {each} OSDs in each',
             expected=f'no more than {-(-protection.size // each)}: '
-            f'{protection.size} chunks would leave others without one',
+            f'{protection.size} chunks would leave failure '
+            'domains without one',
             remedy='lower failure_domains or osds_per_failure_domain',
         )
     if each > protection.m:
         yield Fault(
             key='osds_per_failure_domain',
             found=f'{each} with m={protection.m}',
-            expected=f'at most {protection.m}: a failure domain that is lost '
-            'takes as many chunks with it',
+            expected=f'at most {protection.m}: losing a failure domain '
+            'loses that many chunks',
             remedy='lower it, or raise m',
         )
 

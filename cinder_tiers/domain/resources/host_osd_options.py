@@ -49,7 +49,8 @@ def check(
         ):
             yield errors.Problem(
                 where=catalog.source.where(('clusters', cluster.name, _KEY)),
-                found=f'cluster {cluster.name!r} has {_KEY} and no tier',
+                found=f'cluster {cluster.name!r} has {_KEY}, but no tier '
+                'uses the cluster',
                 expected=(
                     'at least one tier with a pool of the cluster; other '
                     'clusters are not read'

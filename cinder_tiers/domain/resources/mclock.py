@@ -99,8 +99,8 @@ def refusals(
         yield actions.Refusal(
             reason=f'{spelling.osds(before.mclock_osds)} would not use '
             f'{", ".join(shares)}: any profile but {CUSTOM} sets them itself',
-            remedy='remove it from the tiers file, or declare '
-            f'{PROFILE}: {CUSTOM} beside it',
+            remedy=f'remove it from the tiers file, or declare {PROFILE}: '
+            f'{CUSTOM} as well',
         )
     for medium, name in CAPACITIES.items():
         if name in names:

@@ -193,13 +193,13 @@ _FORCED_REMEDY = (
 _KEPT = 'OSDs with the queue mClock take it from their mClock profile'
 _KEPT_REMEDY = (
     f'remove it from the tiers file, or declare {MCLOCK_OVERRIDE}: true '
-    'beside it'
+    'as well'
 )
 
 #: Why it is not known what OSDs use.
 UNTOLD = (
-    'OSDs with the queue mClock show what they use only to a cephx user with '
-    "osd 'allow *'"
+    'OSDs with the queue mClock report the values in use only to a cephx '
+    "user with osd 'allow *'"
 )
 
 
@@ -541,7 +541,7 @@ def _doubts(
     if not any(name.startswith(mclock.PREFIX) for name in changed):
         return ''
     return ''.join(
-        f'; doubtful {name}: {text}: {mclock.MEASURE.format(name=name)}'
+        f'; {name} may be wrong: {text}: {mclock.MEASURE.format(name=name)}'
         for name, text in mclock.doubts(own, osd_ids).items()
         if name not in changed
     )
@@ -554,7 +554,7 @@ def _refusals_of_dev(
     names = [name for name in changed if schemas[name].level == 'dev']
     if names:
         yield actions.Refusal(
-            reason=f'Ceph means {", ".join(names)} for its developers only '
+            reason=f'Ceph reserves {", ".join(names)} for its developers '
             '(level dev)',
             remedy='remove it from the tiers file',
             yields_to_consent=True,
@@ -576,10 +576,10 @@ def endangering(
             yield errors.Problem(
                 where=where(name),
                 found=f'the option {name}, with which OSDs can lose data',
-                expected='options that tune; this one is for developers of '
-                'Ceph, or for a rescue',
-                remedy='remove it; for a rescue, use "ceph config set" for '
-                'one OSD',
+                expected='a tuning option; this one is for Ceph '
+                'developers, or for disaster recovery',
+                remedy='remove it; for disaster recovery, use "ceph '
+                'config set" for one OSD',
             )
 
 

@@ -76,10 +76,10 @@ def _faults(
         if name in pool_options.STEERS_AUTOSCALER and rbd.pg_num is not None:
             yield (
                 ('pool_options', name),
-                f'{value!r} beside pg_num {rbd.pg_num}',
+                f'{value!r} together with pg_num {rbd.pg_num}',
                 (
-                    'one of them: pg_num turns the autoscaler off, for which '
-                    'this setting is meant'
+                    'only one of them: pg_num turns off the autoscaler, '
+                    'which this setting is for'
                 ),
                 'remove one of them',
             )
@@ -141,8 +141,8 @@ def _of_optimizations(
             ('pool_options', pool_options.EC_OPTIMIZATIONS),
             f'true with plugin {protection.plugin} and technique '
             f'{protection.technique}',
-            f'technique {erasure_code.REED_SOLOMON}; Ceph takes it with no '
-            'other',
+            f'technique {erasure_code.REED_SOLOMON}; Ceph accepts it with '
+            'no other',
             f'remove it, or change technique to {erasure_code.REED_SOLOMON}',
         )
 
@@ -156,21 +156,22 @@ def _of_primary_class(
         yield (
             place,
             f'{found} without device_class',
-            'device_class beside it, for the other copies',
+            'device_class as well, for the other copies',
             'add device_class',
         )
     elif rbd.device_class == rbd.primary_device_class:
         yield (
             place,
-            f'{found}, which device_class names as well',
-            'another class than that of the other copies',
+            f'{found}, the same class as device_class',
+            'a class other than that of the other copies',
             'remove primary_device_class',
         )
     if isinstance(rbd.protection, catalogs.ErasureCoded):
         yield (
             place,
             f'{found} with erasure_coded',
-            'replicated beside it: the primary of chunks has no whole copy',
+            'replicated: the primary OSD of an erasure coded pool has no '
+            'whole copy',
             'remove primary_device_class',
         )
     elif rbd.protection.size == 1:
@@ -193,15 +194,15 @@ def _of_data_pool(
         yield (
             ('data_pool',),
             f'{rbd.data_pool_name!r} with replicated',
-            'erasure_coded beside it; the data of a replicated tier lies in '
-            'pool',
+            'erasure_coded; a replicated tier stores its data in the pool '
+            'that the key pool names',
             'remove data_pool',
         )
     elif rbd.data_pool_name == rbd.pool:
         yield (
             ('data_pool',),
-            f'{rbd.data_pool_name!r}, which pool names as well',
-            'another pool: RBD keeps headers of images in a replicated one',
+            f'{rbd.data_pool_name!r}, the same pool as the key pool',
+            'another pool: RBD stores image headers in a replicated pool',
             'name another pool',
         )
 
@@ -234,7 +235,7 @@ def _without_class(
             yield (
                 (name,),
                 f'{what} without a device_class',
-                f'device_class beside it: {done} the OSDs of a class',
+                f'device_class as well: {done} the OSDs of a class',
                 f'add device_class, or remove {name}',
             )
 
@@ -488,7 +489,7 @@ def _refusal(
                         else ''
                     )
                 ),
-                remedy='declare what exists'
+                remedy='declare the current settings in the tiers file'
                 + (
                     ''
                     if can_be_set
@@ -529,11 +530,11 @@ def _refusals_of_data_pool(
     if old == new or is_set_again or is_half_made(before, ceph.usage):
         return
     yield actions.Refusal(
-        reason=f'RBD images that are created from then on would have their '
-        f'data in pool {new or before.name}, while those that exist keep it '
-        f'in pool {old or before.name}',
-        remedy='declare what exists, or name another pool and retype the '
-        'volumes',
+        reason='new RBD images would store their data in pool '
+        f'{new or before.name}, while existing ones keep it in '
+        f'pool {old or before.name}',
+        remedy='declare the current settings in the tiers file, or name '
+        'another pool and retype the volumes',
         yields_to_consent=True,
     )
 
@@ -549,16 +550,16 @@ def _refusals_of_ec_optimizations(
         yield actions.Refusal(
             reason=f'Ceph never switches {pool_options.EC_OPTIMIZATIONS} off '
             'again' + ('' if is_on else ', once it is on in an existing pool'),
-            remedy='declare what exists',
+            remedy='declare the current settings in the tiers file',
             yields_to_consent=not is_on,
         )
 
 
 def _refusal_of_min_size(change: difference.Difference) -> actions.Refusal:
     effect = (
-        'writes would be acknowledged with fewer copies or chunks of them'
+        'Ceph would acknowledge writes with fewer copies or chunks of them'
         if change.after < change.before
-        else 'I/O would stop wherever fewer copies or chunks are there'
+        else 'I/O would stop wherever fewer copies or chunks are available'
     )
     return actions.Refusal(
         reason=f'it would change min_size of an existing pool, {change.before}'

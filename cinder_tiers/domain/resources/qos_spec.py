@@ -316,7 +316,7 @@ def _totals(
         if parts:
             yield errors.Problem(
                 where=catalog.source.where((*path, total)),
-                found=f'{total} beside {" and ".join(parts)}',
+                found=f'{total} together with {" and ".join(parts)}',
                 expected='a limit for the total, or for reads and writes '
                 '(libvirt refuses both together)',
                 remedy=f'remove {total}, or {" and ".join(parts)}',

@@ -148,7 +148,7 @@ def _faults_between(
             yield (
                 burst,
                 f'{sound[burst]} without {limit}',
-                f'{limit} beside it; without a limit there is no burst',
+                f'{limit} as well; without a limit there is no burst',
                 f'declare {limit}, or remove {burst}',
             )
         elif 0 < sound.get(burst, 0) < sound.get(limit, 0):
@@ -165,7 +165,7 @@ def _faults_between(
             yield (
                 seconds,
                 f'{sound[seconds]} without {burst}',
-                f'{burst} beside it, which lasts so long',
+                f'{burst} as well, because this is its duration',
                 f'declare {burst}, or remove {seconds}',
             )
 
@@ -200,7 +200,8 @@ def unheeded_hints(catalog: catalogs.Catalog) -> kinds.Problems:
                     ('tiers', tier.name, 'rbd', 'rbd_options', HINT)
                 ),
                 found=f'{HINT} {tier.rbd.rbd_options[HINT]} with '
-                f'compression_mode {mode}, which does not heed it',
+                f'compression_mode {mode}, with which it has no '
+                'effect',
                 expected=f'compression_mode {needed}',
                 remedy='change compression_mode, or remove the hint',
             )

@@ -48,7 +48,8 @@ def plan(
             ),
             before=before,
             after=after,
-            why=f'tier {after.name}; what has no encryption keeps none',
+            why=f'tier {after.name}; existing volumes without encryption '
+            'stay unencrypted',
             needs=frozenset(
                 {actions.Key(kind=actions.Kind.VOLUME_TYPE, name=after.name)}
             ),
@@ -92,14 +93,16 @@ def _refusals(
         yield actions.Refusal(
             reason='volumes have the volume type, and Cinder does not change '
             'the encryption of such a type',
-            remedy='declare what exists, declare a tier with another name, or '
-            'first retype the volumes with "openstack volume set --type"',
+            remedy='declare the current settings in the tiers file, declare a '
+            'tier with another name, or first retype the volumes with '
+            '"openstack volume set --type"',
         )
     if before is not None and not volume_type.is_ours:
         yield actions.Refusal(
             reason=f'it would change the encryption of a volume type '
             f'{volume_type.name} without the ownership marker',
-            remedy='declare what exists, or use another name for the tier',
+            remedy='declare the current settings in the tiers file, or use '
+            'another name for the tier',
             yields_to_consent=True,
         )
 

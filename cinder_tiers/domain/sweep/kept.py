@@ -304,8 +304,7 @@ def brought_back(
         return ceph_state.OsdOptions(name=key.name, values=of(_VALUES))
     if current is None:
         raise errors.ActionFailed(
-            f'{key} does not exist any more, so its values cannot be brought '
-            'back'
+            f'{key} no longer exists, so its values cannot be restored'
         )
     if key.kind is actions.Kind.POOL:
         return dataclasses.replace(

@@ -20,13 +20,13 @@ _REFUSED: collections.abc.Mapping[str, tuple[object, str]] = (
         {
             pool_options.EC_OPTIMIZATIONS: (
                 True,
-                'options that can be taken back; Ceph never switches this one '
-                'off again',
+                'options that can be reverted; Ceph never switches this '
+                'one off again',
             ),
             'csum_type': (
                 'none',
-                'a checksum; what anybody writes meanwhile would stay without '
-                'one, and its corruption would not be found',
+                'a checksum; data that is written during the sweep would '
+                'have none, and its corruption would go undetected',
             ),
             **dict.fromkeys(
                 sorted(pool_options.QUOTAS),

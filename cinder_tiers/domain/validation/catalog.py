@@ -236,7 +236,7 @@ def _min_size(
             where=where,
             found=f'min_size {found} with {what}',
             expected=f'a min_size from {least} to {protection.size}; Ceph '
-            'takes no other',
+            'accepts no other',
             remedy='fix min_size',
         )
         return

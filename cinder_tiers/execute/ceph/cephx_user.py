@@ -33,7 +33,7 @@ class CephxUsers:
         if lost:
             raise errors.ActionFailed(
                 f'{key} was granted {"; ".join(lost)} since the plan was '
-                'made; nothing of it was changed; run "openstack tier '
+                'made; no part of it was changed; run "openstack tier '
                 'plan" again'
             )
         revoked = (
@@ -45,9 +45,9 @@ class CephxUsers:
         )
         if revoked:
             raise errors.ActionFailed(
-                f'{"; ".join(revoked)} of {key} was revoked since the plan '
-                'was made; nothing of it was changed; run "openstack tier '
-                'plan" again'
+                f'{"; ".join(revoked)} of {key} was revoked since the '
+                'plan was made; no part of it was changed; run "openstack '
+                'tier plan" again'
             )
         self._sessions[key.cluster].command(
             'auth caps' if current else 'auth get-or-create',

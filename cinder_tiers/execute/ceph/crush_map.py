@@ -81,7 +81,7 @@ class _Bytes:
                 'utf-8', 'surrogateescape'
             )
         if _encoded_names(found) != self.data[begin : self.place]:
-            raise NotUnderstood('its names are in another form')
+            raise NotUnderstood('its names have an unexpected format')
         return found
 
 
@@ -127,7 +127,7 @@ def _read(data: bytes) -> _Map:
     read = _Bytes(data)
     magic, buckets, rules, devices = read.take('IiIi')
     if magic != _MAGIC:
-        raise NotUnderstood('it does not begin as one')
+        raise NotUnderstood('it does not start like a CRUSH map')
     start = read.place
     ids = frozenset(_skip_bucket(read) for _ in range(buckets)) - {None}
     end_of_buckets = read.place
@@ -149,7 +149,7 @@ def _read(data: bytes) -> _Map:
         rest=data[read.place :],
     )
     if understood.encoded() != data:
-        raise NotUnderstood('it is in another form')
+        raise NotUnderstood('it has an unexpected format')
     return understood
 
 
@@ -168,7 +168,7 @@ def with_rule(
     """
     before = _read(data)
     if name in before.rule_names.values():
-        raise NotUnderstood(f'it has a rule {name} already')
+        raise NotUnderstood(f'it already has a rule {name}')
     number = next(
         (
             place
@@ -178,7 +178,7 @@ def with_rule(
         len(before.rules),
     )
     if number >= _MOST_RULES:
-        raise NotUnderstood(f'it has {_MOST_RULES} rules, the most')
+        raise NotUnderstood(f'it already has {_MOST_RULES} rules, the maximum')
     rules = [*before.rules]
     rules[number : number + 1] = [_encoded(number, parts, before)]
     after = dataclasses.replace(

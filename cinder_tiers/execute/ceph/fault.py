@@ -48,7 +48,8 @@ def begin(
     found = stand(target, osds)
     if found == before(target):
         raise errors.ActionFailed(
-            f'{target} was told without an error, but is still {found}'
+            f'Ceph accepted the command for {target}, but {target} is '
+            f'still {found}'
         )
 
 
@@ -64,7 +65,7 @@ def end(
     """
     osd = osds().get(target.osd)
     if osd is None:
-        raise errors.ActionFailed(f'{target} does not exist any more')
+        raise errors.ActionFailed(f'{target} no longer exists')
     kind = target.fault.kind
     if kind is faults.Kind.OSD_OUT and osd.weight == 0:
         session.command('osd in', ids=[str(target.osd)])

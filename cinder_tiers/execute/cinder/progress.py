@@ -9,7 +9,7 @@ def describe(done: list[str]) -> str:
     :param done: names of the changes that were made.
     """
     if not done:
-        return 'nothing of it was changed'
+        return 'no part of it was changed'
     return (
         f'changed before the failure: {", ".join(done)}; "openstack tier '
         'plan" shows what is left to do'

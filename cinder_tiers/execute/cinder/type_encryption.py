@@ -59,8 +59,8 @@ class TypeEncryptions:
         ):
             raise errors.ActionFailed(
                 f'{key} belongs to a volume type without the ownership '
-                'marker; nothing of it was changed; run "openstack tier plan" '
-                'again'
+                'marker; no part of it was changed; run "openstack tier '
+                'plan" again'
             )
         path = f'/types/{resource.id}/encryption'
         values = {

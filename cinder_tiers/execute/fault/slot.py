@@ -69,8 +69,8 @@ class Measure:
         found = self._means.health()
         if not found.is_ok:
             raise errors.ActionFailed(
-                f'The sweep was ended because the cluster has {found}, so no '
-                'fault may be made; see "ceph health detail"'
+                f'The sweep was stopped because the cluster has {found}, '
+                'so no fault can be injected; see "ceph health detail"'
             )
         line = timeline.Timeline(
             self._targets,

@@ -144,16 +144,14 @@ class Timeline:
         for one in self._courses:
             if one.waits:
                 one.complain(
-                    'not made: the command did not announce the moment that '
-                    'it is counted from'
+                    'not made: the command did not announce the time that '
+                    'at_seconds counts from'
                     if self._zero is None
                     else 'not made: the command ended before its time'
                 )
             if one.is_open:
                 if not self._is_due_to_end(one):
-                    one.complain(
-                        'ended before its time, since the command ended'
-                    )
+                    one.complain('ended early, because the command ended')
                 self._end(one)
         left = [one for one in self._courses if one.is_open]
         if left:

@@ -236,8 +236,8 @@ def _check_owner(path: str) -> None:
                     found=f'a journal of user {found.st_uid}, with values to '
                     'write and commands to run as this user',
                     expected=f'one of user {os.geteuid()} or of root',
-                    remedy='bring back as that user, or look into it and make '
-                    'it yours (chown)',
+                    remedy='restore as that user, or check its content '
+                    'and make it yours (chown)',
                 )
             ]
         )
@@ -289,7 +289,7 @@ def _problem(path: str, found: str) -> errors.ProblemsFound:
                 expected='the journal of a sweep, version '
                 f'{VERSION} or {VERSION_WITH_FAULTS}',
                 remedy='use the release of cinder-tiers that wrote it; it '
-                'holds the values to bring back, so do not remove it',
+                'holds the values to restore, so do not remove it',
             )
         ]
     )

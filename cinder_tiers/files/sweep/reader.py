@@ -359,7 +359,7 @@ class _Reading:
         if has_both:
             self._problem(
                 ('factors',),
-                'factors beside treatments',
+                'factors together with treatments',
                 'one of them, or none',
                 'remove one of them',
             )
@@ -369,7 +369,7 @@ class _Reading:
             if way not in (None, design.TOGETHER):
                 self._problem(
                     ('vary',),
-                    f'vary: {way} beside treatments',
+                    f'vary: {way} together with treatments',
                     f'{design.TOGETHER}, or no vary: each treatment has all '
                     'of its options at once',
                     'remove vary, or write factors',
@@ -381,7 +381,7 @@ class _Reading:
         if way == design.TOGETHER:
             self._problem(
                 ('vary',),
-                f'vary: {design.TOGETHER} beside factors',
+                f'vary: {design.TOGETHER} together with factors',
                 'treatments, each with a name and all of its options',
                 'write treatments, or use one_at_a_time or product',
             )

@@ -334,8 +334,9 @@ def _problem(path: str, found: str) -> errors.ProblemsFound:
                 where=path,
                 found=found,
                 expected=f'the results of a sweep, version {VERSION}',
-                remedy=f'name {NAME} in the folder that "openstack tier '
-                'sweep" or "fault" was given with --out',
+                remedy=f'name {NAME} in the folder that --out of '
+                '"openstack tier sweep" or "openstack tier fault" '
+                'named',
             )
         ]
     )

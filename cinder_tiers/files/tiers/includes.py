@@ -256,8 +256,8 @@ class _Reading:
             self._problem(
                 where,
                 f'{item.value!r} was included already at {self._seen[real]}',
-                'each file once: a second time, it would undo what files '
-                'after the first changed',
+                'each file once: a second include would undo what files '
+                'after the first one changed',
                 'remove one of them',
             )
         else:
@@ -332,10 +332,10 @@ class _Reading:
                 if old is None:
                     self._problem(
                         f'{node.file}:{node.line}',
-                        f'{".".join(map(str, (*path, key)))} is null, but no '
-                        'file before has it',
-                        'null only for what an included file has: it removes '
-                        'that',
+                        f'{".".join(map(str, (*path, key)))} is null, but '
+                        'no earlier file has it',
+                        'null only for a key of an included file, which '
+                        'it removes',
                         'fix the key, or remove it',
                     )
                 else:

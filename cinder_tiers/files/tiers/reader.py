@@ -148,8 +148,8 @@ def read_text(text: str, *, file: str) -> catalogs.Catalog:
             errors.Problem(
                 rule=rules.INCLUDE,
                 where=read.source.where((includes.INCLUDE,)),
-                found='include in a text that stands alone',
-                expected='a text of all files',
+                found='include, which is not possible here',
+                expected='one complete tiers file',
                 remedy='use what "openstack tier validate --merged" prints',
             )
         )

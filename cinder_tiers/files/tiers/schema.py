@@ -63,7 +63,7 @@ def published() -> str:
     overriding = _override(alone, definitions)
     overriding['type'] = alone['type']
     overriding['description'] = (
-        'a mapping of what is other than in the included files; null removes '
+        'a mapping of what differs from the included files; null removes '
         'what they have'
     )
     # It is of this file alone.

@@ -67,7 +67,7 @@ def observe(
     if missing:
         raise errors.TiersError(
             f'Ceph cluster {session.cluster.name!r} has no statistics of '
-            f'{", ".join(missing)}: expected the pools of the tier; has it '
-            'been applied?'
+            f'{", ".join(missing)}: expected the pools of the tier; run '
+            '"openstack tier apply" first'
         )
     return parse(stats, pools)

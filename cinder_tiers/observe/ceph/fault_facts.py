@@ -83,8 +83,8 @@ class Reader:
             return read()
         except (LookupError, TypeError, ValueError, AttributeError) as error:
             raise errors.TiersError(
-                f'Ceph cluster {self._session.cluster.name!r} answered in a '
-                f'way that is not known ({error!r}); expected Ceph 16 to 20'
+                f'Ceph cluster {self._session.cluster.name!r} returned an '
+                f'unexpected answer ({error!r}); expected Ceph 16 to 20'
             ) from error
 
 

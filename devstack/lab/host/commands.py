@@ -43,7 +43,8 @@ def run(
         raise CommandFailed(f'{words[0]}: no such program') from None
     except subprocess.TimeoutExpired:
         raise CommandFailed(
-            f'{" ".join(words[:3])} ...: no end after {timeout_seconds:.0f} s'
+            f'{" ".join(words[:3])} ...: did not finish within '
+            f'{timeout_seconds:.0f} s'
         ) from None
     if log:
         with log.open('a') as stream:

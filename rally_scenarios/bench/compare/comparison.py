@@ -565,10 +565,10 @@ def _tiers_together(
     ]
     if not tiers:
         wrong.append(
-            f'no tier is on both sides: the first has'
-            f' {", ".join(of_first) or "none"}, the second'
-            f' {", ".join(of_second) or "none"}; name two that belong'
-            f' together'
+            'no tier is on both sides: the first has '
+            f'{", ".join(of_first) or "none"}, the second '
+            f'{", ".join(of_second) or "none"}; name two tiers that '
+            'belong together'
         )
     if wrong:
         raise ComparisonError('\n'.join(wrong))

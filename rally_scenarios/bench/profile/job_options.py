@@ -191,8 +191,8 @@ def refusal(option: str) -> str:
         )
     near = spelling.did_you_mean(option, _READERS)
     return (
-        f'is not taken over; {near}these are: {", ".join(_READERS)};'
-        f' without it the load would be another one'
+        f'is not supported; {near}supported options: {", ".join(_READERS)}; '
+        'without it the load would be different'
     )
 
 

@@ -212,4 +212,4 @@ class History:
                 0 <= value < count
                 for value, count in zip(each, counts, strict=True)
             ):
-                raise ValueError(f'{each} is no candidate of this space')
+                raise ValueError(f'{each} is not a candidate of this space')

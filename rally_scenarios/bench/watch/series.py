@@ -237,7 +237,7 @@ def _window(document: object) -> Window:
     _mapping(document, 'a window')
     status = document.get('status')
     if document.get('pending') not in ('', *DIRECTIONS):
-        raise SeriesError('pending of a window is no direction')
+        raise SeriesError('pending of a window is not a direction')
     return Window(
         began_at=_number(document, 'began_at'),
         write_ms=tuple(_numbers(document, 'write_ms')),

@@ -26,8 +26,8 @@ FLEET_TABLE_COLUMNS = (
     'compute hosts',
     'common clock',
 )
-COST_TITLE = 'CinderTiers: time told and taken'
-COST_COLUMNS = ('part', 'told s', 'taken s')
+COST_TITLE = 'CinderTiers: expected and actual time'
+COST_COLUMNS = ('part', 'expected s', 'actual s')
 CONSOLE_TITLE = 'CinderTiers: console tail of incomplete guests'
 _CONSOLE_LINES = 15
 _RESULT_LINE = re.compile(r'@ctiers \w+ \w+ \w+ data ', re.ASCII)
@@ -111,7 +111,7 @@ def cost_output(cost: run_result.Cost) -> dict:
     parts = result_cost.parts(cost)
     return tables.table(
         COST_TITLE,
-        f'Told by {result_cost.source(cost.told)}',
+        f'Expected from {result_cost.source(cost.told)}',
         COST_COLUMNS,
         [
             [

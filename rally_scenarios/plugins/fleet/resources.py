@@ -268,9 +268,9 @@ class FleetResources:
         ) as error:
             # It may be whole, in another project: nothing of it is deleted.
             raise servers.FleetError(
-                f'a part of the kept fleet {fleet.name!r} is gone, or of'
-                f' another project: {error}; if it is not another project,'
-                f' {kept.how_to_delete(fleet.name)}'
+                f'a part of the kept fleet {fleet.name!r} is gone, or '
+                f'belongs to another project: {error}; if it is not '
+                f'another project, {kept.how_to_delete(fleet.name)}'
             ) from error
         self._volumes = volumes
         self.start_volume = fleet.start_volume

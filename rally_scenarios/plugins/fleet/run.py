@@ -256,8 +256,8 @@ def _kept_fleet(
     found = kept_fleets.find(folder, arguments.keep['name'], asked)
     if found is not None:
         LOG.info(
-            'Fleet %s is there from a former run: volumes, servers%s are not'
-            ' made again',
+            'Fleet %s exists from an earlier run: its volumes, servers%s '
+            'are used again',
             found.name,
             ' and regions' if found.filled_mib else '',
         )
@@ -363,11 +363,13 @@ class FleetRun:
         left = context.resources.delete(context.limits_seconds['volumes'])
         if keep is None:
             if left:
-                LOG.warning("Left to Rally's cleanup: %s", left)
+                LOG.warning(
+                    'Not deleted, and left to the cleanup of Rally: %s', left
+                )
         elif left:
             LOG.warning(
-                'Of the fleet %s something is left, which no cleanup knows:'
-                ' %s: %s',
+                'Part of the fleet %s was not deleted, and Rally will not '
+                'clean it up: %s: %s',
                 keep['name'],
                 left,
                 kept_fleets.how_to_delete(keep['name']),

@@ -132,8 +132,7 @@ def raw(bench: Bench, pattern: fio_pattern.Pattern) -> model.Figures:
     if not disk.may_be_overwritten:
         if pattern.rw in model.WRITES:
             raise NotMeasured(
-                f'the host file does not say that {disk.device} may be'
-                f' overwritten'
+                f'the host file does not allow {disk.device} to be overwritten'
             )
         return _fio(
             bench,

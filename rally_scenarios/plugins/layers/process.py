@@ -129,7 +129,7 @@ def _outputs(
             process.wait(max(0, deadline - time.monotonic()))
         except subprocess.TimeoutExpired as error:
             raise LayerError(
-                f'{_told(argv)}: no end after {timeout_seconds:g} s'
+                f'{_told(argv)}: did not finish within {timeout_seconds:g} s'
             ) from error
     found = []
     for argv, process, output, errors in started:
@@ -180,7 +180,7 @@ def run_together(
                 )
             except OSError as error:
                 raise LayerError(
-                    f'{_told(argv)}: cannot start it: {error}'
+                    f'{_told(argv)}: cannot be started: {error}'
                 ) from error
             started.append((argv, process, output, errors))
         return _outputs(started, deadline, timeout_seconds)

@@ -172,8 +172,8 @@ def claimed(disk: host_file.RawDisk) -> Iterator[None]:
     """
     if not disk.may_be_overwritten:
         raise process.LayerError(
-            f"{disk.device}: the host file does not say 'may_be_overwritten:"
-            f" true' of it"
+            f'{disk.device}: the host file does not have '
+            "'may_be_overwritten: true' for it"
         )
     try:
         # open(2): of a block device, exclusive means not used by the system.

@@ -62,7 +62,7 @@ def volume_types_fact(names: Iterable[str | None]) -> run_result.Fact:
     found = sorted({name or 'none' for name in names})
     if found == ['none']:
         return run_result.Fact(
-            value=None, reason='Cinder names no type of the volumes'
+            value=None, reason='Cinder reported no volume type of the volumes'
         )
     return run_result.Fact(value=', '.join(found))
 
@@ -85,8 +85,8 @@ def prepare(folder: str) -> pathlib.Path:
             return path
     except OSError as error:
         raise servers.FleetError(
-            f'result_folder {folder!r}: cannot write there: {error}; name a'
-            f' folder that who runs Rally may write to'
+            f'result_folder {folder!r}: cannot write there: {error}; name '
+            'a folder that the user who runs Rally can write to'
         ) from error
 
 

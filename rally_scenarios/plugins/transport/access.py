@@ -98,8 +98,8 @@ def check(given: Mapping[str, Any] | None) -> None:
         )
     if given['kind'] == 'ssh' and not given.get('user'):
         raise ValueError(
-            "transport 'ssh' without 'user': name whom the"
-            ' image lets in with a key pair, such as debian'
+            "transport 'ssh' without 'user': name the user of the image "
+            'who can log in with the key pair, such as debian'
         )
 
 

@@ -194,7 +194,7 @@ class _Connection:
                 words = channel.recv_stderr(500).decode('utf-8', 'replace')
                 raise paramiko.SSHException(
                     f'status {status} of the command that reads:'
-                    f' {words.strip() or "no words"}'
+                    f' {words.strip() or "no message"}'
                 )
         return output.decode('utf-8', 'replace')
 

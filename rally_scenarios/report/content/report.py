@@ -68,13 +68,13 @@ def _time(cost: run_result.Cost | None) -> Iterator[tuple[str, str]]:
         return
     parts = result_cost.parts(cost)
     yield (
-        'Time told and taken',
+        'Expected and actual time',
         '; '.join(
             f'{each.name} {each.told:.0f} s, '
             + ('not known' if each.taken is None else f'{each.taken:.0f} s')
             for each in (*parts, result_cost.together(parts))
         )
-        + f' (told by {result_cost.source(cost.told)})',
+        + f' (expected from {result_cost.source(cost.told)})',
     )
 
 

@@ -113,7 +113,7 @@ class JobFileTest(testtools.TestCase):
         ('offset=1m', 'names, makes or places files'),
         ('include other.fio', 'reads another file'),
         ('iodepht=4', "did you mean 'iodepth'"),
-        ('thinktime=5', 'without it the load would be another one'),
+        ('thinktime=5', 'without it the load would be different'),
         ('iodepth=$ncpus', 'no variable, sum or quotes'),
         ('size=(1m*4)', 'no variable, sum or quotes'),
         ('bs=`id`', 'no variable, sum or quotes'),

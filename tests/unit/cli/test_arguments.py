@@ -95,4 +95,4 @@ class ArgumentsTestCase(testtools.TestCase):
                     SystemExit, parser.parse_args, [f'--{option}=', *others]
                 )
             self.assertEqual(2, ended.code)
-            self.assertIn(f"--{option}: '' names nothing", told.getvalue())
+            self.assertIn(f"--{option}: '' is empty", told.getvalue())

@@ -243,7 +243,7 @@ class VolumesTestCase(tiers_file_case.TiersFileTestCase):
     def test_residency_of_no_volume_is_not_taken_for_an_audit_of_it(self):
         ran = self.run_tier('audit', '--residency')
         self.assertEqual((2, ''), (ran.status, ran.stdout))
-        self.assertIn('--residency is for --volumes', ran.stderr)
+        self.assertIn('--residency was given without --volumes', ran.stderr)
 
     def test_volumes_of_all_projects_are_held_against_their_tiers(self):
         self.volume('database', 'ssd', project_id='b' * 32)

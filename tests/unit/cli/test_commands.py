@@ -505,7 +505,7 @@ class NothingNamedTestCase(testtools.TestCase):
     def test_an_empty_argument_is_no_missing_one(self, words):
         ran = shell.openstack(*NO_CLOUD, 'tier', *words)
         self.assertEqual((2, ''), (ran.status, ran.stdout))
-        self.assertIn('names nothing', ran.stderr)
+        self.assertIn('is empty', ran.stderr)
 
     def test_an_empty_variable_is_a_missing_one(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -97,7 +97,7 @@ class ConsentTestCase(testtools.TestCase):
         self.assert_ran(
             5,
             self.run_tier('plan', '--out', self.saved),
-            'has refused changes',
+            'contains refused changes',
         )
         (action,) = json.loads(pathlib.Path(self.saved).read_text())['actions']
         self.assertIn('take the volume type away', action['refused'])

@@ -61,8 +61,8 @@ class FaultCommandTestCase(test_sweep.SweptCloudTestCase):
     def test_arguments_that_do_not_fit(self):
         for arguments, expected in (
             ((), 'no fault file'),
-            ((str(self.file),), 'no command that measures'),
-            ((str(self.file), '--restore'), '<file> beside it'),
+            ((str(self.file),), 'no measuring command'),
+            ((str(self.file), '--restore'), 'given together with <file>'),
         ):
             ran = self.fault(*arguments)
             self.assertEqual(2, ran.status)
@@ -143,7 +143,7 @@ class FaultCommandTestCase(test_sweep.SweptCloudTestCase):
         del self.cluster.osds[1]
         back = self.restore()
         self.assertFalse(back.is_complete)
-        self.assertIn('does not exist', back.values[0].reason)
+        self.assertIn('no longer exists', back.values[0].reason)
         self.assertEqual(1, len(self.journals()))
         # The operator knows: the disk is dead and was replaced.
         self.assertTrue(self.restore(accepted=[target.name]).is_complete)

@@ -104,12 +104,12 @@ class ToldTestCase(Results, testtools.TestCase):
             row['More volumes']['at_least'], row['More volumes']['at_most'] + 1
         )
         self.assertIn('3 repeats of 6 steps', row['Rests on'])
-        self.assertIn('10 volumes as told by --volumes', row['Rests on'])
+        self.assertIn('10 volumes as given by --volumes', row['Rests on'])
         row = found['p99_ms_max 100', 'carried']
         self.assertEqual(
             math.floor((MOST - 30) / 5), row['More volumes']['volumes']
         )
-        self.assertIn('as told by --load', row['Rests on'])
+        self.assertIn('as given by --load', row['Rests on'])
         row = found['70 % of the most', 'sold']
         self.assertAlmostEqual(
             0.7 * 0.999 * CAPACITY, row['Load at most']['iops'], 2
@@ -225,7 +225,7 @@ class ToldTestCase(Results, testtools.TestCase):
             (
                 2,
                 ('database', self.result, '--volumes', '9'),
-                '--volumes needs --per-volume-iops',
+                '--volumes requires --per-volume-iops',
             ),
         ):
             ran = self.told(*arguments, *P99)
@@ -290,7 +290,7 @@ class FromTheCloudTestCase(Results, tiers_file_case.TiersFileTestCase):
         )
         self.assertIn('4 volumes in Cinder', row['Rests on'])
         row = found['p99_ms_max 100', 'carried']
-        self.assertIn('no Ceph pool; or name it by --load', row['Rests on'])
+        self.assertIn('no Ceph pool; or give it with --load', row['Rests on'])
         ran = self.run_tier(
             *('headroom', 'database', self.result, '--load', '0'),
         )

@@ -69,7 +69,7 @@ def action(kind, name, before, after, cluster='ceph', **more):
 
 MOVE = actions.Refusal(
     reason='it would move or rewrite data of an existing pool: size 2 -> 3',
-    remedy='declare what exists',
+    remedy='declare the current settings in the tiers file',
     yields_to_consent=True,
 )
 FOREIGN = actions.Refusal(

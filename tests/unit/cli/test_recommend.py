@@ -245,8 +245,8 @@ class RecommendTestCase(testtools.TestCase):
     def test_arguments_that_do_not_fit(self):
         for options, status, said in (
             ((), 2, 'one of the arguments'),
-            (('--pattern', 'x', '--on', 'general'), 2, '--on is for'),
-            (('--pattern', 'x', '--cluster', 'c'), 2, '--cluster is for'),
+            (('--pattern', 'x', '--on', 'general'), 2, '--on requires'),
+            (('--pattern', 'x', '--cluster', 'c'), 2, '--cluster requires'),
             (('--job', '/nowhere'), 1, 'cannot read /nowhere'),
             (('--volumes', str(self.folder)), 1, 'cannot read'),
             (('--pattern', 'mix', '--quantity', 'x'), 2, 'expected iops'),

@@ -75,8 +75,8 @@ class RepeatsTestCase(testtools.TestCase):
 
     def test_arguments_that_do_not_fit(self):
         for status, options, iops, said in (
-            (2, (), {}, 'or state --variation'),
-            (2, ('--claims', '2'), {'general': (1, 2)}, '--claims is for'),
+            (2, (), {}, 'or give --variation'),
+            (2, ('--claims', '2'), {'general': (1, 2)}, '--claims requires'),
             (2, ('--reference', 'x'), {'general': (1, 2)}, 'between tiers'),
             (
                 1,

@@ -219,7 +219,7 @@ class ReportTestCase(testtools.TestCase):
     def test_a_sweep_is_reported_alone(self):
         ran = self.report(self.file('run.json'), self.sweep())
         self.assertEqual(1, ran.status)
-        self.assertIn('no other file beside it', ran.stderr)
+        self.assertIn('to be the only file', ran.stderr)
         self.assertFalse(self.output.exists())
 
     def tuning(self, **changed):
@@ -325,7 +325,7 @@ class ReportTestCase(testtools.TestCase):
         value = json.loads(path.read_text('utf-8'))
         for change, said in (
             ({'goal': 'speed'}, "goal 'speed'"),
-            ({'options': []}, 'no candidate of this space'),
+            ({'options': []}, 'not a candidate of this space'),
             ({'version': 2}, 'this code reads version 1'),
             ({'history': {}}, 'history.blocks: it is missing'),
         ):

@@ -388,7 +388,7 @@ class RefusalTestCase(PluginTestCase):
 
     def test_a_tiers_file_with_an_error(self):
         self.assert_dies(
-            'no backends could be made of',
+            'no backend sections could be printed for',
             CINDER_TIERS_CATALOG=self.own_catalog('version: 7'),
         )
 

@@ -324,7 +324,9 @@ class AuditTestCase(testtools.TestCase):
         DRIFT['pool and its options'][0](actual)
         found = next(one for one in held(actual) if one.aspect == 'pool')
         self.assertIn('tier apply refuses: it would move', found.reason)
-        self.assertIn('declare what exists', found.remedy)
+        self.assertIn(
+            'declare the current settings in the tiers file', found.remedy
+        )
         self.assertIn("--allow 'pool tier-", found.remedy)
 
     def test_capabilities_are_missed_by_the_tiers_that_need_them(self):

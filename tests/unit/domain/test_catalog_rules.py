@@ -223,7 +223,7 @@ class CatalogRulesTestCase(testtools.TestCase):
                     'write_iops_sec': '1',
                 }
             ),
-            ['total_iops_sec beside read_iops_sec and write_iops_sec'],
+            ['total_iops_sec together with read_iops_sec and write_iops_sec'],
         ),
         (
             catalogs.Qos(back_end={'IOPS': '1', 'iops': '1'}),

@@ -105,10 +105,10 @@ class GrantTestCase(testtools.TestCase):
         first, second = self.problems(TWO_CLUSTERS, 'volume type fats', 'x')
         self.assertEqual(
             (
-                "--allow 'volume type fats': no refused change in this plan "
-                'has that name; expected one of: pool fast (one), pool fast '
-                "(two), volume type fast; did you mean 'volume type fast'? "
-                'leave it out if the change was made already'
+                "--allow 'volume type fats': no refused change in this "
+                'plan has that name; expected one of: pool fast (one), '
+                "pool fast (two), volume type fast; did you mean 'volume "
+                "type fast'? omit it if the change has already been made"
             ),
             first,
         )

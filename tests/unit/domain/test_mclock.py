@@ -128,7 +128,7 @@ class PlanTestCase(testtools.TestCase):
     def test_doubtful_figures_are_told_where_a_profile_is_set(self):
         count = max(self.ssds()) + 1
         why = self.action(PROFILE, own=figures(*[None] * count)).why
-        self.assertIn(f'doubtful {FIGURE}: the default', why)
+        self.assertIn(f'{FIGURE} may be wrong: the default', why)
         self.assertIn('ceph tell osd.N bench', why)
         why = self.action({'osd_x': '1'}, own=figures(*[None] * count)).why
         self.assertEqual('tier database', why)

@@ -69,7 +69,7 @@ class RookTestCase(testtools.TestCase):
 
     def test_what_is_no_field_of_a_resource_is_found_in_what_is_printed(self):
         self.assertIn(
-            'make the CephBlockPool tier-database what',
+            'change the CephBlockPool tier-database to what',
             self.action(applications=frozenset({'rgw'}), size=2).objection,
         )
 

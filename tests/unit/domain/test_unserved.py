@@ -56,7 +56,7 @@ class UnservedTestCase(testtools.TestCase):
         asks = dataclasses.replace(served, extra_specs={'disk': 'ssd'})
         self.assertEqual(['lvm'], self.found(given.of(asks), lvm))
         self.assertIn(
-            f'of {lvm.name}, disk is not reported, expected ssd',
+            f'on {lvm.name}, disk is not reported, expected ssd',
             self.unserved[0].reason,
         )
         # An extra spec that is only on the volume type counts, too.
@@ -113,7 +113,7 @@ class UnservedTestCase(testtools.TestCase):
             ['fast', 'slow'],
             self.found(catalog, inventories.other_backend('other')),
         )
-        self.assertIn('end in error', self.unserved[0].effect)
+        self.assertIn('end in status error', self.unserved[0].effect)
 
     def test_what_is_not_managed_is_not_looked_at(self):
         tier = dataclasses.replace(on('lvm'), take_over=False)

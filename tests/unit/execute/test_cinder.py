@@ -170,7 +170,7 @@ class VolumeTypesTestCase(testtools.TestCase):
         )
         self.assertIn('volume type a got its first volume', str(error))
         self.assertIn('run "openstack tier plan" again', str(error))
-        self.assertIn('nothing of it was changed', str(error))
+        self.assertIn('no part of it was changed', str(error))
         self.assertEqual(wanted, self.read('a'))
 
     def test_a_description_of_a_type_with_volumes_is_changed(self):

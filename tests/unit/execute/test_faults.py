@@ -157,7 +157,7 @@ class TimelineTestCase(FaultCase):
         line.finish()
         self.assertEqual(self.before, self.cluster.state)
         out, down = line.records
-        self.assertIn('ended before its time', out.problem)
+        self.assertIn('ended early', out.problem)
         self.assertEqual(NOW + 70, out.ended)
         self.assertIn('not made: the command ended', down.problem)
         self.assertIsNone(down.began)
@@ -334,13 +334,13 @@ class MendTestCase(FaultCase):
         self.cluster.osds[1].weight = None
         found = self.means(are_ended=False).mend(target, wait_s=0)
         self.assertEqual(restore.Outcome.FAILED, found.outcome)
-        self.assertIn('not known', found.reason)
+        self.assertIn('unexpected answer', found.reason)
 
     def test_an_osd_that_is_gone_is_told(self):
         (target,) = self.targets(OUT)
         del self.cluster.osds[1]
         found = self.means(are_ended=False).mend(target, wait_s=0)
-        self.assertIn('does not exist any more', found.reason)
+        self.assertIn('no longer exists', found.reason)
 
     @ddt.data(True, False)
     def test_commands_are_only_ended_where_they_may_have_begun(self, known):

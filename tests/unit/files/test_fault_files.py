@@ -161,7 +161,7 @@ class FaultFileTestCase(testtools.TestCase):
         (
             'faults:\n',
             'treatments: {x: {guest: {a: 1}}}\n' + FACTORS + 'faults:\n',
-            'factors beside treatments',
+            'factors together with treatments',
         ),
     )
     @ddt.unpack

@@ -251,9 +251,10 @@ class PlacesTestCase(IncludesTestCase):
         self.write(base=BASE, north=f'{NORTH}    quotas: null\n')
         self.assertEqual(
             [
-                'north.yaml:10: tiers.database.quotas is null, but no file '
-                'before has it; expected null only for what an included file '
-                'has: it removes that; fix the key, or remove it'
+                'north.yaml:10: tiers.database.quotas is null, but no '
+                'earlier file has it; expected null only for a key of an '
+                'included file, which it removes; fix the key, or remove '
+                'it'
             ],
             self.problems(),
         )
@@ -412,4 +413,4 @@ class RefusedTestCase(IncludesTestCase):
         )
         (problem,) = error.problems
         self.assertEqual('saved:1', problem.where)
-        self.assertIn('stands alone', problem.found)
+        self.assertIn('not possible here', problem.found)

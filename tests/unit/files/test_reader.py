@@ -121,11 +121,10 @@ class ReaderTestCase(testtools.TestCase):
         )
         self.assertEqual(
             [
-                "t.yaml:11: osd_options of tier 'general': options of OSDs "
-                'without a device_class; expected device_class beside it: '
-                'options are set for the OSDs of a class; add device_class, '
-                'or '
-                'remove osd_options'
+                "t.yaml:11: osd_options of tier 'general': options of "
+                'OSDs without a device_class; expected device_class as '
+                'well: options are set for the OSDs of a class; add '
+                'device_class, or remove osd_options'
             ],
             problems(text + '      osd_options: {osd_max_backfills: 1}\n'),
         )
@@ -502,7 +501,7 @@ class ReaderTestCase(testtools.TestCase):
         (
             'pool_options: {pg_num_min: 8}\n      pg_num: 32',
             'pg_num_min',
-            'pg_num turns the autoscaler off',
+            'pg_num turns off the autoscaler',
         ),
         (
             'rbd_options: {cache: true}',

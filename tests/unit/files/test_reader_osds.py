@@ -111,9 +111,8 @@ class OsdsTestCase(testtools.TestCase):
         self.assertEqual(
             [
                 f"t.yaml:11: {key} of tier 'general': {found} without a "
-                f'device_class; expected device_class beside it: {done} the '
-                'OSDs '
-                f'of a class; add device_class, or remove {key}'
+                f'device_class; expected device_class as well: {done} the '
+                f'OSDs of a class; add device_class, or remove {key}'
             ],
             test_reader.problems(
                 test_reader.SOUND.replace('      device_class: hdd\n', '')

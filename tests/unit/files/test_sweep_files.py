@@ -271,7 +271,7 @@ factors:
             4, len(self.read(text.format('one_at_a_time')).sweep.treatments)
         )
         found = self.problems(text.format('product'))
-        self.assertIn('total_iops_sec beside read_iops_sec', found[0])
+        self.assertIn('total_iops_sec together with read_iops_sec', found[0])
         self.assertTrue(found[0].startswith('sweep.yaml:9:'))
 
 

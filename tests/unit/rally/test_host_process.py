@@ -56,8 +56,8 @@ class RunTest(testtools.TestCase):
 
     @ddt.data(
         (['ls', '/nowhere/at/all'], 60, '/nowhere/at/all'),
-        (['no-such-program-anywhere'], 60, 'cannot start it'),
-        (['sleep', '60'], 0.2, 'no end after 0.2 s'),
+        (['no-such-program-anywhere'], 60, 'cannot be started'),
+        (['sleep', '60'], 0.2, 'did not finish within 0.2 s'),
     )
     @ddt.unpack
     def test_what_failed_is_told(self, argv, timeout_seconds, named):

@@ -124,13 +124,13 @@ class KeptFleetTest(fleet_fio_case.FleetFioCase):
         # One that is not deleted does not keep the other servers.
         self.assertEqual(1, len(self.cloud.servers_by_id))
         for text in (
-            'which no cleanup knows',
+            'Rally will not clean it up',
             'no answer',
             'whose names are cinder-tiers-kept-nightly- and 12 hexadecimal',
         ):
             self.assertIn(text, self.log.output)
-        self.assertNotIn("Rally's cleanup", self.log.output)
-        self.assertIn('gone, or of another project', self.failure())
+        self.assertNotIn('the cleanup of Rally', self.log.output)
+        self.assertIn('gone, or belongs to another project', self.failure())
 
     def test_a_fleet_that_cannot_be_remembered_is_deleted(self):
         """No run would find its guests, and no cleanup knows them."""
@@ -160,7 +160,7 @@ class KeptFleetTest(fleet_fio_case.FleetFioCase):
         self.run_scenario()
         there = copy.copy(self.cloud.servers_by_id)
         self.cloud.servers_by_id.clear()
-        self.assertIn('gone, or of another project', self.failure())
+        self.assertIn('gone, or belongs to another project', self.failure())
         self.cloud.servers_by_id.update(there)
         self.assertEqual(5, len(self.cloud.volumes_by_id))
         self.run_scenario()

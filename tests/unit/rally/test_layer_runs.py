@@ -189,7 +189,7 @@ class LayerRunsTest(testtools.TestCase):
             ),
             pattern('write'),
         )
-        self.assertIn('may be overwritten', found.reason)
+        self.assertIn('to be overwritten', found.reason)
         self.assertEqual([], self.failures)
         self.assertFalse((self.tools / 'ran').exists())
 

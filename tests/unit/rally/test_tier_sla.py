@@ -197,7 +197,8 @@ class TierSLATest(testtools.TestCase):
         )
         self.assertIs(False, success)
         self.assertIn(
-            'Cinder names no type of the volumes: not measured', detail
+            'Cinder reported no volume type of the volumes: not measured',
+            detail,
         )
 
     def test_one_bad_run_of_several_is_bad_and_comes_first(self):

@@ -358,8 +358,8 @@ class SeveralTestCase(testtools.TestCase):
         self.assertIn(
             'volumes 18 s, 8 s; boot 90 s, 37 s; prepare 15 s, 43 s; start,'
             ' measure and collect 105 s, 98 s; delete 36 s, not known;'
-            ' together 264 s, not known (told by rates assumed for a small'
-            ' cloud)',
+            ' together 264 s, not known (expected from rates assumed for a'
+            ' small cloud)',
             page_reader.Page(text_of(run)).texts,
         )
 

@@ -225,7 +225,7 @@ class WatchTestCase(testtools.TestCase):
         path = self.kept.path('database')
         pathlib.Path(path).write_text('{"version": 1}')
         refused = self.assertRaises(errors.TiersError, self.watch)
-        self.assertIn(f'{path} is no series', str(refused))
+        self.assertIn(f'{path} is not a series', str(refused))
 
     def test_the_name_of_a_tier_stays_in_the_folder(self):
         path = self.kept.path('../../x/y')
