@@ -357,8 +357,8 @@ def ramp_problems(
 
     A job that waits for its rate ends after the runtime without the ramp. If
     the ramp is not over by then, fio counts I/Os and no latency: seen with fio
-    3.33, with ``rate`` and ``rate_iops``, evenly and by chance, with any engine
-    and depth. Of several jobs, those count whose ramp was over.
+    3.33, with ``rate`` and ``rate_iops``, evenly and by chance, with any
+    engine and depth. Of several jobs, those count whose ramp was over.
     """
     for pattern in patterns:
         is_paced = pattern.rate_iops or pattern.rate_kib
