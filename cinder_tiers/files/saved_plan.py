@@ -248,8 +248,8 @@ def check_same(saved: SavedPlan, plan: plans.Plan) -> None:
             lines.append(f'{new[name]["action"]} {name}: needed now')
         elif old[name] != new[name]:
             lines.append(
-                f'{new[name]["action"]} {name}: the current values are '
-                'different'
+                f'{new[name]["action"]} {name}: '
+                + _difference(old[name], new[name])
             )
     raise errors.ActionFailed(
         '\n'.join(
@@ -263,3 +263,18 @@ def check_same(saved: SavedPlan, plan: plans.Plan) -> None:
             ]
         )
     )
+
+
+def _difference(
+    old: collections.abc.Mapping[str, object],
+    new: collections.abc.Mapping[str, object],
+) -> str:
+    """What differs in an action, in words."""
+    for name, outcome in (('although', 'allowed'), ('refused', 'refused')):
+        has_both = name in old and name in new
+        if has_both and {**old, name: new[name]} == new:
+            return (
+                f'the reason why it is {outcome} was "{old[name]}" when the '
+                f'plan was saved, and is "{new[name]}" now'
+            )
+    return 'the current values are different'

@@ -187,6 +187,43 @@ class SavedPlanTestCase(testtools.TestCase):
         self.assertIn(told, str(error))
         self.assertIn('Nothing was changed', str(error))
 
+    def test_another_reason_is_told(self):
+        def refused_for(reason):
+            return plans.Plan(
+                actions=(
+                    dataclasses.replace(
+                        plan_of().actions[0],
+                        refusal=actions.Refusal(
+                            reason=reason,
+                            remedy='stop',
+                            yields_to_consent=True,
+                        ),
+                    ),
+                )
+            )
+
+        for plan_for, outcome in (
+            (refused_for, 'refused'),
+            (
+                lambda reason: consent.grant(
+                    refused_for(reason), ['pool fast']
+                ),
+                'allowed',
+            ),
+        ):
+            error = self.assertRaises(
+                errors.ActionFailed,
+                saved_plan.check_same,
+                self.save(plan_for('it moves 1 GiB')),
+                plan_for('it moves 9 TiB'),
+            )
+            self.assertIn(
+                f'update pool fast (ceph): the reason why it is {outcome} was '
+                '"it moves 1 GiB" when the plan was saved, and is "it moves '
+                '9 TiB" now',
+                str(error),
+            )
+
     def test_what_is_new_is_told(self):
         saved = self.save(plans.Plan(actions=()))
         error = self.assertRaises(
