@@ -54,7 +54,9 @@ class DeploymentsTestCase(testtools.TestCase):
             f'exit status: {ran.status}\n'
         )
         # The Cinder here has no scheduler, and plan says so.
-        text = re.sub('(?m)^Not checked whether backends serve .*\n', '', text)
+        text = re.sub(
+            '(?m)^Could not check whether backends serve .*\n', '', text
+        )
         text = text.replace(str(path), path.name)
         text = text.replace(self.fsid, 'FSID')
         return text.replace(real_ceph.CONF, '/etc/ceph/ceph.conf')

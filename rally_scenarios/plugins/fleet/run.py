@@ -363,9 +363,7 @@ class FleetRun:
         left = context.resources.delete(context.limits_seconds['volumes'])
         if keep is None:
             if left:
-                LOG.warning(
-                    'Not deleted, and left to the cleanup of Rally: %s', left
-                )
+                LOG.warning('Left to the cleanup of Rally: %s', left)
         elif left:
             LOG.warning(
                 'Part of the fleet %s was not deleted, and Rally will not '

@@ -89,7 +89,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
             {'complete'}, {guest.verdict for guest in self.result().guests}
         )
         self.assertIn(
-            "Left to Rally's cleanup: not deleted: ", self.log.output
+            'Left to the cleanup of Rally: not deleted: ', self.log.output
         )
         self.assertEqual(1, len(self.cloud.servers_by_id))
 
