@@ -177,7 +177,15 @@ class Judge:
         if (
             named is not None
             and not _is_tier(named)
-            and ('volume_backend_name' in named.specs)
+            and (
+                'volume_backend_name' in named.specs
+                # A volume without a tier goes where an administrator sends
+                # it (functional, test_operations).
+                or (
+                    isinstance(step, operations.Migrate)
+                    and not _follows(named)
+                )
+            )
         ):
             return False
         return bool(servers) and not any(
