@@ -269,7 +269,7 @@ def _difference(
     old: collections.abc.Mapping[str, object],
     new: collections.abc.Mapping[str, object],
 ) -> str:
-    """What differs in an action, in words."""
+    """How an action differs from the saved one, as a clause."""
     for name, outcome in (('although', 'allowed'), ('refused', 'refused')):
         has_both = name in old and name in new
         if has_both and {**old, name: new[name]} == new:

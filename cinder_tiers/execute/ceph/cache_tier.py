@@ -60,7 +60,7 @@ class CacheTiers:
 
         :param consented: whether it may take the cache away.
         :raises errors.ActionFailed: when the cache would have to be flushed,
-            or could not be emptied.
+            could not be emptied, or is to be set up and holds objects.
         """
         session = self._sessions[key.cluster]
         if wanted is None:
@@ -114,6 +114,8 @@ class CacheTiers:
         some seconds late, still count objects that are gone. What the OSDs
         list tells these from objects that are there.
 
+        :raises ceph.CommandFailed: Ceph refuses it for another reason, or
+            still after `wait_s` seconds.
         :raises errors.ActionFailed: the pool holds objects.
         """
         until = time.monotonic() + self._wait_s
