@@ -315,7 +315,13 @@ def kolla_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
                         'cinder_backup_backend_ceph_name': backends[0]['name'],
                     },
                 ),
-                notes=tuple(_kolla_notes(catalog)),
+                notes=(
+                    *_kolla_notes(catalog),
+                    'cinder_backup_backend_ceph_name decides which Ceph '
+                    'cluster cinder-backup uses. If you keep a backend of '
+                    'your own for it, such as rbd-1, name that one: backups '
+                    'must stay where they are.',
+                ),
             )
         )
     default = backend_config.default_section(catalog)
@@ -332,6 +338,7 @@ def kolla_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
                         }
                     },
                 ),
+                notes=_last(catalog, default),
                 is_ini=True,
             )
         )
@@ -352,7 +359,8 @@ def _kolla_notes(
             f'Ceph cluster {cluster.name}: kolla-ansible expects {name}.conf '
             'in /etc/kolla/config/cinder/, and '
             f'{name}.client.{cluster.cinder_user}.keyring in '
-            '/etc/kolla/config/cinder/cinder-volume/.'
+            '/etc/kolla/config/cinder/cinder-volume/ and, if cinder-backup is '
+            'enabled, in /etc/kolla/config/cinder/cinder-backup/.'
         )
         if cluster.secret_uuid:
             yield (
@@ -426,10 +434,26 @@ def openstack_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
                 'With cinder_manage_volume_types, openstack-ansible would '
                 'make a public volume type for each backend, by which every '
                 'project reaches the pools of private tiers.',
+                *_last(catalog, default),
             ),
         )
     )
     return tuple(found)
+
+
+def _last(
+    catalog: catalogs.Catalog, default: collections.abc.Mapping[str, str]
+) -> tuple[str, ...]:
+    """What is to be known of the default type, which is pasted too soon."""
+    name = default.get('default_volume_type')
+    if name not in catalog.follow_image_types:
+        return ()
+    return (
+        f'Make {name} the default volume type as the last step of the '
+        'installation: to Cinder alone, it means any backend. Leave it out '
+        'until the API middleware and the scheduler filter are enabled on '
+        'every host, and the tiers are applied.',
+    )
 
 
 def _cluster_of(cluster: catalogs.Cluster) -> str:

@@ -248,10 +248,26 @@ class KollaAnsibleTestCase(testtools.TestCase):
         )
         self.assertIn('fast.client.cinder.keyring', '\n'.join(globals_.notes))
         self.assertIn(UUID, '\n'.join(globals_.notes))
+        # kolla-ansible copies the keyring of each backend for cinder-backup.
+        self.assertIn(
+            '/etc/kolla/config/cinder/cinder-backup/',
+            '\n'.join(globals_.notes),
+        )
         self.assertEqual(
             ({'DEFAULT': {'default_volume_type': 'image-tier'}},),
             conf.documents,
         )
+
+    def test_backups_are_said_to_stay_in_their_cluster(self):
+        globals_, _ = owner_fragments.kolla_ansible(
+            given.of(*given.three_tiers())
+        )
+        [said] = [
+            note
+            for note in globals_.notes
+            if note.startswith('cinder_backup_backend_ceph_name')
+        ]
+        self.assertIn('rbd-1', said)
 
     def test_a_backend_that_is_there_is_not_made_again(self):
         catalog = given.of(
@@ -312,6 +328,30 @@ class OpenStackAnsibleTestCase(testtools.TestCase):
         (backend,) = globals_.documents[0]['cinder_ceph_backends']
         for text in (backends['tier-database']['rbd_pool'], backend['pool']):
             self.assertEqual('{{ a }}$$b', rendered(text))
+
+
+class DefaultTypeTestCase(testtools.TestCase):
+    """It comes with what is pasted first, and must be set last."""
+
+    def test_it_is_said_to_be_the_last_step(self):
+        catalog = given.of(*given.three_tiers())
+        for fragments in (
+            owner_fragments.kolla_ansible,
+            owner_fragments.openstack_ansible,
+        ):
+            said = ' '.join(fragments(catalog)[-1].notes)
+            self.assertIn('last step of the installation', said)
+
+    def test_without_a_default_type_nothing_is_said_of_it(self):
+        catalog = given.of(given.tier(fallback=True), follow_image_types=())
+        for fragments in (
+            owner_fragments.kolla_ansible,
+            owner_fragments.openstack_ansible,
+        ):
+            said = ' '.join(
+                note for one in fragments(catalog) for note in one.notes
+            )
+            self.assertNotIn('last step', said)
 
 
 #: What an author might write who is not the deployer.
