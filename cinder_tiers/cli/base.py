@@ -84,12 +84,21 @@ def connect(
 
     :raises errors.Unreachable: when Keystone does not answer; if it refuses,
         OSC shows that.
+    :raises exceptions.CommandError: no cloud is chosen, or something is
+        missing that is needed to log in.
     """
     if not shown.auth_required:
+        from openstack import exceptions as sdk_exceptions
+
         # The shell looked before, and did not log in.
         shown.auth_required = True
         try:
             shown.app.prepare_to_run_command(shown)
+        except sdk_exceptions.ConfigException as error:
+            raise exceptions.CommandError(
+                f'Cannot log in: {error}; choose a cloud of clouds.yaml with '
+                'OS_CLOUD or --os-cloud, or set the OS_ variables of an openrc'
+            ) from error
         except _NO_ANSWER as error:
             raise errors.Unreachable(
                 f'Keystone did not answer: {error}; check auth_url, and try '

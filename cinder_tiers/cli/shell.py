@@ -12,6 +12,7 @@ import collections.abc
 import importlib.metadata
 import sys
 
+from cliff import help as helps
 from osc_lib.api import auth
 from osc_lib.command import commandmanager
 from osc_lib import shell
@@ -19,6 +20,22 @@ from osc_lib import shell
 from cinder_tiers.cli import plugin
 
 _NOUN = 'tier '
+_USAGE = f'{plugin.PROGRAM} [<option>]... <command> [<argument>]...'
+#: What follows the commands in the help.
+_OPTIONS = f"""
+Options before the command:
+  --os-cloud <name>  cloud of clouds.yaml (default: $OS_CLOUD; without a
+                     cloud, the other OS_ variables, as those of an openrc)
+  -v, --verbose      say more; may be repeated
+  -q, --quiet        say warnings and errors only
+  --debug            show tracebacks of errors
+  --version          show the version and exit
+  -h, --help         show this help message and exit
+
+"{plugin.PROGRAM} help <command>" shows the arguments of a command, with
+examples, and "{plugin.PROGRAM} help" all options before the command: those of
+each way to log in, too.
+"""
 
 
 class Verbs(commandmanager.CommandManager):
@@ -57,8 +74,36 @@ class TiersShell(shell.OpenStackShell):
     ) -> argparse.ArgumentParser:
         """The parser of the options before the verb."""
         return auth.build_auth_plugins_option_parser(
-            super().build_option_parser(description, version, argparse_kwargs)
+            super().build_option_parser(
+                description,
+                version,
+                # All of them are several hundred lines.
+                {**(argparse_kwargs or {}), 'usage': _USAGE},
+            )
         )
+
+    def print_help_if_requested(self) -> None:
+        """Shows the verbs, and what a person needs before them.
+
+        :raises helps.HelpExit: help was asked for, and is shown.
+        """
+        if not self.options.deferred_help:
+            return
+        verbs = [
+            (name, found.load()(self, None).get_description())
+            for name, found in sorted(self.command_manager)
+        ]
+        width = max(len(name) for name, _ in verbs)
+        lines = [
+            f'  {name:<{width}}  {text.splitlines()[0].rstrip(".")}'
+            for name, text in verbs
+        ]
+        self.stdout.write(
+            f'usage: {_USAGE}\n\n{self.parser.description}\n\nCommands:\n'
+            + '\n'.join(lines)
+            + f'\n{_OPTIONS}'
+        )
+        raise helps.HelpExit()
 
     def run(self, argv: collections.abc.Sequence[str]) -> int:
         """Runs one command; without a verb, shows the help.

@@ -109,6 +109,18 @@ class InstalledTestCase(testtools.TestCase):
         }
         self.assertEqual(set(), VERBS - listed)
         self.assertIn('--os-cloud', done.stdout)
+        # Of the several hundred lines on ways to log in, none.
+        self.assertLess(len(done.stdout.splitlines()), 50)
+        self.assertNotIn('--os-auth-url', done.stdout)
+
+    def test_all_options_before_the_verb_are_shown_by_the_verb_help(self):
+        done = self.run_script('help')
+        self.assertEqual((0, ''), (done.returncode, done.stderr))
+        self.assertIn('--os-auth-url', done.stdout)
+        [usage] = [
+            line for line in done.stdout.splitlines() if 'usage:' in line
+        ]
+        self.assertIn('<command>', usage)
 
     def test_a_file_is_checked_without_a_cloud(self):
         done = self.run_script('validate', test_commands.SAMPLE)

@@ -538,6 +538,25 @@ class KeystoneTestCase(testtools.TestCase):
         ('sweep', '--restore'),
         ('fault', '--restore'),
     )
+    def test_without_a_cloud_it_says_how_to_choose_one(self, words):
+        ran = shell.openstack('tier', *words)
+        self.assertEqual((1, ''), (ran.status, ran.stdout), ran.stderr)
+        # The words of OSC, of which its users know what to search for.
+        self.assertIn('Missing value auth-url', ran.stderr)
+        self.assertIn('OS_CLOUD or --os-cloud', ran.stderr)
+        self.assertNotIn('Traceback', ran.stderr)
+
+    @ddt.data(
+        ('plan', '--catalog', SAMPLE),
+        ('apply', '--catalog', SAMPLE),
+        ('audit', '--catalog', SAMPLE),
+        ('list',),
+        ('show', 'database'),
+        ('explain', '--blank'),
+        ('export',),
+        ('sweep', '--restore'),
+        ('fault', '--restore'),
+    )
     def test_one_that_does_not_answer_has_the_status_of_that(self, words):
         ran = shell.openstack(*NO_KEYSTONE, 'tier', *words)
         self.assertEqual((6, ''), (ran.status, ran.stdout), ran.stderr)
