@@ -219,6 +219,22 @@ class AlertsTestCase(testtools.TestCase):
             for metric in asked:
                 self.assertIn(metric.removesuffix('_bucket'), described)
 
+    def test_a_number_that_a_series_begins_with_is_not_missed(self):
+        page = GUIDE / 'admin' / 'metrics.rst'
+        [text] = [one for one in blocks(page, 'yaml') if 'groups' in one]
+        counting = [
+            rule['expr']
+            for group in yaml.safe_load(text)['groups']
+            for rule in group['rules']
+            if 'increase(' in rule['expr']
+        ]
+        self.assertEqual(2, len(counting))
+        for expression in counting:
+            [metric] = set(re.findall(r'cinder_tiers_\w+', expression))
+            # increase() needs two samples: a process that fails at its first
+            # request has one, and fails no more if nobody asks it again.
+            self.assertIn(f'unless {metric} offset 10m', expression)
+
 
 class FirstMeasurementTestCase(testtools.TestCase):
     """The steps of the page, as far as they go without a cloud."""
