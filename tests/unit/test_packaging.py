@@ -16,6 +16,7 @@ import sys
 import ddt
 from packaging import requirements
 from packaging import utils
+from packaging import version
 import testtools
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
@@ -69,15 +70,40 @@ def needed_by(name):
     return found
 
 
+def read_requirements(path):
+    """{name: requirement} of a file."""
+    return {
+        utils.canonicalize_name(one.name): one
+        for text in path.read_text().splitlines()
+        if (line := text.partition('#')[0].strip())
+        for one in (requirements.Requirement(line),)
+    }
+
+
 class BaseInstallTestCase(testtools.TestCase):
     def test_it_needs_nothing_that_cinder_does_not_need(self):
-        ours = {
-            utils.canonicalize_name(requirements.Requirement(line).name)
-            for text in (TOP / 'requirements.txt').read_text().splitlines()
-            if (line := text.partition('#')[0].strip())
-        }
+        ours = set(read_requirements(TOP / 'requirements.txt'))
         self.assertTrue(ours)
         self.assertEqual(set(), ours - needed_by('cinder'))
+
+    def test_no_version_is_promised_that_is_not_tested(self):
+        cells = [
+            read_requirements(path)
+            for path in (TOP / 'tests/cinder_releases').glob('cinder-*.txt')
+        ]
+        self.assertTrue(cells)
+        ours = read_requirements(TOP / 'requirements.txt')
+        for name, requirement in ours.items():
+            [least] = requirement.specifier
+            self.assertEqual('>=', least.operator)
+            pins = [
+                version.Version(pin.version)
+                for cell in cells
+                for pin in cell[name].specifier
+            ]
+            self.assertEqual(
+                str(min(pins)), least.version, f'{name}, tested with {pins}'
+            )
 
     def test_without_an_extra_the_program_says_which_one(self):
         done = run_program('sys.modules["osc_lib"] = None', 'plan')
