@@ -24,7 +24,6 @@ from jinja2 import nativetypes
 import testtools
 import yaml
 
-from cinder_tiers.status import checks
 from tests.unit.cli import shell
 from tests.unit.status import test_checks
 from tests.unit import test_deployment_pages as pages
@@ -33,6 +32,23 @@ RELEASES = ('stable/2025.1', 'stable/2025.2', 'stable/2026.1', 'HEAD')
 OVERRIDES = '/etc/kolla/config'
 CINDER_CONF = f'{OVERRIDES}/cinder.conf'
 PACKAGE = 'git+https://opendev.org/x/cinder-tiers'
+
+
+VARIABLES = ('CINDER_TIERS_KOLLA', 'CINDER_TIERS_KOLLA_ANSIBLE')
+
+
+def load_tests(loader, standard_tests, _pattern):
+    """Without the repositories one test, which is skipped and says why."""
+    if any(os.environ.get(name) for name in VARIABLES):
+        return standard_tests
+    return loader.loadTestsFromTestCase(NothingNamedTestCase)
+
+
+class NothingNamedTestCase(testtools.TestCase):
+    def test_the_repositories_are_named(self):
+        missing = [name for name in VARIABLES if not os.environ.get(name)]
+        if missing:
+            self.skipTest(f'{", ".join(missing)}: not set, see this module')
 
 
 class KollaTestCase(testtools.TestCase):
@@ -66,7 +82,7 @@ class KollaTestCase(testtools.TestCase):
 
 @ddt.ddt
 class ImageTestCase(KollaTestCase):
-    variable = 'CINDER_TIERS_KOLLA'
+    variable = VARIABLES[0]
 
     def dockerfile(self, release, override):
         """The Dockerfile of cinder-base, as kolla-build renders it."""
@@ -117,7 +133,7 @@ class ImageTestCase(KollaTestCase):
 
 @ddt.ddt
 class ConfigurationTestCase(KollaTestCase):
-    variable = 'CINDER_TIERS_KOLLA_ANSIBLE'
+    variable = VARIABLES[1]
 
     def role(self, release, path):
         return self.read(release, f'ansible/roles/cinder/{path}')
@@ -232,7 +248,7 @@ class ConfigurationTestCase(KollaTestCase):
             found = self.merged(release, service, overrides)
             # Nothing is written where the role does not look.
             self.assertEqual({}, overrides)
-            result = checks.scheduler(
+            result = test_checks.checks.scheduler(
                 test_checks.state(
                     test_checks.GENERAL,
                     test_checks.PRIVATE,
@@ -246,7 +262,9 @@ class ConfigurationTestCase(KollaTestCase):
                 ),
             )
             self.assertEqual(
-                checks.SUCCESS, result.code, (service, result.details)
+                test_checks.checks.SUCCESS,
+                result.code,
+                (service, result.details),
             )
 
     @ddt.data(*RELEASES)
