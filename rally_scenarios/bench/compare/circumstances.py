@@ -8,8 +8,11 @@ that was different between them.
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 
+from rally_scenarios.bench.fleet import guest_system
+from rally_scenarios.bench.fleet import precondition
 from rally_scenarios.bench.result import result as run_result
 
 #: Of ``result.ENVIRONMENT``: what a figure depends on, in the order in which
@@ -81,6 +84,47 @@ def _plain(
         yield Circumstance(about=about, first=str(first), second=str(second))
 
 
+def _rounds(before: precondition.Precondition | None) -> str:
+    """What guests wrote before the first turn, in words."""
+    if before is None:
+        return 'no rounds'
+    pattern = before.pattern
+    return (
+        f'rounds of {before.round_seconds} s of {pattern.rw} {pattern.bs} with'
+        f' iodepth {pattern.iodepth} until steady, at most'
+        f' {before.most_rounds}'
+    )
+
+
+def _cpus(guests: Sequence[run_result.GuestResult]) -> run_result.Fact:
+    """How many CPUs each guest has: those of the flavor."""
+    value = guest_system.in_one_text(
+        None
+        if guest.system is None or guest.system.cpus is None
+        else str(guest.system.cpus)
+        for guest in guests
+    )
+    return run_result.Fact(
+        value=value, reason='' if value else 'no guest said it'
+    )
+
+
+def _hosts(guests: Sequence[run_result.GuestResult]) -> run_result.Fact:
+    """On how many hosts guests ran, as far as a project may know."""
+    hosts = {guest.host for guest in guests}
+    known = bool(hosts) and None not in hosts
+    return run_result.Fact(
+        value=str(len(hosts)) if known else None,
+        reason='' if known else 'Nova did not say it of each guest',
+    )
+
+
+def _of_tier(
+    run: run_result.RunResult, tier: str
+) -> tuple[run_result.GuestResult, ...]:
+    return tuple(guest for guest in run.guests if guest.tier == tier)
+
+
 def of_runs(
     first: run_result.RunResult,
     second: run_result.RunResult,
@@ -121,6 +165,11 @@ def of_runs(
             for run in (first, second)
         ),
     )
+    yield from _plain(
+        'written before the first turn',
+        _rounds(first.precondition),
+        _rounds(second.precondition),
+    )
     if first.profile.method.ramp_seconds or second.profile.method.ramp_seconds:
         yield from _plain(
             'IOPS are of I/Os',
@@ -153,6 +202,14 @@ def of_runs(
             f'backends of {name}', tier.backends, other.backends
         )
         yield from _differs(f'image of {name}', tier.image, other.image)
+        guests = [
+            _of_tier(run, each.tier)
+            for run, each in ((first, tier), (second, other))
+        ]
+        yield from _differs(f'CPUs of a guest of {name}', *map(_cpus, guests))
+        yield from _differs(
+            f'compute hosts of the guests of {name}', *map(_hosts, guests)
+        )
     yield from _pools(first, second)
 
 

@@ -9,6 +9,9 @@ import testtools
 
 from rally_scenarios.bench.compare import comparison
 from rally_scenarios.bench.compare import junit
+from rally_scenarios.bench.fio import pattern as fio_pattern
+from rally_scenarios.bench.fleet import guest_system
+from rally_scenarios.bench.fleet import precondition
 from rally_scenarios.bench.result import result as run_result
 from tests.unit.bench import results
 
@@ -336,6 +339,59 @@ class RunsTestCase(testtools.TestCase):
                 for each in self.compare(beside, beside).circumstances
                 if 'side by side' in each
             ]
+        )
+
+    def test_what_was_written_before_is_another_circumstance(self):
+        fresh = one_tier(1, 1)
+        worn = dataclasses.replace(
+            fresh,
+            precondition=precondition.Precondition(
+                pattern=fio_pattern.Pattern(
+                    name='precondition', rw='randwrite', bs='4k', iodepth=16
+                ),
+                round_seconds=60,
+                most_rounds=25,
+            ),
+        )
+        self.assertIn(
+            'written before the first turn: no rounds in the first, rounds of'
+            ' 60 s of randwrite 4k with iodepth 16 until steady, at most 25'
+            ' in the second',
+            self.compare(fresh, worn).circumstances,
+        )
+        self.assertEqual(1, len(self.compare(worn, worn).circumstances))
+
+    def test_other_flavors_and_hosts_are_other_circumstances(self):
+        def of(*guests):
+            return dataclasses.replace(
+                one_tier(1, 1),
+                guests=tuple(
+                    dataclasses.replace(
+                        results.guest(f'g{number}', 'general'),
+                        system=guest_system.GuestSystem(cpus=cpus),
+                        host=host,
+                    )
+                    for number, (cpus, host) in enumerate(guests)
+                ),
+            )
+
+        small, large = of((1, 'a'), (1, 'b')), of((4, 'a'), (4, 'a'))
+        told = self.compare(small, large).circumstances
+        self.assertIn(
+            'CPUs of a guest of general: 1 in the first, 4 in the second', told
+        )
+        self.assertIn(
+            'compute hosts of the guests of general: 2 in the first, 1 in the'
+            ' second',
+            told,
+        )
+        # Other hosts, as many.
+        same = self.compare(small, of((1, 'c'), (1, 'd')))
+        self.assertEqual(1, len(same.circumstances))
+        self.assertIn(
+            'compute hosts of the guests of general: 2 in the first, not known'
+            ' (Nova did not say it of each guest) in the second',
+            self.compare(small, of((1, 'a'), (1, None))).circumstances,
         )
 
     def test_what_only_one_run_knows_is_told(self):
