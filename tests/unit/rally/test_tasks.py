@@ -209,6 +209,7 @@ class QuickTest(testtools.TestCase):
             {'start': {'by': 'clock', 'after_seconds': 900}},
             {'volume': {'kind': 'data', 'source': 'blank'}},
             {'spread': False},
+            {'zones': {'compute': 'az2', 'volume': 'az2'}},
             {'cost_from': 'former.json'},
             {'side_by_side': True},
         ):
@@ -219,6 +220,44 @@ class QuickTest(testtools.TestCase):
             self.assertNotEqual(
                 render(file, **others), render(file, **args), args
             )
+
+    @ddt.data(*FLEET_TASKS)
+    def test_each_file_can_be_told_its_zones(self, path):
+        zones = {'compute': 'az2', 'volume': 'ceph-az2'}
+        config = render(path, zones=zones)
+        check(config)
+        for subtask in config['subtasks']:
+            for each in subtask['workloads']:
+                args = each['scenario']['CinderTiers.fleet_fio']
+                self.assertEqual(zones, args['zones'])
+        self.assertRaises(
+            exceptions.InvalidTaskConfig,
+            check,
+            render(path, zones={'comput': 'az2'}),
+        )
+
+    @ddt.data('quick', 'scaling')
+    def test_guests_can_be_read_by_ssh_or_with_more_readers(self, name):
+        path = QUICK.with_name(f'{name}.yaml')
+        for transport, network, contexts in (
+            ({'kind': 'ssh', 'user': 'debian'}, 'own', {'network'}),
+            (
+                {'kind': 'ssh', 'user': 'debian'},
+                'existing',
+                {'existing_network'},
+            ),
+            ({'kind': 'console', 'readers': 16}, 'own', set()),
+        ):
+            config = render(path, transport=transport, guest_network=network)
+            check(config)
+            found = workload(config)
+            args = found['scenario']['CinderTiers.fleet_fio']
+            self.assertEqual(transport, args['transport'])
+            self.assertEqual(
+                contexts,
+                {'network', 'existing_network'} & found['contexts'].keys(),
+            )
+            self.assertEqual(bool(contexts), 'keypair' in found['contexts'])
 
     def test_a_word_is_no_truth(self):
         self.assertRaises(KeyError, render, side_by_side='false')
