@@ -507,6 +507,25 @@ class PatternResult:
     #: what was asked for; null: as much as could be done
     asked: AskedLoad | None = json_record.since(5)
 
+    def __post_init__(self) -> None:
+        """Check the directions, which may come from a file.
+
+        :raises ValueError: one is not in each repeat that it is over
+        """
+        for slot in self.slots:
+            merged = slot.merged
+            if merged is None or merged.guests != len(slot.guests):
+                continue
+            lacking = (self.directions or {}).keys() - (
+                merged.directions or {}
+            ).keys()
+            if lacking:
+                raise ValueError(
+                    f'directions {", ".join(sorted(lacking))[:40]}: expected'
+                    f' those of each complete repeat; repeat {slot.repeat} has'
+                    f' {", ".join(merged.directions or ())[:40] or "none"}'
+                )
+
 
 @dataclass(frozen=True, kw_only=True)
 class TierResult:

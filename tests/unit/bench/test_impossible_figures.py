@@ -12,6 +12,7 @@ from rally_scenarios.bench.compare import trend
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import differences
 from tests.unit.bench import results
+from tests.unit.report import runs
 
 QUESTION = comparison.Question(
     quantities=('iops', 'mib_per_s', 'lat_mean_ms', 'read_lat_longest_ms')
@@ -66,6 +67,21 @@ class ImpossibleFiguresTest(testtools.TestCase):
         error = self.assertRaises(run_result.ResultFileError, read, value)
         self.assertIn(SLOT, str(error))
         self.assertIn(f'{place[-1]} {str(figure)[:20]}: expected', str(error))
+
+    def test_directions_that_a_repeat_lacks_are_refused(self):
+        run = runs.run(
+            tiers=('slow',), patterns=1, repeats=2, guests=1, seconds=3
+        )
+        value = json.loads(run_result.write(run))
+        pattern = value['tiers'][0]['patterns'][0]
+        self.assertEqual(['read'], list(pattern['directions']))
+        pattern['slots'][0]['merged']['directions'] = None
+        error = self.assertRaises(run_result.ResultFileError, read, value)
+        self.assertIn(
+            'directions read: expected those of each complete repeat; repeat 1'
+            ' has none',
+            str(error),
+        )
 
     @ddt.data(
         (('tiers',), 'tier slow'),
