@@ -59,6 +59,8 @@ _MOST_NUMBERS = 12
 # Vega-Lite would cut by UTF-16 units, and fails at half a character.
 _LABEL = 22
 _LABEL_WIDTH = 140
+# Of a heat map, with names in a line; those of more are turned.
+_MOST_COLUMNS = 6
 # Attributes that are for tools and readers of inline SVG.
 _DEFAULTS = {'opacity': '1', 'stroke-width': '1', 'font-weight': 'normal'}
 _INHERITED = (
@@ -210,6 +212,7 @@ def _bars(drawing: figure.Bars) -> altair.LayerChart:
 def _heat_map(drawing: figure.HeatMap) -> altair.LayerChart:
     rows = _labels(shade.row for shade in drawing.shades)
     columns = _labels(shade.column for shade in drawing.shades)
+    is_narrow = len(columns) > _MOST_COLUMNS
     base = altair.Chart(
         _rows(
             *(
@@ -227,7 +230,11 @@ def _heat_map(drawing: figure.HeatMap) -> altair.LayerChart:
             'column:N',
             title=None,
             sort=None,
-            axis=altair.Axis(orient='top', labelAngle=0),
+            axis=altair.Axis(
+                orient='top',
+                labelAngle=-50 if is_narrow else 0,
+                labelAlign='left' if is_narrow else 'center',
+            ),
         ),
         y=altair.Y('row:N', title=None, sort=None),
     )
@@ -248,8 +255,10 @@ def _heat_map(drawing: figure.HeatMap) -> altair.LayerChart:
             ),
         ),
     ).properties(
-        width=max(_WIDTH, 110 * len(columns) + _LABEL_WIDTH),
-        height=_ROW * len(rows) + 40,
+        width=max(
+            _WIDTH, (48 if is_narrow else 110) * len(columns) + _LABEL_WIDTH
+        ),
+        height=_ROW * len(rows) + (_LABEL_WIDTH if is_narrow else 40),
     )
 
 

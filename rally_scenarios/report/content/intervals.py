@@ -25,6 +25,9 @@ _COLUMNS = (
 )
 _PERCENTILES = ('50', '99', '99.9')
 
+#: Tiers side by side in a heat map; of more, its text would be too small.
+_MOST_COLUMNS = 6
+
 
 def _percentile_ms(
     latencies: run_result.Latencies | None, percent: str
@@ -122,13 +125,19 @@ def _map(
     unit: str,
     values: Sequence[float | None],
     more_is_better: bool,
+    tiers_are_rows: bool,
 ) -> figure.Chart:
     of_pattern: dict[str, list[tuple[str, float]]] = {}
     for row, value in zip(rows, values, strict=True):
         if value is not None and math.isfinite(value):
             of_pattern.setdefault(row.pattern, []).append((row.tier, value))
     shades = tuple(
-        figure.Shade(row=pattern, column=tier, value=value, share=share)
+        figure.Shade(
+            row=tier if tiers_are_rows else pattern,
+            column=pattern if tiers_are_rows else tier,
+            value=value,
+            share=share,
+        )
         for pattern, found in of_pattern.items()
         for (tier, value), share in zip(
             found,
@@ -144,7 +153,8 @@ def _map(
         drawing=figure.HeatMap(unit=unit, shades=shades),
         alternative=f'{title} by pattern and tier: '
         + '; '.join(
-            f'{shade.row} on {shade.column}'
+            f'{shade.column if tiers_are_rows else shade.row} on'
+            f' {shade.row if tiers_are_rows else shade.column}'
             f' {report_rows.number(shade.value)} {unit}'
             for shade in shades
         ),
@@ -157,16 +167,23 @@ def heat_map(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     :param rows: of a run
     :returns: None if a single tier ran
     """
-    if len({row.tier for row in rows}) < 2:
+    tiers = len({row.tier for row in rows})
+    if tiers < 2:
         return None
+    tiers_are_rows = tiers > max(
+        _MOST_COLUMNS, len({row.pattern for row in rows})
+    )
+    of_pattern, of_others = (
+        ('column', 'columns') if tiers_are_rows else ('row', 'rows')
+    )
     iops = [row.found.iops and row.found.iops.mean for row in rows]
     p99 = [_percentile_ms(row.found.clat, '99') for row in rows]
     return figure.Figure(
         title='Which tier is good at what',
         dispensable=1,
         caption='The lighter, the nearer to the best tier of the same'
-        ' pattern (its row), which is the lightest. Colours of different'
-        ' rows cannot be compared.',
+        f' pattern (its {of_pattern}), which is the lightest. Colours of'
+        f' different {of_others} cannot be compared.',
         is_wide=True,
         charts=(
             _map(
@@ -175,6 +192,7 @@ def heat_map(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
                 unit='IOPS',
                 values=iops,
                 more_is_better=True,
+                tiers_are_rows=tiers_are_rows,
             ),
             _map(
                 rows,
@@ -182,6 +200,7 @@ def heat_map(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
                 unit='ms',
                 values=p99,
                 more_is_better=False,
+                tiers_are_rows=tiers_are_rows,
             ),
         ),
         table=figure.Table(

@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 
+import ddt
 import hypothesis
 from hypothesis import strategies
 import testtools
@@ -16,7 +17,9 @@ from rally_scenarios.bench.compare import comparison
 from rally_scenarios.bench.fleet import duration
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.report.content import curves
+from rally_scenarios.report.content import intervals
 from rally_scenarios.report.content import report as report_content
+from rally_scenarios.report.content import rows
 from rally_scenarios.report import drawing
 from rally_scenarios.report import html
 from tests.unit.bench import results
@@ -326,6 +329,32 @@ class FiguresTestCase(testtools.TestCase):
             for each in ('src', 'srcset', 'href'):
                 if each in attributes:
                     self.assertRegex(attributes[each], '^(#|data:image/svg)')
+
+
+@ddt.ddt
+class ManyTiersTestCase(testtools.TestCase):
+    # Tiers, patterns, and what has a row each.
+    @ddt.data((3, 2, 'pattern'), (30, 3, 'tier'), (12, 13, 'pattern'))
+    @ddt.unpack
+    def test_a_heat_map_has_room_for_its_numbers(self, tiers, patterns, of):
+        run = runs.run(
+            tiers=tuple(f'tier-{number}' for number in range(tiers)),
+            patterns=patterns,
+            repeats=1,
+            guests=1,
+            seconds=2,
+        )
+        found = intervals.heat_map(rows.rows(run))
+        for chart in found.charts:
+            shades = chart.drawing.shades
+            self.assertEqual(tiers * patterns, len(shades))
+            self.assertEqual(of == 'tier', shades[0].row == 'tier-0')
+            self.assertIn(
+                'its column' if of == 'tier' else 'its row', found.caption
+            )
+            self.assertIn('randread-4k on tier-0 ', chart.alternative)
+            # Of a chart beside another one, at 1400 pixels: 620.
+            self.assertLess(drawing.draw(chart.drawing).width, 800)
 
 
 class SeveralTestCase(testtools.TestCase):
