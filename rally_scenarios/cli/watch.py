@@ -17,6 +17,7 @@ from osc_lib import exceptions
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
+from cinder_tiers.domain import errors
 from cinder_tiers.files.tiers import reader
 from rally_scenarios.cli import arguments
 
@@ -184,13 +185,24 @@ Example: openstack tier watch --tier database --for 10min -f json
         states: dict[str, object] = {}
 
         def report(found: 'list[watching.Watched]') -> None:
-            if written is not None:
-                written.write(found)
             for each in found:
                 tier, verdict = each.kept.tier, each.verdict
                 if states.get(tier) is not verdict.state:
                     states[tier] = verdict.state
                     self._say(each)
+            # The last, for it may fail.
+            if written is not None:
+                written.write(found)
+
+        said = ''
+
+        def complain(failure: errors.TiersError | None) -> None:
+            nonlocal said
+            text = '' if failure is None else str(failure)
+            # Not every 20 s as long as a disk is full.
+            if text and text != said:
+                self.log.error('%s; watching continues', cells.printable(text))
+            said = text
 
         before = {
             one: signal.signal(one, lambda *unused: stop.set())
@@ -206,6 +218,7 @@ Example: openstack tier watch --tier database --for 10min -f json
                 windows=windows,
                 stop=stop,
                 report=report,
+                complain=complain,
                 least_percent=parsed_args.least_change,
             )
         finally:

@@ -11,6 +11,7 @@ import collections.abc
 from concurrent import futures
 import contextlib
 import dataclasses
+import functools
 
 from cinder_tiers.clients import ceph as ceph_clients
 from cinder_tiers.clients import probe_image
@@ -94,6 +95,7 @@ def watch(
     windows: int | None,
     stop: probes.Stop,
     report: collections.abc.Callable[[list[Watched]], None],
+    complain: collections.abc.Callable[[errors.TiersError | None], None],
     least_percent: float = change.LEAST_PERCENT,
     window_s: float = series.WINDOW_S,
     open_session: ceph_clients.Open = ceph_clients.session,
@@ -105,14 +107,19 @@ def watch(
     :param windows: how many; None: until it is to stop.
     :param stop: ends it; a window that is not over is left out.
     :param report: is called with all tiers after each window.
+    :param complain: is called after each window with what could not be
+        written, None if nothing: a disk that is full must not end a watch.
     :param least_percent: by which a latency is greater if it is to be said.
     :param window_s: length of a window, in seconds.
     :param open_session: opens a session with a cluster.
     :returns: all tiers after the last window; empty if there was none.
-    :raises errors.TiersError: a cluster or a pool cannot be reached, or a
-        series cannot be read or written.
+    :raises errors.TiersError: a cluster or a pool cannot be reached, a series
+        cannot be read, or something of the first window or of the last one
+        could not be written.
     """
     result: list[Watched] = []
+    failure: errors.TiersError | None = None
+    was_written = False
     with contextlib.ExitStack() as stack:
         stack.enter_context(kept.held())
         opened = _opened(
@@ -130,12 +137,27 @@ def watch(
             if stop.is_set():
                 break
             result = [
-                _judged(each, window, kept, least_percent)
+                _judged(each, window, least_percent)
                 for each, window in zip(opened, measured, strict=True)
             ]
-            report(result)
+            failure = None
+            for write in (
+                *(functools.partial(kept.write, each.kept) for each in result),
+                functools.partial(report, result),
+            ):
+                try:
+                    write()
+                except errors.TiersError as error:
+                    failure = failure or error
+            if failure is not None and not was_written:
+                # A folder that is wrong, and not a disk that is full.
+                raise failure
+            was_written = True
+            complain(failure)
             if windows is not None:
                 windows -= 1
+    if failure is not None:
+        raise failure
     return result
 
 
@@ -184,11 +206,14 @@ def _opened(
 def _judged(
     watched: _Tier,
     window: series.Window,
-    kept: files.SeriesFiles,
     least_percent: float,
 ) -> Watched:
+    seen = watched.reader.read(watched.tier.rbd.pools)
     status = series.Status(
-        **dataclasses.asdict(watched.reader.read(watched.tier.rbd.pools))
+        **{
+            **dataclasses.asdict(seen),
+            'osds_up': seen.osds_up and series.ranges(seen.osds_up),
+        }
     )
     probe_iops = pace.IOS_OF_PAIR / watched.interval_s
     watched.kept, verdict = judgement.added(
@@ -201,7 +226,6 @@ def _judged(
         watched.interval_s = pace.interval_s(
             max(status.client_iops - probe_iops, 0.0)
         )
-    kept.write(watched.kept)
     return Watched(kept=watched.kept, verdict=verdict, probe_iops=probe_iops)
 
 

@@ -30,6 +30,7 @@ class WatchedPoolsCase(test_real_reader.CephUsersCase):
             plan=test_real_reader.RealReaderTestCase.make_plan(self),
             executors=self.executors,
             read=self.read,
+            complain=lambda failure: None,
             report=lambda result: None,
             settle_s=self.settle_s,
         )
@@ -81,6 +82,7 @@ class RealWatchTestCase(WatchedPoolsCase):
             windows=2,
             stop=threading.Event(),
             report=lambda found: None,
+            complain=lambda failure: None,
             window_s=10.0,
             open_session=lambda cluster: contextlib.nullcontext(watcher),
         )

@@ -9,6 +9,7 @@ goes on while the manager is away, or its module rbd_support is off.
 
 import collections.abc
 import dataclasses
+import statistics
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
@@ -16,6 +17,9 @@ from cinder_tiers.observe.ceph import client_io
 
 #: Images that are named, the busiest first.
 MOST_IMAGES = 10
+#: OSDs of which the latency is kept, the slowest: of thousands, the others
+#: would be most of what is kept of a tier.
+MOST_OSDS = 100
 _RECOVERS = frozenset({'recovering', 'backfilling', 'backfill_wait'})
 _SCRUBS = frozenset({'scrubbing', 'deep'})
 # Of a pool, in `osd dump`, what apply changes or is changed by hand.
@@ -42,8 +46,10 @@ class Activity:
     #: Placement groups of the cluster that are scrubbed.
     scrubbing: int | None = None
     osds_up: tuple[int, ...] | None = None
-    #: {id of an OSD: latency of its commits in ms}
+    #: {id of an OSD: latency of its commits in ms}, of the slowest.
     osd_ms: dict[str, float] | None = None
+    #: Median of all OSDs, in ms.
+    osd_median_ms: float | None = None
     #: I/Os of clients in a second.
     client_iops: float | None = None
     #: {image: I/Os in a second}
@@ -79,7 +85,7 @@ class Reader:
         for read_facts in (
             self._status,
             lambda: parse_osd_dump(self._dump, pools),
-            lambda: {'osd_ms': parse_osd_perf(session.command('osd perf'))},
+            lambda: parse_osd_perf(session.command('osd perf')),
             lambda: {
                 'client_iops': float(
                     client_io.parse(
@@ -156,11 +162,16 @@ def parse_osd_dump(
     }
 
 
-def parse_osd_perf(perf: collections.abc.Mapping) -> dict[str, float]:
-    """{OSD: latency of its commits in ms} of `osd perf`."""
-    return {
+def parse_osd_perf(perf: collections.abc.Mapping) -> dict[str, object]:
+    """Facts of `osd perf`: how long the slowest OSDs take to commit."""
+    found = {
         str(each['id']): float(each['perf_stats']['commit_latency_ms'])
         for each in perf.get('osdstats', perf)['osd_perf_infos']
+    }
+    slowest = sorted(found, key=found.__getitem__, reverse=True)[:MOST_OSDS]
+    return {
+        'osd_ms': {name: found[name] for name in slowest},
+        'osd_median_ms': statistics.median(found.values()) if found else None,
     }
 
 

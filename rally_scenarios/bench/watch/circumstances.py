@@ -97,9 +97,12 @@ def _pools(before: series.Status, after: series.Status) -> Iterator[str]:
 def _osds(before: series.Status, after: series.Status) -> Iterator[str]:
     if before.osds_up is None or after.osds_up is None:
         return
-    for osd in sorted(set(before.osds_up) - set(after.osds_up)):
+    if before.osds_up == after.osds_up:
+        return
+    old, new = map(series.ids_of, (before.osds_up, after.osds_up))
+    for osd in sorted(old - new):
         yield f'osd.{osd} went down'
-    for osd in sorted(set(after.osds_up) - set(before.osds_up)):
+    for osd in sorted(new - old):
         yield f'osd.{osd} came up'
 
 
@@ -127,6 +130,8 @@ def _slow_osds(before: series.Status, after: series.Status) -> Iterator[str]:
 
 
 def _median_ms(status: series.Status) -> float:
+    if status.osd_median_ms is not None:
+        return status.osd_median_ms
     return statistics.median(status.osd_ms.values())
 
 

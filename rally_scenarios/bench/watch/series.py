@@ -10,6 +10,7 @@ Pure. Must not know who measures, nor where the file is. What is read may be
 of another user: it is checked, and bounded.
 """
 
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from dataclasses import fields
 import itertools
 import json
 import math
+import re
 import statistics
 
 #: Of the file's format.
@@ -35,6 +37,7 @@ MOST_CHANGES = 100
 #: Latencies of a direction in a window, and entries of a list or mapping in
 #: it, at most.
 MOST_VALUES = 1000
+_RANGE = re.compile('([0-9]{1,6})(?:-([0-9]{1,6}))?', re.ASCII)
 
 
 class SeriesError(ValueError):
@@ -54,10 +57,12 @@ class Status:
     recovering: int | None = None
     #: placement groups of the cluster that are scrubbed, deep or not
     scrubbing: int | None = None
-    #: OSDs that are up
-    osds_up: tuple[int, ...] | None = None
-    #: {OSD: commit latency in ms} as `osd perf` has it
+    #: OSDs that are up, as of `ranges`: a cluster may have thousands
+    osds_up: tuple[str, ...] | None = None
+    #: {OSD: commit latency in ms} as `osd perf` has it, of the slowest
     osd_ms: Mapping[str, float] | None = None
+    #: median of all OSDs, in ms; None: all are in `osd_ms`
+    osd_median_ms: float | None = None
     #: I/Os in a second of clients of the tier's pools, the probe's among them
     client_iops: float | None = None
     #: {RBD image: its I/Os in a second}, of the busiest
@@ -68,6 +73,37 @@ class Status:
     config_names: tuple[str, ...] | None = None
     #: {pool and option: value} of the tier's pools
     pool_options: Mapping[str, str] | None = None
+
+
+def ranges(ids: Iterable[int]) -> tuple[str, ...]:
+    """Numbers as ranges, in their order.
+
+    >>> ranges([3, 0, 1, 2, 7])
+    ('0-3', '7')
+    """
+    found: list[list[int]] = []
+    for one in sorted(set(ids)):
+        if found and found[-1][1] == one - 1:
+            found[-1][1] = one
+        else:
+            found.append([one, one])
+    return tuple(
+        str(first) if first == last else f'{first}-{last}'
+        for first, last in found
+    )
+
+
+def ids_of(found: Iterable[str]) -> set[int]:
+    """The numbers of `ranges`.
+
+    >>> sorted(ids_of(('0-3', '7')))
+    [0, 1, 2, 3, 7]
+    """
+    ids: set[int] = set()
+    for one in found:
+        first, _, last = one.partition('-')
+        ids.update(range(int(first), int(last or first) + 1))
+    return ids
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,8 +291,9 @@ def _status(document: object) -> Status:
         'checks': lambda name: tuple(_texts(document, name)),
         'recovering': lambda name: int(_number(document, name)),
         'scrubbing': lambda name: int(_number(document, name)),
-        'osds_up': lambda name: tuple(map(int, _numbers(document, name))),
+        'osds_up': lambda name: _ranges(document, name),
         'osd_ms': lambda name: _numbers_by_name(document, name),
+        'osd_median_ms': lambda name: _number(document, name),
         'client_iops': lambda name: _number(document, name),
         'image_iops': lambda name: _numbers_by_name(document, name),
         'config_version': lambda name: int(_number(document, name)),
@@ -270,6 +307,22 @@ def _status(document: object) -> Status:
             if document.get(each.name) is not None
         }
     )
+
+
+def _ranges(document: Mapping, name: str) -> tuple[str, ...]:
+    """Numbers as of `ranges`; a former release wrote each of them."""
+    found = _list(document, name)
+    if all(map(_is_number, found)):
+        return ranges(map(int, found))
+    before = -1
+    for one in found:
+        match = _RANGE.fullmatch(one) if isinstance(one, str) else None
+        first, last = match.groups() if match else ('', None)
+        # In their order, they are no more than the last of them.
+        if not match or not before < int(first) <= int(last or first):
+            raise SeriesError(f'{name} is not a list of ranges')
+        before = int(last or first)
+    return tuple(found)
 
 
 def _change(document: object) -> LevelChange:

@@ -19,7 +19,7 @@ QUIET = series.Status(
     checks=(),
     recovering=0,
     scrubbing=0,
-    osds_up=(0, 1, 2),
+    osds_up=('0-2',),
     osd_ms={'0': 1.0, '1': 2.0, '2': 1.0},
     client_iops=100.0,
     image_iops={'volume-1': 90.0},
@@ -198,11 +198,15 @@ class CircumstancesTestCase(testtools.TestCase):
             {'pool_options': {'tier-database size': '2'}},
             'tier-database size was changed from 3 to 2',
         ),
-        ({'osds_up': (0, 2)}, 'osd.1 went down'),
+        ({'osds_up': ('0', '2')}, 'osd.1 went down'),
         ({'recovering': 12}, 'recovery of placement groups began (12)'),
         ({'scrubbing': 3}, 'scrubbing of placement groups began (3)'),
         (
             {'osd_ms': {'0': 1.0, '1': 80.0, '2': 1.0}},
+            'osd.1 became slow: 80 ms to commit, the median of all is 1 ms',
+        ),
+        (
+            {'osd_ms': {'1': 80.0}, 'osd_median_ms': 1.0},
             'osd.1 became slow: 80 ms to commit, the median of all is 1 ms',
         ),
         (
@@ -237,7 +241,7 @@ class CircumstancesTestCase(testtools.TestCase):
 
     def test_the_nearest_is_first_and_the_far_is_not_named(self):
         near = dataclasses.replace(QUIET, scrubbing=1)
-        both = dataclasses.replace(near, osds_up=(0, 1))
+        both = dataclasses.replace(near, osds_up=('0-1',))
         windows = [
             window(n, status=QUIET if n < 15 else near if n < 18 else both)
             for n in range(40)
@@ -326,6 +330,17 @@ class SeriesTestCase(testtools.TestCase):
         kept = self.kept()
         self.assertEqual(['probe.p99_ms_max'], list(kept.broken_since))
         self.assertEqual(kept, series.read(series.write(kept)))
+
+    def test_osds_of_a_former_release_are_read(self):
+        document = json.loads(series.write(self.kept()))
+        status = document['windows'][0]['status'] = {'osds_up': [0, 1, 2, 5]}
+        found = series.read(json.dumps(document)).windows[0].status
+        self.assertEqual(('0-2', '5'), found.osds_up)
+        for wrong in (['5', '0-2'], ['2-0'], ['0-9999999'], ['0', 1], ['-1']):
+            status['osds_up'] = wrong
+            self.assertRaises(
+                series.SeriesError, series.read, json.dumps(document)
+            )
 
     def test_it_does_not_grow_for_ever(self):
         kept = self.kept()

@@ -119,6 +119,7 @@ class WatchTestCase(testtools.TestCase):
             window_s=window_s,
             stop=self.stop,
             report=options.pop('report', lambda found: None),
+            complain=options.pop('complain', lambda failure: None),
             open_session=lambda cluster: contextlib.nullcontext(self.session),
             **options,
         )
@@ -134,8 +135,9 @@ class WatchTestCase(testtools.TestCase):
                 checks=('OSD_DOWN',),
                 recovering=5,
                 scrubbing=2,
-                osds_up=(0,),
+                osds_up=('0',),
                 osd_ms={'0': 4.0},
+                osd_median_ms=4.0,
                 client_iops=201.0,
                 image_iops={'volume-2': 42.0, 'volume-1': 3.0},
                 config_version=7,
@@ -192,6 +194,78 @@ class WatchTestCase(testtools.TestCase):
         self.assertEqual(
             found.kept, self.kept.read('database', found.kept.pools)
         )
+
+    def test_a_cluster_of_thousands_of_osds_is_carried_on(self):
+        count = 5000
+        perf = {'commit_latency_ms': 4, 'apply_latency_ms': 4}
+        dump = {
+            **ANSWERS['osd dump'],
+            'osds': [{'osd': one, 'up': one != 7} for one in range(count)],
+        }
+        self.session.answers.update(
+            {
+                'osd dump': dump,
+                'osd perf': {
+                    'osd_perf_infos': [
+                        {'id': one, 'perf_stats': perf} for one in range(count)
+                    ]
+                },
+            }
+        )
+        (found,) = self.watch(window_s=0.05)
+        self.assertEqual(('0-6', '8-4999'), found.last.status.osds_up)
+        self.assertEqual(4.0, found.last.status.osd_median_ms)
+        size = os.path.getsize(self.kept.path('database'))
+        # Eight hours of it are written every 20 s.
+        self.assertLess(size, 5000)
+        (found,) = self.watch(window_s=0.05)
+        self.assertEqual(2, len(found.kept.windows))
+
+    def test_a_disk_that_is_full_does_not_end_it(self):
+        said = []
+        path = pathlib.Path(self.kept.path('database'))
+
+        def complain(failure):
+            said.append(failure and str(failure))
+            # Nothing takes the place of a folder, as on a full disk.
+            if len(said) == 1:
+                path.unlink()
+                path.mkdir()
+            elif len(said) == 3:
+                path.rmdir()
+            elif len(said) == 4:
+                self.stop.set()
+
+        reported = []
+        self.watch(
+            windows=None,
+            window_s=0.05,
+            complain=complain,
+            report=lambda found: reported.append(len(found[0].kept.windows)),
+        )
+        self.assertEqual([1, 2, 3, 4], reported)
+        self.assertEqual([None, None], [said[0], said[3]])
+        for each in said[1:3]:
+            self.assertIn(f'{path} cannot be written', each)
+        self.stop.clear()
+        (found,) = self.watch(window_s=0.05)
+        self.assertEqual(5, len(found.kept.windows))
+
+        # One window, as of cron, ends with what is wrong.
+        def full(found):
+            raise errors.TiersError('a.prom cannot be written')
+
+        # What never could be written is wrong, and ends it.
+        error = self.assertRaises(
+            errors.TiersError,
+            self.watch,
+            windows=None,
+            window_s=0.05,
+            report=full,
+        )
+        self.assertEqual('a.prom cannot be written', str(error))
+        (found,) = self.watch(window_s=0.05)
+        self.assertEqual(7, len(found.kept.windows))
 
     def test_a_cluster_that_hangs_does_not_hang_the_watch(self):
         self.watch(window_s=0.05)
