@@ -159,10 +159,15 @@ def _means(
     pool: str,
     *,
     are_ended: bool = True,
+    folder: str = '',
 ) -> fault_means.Means:
     session = clusters[cluster]
     return fault_means.Means(
-        session, fault_facts.Reader(session), pool, are_ended=are_ended
+        session,
+        fault_facts.Reader(session),
+        pool,
+        are_ended=are_ended,
+        folder=folder,
     )
 
 
@@ -230,8 +235,9 @@ def run(
     :param is_to_stop: is asked before each slot.
     :param allowed: fsids of clusters in which faults may be made.
     :param settle_s: seconds that a write may take to be in effect.
-    :raises errors.NotAsBefore: the sweep was ended, and not everything could
-        be brought back; the journal has the rest.
+    :raises errors.NotAsBefore: the sweep was ended, also by a Ctrl-C that
+        stops at once, and not everything was brought back; the journal has the
+        rest.
     :raises errors.TiersError: before anything is written: as `prepare`, when
         the lock is not to be had, or when a journal is open; later: when a
         service does not answer.
@@ -241,6 +247,7 @@ def run(
     default = file.catalogs[design.DEFAULT]
     with (
         _held(lock, identity) as said,
+        _stopped_at_once(path),
         open_clusters(default) as clusters,
     ):
         _check_closed(path)
@@ -262,6 +269,7 @@ def run(
             results=os.path.abspath(result_file),
             kept=prepared.kept,
             targets=tuple(one for one in targets if one.is_to_mend),
+            folder=_folder(),
         )
         results = result_files.Results(
             sweep=file.sweep,
@@ -367,6 +375,26 @@ def _held(
             if line not in str(error):
                 raise errors.with_more(error, line) from error
         raise
+
+
+@contextlib.contextmanager
+def _stopped_at_once(path: str) -> collections.abc.Iterator[None]:
+    """Says of a Ctrl-C that stops at once what it leaves.
+
+    By itself, it would end as one after which everything is as before.
+
+    :param path: of the journal.
+    :raises errors.NotAsBefore: it has something to bring back.
+    """
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        if not os.path.lexists(path):
+            raise
+        raise errors.NotAsBefore(
+            'Interrupted before everything was restored; '
+            f'{path} has the values: run "openstack tier sweep --restore"'
+        ) from error
 
 
 def _said_of(path: str, back: BroughtBack) -> str:
@@ -475,17 +503,18 @@ def restore(
     :param accepted: names of values that stay as another user has written
         them.
     :returns: None when there is no journal.
+    :raises errors.NotAsBefore: Ctrl-C stopped it; it can be repeated.
     :raises errors.TiersError: the lock is not to be had, a service does not
         answer, or a name is of no value.
     """
     identity = cloud_id.identity_of(connection)
     path = journals.path_in(state, identity)
-    with _held(lock, identity) as said:
+    with _held(lock, identity) as said, _stopped_at_once(path):
         journal = journals.read(path)
         if journal is None:
             return None
         _check_names(journal, (*allowed, *accepted))
-        catalog = _catalog_of(journal)
+        catalog = _catalog_of(path, journal)
         with open_clusters(catalog) as clusters:
             _check_clusters(path, journal, clusters)
             world = _World(connection, clusters, catalog)
@@ -493,7 +522,9 @@ def restore(
                 path,
                 journal,
                 world,
-                mend=lambda target: _means_left(clusters, target).mend(target),
+                mend=lambda target: _means_left(
+                    clusters, target, journal
+                ).mend(target),
                 settle_s=settle_s,
                 allowed=frozenset(allowed),
                 accepted=frozenset(accepted),
@@ -509,8 +540,23 @@ def restore(
             )
 
 
-def _catalog_of(journal: journals.Journal) -> catalogs.Catalog:
-    return reader.read_text(journal.catalog, file=journal.catalog_file)
+def _catalog_of(path: str, journal: journals.Journal) -> catalogs.Catalog:
+    """The tiers file as it was when the sweep began.
+
+    :param path: of the journal.
+    :raises errors.TiersError: this release does not take it, or it was
+        changed by hand.
+    """
+    try:
+        # Not the name of the tiers file: whoever mends that changes nothing.
+        return reader.read_text(journal.catalog, file=f'{path} ("catalog")')
+    except errors.ProblemsFound as error:
+        raise errors.with_more(
+            error,
+            f'This is the text of {journal.catalog_file} in the journal of '
+            f'the sweep, which has the values to restore; restore with the '
+            'release of cinder-tiers that wrote it, or fix "catalog" there',
+        ) from error
 
 
 def _check_clusters(
@@ -588,7 +634,7 @@ def look(
     journal = journals.read(path)
     if journal is None:
         return None
-    catalog = _catalog_of(journal)
+    catalog = _catalog_of(path, journal)
     with open_clusters(catalog) as clusters:
         _check_clusters(path, journal, clusters)
         world = _World(connection, clusters, catalog)
@@ -597,7 +643,10 @@ def look(
             journal=journal,
             values=(
                 *(
-                    _stand(target, _means_left(clusters, target).stand(target))
+                    _stand(
+                        target,
+                        _means_left(clusters, target, journal).stand(target),
+                    )
                     for target in journal.targets
                 ),
                 *(
@@ -617,10 +666,18 @@ def look(
 
 
 def _means_left(
-    clusters: dict[str, ceph_clients.Session], target: faults.Target
+    clusters: dict[str, ceph_clients.Session],
+    target: faults.Target,
+    journal: journals.Journal,
 ) -> fault_means.Means:
     """What mends the faults of a process that was killed."""
-    return _means(clusters, target.cluster, target.pool, are_ended=False)
+    return _means(
+        clusters,
+        target.cluster,
+        target.pool,
+        are_ended=False,
+        folder=journal.folder,
+    )
 
 
 def _stand(
@@ -634,6 +691,14 @@ def _stand(
         found,
         keeping.Stand.AS_BEFORE if found == before else keeping.Stand.SWEPT,
     )
+
+
+def _folder() -> str:
+    """Where this process runs; '' if another has removed it."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return ''
 
 
 def _now() -> str:

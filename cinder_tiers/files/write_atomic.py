@@ -85,6 +85,26 @@ def write(
             temporary.unlink(missing_ok=True)
 
 
+def make_folder(folder: str, *, mode: int = 0o700) -> None:
+    """Makes a folder for files that must outlive a loss of power.
+
+    A file that is on the disk is lost with the folder that it lies in: so the
+    name of each new folder is written to the disk, too.
+
+    :param folder: its path; those above it are made as well.
+    :param mode: of the folder, less the umask.
+    :raises OSError: it cannot be made.
+    """
+    new: list[str] = []
+    path = os.path.abspath(folder)
+    while not os.path.lexists(path):
+        new.append(path)
+        path = os.path.dirname(path)
+    os.makedirs(folder, mode=mode, exist_ok=True)
+    for one in new:
+        keep_names(os.path.dirname(one))
+
+
 def keep_names(folder: str) -> None:
     """Has the names in a folder written to the disk.
 

@@ -42,6 +42,8 @@ class _SweptKind:
     #: value is written or removed without a look at the others, and to remove
     #: one that is not set changes nothing.
     is_only_values: bool = False
+    #: Whether a sweep may make one, which is deleted afterwards.
+    may_be_made: bool = False
 
 
 _SWEPT: collections.abc.Mapping[actions.Kind, _SweptKind] = {
@@ -49,7 +51,9 @@ _SWEPT: collections.abc.Mapping[actions.Kind, _SweptKind] = {
         beginnings=(_VALUES,), is_only_values=True
     ),
     actions.Kind.POOL: _SweptKind(beginnings=(_OPTIONS, _RBD_OPTIONS)),
-    actions.Kind.QOS_SPEC: _SweptKind(beginnings=(_SPECS, _CONSUMER)),
+    actions.Kind.QOS_SPEC: _SweptKind(
+        beginnings=(_SPECS, _CONSUMER), may_be_made=True
+    ),
 }
 #: Those kinds.
 KINDS = tuple(_SWEPT)
@@ -58,6 +62,12 @@ KINDS = tuple(_SWEPT)
 def is_only_values(key: actions.Key) -> bool:
     """Whether an object that a sweep may change is nothing but its values."""
     return _SWEPT[key.kind].is_only_values
+
+
+def may_be_made(kind: actions.Kind) -> bool:
+    """Whether a sweep may make an object of a kind, and delete it again."""
+    found = _SWEPT.get(kind)
+    return found is not None and found.may_be_made
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -138,7 +148,7 @@ def objections(
 
 def _may_sweep(action: actions.Action, field: str) -> bool:
     if action.before is None:
-        return action.key.kind is actions.Kind.QOS_SPEC
+        return may_be_made(action.key.kind)
     kind = _SWEPT.get(action.key.kind)
     return kind is not None and field.startswith(kind.beginnings)
 

@@ -94,6 +94,8 @@ class Means:
     :param pool: that holds the data of the tier.
     :param are_ended: whether it is known that no command has begun a fault,
         as it is unless a process was killed.
+    :param folder: in which commands of the operator are run; '': that of this
+        process.
     """
 
     def __init__(
@@ -103,11 +105,13 @@ class Means:
         pool: str,
         *,
         are_ended: bool = True,
+        folder: str = '',
     ) -> None:
         self._session = session
         self._reader = reader
         self._pool = pool
         self._are_ended = are_ended
+        self._folder = folder
         #: Names of faults that commands have begun.
         self._begun: set[str] = set()
         #: {fault: {placement group: when it was last deep-scrubbed}}
@@ -191,7 +195,7 @@ class Means:
         kind = target.fault.kind
         if kind is faults.Kind.COMMAND:
             self._begun.add(target.name)
-            _run(target.fault.begin)
+            _run(target.fault.begin, self._folder)
             return
         if kind is faults.Kind.DEEP_SCRUB:
             self._scrubbed[target.name] = dict(
@@ -225,7 +229,7 @@ class Means:
         :raises errors.TiersError: it is not undone.
         """
         if target.fault.kind is faults.Kind.COMMAND:
-            _run(target.fault.end)
+            _run(target.fault.end, self._folder)
             self._begun.discard(target.name)
         elif target.is_to_mend:
             of_ceph.end(self._session, target, self._reader.osds)
@@ -299,9 +303,10 @@ def _osds_of(
     return [one.osd for one in targets if one.osd is not None]
 
 
-def _run(words: tuple[str, ...]) -> None:
+def _run(words: tuple[str, ...], folder: str) -> None:
     """Runs a command of the operator, without a shell.
 
+    :param folder: in which it is run; '': that of this process.
     :raises errors.ActionFailed: it fails, or takes too long.
     """
     try:
@@ -310,6 +315,7 @@ def _run(words: tuple[str, ...]) -> None:
             stdin=subprocess.DEVNULL,
             # Standard output is of the table of results.
             stdout=sys.__stderr__,
+            cwd=folder or None,
             timeout=COMMAND_S,
             check=False,
         )
@@ -319,7 +325,8 @@ def _run(words: tuple[str, ...]) -> None:
         ) from error
     except OSError as error:
         raise errors.ActionFailed(
-            f'{words[0]!r} cannot be started: {error.strerror}'
+            f'{words[0]!r} cannot be started'
+            f'{f" in {folder}" if folder else ""}: {error.strerror}'
         ) from error
     if ran.returncode:
         raise errors.ActionFailed(

@@ -63,6 +63,7 @@ _SCHEMA = {
         'started': _TEXT,
         'by': _TEXT,
         'results': _TEXT,
+        'folder': _TEXT,
         'objects': {
             'type': 'array',
             'items': {
@@ -113,6 +114,9 @@ class Journal:
     kept: tuple[keeping.Kept, ...]
     #: Those that are to be mended.
     targets: tuple[faults.Target, ...] = ()
+    #: In which the sweep ran, and the commands of its faults are to be run;
+    #: '': that of the process, as in journals of former releases.
+    folder: str = ''
 
 
 _PARTS = ('kept', 'targets')
@@ -172,7 +176,7 @@ def write(path: str, journal: Journal) -> None:
     )
     folder = os.path.dirname(path)
     try:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        write_atomic.make_folder(folder)
     except OSError as error:
         raise errors.TiersError(
             f'{folder}, the folder of the journal, cannot be '
@@ -206,13 +210,21 @@ def read(path: str) -> Journal | None:
         raise _problem(
             path, f'{error.message[:200]} at {error.json_path}'
         ) from error
+    kept = tuple(map(_kept, value['objects']))
+    for one in kept:
+        # It would be deleted, which no sweep may do to a pool.
+        if not one.existed and not keeping.may_be_made(one.key.kind):
+            raise _problem(
+                path,
+                f'"existed": false of {one.key}, which no sweep creates',
+            )
     return Journal(
         **{
             one.name: value.get(one.name, '')
             for one in dataclasses.fields(Journal)
             if one.name not in _PARTS
         },
-        kept=tuple(map(_kept, value['objects'])),
+        kept=kept,
         targets=tuple(map(_target, value.get('faults', ()))),
     )
 

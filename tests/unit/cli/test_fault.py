@@ -74,7 +74,11 @@ class FaultCommandTestCase(test_sweep.SweptCloudTestCase):
         self.assertEqual(0, self.fault('--status').status)
 
     def kill(
-        self, kind=faults.Kind.OSD_OUT, catalog=test_sweep.TIERS, more=()
+        self,
+        kind=faults.Kind.OSD_OUT,
+        catalog=test_sweep.TIERS,
+        more=(),
+        folder='',
     ):
         """What a process leaves that is killed during a fault."""
         target = faults.Target(
@@ -100,6 +104,7 @@ class FaultCommandTestCase(test_sweep.SweptCloudTestCase):
                 results='',
                 kept=(),
                 targets=(target, *more),
+                folder=folder,
             ),
         )
         self.cluster.command('osd out', ids=['1'])
@@ -186,6 +191,48 @@ class FaultCommandTestCase(test_sweep.SweptCloudTestCase):
         self.cluster.silent = set()
         self.assertTrue(self.restore().is_complete)
         self.assertEqual(self.sound, self.cluster.state)
+
+    def test_commands_run_where_the_sweep_ran(self):
+        home = self.folder / 'home'
+        home.mkdir()
+        (home / 'mend.sh').write_text('rm throttled')
+        (home / 'throttled').touch()
+        command = faults.Target(
+            fault=faults.Fault(
+                name='slow',
+                kind=faults.Kind.COMMAND,
+                at_s=1.0,
+                for_s=1.0,
+                end=('sh', 'mend.sh'),
+            ),
+            cluster='ceph',
+            pool='tier-a',
+        )
+        self.kill(more=(command,), folder=str(home))
+        self.assertTrue(self.restore().is_complete)
+        self.assertFalse((home / 'throttled').exists())
+        self.kill(more=(command,), folder=str(self.folder / 'gone'))
+        back = self.restore()
+        self.assertFalse(back.is_complete)
+        self.assertIn(
+            f"'sh' cannot be started in {self.folder}/gone: No such file",
+            back.values[1].reason,
+        )
+
+    def test_a_journal_with_tiers_that_this_release_refuses_is_named(self):
+        self.kill(catalog=test_sweep.TIERS.replace('tags:', 'tagz:'))
+        (path,) = self.journals()
+        for begin in (self.restore, self.look):
+            error = self.assertRaises(errors.TiersError, begin)
+            for text in (
+                f'{path} ("catalog"):7: ',
+                "'tagz'",
+                'the text of tiers.yaml in the journal of the sweep',
+                'restore with the release of cinder-tiers that wrote it',
+            ):
+                self.assertIn(text, str(error))
+        self.assertEqual([path], self.journals())
+        self.assertNotEqual(self.sound, self.cluster.state)
 
     def test_a_journal_with_a_cluster_that_nobody_has_is_named(self):
         self.kill()

@@ -435,6 +435,25 @@ class SweepTestCase(SweptCloudTestCase):
         self.assertEqual(0, self.tier('sweep', '--restore').status)
         self.assert_as_before()
 
+    def test_a_second_ctrl_c_does_not_end_as_one_with_all_back(self):
+        status = self.ended(
+            'sh',
+            '-c',
+            'trap "" INT TERM; test $CINDER_TIERS_SWEEP_TREATMENT != '
+            'write_bytes_sec=5 || { kill -INT $PPID; sleep 1; '
+            'kill -INT $PPID; sleep 1; }',
+        )
+        (journal,) = self.journals()
+        self.assertEqual(4, status)
+        self.assertIn(
+            f'Interrupted before everything was restored; {journal} has the '
+            'values: run "openstack tier sweep --restore"',
+            self.getDetails()['sweep'].as_text(),
+        )
+        self.assertNotEqual(self.before, self.world())
+        self.assertEqual(0, self.tier('sweep', '--restore').status)
+        self.assert_as_before()
+
     @ddt.data(
         ('true', 'which another user has set'),
         # As of a full disk, the file is not written any more.

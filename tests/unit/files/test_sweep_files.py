@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import tempfile
+from unittest import mock
 
 import ddt
 import testtools
@@ -284,6 +285,7 @@ JOURNAL = journals.Journal(
     started='2026-11-23T20:00:00Z',
     by='root on a, process 1',
     results='/r/sweep.json',
+    folder='/r',
     kept=(
         keeping.Kept(
             key=actions.Key(
@@ -359,6 +361,44 @@ class JournalTestCase(testtools.TestCase):
             errors.ProblemsFound, journals.read, self.path
         )
         self.assertIn('a journal of user 12345', str(error))
+
+    def test_its_new_folder_is_on_the_disk_too(self):
+        synced = []
+        fsync = os.fsync
+
+        def note(handle):
+            synced.append(os.readlink(f'/proc/self/fd/{handle}'))
+            fsync(handle)
+
+        with mock.patch.object(os, 'fsync', note):
+            journals.write(self.path, JOURNAL)
+        folder = os.path.realpath(os.path.dirname(self.path))
+        self.assertIn(folder, synced)
+        self.assertIn(os.path.dirname(folder), synced)
+
+    def test_what_no_sweep_makes_is_never_deleted(self):
+        journals.write(self.path, JOURNAL)
+        path = pathlib.Path(self.path)
+        content = json.loads(path.read_text())
+        for kind in ('pool', 'osd options'):
+            content['objects'] = [
+                {
+                    'kind': kind,
+                    'cluster': 'ceph',
+                    'name': 'tier-database',
+                    'existed': False,
+                    'settings': [],
+                }
+            ]
+            path.write_text(json.dumps(content))
+            error = self.assertRaises(
+                errors.ProblemsFound, journals.read, self.path
+            )
+            self.assertIn(
+                f'"existed": false of {kind} tier-database (ceph), which no '
+                'sweep creates',
+                str(error),
+            )
 
     def test_another_version_is_not_read(self):
         journals.write(self.path, JOURNAL)

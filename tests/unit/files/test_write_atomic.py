@@ -43,6 +43,16 @@ class WriteAtomicTestCase(testtools.TestCase):
         self.assertEqual([(False, 3, None), (False, 5, 'one')], self.synced)
         self.assertEqual('other', self.content())
 
+    def test_a_new_folder_has_its_name_on_the_disk(self):
+        folder = os.path.join(self.folder, 'b', 'c')
+        write_atomic.make_folder(folder)
+        self.assertEqual(0o700, os.stat(folder).st_mode & 0o777)
+        # One name is in the folder of the test, and one in the new one.
+        self.assertEqual([False, True], [one[0] for one in self.synced])
+        self.synced.clear()
+        write_atomic.make_folder(folder)
+        self.assertEqual([], self.synced)
+
     def test_a_durable_one_has_its_name_on_the_disk(self):
         for replace, before in ((False, None), (True, 'one')):
             self.synced.clear()
