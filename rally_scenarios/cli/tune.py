@@ -208,10 +208,10 @@ sh measure.sh
             path = tuning.journal()
             with contextlib.ExitStack() as stack:
                 try:
-                    study = studies.Study(
-                        stack.enter_context(studies.opened(path)),
-                        tuning.terms(studies),
-                    )
+                    storage = stack.enter_context(studies.opened(path))
+                    # Its name must be on the disk, as its lines are.
+                    write_atomic.keep_names(os.path.dirname(path))
+                    study = studies.Study(storage, tuning.terms(studies))
                 except studies.StudyInUseError as error:
                     raise exceptions.CommandError(
                         cells.printable(
@@ -330,7 +330,7 @@ class _Tuning:
             cloud_id.identity_of(self._connection).encode()
         ).hexdigest()
         try:
-            os.makedirs(self._args.state, mode=0o700, exist_ok=True)
+            write_atomic.make_folder(self._args.state)
         except OSError as error:
             raise errors.TiersError(
                 f'{self._args.state} cannot be made: {error.strerror}; name '
@@ -382,7 +382,28 @@ class _Tuning:
                 f'Nothing was changed because {path} is of another tuning; '
                 'name another folder with --out'
             )
+        self._check_blocks(path, len(study.history.blocks) + 1)
         self._keep(study)
+
+    def _check_blocks(self, path: str, number: int) -> None:
+        """Refuses blocks that nothing says to be of this search.
+
+        Those of another one with the same file pass for measured: a search
+        that was begun anew would be over at once, with figures of before.
+
+        :param path: of the file of the tuning.
+        :param number: of the block to come.
+        :raises errors.TiersError: there is one.
+        """
+        if os.path.lexists(path):
+            return
+        for folder in tune_results.block_folders(self._out, number):
+            if os.path.lexists(os.path.join(folder, sweep_files.NAME)):
+                raise errors.TiersError(
+                    f'Nothing was changed because {folder} has results of a '
+                    f'tuning, and there is no {path} that says of which; name '
+                    'another folder with --out'
+                )
 
     def _tuning(self, study: 'studies.Study') -> 'tunings.Tuning':
         from rally_scenarios.bench.tune import tuning as tunings

@@ -250,6 +250,12 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
         ran = self.tune(*self.measure('fast'))
         self.assertEqual(1, ran.status)
         self.assertIn('is of another tuning', ran.stderr)
+        # Without it, its blocks would pass for those of the new search.
+        (out / 'tune.json').unlink()
+        ran = self.tune(*self.measure('fast'))
+        self.assertEqual(1, ran.status)
+        self.assertIn(f'{out}/block-0001-2 has results of a', ran.stderr)
+        self.assertFalse((out / 'tune.json').exists())
         (out / 'tune.json').write_text('[]')
         ran = self.tune(*self.measure('fast'))
         self.assertEqual(1, ran.status)
