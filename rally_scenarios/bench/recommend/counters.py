@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import json
 import math
 
+from cinder_tiers.domain.catalog import model as catalogs
 from rally_scenarios.bench.recommend import load as loads
 
 MAX_BYTES = 64 * 2**20
@@ -180,6 +181,9 @@ def of_iostat(text: bytes) -> tuple[Volume, ...]:
         if spec in names:
             fields.wrong.append(f'{where}: {spec[:_MOST_CHARS]!r} comes twice')
         names.add(spec)
+        if (image, namespace) == (catalogs.WATCH_IMAGE, catalogs.WATCH_IMAGE):
+            # That of "tier watch", which is nobody's volume.
+            continue
         values = {
             f'{direction}_{name}': fields.number(
                 each, f'{direction}_{name}', where

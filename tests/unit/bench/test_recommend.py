@@ -448,6 +448,21 @@ class CountersTestCase(testtools.TestCase):
         # Little: 400/s x 15 ms + 100/s x 20 ms.
         self.assertAlmostEqual(8, found.load.in_flight)
 
+    def test_the_image_of_a_watch_is_no_volume(self):
+        name = 'cinder-tiers-watch'
+        probe = image(pool_namespace=name, image=name)
+        # Of that name elsewhere, it may be somebody's.
+        other = image(image=name)
+        self.assertEqual(
+            [f'tier-general/{name}'],
+            [
+                one.name
+                for one in counters.of_iostat(
+                    json.dumps([probe, other]).encode()
+                )
+            ],
+        )
+
     def test_an_image_that_does_next_to_nothing_is_idle(self):
         idle = image(write_ops=0.4, read_ops=0.2)
         (found,) = counters.of_iostat(json.dumps([idle]).encode())
