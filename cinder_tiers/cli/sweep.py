@@ -325,6 +325,7 @@ sh measure.sh
                     folder=files.results,
                     tier=file.sweep.tier,
                     is_to_stop=lambda: interrupt.came,
+                    limit_minutes=file.slot_limit_minutes,
                 ),
                 report=self.report_slot,
                 is_to_stop=lambda: interrupt.came,

@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import typing
 
 from cinder_tiers.domain import errors
@@ -21,6 +22,8 @@ from cinder_tiers.domain.sweep import record
 #: Names of the variables begin with it.
 PREFIX = 'CINDER_TIERS_SWEEP_'
 _LOOK_EVERY_S = 0.5
+# That a command which took too long may take to end.
+_END_S = 60.0
 
 
 class Command:
@@ -33,6 +36,8 @@ class Command:
         end (SIGTERM), and waited for.
     :param said: where the output of the command goes, a file with a
         descriptor.
+    :param limit_minutes: after which the command is taken to hang, as on a
+        host that is gone; None: never.
     """
 
     def __init__(
@@ -43,12 +48,14 @@ class Command:
         tier: str,
         is_to_stop: collections.abc.Callable[[], bool] = lambda: False,
         said: typing.IO | None = None,
+        limit_minutes: float | None = None,
     ) -> None:
         self._words = tuple(words)
         self._folder = folder
         self._tier = tier
         self._is_to_stop = is_to_stop
         self._said = said
+        self._limit_minutes = limit_minutes
 
     def announcement(self, slot: design.Slot) -> str:
         """Path of the file in which the command may announce a moment."""
@@ -66,7 +73,8 @@ class Command:
         """Measures one slot.
 
         :param while_running: is called twice in a second.
-        :raises errors.TiersError: the command cannot be started.
+        :raises errors.TiersError: the command cannot be started, or takes
+            longer than its limit.
         """
         result = f'{self._stem(slot)}.json'
         try:
@@ -86,6 +94,7 @@ class Command:
                 f'The command that measures, {self._words[0]!r}, cannot be '
                 f'started: {error.strerror}'
             ) from error
+        began = time.monotonic()
         with process:
             is_told = False
             while True:
@@ -97,10 +106,35 @@ class Command:
                     if self._is_to_stop() and not is_told:
                         is_told = True
                         process.terminate()
+                    if self._is_late(time.monotonic() - began):
+                        _end(process)
+                        # What it has started may still load the tier.
+                        raise errors.ActionFailed(
+                            'The sweep was stopped because the command of '
+                            f'slot {slot.number} did not end within '
+                            f'{self._limit_minutes:g} min '
+                            '(slot_limit_minutes); check that nothing that '
+                            'it started still runs'
+                        ) from None
         return record.Measured(
             exit_status=status,
             result_file=result if os.path.exists(result) else None,
         )
+
+    def _is_late(self, seconds: float) -> bool:
+        return (
+            self._limit_minutes is not None
+            and seconds > 60 * self._limit_minutes
+        )
+
+
+def _end(process: subprocess.Popen) -> None:
+    """Ends a command that took too long, whatever it does."""
+    process.terminate()
+    try:
+        process.wait(_END_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
 
 
 def variables(

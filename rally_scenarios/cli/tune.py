@@ -591,6 +591,7 @@ class _Tuning:
                 folder=folder,
                 tier=self._args.tier,
                 is_to_stop=lambda: interrupt.came,
+                limit_minutes=self._file.slot_limit_minutes,
             ),
             report=self._command.report_slot,
             is_to_stop=lambda: interrupt.came,

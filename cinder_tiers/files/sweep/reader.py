@@ -142,6 +142,12 @@ SCHEMA: dict[str, object] = {
             'minimum': 0.01,
             'maximum': 10_000,
         },
+        'slot_limit_minutes': {
+            'description': 'a number from 0.01 to 10000',
+            'type': 'number',
+            'minimum': 0.01,
+            'maximum': 10_000,
+        },
     },
 }
 
@@ -169,6 +175,8 @@ class SweepFile:
     text: str
     #: That are made in each slot.
     faults: fault_values.Faults = fault_values.Faults()
+    #: After which the command of a slot is taken to hang; None: never.
+    slot_limit_minutes: float | None = None
 
 
 def read_file(
@@ -271,7 +279,13 @@ def read_text(
         raise errors.ProblemsFound(
             sorted(reading.problems, key=lambda one: _line(one, file))
         )
-    return SweepFile(sweep=sweep, catalogs=found, text=text, faults=made)
+    return SweepFile(
+        sweep=sweep,
+        catalogs=found,
+        text=text,
+        faults=made,
+        slot_limit_minutes=value.get('slot_limit_minutes'),
+    )
 
 
 def _faults_of_a_sweep(source: catalogs.Source) -> errors.Problem:

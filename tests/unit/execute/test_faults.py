@@ -4,6 +4,7 @@
 
 import contextlib
 import itertools
+import os
 import pathlib
 import sys
 import tempfile
@@ -244,10 +245,14 @@ class TimelineTestCase(FaultCase):
 
 
 class SlotTestCase(FaultCase):
-    def measure(self, command, *made, **fields):
+    def measure(self, command, *made, limit_minutes=None, **fields):
         return fault_slot.Measure(
             measure.Command(
-                command, folder=str(self.folder), tier='a', said=sys.__stderr__
+                command,
+                folder=str(self.folder),
+                tier='a',
+                said=sys.__stderr__,
+                limit_minutes=limit_minutes,
             ),
             made=faults.Faults(faults=made, **fields),
             targets=self.targets(*made),
@@ -266,6 +271,24 @@ class SlotTestCase(FaultCase):
         self.assertEqual('', made.problem)
         self.assertTrue(1 <= made.ended - made.began <= 2.5)
         self.assertIsNotNone(made.healthy)
+        self.assertEqual(self.before, self.cluster.state)
+
+    def test_a_command_that_hangs_ends_with_its_limit(self):
+        process_id = self.folder / 'process'
+        error = self.assertRaises(
+            errors.ActionFailed,
+            self.measure,
+            ('sh', '-c', f'echo $$ > {process_id}; exec sleep 600'),
+            fault(faults.Kind.OSD_OUT, at_s=0.0, for_s=300.0),
+            limit_minutes=0.03,
+        )
+        self.assertIn(
+            f'the command of slot {SLOT.number} did not end within 0.03 min',
+            str(error),
+        )
+        self.assertRaises(
+            ProcessLookupError, os.kill, int(process_id.read_text()), 0
+        )
         self.assertEqual(self.before, self.cluster.state)
 
     def test_a_command_that_cannot_be_started_leaves_nothing(self):
