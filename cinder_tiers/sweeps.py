@@ -297,12 +297,8 @@ def run(
 
         def end(*, is_brought_back: bool) -> None:
             nonlocal results
-            results = dataclasses.replace(
-                results,
-                is_brought_back=is_brought_back,
-                state=result_files.COMPLETE
-                if len(results.records) == len(file.sweep.slots)
-                else result_files.ENDED_EARLY,
+            results = result_files.ended(
+                results, is_brought_back=is_brought_back
             )
             result_files.write(result_file, results)
 
@@ -530,6 +526,11 @@ def restore(
                 accepted=frozenset(accepted),
             )
             said.append(_said_of(path, back))
+            result_files.note_restored(
+                journal.results,
+                started=journal.started,
+                is_brought_back=back.is_complete,
+            )
             try:
                 plan = plans.make(catalog=catalog, actual=world.observe())
             except errors.TiersError as error:

@@ -8,6 +8,7 @@ in doc/source/admin/sweeps.rst.
 """
 
 import collections.abc
+import contextlib
 import dataclasses
 import json
 import os
@@ -158,6 +159,34 @@ def write(path: str, results: Results) -> None:
     :raises errors.TiersError: it cannot be written.
     """
     write_atomic.write(path, text_of(results), replace=True, follows=False)
+
+
+def ended(results: Results, *, is_brought_back: bool) -> Results:
+    """Results of a sweep that does not go on."""
+    return dataclasses.replace(
+        results,
+        is_brought_back=is_brought_back,
+        state=COMPLETE
+        if len(results.records) == len(results.sweep.slots)
+        else ENDED_EARLY,
+    )
+
+
+def note_restored(path: str, *, started: str, is_brought_back: bool) -> None:
+    """Has the file of a sweep that was killed say how it ended.
+
+    Else it would say for ever that the sweep still runs, or that something is
+    not as before. A file that is not there any more, or is of another sweep,
+    is left.
+
+    :param path: of the file.
+    :param started: when the sweep was.
+    :param is_brought_back: whether everything now is.
+    """
+    with contextlib.suppress(errors.TiersError):
+        found = read(path)
+        if found.started == started:
+            write(path, ended(found, is_brought_back=is_brought_back))
 
 
 def text_of(results: Results) -> str:

@@ -279,6 +279,15 @@ class SweepTestCase(SweptCloudTestCase):
         self.assertFalse((self.folder / 'second').exists())
         back = self.tier('sweep', '--restore')
         self.assertEqual(0, back.status, back.stderr)
+        results = self.results()
+        self.assertEqual(
+            ('ended early', True, slot - 1),
+            (
+                results['state'],
+                results['is_brought_back'],
+                len(results['slots']),
+            ),
+        )
         self.assertEqual(
             {'as before', 'brought back'},
             {row['Outcome'] for row in json.loads(back.stdout)}

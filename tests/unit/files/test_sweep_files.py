@@ -244,6 +244,7 @@ factors:
         ('[2]', "[2, '2']", "2 treatments of the name 'osd_max_scrubs=2'"),
         ('[4]', "[4, '4']", "2 treatments of the name 'iodepth=4'"),
         ('seed: 5', 'slot_minutes: .nan', 'the number .nan'),
+        ('seed: 5', 'slot_limit_minutes: 0', 'slot_limit_minutes'),
         (SOUND, '', 'a mapping with version, tier'),
         ('factors:', 'treatments:', 'treatments.osd_options'),
         (
@@ -256,6 +257,11 @@ factors:
     def test_a_file_of_another_form_is_refused(self, old, new, text):
         found = '\n'.join(self.problems(SOUND.replace(old, new)))
         self.assertIn(text, found)
+
+    def test_a_limit_of_a_slot(self):
+        found = self.read(f'{SOUND}slot_limit_minutes: 90\n')
+        self.assertEqual(90, found.slot_limit_minutes)
+        self.assertIsNone(self.read(SOUND).slot_limit_minutes)
 
     def test_two_treatments_may_fit_alone_and_not_together(self):
         text = """version: 1
@@ -455,3 +461,19 @@ class ResultsTestCase(testtools.TestCase):
         path = os.path.join(folder, results.NAME)
         results.write(path, written)
         self.assertEqual(written, results.read(path))
+        # Another sweep has taken the folder since.
+        results.note_restored(
+            path, started='2026-11-22T20:00:00Z', is_brought_back=True
+        )
+        self.assertEqual(written, results.read(path))
+        results.note_restored(
+            path, started=written.started, is_brought_back=True
+        )
+        found = results.read(path)
+        self.assertEqual(
+            (results.ENDED_EARLY, True), (found.state, found.is_brought_back)
+        )
+        self.assertEqual(written.records, found.records)
+        gone = os.path.join(folder, 'gone')
+        results.note_restored(gone, started='', is_brought_back=True)
+        self.assertFalse(os.path.exists(gone))
