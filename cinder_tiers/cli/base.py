@@ -6,6 +6,7 @@ import argparse
 import collections.abc
 import contextlib
 import io
+import itertools
 import logging
 import os
 import shutil
@@ -170,6 +171,28 @@ def add_measuring_command(parser: argparse.ArgumentParser) -> None:
     parser.parse_known_args = parse_known_args  # type: ignore[method-assign]
 
 
+def refuse_dashes(parser: argparse.ArgumentParser) -> None:
+    """Refuses "--" as the value of an option, such as --out=--.
+
+    argparse of Python before 3.13 takes it for no value, does not read it as
+    the option's type, and gives an empty list in place of one.
+    """
+    parse = parser.parse_known_args
+
+    def parse_known_args(
+        args: collections.abc.Sequence[str] | None = None,
+        namespace: argparse.Namespace | None = None,
+    ) -> tuple[argparse.Namespace, list[str]]:
+        words = list(sys.argv[1:] if args is None else args)
+        for word in itertools.takewhile(lambda one: one != '--', words):
+            name, _, value = word.partition('=')
+            if name.startswith('--') and value == '--':
+                parser.error(f"argument {name}: expected a value, not '--'")
+        return parse(words, namespace)
+
+    parser.parse_known_args = parse_known_args  # type: ignore[method-assign]
+
+
 def add_yes(parser: argparse.ArgumentParser) -> None:
     """Adds --yes."""
     parser.add_argument(
@@ -261,6 +284,12 @@ class StatusCommand(command.Command):
     #: OSC does not log in, as a failure would have none of these statuses;
     #: `connect` does.
     auth_required = False
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        refuse_dashes(parser)
+        return parser
 
     def run(self, parsed_args: argparse.Namespace) -> int:
         """Runs the command.

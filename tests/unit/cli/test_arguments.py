@@ -9,6 +9,7 @@ import io
 import ddt
 import testtools
 
+from cinder_tiers.cli import sweep
 from rally_scenarios.cli import arguments
 from rally_scenarios.cli import compare
 from rally_scenarios.cli import headroom
@@ -96,3 +97,31 @@ class ArgumentsTestCase(testtools.TestCase):
                 )
             self.assertEqual(2, ended.code)
             self.assertIn(f"--{option}: '' is empty", told.getvalue())
+
+    @ddt.data(
+        (compare.CompareResults, 'least-difference', ['x', 'y']),
+        (watch.WatchTiers, 'for', []),
+        (sweep.SweepTier, 'out', ['x', '--', 'measure', '--size=--']),
+        (tune.TuneTier, 'budget', ['x', 'x', '--', 'measure']),
+    )
+    @ddt.unpack
+    def test_two_dashes_are_no_value(self, command, option, others):
+        parser = command(None, None).get_parser('it')
+        told = io.StringIO()
+        with contextlib.redirect_stderr(told):
+            ended = self.assertRaises(
+                SystemExit, parser.parse_args, [f'--{option}=--', *others]
+            )
+        self.assertEqual(2, ended.code)
+        self.assertIn(
+            f"argument --{option}: expected a value, not '--'",
+            told.getvalue(),
+        )
+
+    def test_those_of_a_measuring_command_are_its_own(self):
+        found = (
+            sweep.SweepTier(None, None)
+            .get_parser('it')
+            .parse_args(['x', '--', 'measure', '--size=--'])
+        )
+        self.assertEqual(['measure', '--size=--'], found.command)
