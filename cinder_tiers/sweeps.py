@@ -12,9 +12,11 @@ import contextlib
 import dataclasses
 import datetime
 import os
+import typing
 
 import openstack.connection
 
+from cinder_tiers.clients import absent
 from cinder_tiers.clients import ceph as ceph_clients
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
@@ -503,7 +505,7 @@ def restore(
     :raises errors.TiersError: the lock is not to be had, a service does not
         answer, or a name is of no value.
     """
-    identity = cloud_id.identity_of(connection)
+    identity = _identity(connection, state)
     path = journals.path_in(state, identity)
     with _held(lock, identity) as said, _stopped_at_once(path):
         journal = journals.read(path)
@@ -511,7 +513,7 @@ def restore(
             return None
         _check_names(journal, (*allowed, *accepted))
         catalog = _catalog_of(path, journal)
-        with open_clusters(catalog) as clusters:
+        with _those_that_answer(open_clusters, catalog) as clusters:
             _check_clusters(path, journal, clusters)
             world = _World(connection, clusters, catalog)
             back = _bring_back(
@@ -539,6 +541,63 @@ def restore(
             return dataclasses.replace(
                 back, planned=preparation.differing(plan)
             )
+
+
+def without(error: errors.Unreachable) -> _Connection:
+    """A connection with an OpenStack that does not answer, for `restore`.
+
+    Options of OSDs may be why it does not.
+
+    :param error: that says so.
+    """
+    return typing.cast(_Connection, absent.Absent(error))
+
+
+def _identity(connection: _Connection, state: str) -> str:
+    """What tells the cloud, of which the journal is sought, from others.
+
+    Without Keystone, which knows it, it is that of the only journal.
+
+    :param state: folder of journals.
+    :raises errors.Unreachable: Keystone does not answer, and there is none, or
+        more than one.
+    """
+    try:
+        return cloud_id.identity_of(connection)
+    except errors.Unreachable as error:
+        found = journals.all_in(state)
+        if isinstance(error, errors.NotVisible) or len(found) != 1:
+            raise
+        journal = journals.read(found[0])
+        if (
+            journal is None
+            or journals.path_in(state, journal.cloud) != (found[0])
+        ):
+            raise
+        return journal.cloud
+
+
+@contextlib.contextmanager
+def _those_that_answer(
+    open_clusters: workflow.OpenClusters, catalog: catalogs.Catalog
+) -> collections.abc.Iterator[dict[str, ceph_clients.Session]]:
+    """Sessions with clusters; one that is gone keeps no other as it is."""
+    with contextlib.ExitStack() as stack:
+        try:
+            clusters = stack.enter_context(open_clusters(catalog))
+        except errors.Unreachable:
+            clusters = {}
+            for one in catalog.clusters_in_use:
+                alone = dataclasses.replace(
+                    catalog, tiers=catalog.tiers_of(one.name)
+                )
+                try:
+                    clusters |= stack.enter_context(open_clusters(alone))
+                except errors.Unreachable as error:
+                    clusters[one.name] = typing.cast(
+                        ceph_clients.Session, absent.Absent(error)
+                    )
+        yield clusters
 
 
 def _catalog_of(path: str, journal: journals.Journal) -> catalogs.Catalog:
@@ -631,7 +690,7 @@ def look(
     :raises errors.TiersError: a service does not answer, or the journal
         cannot be read.
     """
-    path = journals.path_in(state, cloud_id.identity_of(connection))
+    path = journals.path_in(state, _identity(connection, state))
     journal = journals.read(path)
     if journal is None:
         return None

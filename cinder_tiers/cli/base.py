@@ -101,6 +101,7 @@ def connect(
                 'OS_CLOUD or --os-cloud, or set the OS_ variables of an openrc'
             ) from error
         except _NO_ANSWER as error:
+            shown.auth_required = False
             raise errors.Unreachable(
                 f'Keystone did not answer: {error}; check auth_url, and try '
                 'again'

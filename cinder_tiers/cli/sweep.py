@@ -6,6 +6,7 @@ import argparse
 import collections.abc
 import datetime
 import os
+import typing
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -21,6 +22,9 @@ from cinder_tiers.execute import measure
 from cinder_tiers.files.sweep import reader as sweep_reader
 from cinder_tiers.files.tiers import reader
 from cinder_tiers import sweeps
+
+if typing.TYPE_CHECKING:
+    import openstack.connection
 
 STOPS = 'ending the measuring command; everything will be restored'
 #: What is said of a second signal.
@@ -363,10 +367,17 @@ sh measure.sh
             self.exit_status = exit_status.UNKNOWN
             self.log.error('%d of %d slots have a sound result', sound, wanted)
 
+    def _connection(self) -> 'openstack.connection.Connection':
+        """That of an administrator, as far as Keystone answers."""
+        try:
+            return base.connect(self)
+        except errors.Unreachable as error:
+            return sweeps.without(error)
+
     def _restore(self, parsed_args: argparse.Namespace) -> tuple[_Shown, bool]:
         """Brings back; also says whether everything is back."""
         back = sweeps.restore(
-            connection=base.connect(self),
+            connection=self._connection(),
             state=parsed_args.state,
             lock=lock.of(parsed_args),
             allowed=parsed_args.allow,
@@ -409,7 +420,7 @@ sh measure.sh
 
     def _look(self, parsed_args: argparse.Namespace) -> _Shown:
         found = sweeps.look(
-            connection=base.connect(self),
+            connection=self._connection(),
             state=parsed_args.state,
         )
         if found is None:

@@ -16,6 +16,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import stat
 
 import jsonschema
@@ -119,6 +120,7 @@ class Journal:
     folder: str = ''
 
 
+_NAME = re.compile('sweep-[0-9a-f]{16}[.]json', re.ASCII)
 _PARTS = ('kept', 'targets')
 
 
@@ -130,6 +132,17 @@ def path_in(folder: str, cloud: str) -> str:
     """
     digest = hashlib.sha256(cloud.encode()).hexdigest()
     return os.path.join(folder, f'sweep-{digest[:16]}.json')
+
+
+def all_in(folder: str) -> list[str]:
+    """Paths of all journals in a folder."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
+    return [
+        os.path.join(folder, name) for name in names if _NAME.fullmatch(name)
+    ]
 
 
 def write(path: str, journal: Journal) -> None:

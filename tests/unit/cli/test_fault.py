@@ -29,6 +29,26 @@ faults:
 """
 
 
+TWO_CLUSTERS = """version: 1
+clusters: {gone: {}, ceph: {}}
+tiers:
+  there:
+    fallback: true
+    rbd:
+      cluster: gone
+      pool: tier-there
+      device_class: ssd
+      replicated: {size: 3}
+  here:
+    tags: [here]
+    rbd:
+      cluster: ceph
+      pool: tier-a
+      device_class: ssd
+      replicated: {size: 3}
+"""
+
+
 class ClustersForFaults(dict):
     """Open sessions that no plan looks at."""
 
@@ -116,12 +136,48 @@ class FaultCommandTestCase(test_sweep.SweptCloudTestCase):
 
     def restore(self, **arguments):
         return sweeps.restore(
-            connection=self.connection,
-            state=str(self.state),
-            lock=workflow.Lock(url=f'file://{self.folder}/locks'),
-            open_clusters=self.open_clusters,
-            **arguments,
+            **{
+                'connection': self.connection,
+                'state': str(self.state),
+                'lock': workflow.Lock(url=f'file://{self.folder}/locks'),
+                'open_clusters': self.open_clusters,
+                **arguments,
+            }
         )
+
+    def test_ceph_is_mended_without_keystone(self):
+        """A fault or an option of OSDs may be why it does not answer."""
+        gone = sweeps.without(errors.Unreachable('Keystone did not answer'))
+        error = self.assertRaises(
+            errors.Unreachable, self.restore, connection=gone
+        )
+        self.assertIn('Keystone did not answer', str(error))
+        self.kill()
+        (path,) = self.journals()
+        other = path.with_name(f'sweep-{"0" * 16}.json')
+        other.write_text(path.read_text())
+        self.assertRaises(errors.Unreachable, self.restore, connection=gone)
+        other.unlink()
+        self.assertNotEqual(self.sound, self.cluster.state)
+        back = self.restore(connection=gone)
+        self.assertTrue(back.is_complete)
+        self.assertEqual('Keystone did not answer', back.unplanned)
+        self.assertEqual(self.sound, self.cluster.state)
+        self.assertEqual([], self.journals())
+
+    def test_a_cluster_that_is_gone_keeps_no_other_as_it_is(self):
+        @contextlib.contextmanager
+        def open_clusters(catalog):
+            names = [one.name for one in catalog.clusters_in_use]
+            if 'gone' in names:
+                raise errors.Unreachable('Ceph cluster gone cannot be reached')
+            yield dict.fromkeys(names, self.cluster)
+
+        self.kill(catalog=TWO_CLUSTERS)
+        back = self.restore(open_clusters=open_clusters)
+        self.assertTrue(back.is_complete)
+        self.assertEqual(self.sound, self.cluster.state)
+        self.assertIn('gone cannot be reached', back.unplanned)
 
     def look(self):
         return sweeps.look(
