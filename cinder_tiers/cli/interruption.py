@@ -68,3 +68,27 @@ class Interrupt:
                 f'interrupted: {self._stops}; press Ctrl-C again to stop at '
                 f'once{self._left}\n'.encode(),
             )
+
+
+@contextlib.contextmanager
+def at_once() -> collections.abc.Iterator[None]:
+    """Has signals end the process as ever, while a person is asked.
+
+    Python goes on to read after a signal that is only noted, and a question
+    would stay until it is answered.
+    """
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for one in ENDING:
+            if signal.getsignal(one) is not signal.SIG_IGN:
+                before[one] = signal.signal(
+                    one,
+                    signal.default_int_handler
+                    if one is signal.SIGINT
+                    else signal.SIG_DFL,
+                )
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)

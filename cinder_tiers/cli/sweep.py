@@ -98,7 +98,9 @@ class SweepingLister(base.CatalogLister):
             return
         self.app.stderr.write('Begin? [y/N] ')
         self.app.stderr.flush()
-        if stdin.readline().strip().lower() not in ('y', 'yes'):
+        with interruption.at_once():
+            answer = stdin.readline()
+        if answer.strip().lower() not in ('y', 'yes'):
             raise errors.ActionFailed(
                 'Nothing was changed because the answer was not yes.'
             )
