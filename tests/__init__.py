@@ -2,6 +2,7 @@
 
 """All tests, and what hypothesis is told for them."""
 
+from collections.abc import Callable
 import os
 
 import hypothesis
@@ -17,3 +18,26 @@ hypothesis.settings.register_profile(
     print_blob=True,
 )
 hypothesis.settings.load_profile('cinder-tiers')
+
+#: Set to 1 for all examples of the properties that are expensive to try.
+ALL_EXAMPLES = 'CINDER_TIERS_TEST_ALL_EXAMPLES'
+#: Of these examples, what is tried without it.
+SHARE = 4
+
+
+def examples(
+    count: int, **settings: object
+) -> Callable[[Callable[..., object]], Callable[..., object]]:
+    """Decorate an expensive property with the number of its examples.
+
+    A CI tries the same ones each time, and tests/long all of them.
+
+    :param count: how many are all
+    :param settings: further ones of hypothesis
+    """
+    return hypothesis.settings(
+        max_examples=count
+        if os.environ.get(ALL_EXAMPLES) == '1'
+        else count // SHARE,
+        **settings,
+    )

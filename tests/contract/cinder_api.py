@@ -33,6 +33,7 @@ class CinderApi:
 
     def __init__(self):
         self._folder = tempfile.TemporaryDirectory()
+        self._copies = 0
         self._errors = pathlib.Path(self._folder.name) / 'stderr'
         self._orders, theirs = _CONTEXT.Pipe()
         self._process = _CONTEXT.Process(
@@ -143,6 +144,17 @@ class CinderApi:
     def delete_volume(self, ident):
         """Deletes a volume from the database."""
         self._order('no_volume', ident=ident)
+
+    def keep(self):
+        """Copies Cinder's database; returns the name of the copy."""
+        self._copies += 1
+        name = f'kept-{self._copies}'
+        self._order('keep', name=name)
+        return name
+
+    def return_to(self, kept):
+        """Puts back what `keep` copied: all that Cinder knew at that time."""
+        self._order('return_to', name=kept)
 
     def _order(self, what, **arguments):
         self._orders.send((what, arguments))

@@ -8,7 +8,8 @@ its arguments, which it answers: `backend` adds a capability report of a
 backend to a real scheduler, `volume` adds a volume to the database, which
 `no_volume` deletes, `default_type` sets the default volume type of a project,
 `fold` lets the database compare names as MariaDB does, `dead_scheduler` adds
-a scheduler that is down,
+a scheduler that is down, `keep` copies the database, `return_to` puts a copy
+back,
 `image` and `project` add what the stand-ins for Glance and Keystone know, at
 /image and /identity.
 
@@ -16,10 +17,12 @@ A token is `role:project`: it stands for a user with that role there. A seer is
 a member to whom a lenient policy shows extra specs.
 """
 
+import contextlib
 import datetime
 import os
 import pathlib
 import shutil
+import sqlite3
 import sys
 import threading
 import uuid
@@ -92,9 +95,10 @@ def token_factory(global_conf, **local_conf):
 class Orders:
     """What is done besides serving the API."""
 
-    def __init__(self, keystone, glance):
+    def __init__(self, folder, keystone, glance):
         from cinder import context
 
+        self._folder = folder
         self._keystone = keystone
         self._glance = glance
         self._admin = context.get_admin_context()
@@ -215,6 +219,22 @@ class Orders:
 
         folded_names.fold(db_api.get_engine())
 
+    def keep(self, *, name):
+        """Copies the database."""
+        self._copy('db', name)
+
+    def return_to(self, *, name):
+        """Puts a copy of the database back."""
+        self._copy(name, 'db')
+
+    def _copy(self, source, target):
+        with (
+            contextlib.closing(sqlite3.connect(self._folder / source)) as one,
+            contextlib.closing(sqlite3.connect(self._folder / target)) as two,
+        ):
+            two.execute('pragma synchronous = off')
+            one.backup(two)
+
     def image(self, **image):
         """Adds an image; returns its id."""
         ident = str(uuid.uuid4())
@@ -284,7 +304,7 @@ def main(*, folder, database, orders, errors):
     )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     orders.send(server.server_port)
-    handler = Orders(keystone, glance)
+    handler = Orders(folder, keystone, glance)
     while True:
         try:
             what, arguments = orders.recv()

@@ -73,17 +73,20 @@ def kills(slot):
 class SweptCloudTestCase(testtools.TestCase):
     """Has a cloud that matches its tiers file, and a sweep file."""
 
+    #: What Cinder knows once the tiers file is applied.
+    applied = None
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.api = cinder_api.CinderApi()
         cls.addClassCleanup(cls.api.stop)
+        cls.applied = None
 
     def setUp(self):
         super().setUp()
         self.connection = test_cinder_world.log_in(self.api)
         self.addCleanup(self.connection.close)
-        self.addCleanup(self.remove)
         self.folder = pathlib.Path(
             self.enterContext(tempfile.TemporaryDirectory())
         )
@@ -92,16 +95,16 @@ class SweptCloudTestCase(testtools.TestCase):
         self.file = self.folder / 'sweep.yaml'
         self.state = self.folder / 'state'
         self.declare('limited')
-        self.assertEqual(0, self.tier('apply').status)
+        self.apply()
         self.before = self.world()
 
-    def remove(self):
-        block_storage = self.connection.block_storage
-        for one in block_storage.qos_specs():
-            block_storage.delete_qos_spec(one, force=True)
-        for one in block_storage.types(is_public='None'):
-            if one.name != '__DEFAULT__':
-                block_storage.delete_type(one)
+    def apply(self):
+        """Applies the tiers file, or returns to what that made."""
+        if self.applied is None:
+            self.assertEqual(0, self.tier('apply').status)
+            type(self).applied = self.api.keep()
+        else:
+            self.api.return_to(self.applied)
 
     def declare(self, tier):
         self.file.write_text(SWEEP.format(tier=tier), 'utf-8')
@@ -535,8 +538,8 @@ class LostCloudTestCase(SweptCloudTestCase):
         self.api = cinder_api.CinderApi()
         super().setUp()
 
-    def remove(self):
-        """It is gone, with all that it had."""
+    def apply(self):
+        self.assertEqual(0, self.tier('apply').status)
 
     def test_results_say_that_it_ended_although_nothing_came_back(self):
         go = self.folder / 'go'

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An apply with consent that is cut off at any request, with a real Cinder."""
 
+import math
+
 import keystoneauth1.session
 import testtools
 
@@ -23,21 +25,50 @@ class CutOff(BaseException):
     """Ends a program at once, as a signal does."""
 
 
+def writes(method, url):
+    """Whether a request changes something."""
+    # Cinder associates by GET; the rest is logging in.
+    return (method != 'GET' or url.endswith('associate')) and (
+        '/identity' not in url
+    )
+
+
 class CutSession(keystoneauth1.session.Session):
     """A session that ends the program at a request that writes."""
 
     #: Requests that write and are let through.
     left = 0
+    #: What is called before each of them.
+    before_a_write = staticmethod(lambda: None)
 
     def request(self, url, method, **arguments):
-        # Cinder associates by GET; the rest is logging in.
-        if (method != 'GET' or url.endswith('associate')) and (
-            '/identity' not in url
-        ):
+        if writes(method, url):
             if self.left == 0:
                 raise CutOff
             self.left -= 1
+            self.before_a_write()
         return super().request(url, method, **arguments)
+
+
+def kept_at_each_write(api, session, apply):
+    """Apply once; what Cinder knew before each write, and after the last.
+
+    A program that is killed leaves one of these states. To return to them
+    costs a small part of what it costs to make each of them by requests.
+
+    :param api: the `CinderApi`
+    :param session: the `CutSession` of who applies
+    :param apply: the function that applies all
+    :returns: names of copies for `CinderApi.return_to`
+    """
+    kept = []
+    session.left = math.inf
+    session.before_a_write = lambda: kept.append(api.keep())
+    try:
+        apply()
+    finally:
+        del session.before_a_write
+    return [*kept, api.keep()]
 
 
 #: What is applied first, beside things of others.
@@ -132,31 +163,60 @@ class CutOffTestCase(testtools.TestCase):
         )
         block_storage.add_type_access(theirs, BETA)
 
-    def ended_at(self, count):
-        """Applies until so many requests were made; whether it was ended."""
+    def test_the_same_names_finish_it(self):
+        self.begin()
         connection = test_cinder_world.log_in(self.api, CutSession)
         self.addCleanup(connection.close)
-        connection.session.left = count
         plan = self.granted(AFTER, NAMES)
         self.assertEqual((), plan.refused)
-        try:
-            self.carry_out(plan, connection)
-        except CutOff:
-            return True
-        return False
-
-    def test_the_same_names_finish_it(self):
-        count = 0
-        self.begin()
-        while self.ended_at(count):
+        states = kept_at_each_write(
+            self.api,
+            connection.session,
+            lambda: self.carry_out(plan, connection),
+        )
+        self.assertGreater(len(states), 9)
+        self.assert_as_wanted()
+        for count, state in enumerate(states[:-1]):
+            self.api.return_to(state)
             self.carry_out(self.granted(AFTER, NAMES), self.connection)
             self.assertEqual((), self.granted(AFTER, NAMES).actions, count)
             self.assert_as_wanted()
-            self.remove()
-            self.begin()
-            count += 1
-        self.assert_as_wanted()
-        self.assertGreater(count, 8)
+
+    def test_a_killed_program_leaves_what_it_wrote(self):
+        """As the states above are made: by writes that are not made."""
+        self.begin()
+        before = self.types()
+        connection = test_cinder_world.log_in(self.api, CutSession)
+        self.addCleanup(connection.close)
+        plan = self.granted(AFTER, NAMES)
+        kept = self.api.keep()
+        found = []
+        for count in (0, 3):
+            self.api.return_to(kept)
+            connection.session.left = count
+            self.assertRaises(CutOff, self.carry_out, plan, connection)
+            found.append(self.types())
+        self.assertEqual(before, found[0])
+        self.assertNotEqual(before, found[1])
+        self.api.return_to(kept)
+        states = kept_at_each_write(
+            self.api,
+            connection.session,
+            lambda: self.carry_out(plan, connection),
+        )
+        for state, types in zip((states[0], states[3]), found, strict=True):
+            self.api.return_to(state)
+            self.assertEqual(types, self.types())
+
+    def types(self):
+        """{id: (name, extra specs)} of all volume types, and QoS specs."""
+        block_storage = self.connection.block_storage
+        return {
+            one.id: (one.name, one.extra_specs)
+            for one in block_storage.types(is_public='None')
+        } | {
+            one.id: (one.name, one.specs) for one in block_storage.qos_specs()
+        }
 
     def assert_as_wanted(self):
         block_storage = self.connection.block_storage

@@ -5,7 +5,6 @@ import dataclasses
 
 from hypothesis import assume
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
@@ -17,6 +16,7 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.execute import apply
 from cinder_tiers.files.tiers import exported as exported_file
 from cinder_tiers.files.tiers import reader
+import tests
 from tests.contract import in_memory
 from tests.unit.domain import catalogs as plain
 from tests.unit.domain import inventories
@@ -60,7 +60,7 @@ class ExportAlwaysTestCase(testtools.TestCase):
             actual=dataclasses.replace(world.observe(), projects=BY_ID),
         )
 
-    @settings(max_examples=200)
+    @tests.examples(200)
     @given(first=always.sound_catalogs(), second=always.sound_catalogs())
     def test_what_was_applied_is_exported(self, first, second):
         world = in_memory.World(osds=plain.osds(), existing=always.FOREIGN)
@@ -129,7 +129,7 @@ class ExportAlwaysTestCase(testtools.TestCase):
                     tier.rbd.osd_options.items(),
                 )
 
-    @settings(max_examples=200)
+    @tests.examples(200)
     @given(catalog=always.sound_catalogs(), cut=strategies.integers(0, 20))
     def test_an_apply_that_was_cut_off_is_exported(self, catalog, cut):
         world = in_memory.World(osds=plain.osds(), existing=always.FOREIGN)
@@ -163,7 +163,7 @@ class ExportAlwaysTestCase(testtools.TestCase):
         inventories.other_backend('lvm'),
     )
 
-    @settings(max_examples=200)
+    @tests.examples(200)
     @given(existing=foreign_worlds.foreign_worlds())
     def test_a_cloud_of_others_is_exported(self, existing):
         world = in_memory.World(osds=plain.osds(), existing=existing)
@@ -194,7 +194,7 @@ class ExportAlwaysTestCase(testtools.TestCase):
                 {actions.Kind.CEPHX_USER},
             )
 
-    @settings(max_examples=200)
+    @tests.examples(200)
     @given(existing=foreign_worlds.foreign_worlds())
     def test_taking_all_of_it_over_leaves_ceph_as_it_is(self, existing):
         world = in_memory.World(osds=plain.osds(), existing=existing)
@@ -241,7 +241,7 @@ class ExportAlwaysTestCase(testtools.TestCase):
             },
         )
 
-    @settings(max_examples=200)
+    @tests.examples(200)
     @given(existing=foreign_worlds.foreign_worlds(may_be_ours=True))
     def test_any_cloud_is_exported_and_what_is_left_is_told(self, existing):
         world = in_memory.World(osds=plain.osds(), existing=existing)

@@ -15,7 +15,6 @@ import itertools
 import ddt
 from hypothesis import assume
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
@@ -30,6 +29,7 @@ from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import cluster as observed_cluster
 from cinder_tiers.observe.ceph import usage as observed_usage
+import tests
 from tests.contract import in_memory
 from tests.contract import placing_contract
 from tests.contract import real_ceph
@@ -322,7 +322,7 @@ class NoHarmUnaskedTestCase(testtools.TestCase):
         play.write('a', 5)
         self.assert_harmless(play, old)
 
-    @settings(max_examples=150)
+    @tests.examples(150)
     @given(data=strategies.data())
     def test_whatever_others_do_meanwhile(self, data):
         play, declared, made = Play(), [], []

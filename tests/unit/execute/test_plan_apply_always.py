@@ -10,7 +10,6 @@ import dataclasses
 
 from hypothesis import assume
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
@@ -23,6 +22,7 @@ from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.execute import apply
+import tests
 from tests.contract import in_memory
 from tests.unit.domain import catalogs as plain
 
@@ -126,13 +126,62 @@ QUOTAS = strategies.sampled_from(
 OF_HOSTS = strategies.sampled_from(
     ({},) * 2 + ({'a': {'bluestore_cache_size_ssd': '1G'}},)
 )
+# Strategies of their own, since to make one takes longer than to draw from it.
+NOTHING = strategies.none()
+EITHER = strategies.booleans()
+MODES = strategies.sampled_from((None,) * 4 + ('writeback', 'readonly'))
+TARGETS = strategies.integers(1, 2)
+STORAGES = strategies.sampled_from(('rbd', 'backend', 'specs'))
+FREE_SPECS, SOME_SPECS = (
+    strategies.dictionaries(
+        strategies.sampled_from(('multiattach', 'vendor_name')),
+        strategies.sampled_from(('<is> True', 'x')),
+        min_size=min_size,
+    )
+    for min_size in (0, 1)
+)
+REPLICATED = (
+    catalogs.Replicated(size=2),
+    catalogs.Replicated(size=2, min_size=1, unprotected_writes=True),
+    catalogs.Replicated(size=3, min_size=2),
+)
+COPIES = strategies.sampled_from(REPLICATED)
+PROTECTIONS = strategies.sampled_from(
+    (
+        *REPLICATED,
+        catalogs.ErasureCoded(k=2, m=1),
+        catalogs.ErasureCoded(k=2, m=1, min_size=2, unprotected_writes=True),
+    )
+)
+DEVICE_CLASSES = strategies.sampled_from(('ssd', 'hdd', None))
+PG_NUMS = strategies.sampled_from((None, 8, 16))
+MAYBE_LIMITS = NOTHING | LIMITS
+OURS = strategies.sampled_from((True,) * 7 + (False,))
+STILL_OURS = strategies.sampled_from((True,) * 4 + (False,))
+DESCRIPTIONS = strategies.sampled_from((None, '', 'text'))
+OVERFLOWS = NOTHING | strategies.sampled_from(NAMES)
+ACCESS = strategies.sampled_from(
+    (None, catalogs.PUBLIC, (), ('one',), ('one', 'two'))
+)
+TIER_QUOTAS = NOTHING | strategies.builds(
+    catalogs.Quotas,
+    volumes=strategies.integers(-1, 1),
+    size_gib=strategies.integers(-1, 1),
+)
+FOLLOWING = strategies.sampled_from(
+    ((),) * 4 + (('image-tier',),) * 4 + (('more',),)
+)
+# Seldom a name that belongs to somebody else.
+TIER_NAMES = strategies.sampled_from((NAMES[:3],) * 3 + (NAMES,)).flatmap(
+    lambda names: strategies.lists(
+        strategies.sampled_from(names), min_size=1, max_size=3, unique=True
+    )
+)
 
 
 @strategies.composite
 def caches(draw, name):
-    mode = draw(
-        strategies.sampled_from((None,) * 4 + ('writeback', 'readonly'))
-    )
+    mode = draw(MODES)
     return mode and catalogs.Cache(
         rbd=plain.rbd(
             pool=draw(
@@ -143,108 +192,64 @@ def caches(draw, name):
         ),
         mode=mode,
         stale_reads=mode == 'readonly',
-        settings={'target_max_bytes': draw(strategies.integers(1, 2))},
+        settings={'target_max_bytes': draw(TARGETS)},
     )
 
 
 @strategies.composite
 def storages(draw, name):
     """The fields of a tier that say where it lies."""
-    kind = draw(strategies.sampled_from(('rbd', 'backend', 'specs')))
-    specs = draw(
-        strategies.dictionaries(
-            strategies.sampled_from(('multiattach', 'vendor_name')),
-            strategies.sampled_from(('<is> True', 'x')),
-            min_size=1 if kind == 'specs' else 0,
-        )
-    )
-    protection = draw(
-        strategies.sampled_from(
-            (
-                catalogs.Replicated(size=2),
-                catalogs.Replicated(
-                    size=2, min_size=1, unprotected_writes=True
-                ),
-                catalogs.Replicated(size=3, min_size=2),
-                catalogs.ErasureCoded(k=2, m=1),
-                catalogs.ErasureCoded(
-                    k=2, m=1, min_size=2, unprotected_writes=True
-                ),
-            )
-        )
-    )
-    device_class = draw(strategies.sampled_from(('ssd', 'hdd', None)))
+    kind = draw(STORAGES)
+    specs = draw(SOME_SPECS if kind == 'specs' else FREE_SPECS)
+    if kind != 'rbd':
+        return {
+            'extra_specs': specs,
+            'backend_name': f'old-{name}' if kind == 'backend' else None,
+        }
+    device_class = draw(DEVICE_CLASSES)
     rbd = plain.rbd(
         pool=draw(strategies.sampled_from((f'tier-{name}', f'new-{name}'))),
         device_class=device_class,
-        pg_num=draw(strategies.sampled_from((None, 8, 16))),
-        protection=protection,
+        pg_num=draw(PG_NUMS),
+        protection=draw(PROTECTIONS),
         cache=draw(caches(name)),
         options=draw(QUOTAS),
         **(draw(OF_A_CLASS) if device_class else {}),
     )
-    return {
-        'extra_specs': specs,
-        'rbd': rbd if kind == 'rbd' else None,
-        'backend_name': f'old-{name}' if kind == 'backend' else None,
-    }
+    return {'extra_specs': specs, 'rbd': rbd}
 
 
 @strategies.composite
 def tiers(draw, name, priority):
-    front = draw(strategies.none() | LIMITS)
-    back = draw(
-        strategies.none() | strategies.just(front)
-        if front
-        else strategies.none() | LIMITS
-    )
+    front = draw(MAYBE_LIMITS)
+    if front:
+        back = front if draw(EITHER) else None
+    else:
+        back = draw(MAYBE_LIMITS)
     return catalogs.Tier(
         name=name,
         priority=priority,
         fallback=priority == 0,
-        take_over=draw(strategies.sampled_from((True,) * 7 + (False,))),
-        tags=draw(strategies.sampled_from(((), (name,)))),
-        description=draw(strategies.sampled_from((None, '', 'text'))),
-        overflow=draw(strategies.none() | strategies.sampled_from(NAMES)),
-        access=draw(
-            strategies.sampled_from(
-                (None, catalogs.PUBLIC, (), ('one',), ('one', 'two'))
-            )
-        ),
+        take_over=draw(OURS),
+        tags=(name,) if draw(EITHER) else (),
+        description=draw(DESCRIPTIONS),
+        overflow=draw(OVERFLOWS),
+        access=draw(ACCESS),
         qos=(
             catalogs.Qos(front_end=front, back_end=back)
             if front or back
             else None
         ),
-        quotas=draw(
-            strategies.none()
-            | strategies.builds(
-                catalogs.Quotas,
-                volumes=strategies.integers(-1, 1),
-                size_gib=strategies.integers(-1, 1),
-            )
-        ),
+        quotas=draw(TIER_QUOTAS),
         **draw(storages(name)),
     )
 
 
 @strategies.composite
 def sound_catalogs(draw):
-    # Seldom a name that belongs to somebody else.
-    names = draw(
-        strategies.lists(
-            strategies.sampled_from(
-                NAMES * 4
-                if draw(strategies.integers(0, 3)) == 0
-                else NAMES[:3]
-            ),
-            min_size=1,
-            max_size=3,
-            unique=True,
-        )
-    )
     found = [
-        draw(tiers(name, priority)) for priority, name in enumerate(names)
+        draw(tiers(name, priority))
+        for priority, name in enumerate(draw(TIER_NAMES))
     ]
     # Overflow to a tier that is not there would seldom be sound, and of one
     # that is not ours the catalog may say what is not so.
@@ -259,11 +264,7 @@ def sound_catalogs(draw):
         host_osd_options=draw(OF_HOSTS)
         if any(tier.rbd for tier in found)
         else {},
-        follow_image_types=draw(
-            strategies.sampled_from(
-                ((),) * 4 + (('image-tier',),) * 4 + (('more',),)
-            )
-        ),
+        follow_image_types=draw(FOLLOWING),
     )
     assume(not catalog_rules.check(catalog))
     return catalog
@@ -274,25 +275,10 @@ def edited(draw, catalog):
     """The same tiers with other pools, limits and access, or given up."""
     found = []
     for tier in catalog.tiers:
-        rbd = tier.rbd and dataclasses.replace(
-            tier.rbd, pg_num=draw(strategies.sampled_from((None, 8, 16)))
-        )
+        rbd = tier.rbd and dataclasses.replace(tier.rbd, pg_num=draw(PG_NUMS))
         if rbd and isinstance(rbd.protection, catalogs.Replicated):
-            rbd = dataclasses.replace(
-                rbd,
-                protection=draw(
-                    strategies.sampled_from(
-                        (
-                            catalogs.Replicated(size=2),
-                            catalogs.Replicated(
-                                size=2, min_size=1, unprotected_writes=True
-                            ),
-                            catalogs.Replicated(size=3, min_size=2),
-                        )
-                    )
-                ),
-            )
-        limits = draw(strategies.none() | LIMITS)
+            rbd = dataclasses.replace(rbd, protection=draw(COPIES))
+        limits = draw(MAYBE_LIMITS)
         found.append(
             dataclasses.replace(
                 tier,
@@ -301,9 +287,7 @@ def edited(draw, catalog):
                 access=draw(
                     strategies.sampled_from((tier.access, None, ('one',)))
                 ),
-                take_over=draw(
-                    strategies.sampled_from((True,) * 4 + (False,))
-                ),
+                take_over=draw(STILL_OURS),
             )
         )
     return dataclasses.replace(catalog, tiers=tuple(found))
@@ -413,7 +397,7 @@ class AlwaysTestCase(testtools.TestCase):
                             quota == '0' or int(quota) > held, quota
                         )
 
-    @settings(max_examples=200)
+    @tests.examples(200)
     @given(first=sound_catalogs(), second=sound_catalogs())
     def test_apply_does_no_harm_and_leaves_nothing_to_do(self, first, second):
         world = in_memory.World(osds=plain.osds(), existing=FOREIGN)
@@ -469,7 +453,7 @@ class AlwaysTestCase(testtools.TestCase):
         carry_out(consent.grant(make_plan(catalog, world), names), world)
         self.assertEqual(held, sum(world.objects_in.values()))
 
-    @settings(max_examples=300)
+    @tests.examples(300)
     @given(
         first=sound_catalogs(),
         data=strategies.data(),

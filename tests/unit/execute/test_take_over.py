@@ -165,46 +165,31 @@ class TakeOverTestCase(testtools.TestCase):
         )
 
     def test_killed_after_any_write_the_next_apply_takes_it_over(self):
-        session, writes, died = self.connection.session, -1, True
-        while died:
-            writes += 1
-            volume = self.api.add_volume(
-                host='node@rbd-1#rbd-1', volume_type_id=self.old.id
-            )
-            ours = self.taken_over(self.export())
-            plan = self.plan(ours, NAMED)
-            session.left, died = writes, False
-            try:
-                self.apply(plan)
-            except test_cut_off.CutOff:
-                died = True
-            session.left = math.inf
+        self.use(self.old)
+        ours = self.taken_over(self.export())
+        for state in self.kept_at_each_write(ours):
+            self.api.return_to(state)
             self.apply(self.plan(ours, NAMED))
             self.assertEqual((), self.plan(ours).actions)
             self.assertIn('tags: [database]', self.export())
             self.assertEqual({'gold', self.retired}, self.types().keys())
-            self.api.delete_volume(volume)
-            test_cinder_world.remove_all(self.block_storage)
-            self.add_theirs()
-        self.assertGreater(writes, 3)
+
+    def kept_at_each_write(self, text):
+        """Takes over; what Cinder knew before each write, and at last."""
+        plan = self.plan(text, NAMED)
+        states = test_cut_off.kept_at_each_write(
+            self.api, self.connection.session, lambda: self.apply(plan)
+        )
+        self.assertGreater(len(states), 4)
+        return states
 
     def test_killed_after_any_write_theirs_is_closed_with_the_tier(self):
-        session, writes, died = self.connection.session, -1, True
-        while died:
-            writes += 1
-            volume = self.api.add_volume(
-                host='node@rbd-1#rbd-1', volume_type_id=self.old.id
-            )
-            ours = self.taken_over(self.export()).replace(
-                OURS, f'{OURS}    access: []\n'
-            )
-            plan = self.plan(ours, NAMED)
-            session.left, died = writes, False
-            try:
-                self.apply(plan)
-            except test_cut_off.CutOff:
-                died = True
-            session.left = math.inf
+        self.use(self.old)
+        ours = self.taken_over(self.export()).replace(
+            OURS, f'{OURS}    access: []\n'
+        )
+        for state in self.kept_at_each_write(ours):
+            self.api.return_to(state)
             self.apply(self.plan(ours, NAMED))
             self.assertEqual((), self.plan(ours).actions)
             self.assertEqual(
@@ -214,10 +199,6 @@ class TakeOverTestCase(testtools.TestCase):
                     for one in self.block_storage.types(is_public='False')
                 },
             )
-            self.api.delete_volume(volume)
-            test_cinder_world.remove_all(self.block_storage)
-            self.add_theirs()
-        self.assertGreater(writes, 3)
 
     def test_a_tier_with_volumes_is_not_given_up(self):
         theirs = self.export()

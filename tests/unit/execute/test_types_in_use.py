@@ -27,6 +27,9 @@ ALPHA, BETA = 'a' * 32, 'b' * 32
 
 @ddt.ddt
 class TypesInUseTestCase(testtools.TestCase):
+    #: (what Cinder knows, the type, the volume) before each test.
+    applied = None
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -43,7 +46,6 @@ class TypesInUseTestCase(testtools.TestCase):
             session=self.session, block_storage_api_version='3'
         )
         self.addCleanup(self.connection.close)
-        self.addCleanup(self.remove)
         database, general, archive = given.tiers_of_all_kinds()[:3]
         # On storage that exists, so that Cinder is all that there is to it.
         self.catalog = given.of(
@@ -56,16 +58,15 @@ class TypesInUseTestCase(testtools.TestCase):
                 )
             )
         )
-        self.carry_out(self.make_plan())
-        self.old = self.find('database')
-        self.volume = self.api.add_volume(
-            host='node@x#x', volume_type_id=self.old.id
-        )
-
-    def remove(self):
-        self.session.left = math.inf
-        self.api.delete_volume(self.volume)
-        test_cinder_world.remove_all(self.connection.block_storage)
+        if self.applied is None:
+            self.carry_out(self.make_plan())
+            old = self.find('database')
+            volume = self.api.add_volume(
+                host='node@x#x', volume_type_id=old.id
+            )
+            type(self).applied = (self.api.keep(), old, volume)
+        kept, self.old, self.volume = self.applied
+        self.api.return_to(kept)
 
     def find(self, name):
         return next(
@@ -271,25 +272,19 @@ class TypesInUseTestCase(testtools.TestCase):
     def test_killed_after_any_write_the_next_apply_closes_all_types(
         self, before
     ):
-        writes, died = -1, True
-        while died:
-            writes += 1
-            self.api.delete_volume(self.volume)
-            # Cinder would keep the projects while the type is public.
-            for access in ((), before):
-                self.change(access=access)
-                self.carry_out(self.grant_all(self.make_plan()))
-            self.volume = self.api.add_volume(
-                host='node@x#x', volume_type_id=self.find('database').id
-            )
-            self.change(access=(ALPHA,), priority=100 + writes)
-            plan = self.make_plan(consent=True)
-            self.session.left, died = writes, False
-            try:
-                self.carry_out(plan)
-            except test_cut_off.CutOff:
-                died = True
-            self.session.left = math.inf
+        self.api.delete_volume(self.volume)
+        # Cinder would keep the projects while the type is public.
+        for access in ((), before):
+            self.change(access=access)
+            self.carry_out(self.grant_all(self.make_plan()))
+        self.volume = self.api.add_volume(
+            host='node@x#x', volume_type_id=self.find('database').id
+        )
+        self.change(access=(ALPHA,), priority=100)
+        states = self.kept_at_each_write()
+        self.assertGreater(len(states), 6)
+        for writes, state in enumerate(states):
+            self.api.return_to(state)
             # Between two names there is none: Cinder swaps no names.
             if self.find('database'):
                 allowed = self.access_of('database')
@@ -299,7 +294,13 @@ class TypesInUseTestCase(testtools.TestCase):
             for one in self.connection.block_storage.types(is_public='None'):
                 if one.name.startswith('database'):
                     self.assertLessEqual(self.access_of(one.name), {ALPHA})
-        self.assertGreater(writes, 5)
+
+    def kept_at_each_write(self):
+        """Changes the tier; what Cinder knew before each write and at last."""
+        plan = self.make_plan(consent=True)
+        return test_cut_off.kept_at_each_write(
+            self.api, self.session, lambda: self.carry_out(plan)
+        )
 
     def test_a_project_that_loses_the_tier_loses_its_retired_type(self):
         self.change(priority=61)
@@ -336,19 +337,13 @@ class TypesInUseTestCase(testtools.TestCase):
         )
 
     def test_killed_after_any_write_the_next_apply_finishes(self):
-        writes, died = -1, True
-        while died:
-            writes += 1
-            self.change(priority=100 + writes)
-            plan = self.make_plan(consent=True)
-            self.session.left, died = writes, False
-            try:
-                self.carry_out(plan)
-            except test_cut_off.CutOff:
-                died = True
-            self.session.left = math.inf
+        self.change(priority=100)
+        states = self.kept_at_each_write()
+        self.assertGreater(len(states), 6)
+        for writes, state in enumerate(states):
+            self.api.return_to(state)
             self.carry_out(self.make_plan(consent=True))
-            self.assertEqual((), self.make_plan().actions)
+            self.assertEqual((), self.make_plan().actions, writes)
             names = {
                 one.name
                 for one in self.connection.block_storage.types(
@@ -357,15 +352,8 @@ class TypesInUseTestCase(testtools.TestCase):
             }
             self.assertNotIn('database - new', names)
             self.assertEqual(
-                str(100 + writes),
-                self.find('database').extra_specs['tiers:priority'],
+                '100', self.find('database').extra_specs['tiers:priority']
             )
-            # So that the type of the next round has a volume as well.
-            self.api.delete_volume(self.volume)
-            self.volume = self.api.add_volume(
-                host='node@x#x', volume_type_id=self.find('database').id
-            )
-        self.assertGreater(writes, 5)
 
     @ddt.data(
         (type_succession.MAX_CHARS, set()),

@@ -5,7 +5,6 @@ import dataclasses
 
 from hypothesis import assume
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
@@ -15,6 +14,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.files.tiers import writer
+import tests
 from tests.unit.domain import catalogs as plain
 from tests.unit.execute import test_plan_apply_always as always
 from tests.unit.files import test_reader
@@ -236,7 +236,7 @@ class WriterTestCase(testtools.TestCase):
         for absent in ('failure_domain', 'unprotected_writes', 'user: admin'):
             self.assertNotIn(absent, text)
 
-    @settings(max_examples=300)
+    @tests.examples(300)
     @given(written_catalogs())
     def test_what_is_written_is_read_back(self, catalog):
         text = self.write(catalog)
@@ -244,7 +244,7 @@ class WriterTestCase(testtools.TestCase):
         self.assertEqual(catalog, read)
         self.assertEqual(text, self.write(read))
 
-    @settings(max_examples=200)
+    @tests.examples(200)
     @given(texts=strategies.lists(TEXTS))
     def test_comments_stay_comments(self, texts):
         catalog = plain.of(plain.other_tier('a', fallback=True, access=('p',)))

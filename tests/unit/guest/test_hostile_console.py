@@ -3,9 +3,9 @@
 
 """From a console to the report, whatever the console is like.
 
-More than ten thousand consoles: what was damaged on its way gives the true
-figures or a named verdict, and a guest that lies with right digests harms
-nobody but itself.
+Thousands of consoles, more than ten thousand in tests/long: what was damaged
+on its way gives the true figures or a named verdict, and a guest that lies
+with right digests harms nobody but itself.
 """
 
 import json
@@ -13,7 +13,6 @@ import math
 import re
 
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies
 import jsonschema
 from rally.common.objects import task as task_objects
@@ -28,6 +27,7 @@ from rally_scenarios.bench.result import json_record
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins.report import scaling
 from rally_scenarios.plugins.report import tables
+import tests
 from tests.unit.guest import console_text
 from tests.unit.guest import damaged_consoles as consoles
 from tests.unit.guest import test_fleet_script
@@ -221,7 +221,7 @@ class HostileConsoleTest(testtools.TestCase):
         )
         self.assert_figures_are_true(result)
 
-    @settings(max_examples=3000, derandomize=True)
+    @tests.examples(3000)
     @given(consoles.damages(), consoles.damages(3))
     def test_damaged_consoles_give_true_figures_or_a_verdict(
         self, first, second
@@ -236,7 +236,7 @@ class HostileConsoleTest(testtools.TestCase):
             assert_honest(self, outcome, truth)
         self.assert_figures_are_true(self.written(found))
 
-    @settings(max_examples=3000, derandomize=True)
+    @tests.examples(3000)
     @given(
         consoles.damages(3),
         strategies.integers(200, 9000),
@@ -255,7 +255,7 @@ class HostileConsoleTest(testtools.TestCase):
         assert_honest(self, found, TRUE[0])
         self.assert_figures_are_true(self.written([found, TRUE[1]]))
 
-    @settings(max_examples=4000, derandomize=True)
+    @tests.examples(4000)
     @given(LIES, FORGERIES, WORDS, STARTS)
     def test_a_guest_that_lies_harms_nobody_else(
         self, events, documents, more, start_ms
@@ -300,7 +300,7 @@ class RealConsoleTest(test_fleet_script.LocalFleetCase):
         self.assertEqual(V.COMPLETE, truth.verdict, own)
 
         # The made consoles are of the same run, and theirs are not damaged.
-        @settings(max_examples=1000, derandomize=True)
+        @tests.examples(1000)
         @given(
             consoles.damages(without=['another guest']), strategies.booleans()
         )
