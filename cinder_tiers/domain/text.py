@@ -19,15 +19,14 @@ def printable(text: str) -> str:
     >>> printable('##vso[task.setvariable variable=PATH]/x')
     '#\\x23vso[task.setvariable variable=PATH]/x'
     """
-    return _ORDER.sub(
-        r'#\\x23',
-        ''.join(
+    if not text.isprintable():
+        text = ''.join(
             char
             if char.isprintable()
             else char.encode('unicode_escape').decode('ascii')
             for char in text
-        ),
-    )
+        )
+    return _ORDER.sub(r'#\\x23', text)
 
 
 def printable_lines(text: str) -> str:

@@ -18,11 +18,13 @@ This module must not know where a histogram came from.
 """
 
 from array import array
+import bisect
 from collections.abc import Iterable
 from collections.abc import Mapping
 from fractions import Fraction
 import functools
 import itertools
+import math
 import operator
 
 _GROUP_BUCKETS = 64
@@ -149,15 +151,9 @@ class LatencyHistogram:
             raise ValueError('an empty histogram has no percentiles')
         # Rationals, since 0.999 * N in floating point can fall on the wrong
         # side of an integer; fio uses long double for the same reason.
-        wanted = Fraction(percent) / 100 * self.count
-        seen = 0
-        for latency_ns, count in zip(
-            self._latencies_ns, self._counts, strict=True
-        ):
-            seen += count
-            if seen >= wanted:
-                return latency_ns
-        raise AssertionError('percent <= 100 is always reached')
+        wanted = math.ceil(Fraction(percent) / 100 * self.count)
+        seen = tuple(itertools.accumulate(self._counts))
+        return self._latencies_ns[bisect.bisect_left(seen, wanted)]
 
 
 def from_columns(
