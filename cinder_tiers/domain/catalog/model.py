@@ -460,7 +460,7 @@ class Catalog:
 
     @property
     def clusters_in_use(self) -> tuple[Cluster, ...]:
-        """Clusters that have a tier of ours, in the order of the file."""
+        """Clusters that have a managed tier, in the order of the file."""
         return tuple(
             cluster
             for name, cluster in self.clusters.items()

@@ -66,7 +66,7 @@ class Key:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Refusal:
-    """Why an action needs an operator's hand, and what the hand can do."""
+    """Why an action is refused, and how an operator can proceed."""
 
     #: A clause, such as `it would open a private volume type`.
     reason: str
