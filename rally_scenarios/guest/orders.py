@@ -27,8 +27,10 @@ _MAX_SCRIPT_BYTES = 49151
 _MAX_EPOCH_SECONDS = 10**10 - 1
 # The start signal has 4096 bytes; a guest's clock takes 16 of them.
 _MAX_GUESTS = 200
-# While a dead guest does not answer, as in start.sh; else less than a second.
-_EXCHANGE_SECONDS = 6
+# How long the leader begins exchanges with one guest, and waits for an answer:
+# where guests are emulated, each takes most of a second.
+_EXCHANGES_SECONDS = 6
+_ANSWER_SECONDS = 3
 # How long fio may take over its own time before it is killed.  More than the
 # gap between slots: who overruns it is found late, but is heard.
 _OVERTIME_SECONDS = 15
@@ -180,7 +182,8 @@ class FleetOrders:
     @property
     def start_seconds(self) -> int:
         """From when the leader has waited enough to T0, at most."""
-        return (self.guests - 1) * _EXCHANGE_SECONDS + self.lead_seconds
+        of_a_guest = _EXCHANGES_SECONDS + _ANSWER_SECONDS
+        return (self.guests - 1) * of_a_guest + self.lead_seconds
 
     @property
     def latency_step_seconds(self) -> int:
@@ -333,6 +336,8 @@ def _orders(
         'CT_ORDERED_AT': fleet.clock.ordered_at if fleet.clock else '',
         'CT_READY_SECONDS': fleet.ready_seconds,
         'CT_EXCHANGES': fleet.exchanges,
+        'CT_EXCHANGES_SECONDS': _EXCHANGES_SECONDS,
+        'CT_ANSWER_SECONDS': _ANSWER_SECONDS,
         'CT_LEAD_SECONDS': fleet.lead_seconds,
         'CT_SUCCESSION_SECONDS': fleet.succession_seconds,
         'CT_PREP_LIMIT': fleet.prep_seconds,

@@ -423,6 +423,37 @@ class FleetScriptTest(LocalFleetCase):
         self.assertEqual(verdict.Verdict.LATE, fleet.outcomes()[0].verdict)
         self.assertIsNone(fleet.console(0).event('LEADING'))
 
+    def test_a_guest_that_answers_slowly_holds_up_the_start_for_seconds(self):
+        """The leader takes what it knows then; results are waited for so long.
+
+        Twelve emulated guests took 107 s, and their results came too late.
+        """
+        fleet = self.fleet(['fast', 'fast'])
+        asked, is_given = [], False
+        with fleet.start_disk.open('r+b', buffering=0) as disk:
+
+            def write(sector, text):
+                disk.seek(4096 * sector)
+                disk.write(f'{text}\n'.encode().ljust(4096, b'\0'))
+
+            write(2, f'READY {RUN} 1 .')
+            fleet.start(0, shell='dash')
+            deadline = time.monotonic() + END_SECONDS
+            while not is_given:
+                self.assertLess(time.monotonic(), deadline, asked)
+                disk.seek(0)
+                match disk.read(4096).decode('ascii').split():
+                    case ['ASK', _, '1', at, *_] if at not in asked:
+                        time.sleep(2.5)
+                        asked.append(at)
+                        write(0, f'ANSWER {RUN} 1 {at} {at} .')
+                    case ['GO', *_]:
+                        is_given = True
+                    case _:
+                        time.sleep(0.05)
+        # They began within 6 s, and each took 2.5.
+        self.assertIn(len(asked), (1, 2, 3))
+
     def test_a_guest_without_a_usable_disk_is_named_and_can_still_lead(self):
         """Guest 0 cannot prepare; guest 1 measures all the same."""
         fleet = self.fleet(['fast', 'fast'])
