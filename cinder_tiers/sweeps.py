@@ -29,6 +29,7 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.sweep import design
 from cinder_tiers.domain.sweep import kept as keeping
+from cinder_tiers.domain.sweep import memory
 from cinder_tiers.domain.sweep import preparation
 from cinder_tiers.domain.sweep import record
 from cinder_tiers.execute import apply as execution
@@ -45,6 +46,7 @@ from cinder_tiers.files.sweep import reader as sweep_reader
 from cinder_tiers.files.sweep import results as result_files
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe.ceph import fault_facts
+from cinder_tiers.observe.ceph import osd_memory
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import cloud_id
 from cinder_tiers.observe import for_plan
@@ -138,6 +140,12 @@ class _World:
             connection=self._connection,
         )
 
+    def memory_of(
+        self, cluster: str, osd_ids: collections.abc.Set[int]
+    ) -> memory.Osds:
+        """OSDs with the memory of their hosts."""
+        return osd_memory.observe(self._clusters[cluster], osd_ids)
+
 
 def _world(
     connection: _Connection,
@@ -180,7 +188,11 @@ def _prepared(
 ) -> tuple[preparation.Prepared, fault_means.Means | None]:
     """All that is going to be done, and what makes the faults."""
     prepared = preparation.prepare(
-        file.sweep, file.catalogs, world.observe(), world.now
+        file.sweep,
+        file.catalogs,
+        world.observe(),
+        world.now,
+        world.memory_of,
     )
     if not file.faults.faults:
         return prepared, None

@@ -70,6 +70,8 @@ class SweepingLister(base.CatalogLister):
                 'treatments also apply to other tiers: %s',
                 ', '.join(map(escaping.printable, others)),
             )
+        for line in prepared.doubts:
+            self.log.warning('%s', escaping.printable(line))
         for treatment in sweep.treatments:
             if (
                 not prepared.plans[treatment.name].actions

@@ -32,6 +32,7 @@ from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
 from cinder_tiers.execute import restore
 from cinder_tiers.execute import sweep as sweeping
+from cinder_tiers.observe.ceph import osd_memory
 from cinder_tiers.observe.ceph import osds as observed_osds
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import word_for_word
@@ -217,7 +218,11 @@ class RealSweepTestCase(real_ceph.RealCephCase):
             ),
         )
         return preparation.prepare(
-            sweep, self.treated, self.observe(), self.now
+            sweep,
+            self.treated,
+            self.observe(),
+            self.now,
+            lambda cluster, osd_ids: osd_memory.observe(self.session, osd_ids),
         )
 
     def sweep(self, prepared, measure=None):

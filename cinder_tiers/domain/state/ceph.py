@@ -276,6 +276,19 @@ class Osd:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class OsdMemory:
+    """Where an OSD runs, and how much memory it aims at."""
+
+    #: As its kernel calls it, which need not be its CRUSH host; None: the OSD
+    #: never reported any.
+    host: str | None = None
+    #: Memory of the host; None: not known.
+    host_bytes: int | None = None
+    #: osd_memory_target in effect; None: not known.
+    target_bytes: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class OptionSchema:
     """What a cluster says of an option (`ceph config help`)."""
 

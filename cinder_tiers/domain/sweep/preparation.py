@@ -17,6 +17,7 @@ from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.sweep import design
 from cinder_tiers.domain.sweep import kept as keeping
+from cinder_tiers.domain.sweep import memory
 from cinder_tiers.domain import text as escaping
 
 #: {device class with its cluster: {option: value in effect}}
@@ -40,6 +41,9 @@ class Prepared:
     effective: Effective
     #: What is struck by faults in each slot; None: there are none.
     struck: faults.Struck | None = None
+    #: What may be wrong with it and is no reason to refuse it, a line for
+    #: each.
+    doubts: tuple[str, ...] = ()
 
     def tiers_affected(self, treatment: str) -> tuple[str, ...]:
         """Other tiers that a treatment changes, for they share its OSDs."""
@@ -61,12 +65,14 @@ def prepare(
     wanted: collections.abc.Mapping[str, catalogs.Catalog],
     actual: actual_state.ActualState,
     now: keeping.Now,
+    memory_of: memory.Reader,
 ) -> Prepared:
     """Plans each treatment from the tier as its file declares it.
 
     :param wanted: {treatment: catalog}, that of the default among them.
     :param actual: observed with all options of all treatments.
     :param now: gives the values of an object word for word.
+    :param memory_of: gives OSDs with the memory of their hosts.
     :raises errors.ProblemsFound: with all that a cluster cannot do of it.
     :raises errors.ActionFailed: the world is not as the tiers file declares
         it, so there is no default to measure, nor to come back to.
@@ -85,6 +91,15 @@ def prepare(
             objections.extend(keeping.objections(name, planned[name]))
     if problems:
         raise errors.ProblemsFound(problems)
+    judged = memory.judge(
+        planned,
+        actual.ceph,
+        memory_of,
+        where=lambda name: wanted[name].source.where(
+            ('tiers', sweep.tier, 'rbd', 'osd_options', memory.TARGET)
+        ),
+    )
+    objections.extend(judged.objections)
     if objections:
         raise errors.Refused(
             '\n'.join(
@@ -106,6 +121,7 @@ def prepare(
         plans=planned,
         kept=kept,
         effective=effective_of(kept, actual),
+        doubts=judged.doubts,
     )
 
 

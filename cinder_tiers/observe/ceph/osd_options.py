@@ -274,6 +274,40 @@ def in_effect(
     )
 
 
+def values_of(
+    session: ceph_session.Session,
+    osd_ids: collections.abc.Iterable[int],
+    name: str,
+) -> dict[int, int]:
+    """A size that OSDs use, in bytes.
+
+    :param osd_ids: of any OSDs; of those that do not answer, it is what the
+        monitors would tell them.
+    :param name: of an option that the cluster knows.
+    :returns: {OSD id: bytes}, without those of which it is not known.
+    :raises errors.TiersError: when Ceph does not answer or refuses.
+    """
+    schema = schemas_of(session, {name})[name]
+    osd_ids = list(osd_ids)
+    diffs, _ = _diffs(session, osd_ids)
+    found = {osd_id: _value(schema, diff) for osd_id, diff in diffs.items()}
+    found |= {
+        osd_id: _normal(schema, answer)
+        for osd_id, answer in ask_each(
+            [osd_id for osd_id in osd_ids if osd_id not in found],
+            lambda osd_id: session.command(
+                'config get', who=f'osd.{osd_id}', key=name
+            ),
+            errno.ENOENT,
+        ).items()
+    }
+    return {
+        osd_id: int(value)
+        for osd_id, value in found.items()
+        if value.isdecimal()
+    }
+
+
 def _diffs(
     session: ceph_session.Session, osd_ids: list[int]
 ) -> tuple[dict[int, dict], bool]:

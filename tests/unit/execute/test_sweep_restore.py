@@ -78,6 +78,9 @@ class World:
         found = self.cloud.objects.get(key)
         return found and difference.texts_of(found)
 
+    def memory_of(self, cluster, osd_ids):
+        raise LookupError(f'nothing gives memory to {osd_ids} of {cluster}')
+
     def write(self, wanted, *, key, current, consented=False):
         for step in steps(wanted, self.cloud.objects.get(key)):
             if self.left is not None and self.written >= self.left:
@@ -231,6 +234,7 @@ class SweepCase(testtools.TestCase):
             },
             world.observe(),
             world.now,
+            world.memory_of,
         )
 
     def run_sweep(self, prepared, world, measure=None, **arguments):
