@@ -70,7 +70,7 @@ class SweepingLister(base.CatalogLister):
                 'treatments also apply to other tiers: %s',
                 ', '.join(map(escaping.printable, others)),
             )
-        for line in prepared.doubts:
+        for line in prepared.warnings:
             self.log.warning('%s', escaping.printable(line))
         for treatment in sweep.treatments:
             if (

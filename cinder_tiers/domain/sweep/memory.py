@@ -81,7 +81,7 @@ class Judgement:
     #: Of treatments that may not be tried.
     objections: tuple[str, ...] = ()
     #: Of others.
-    doubts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def asked(plan: plans.Plan) -> dict[actions.Key, int]:
@@ -114,7 +114,7 @@ def judge(
     """
     known: dict[actions.Key, tuple[frozenset[int], Osds]] = {}
     objections: list[str] = []
-    doubts: dict[str, None] = {}
+    warnings: dict[str, None] = {}
     for treatment, plan in planned.items():
         for key, value in asked(plan).items():
             if key not in known:
@@ -126,7 +126,7 @@ def judge(
                 )
                 known[key] = treated, read(cluster, treated)
             treated, osds = known[key]
-            doubts.update(dict.fromkeys(_unknown(key, treated, osds)))
+            warnings.update(dict.fromkeys(_unknown(key, treated, osds)))
             rooms = sorted(
                 (
                     one
@@ -148,12 +148,12 @@ def judge(
                     f'OSDs; {_remedy(tight)}'
                 )
             elif tight:
-                doubts[
+                warnings[
                     f'{beginning}: {_listed(tight)}; that leaves '
                     f'{100 - tight[0].percent:.0f} % for everything else, '
                     f'and cephadm leaves {100 - USUAL_PERCENT} %'
                 ] = None
-    return Judgement(objections=tuple(objections), doubts=tuple(doubts))
+    return Judgement(objections=tuple(objections), warnings=tuple(warnings))
 
 
 def _rooms(

@@ -43,7 +43,7 @@ class Prepared:
     struck: faults.Struck | None = None
     #: What may be wrong with it and is no reason to refuse it, a line for
     #: each.
-    doubts: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     def tiers_affected(self, treatment: str) -> tuple[str, ...]:
         """Other tiers that a treatment changes, for they share its OSDs."""
@@ -121,7 +121,7 @@ def prepare(
         plans=planned,
         kept=kept,
         effective=effective_of(kept, actual),
-        doubts=judged.doubts,
+        warnings=judged.warnings,
     )
 
 

@@ -150,15 +150,19 @@ def rbd():
 
 
 class MemoryOfHostsTestCase(test_sweep.SweptCloudTestCase):
-    def setUp(self):
-        super().setUp()
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.nothing = cls.api.keep()
+
+    def apply(self):
+        self.api.return_to(self.nothing)
         self.cluster = Cluster()
         self.enterContext(
             mock.patch.dict(
                 sys.modules, {'rados': Rados(self.cluster), 'rbd': rbd()}
             )
         )
-        self.remove()
         self.catalog.write_text(TIERS, 'utf-8')
         applied = self.tier('apply')
         self.assertEqual(0, applied.status, applied.stderr)

@@ -82,7 +82,7 @@ class JudgeTestCase(testtools.TestCase):
             'use at most 18841M',
         ):
             self.assertIn(part, objection)
-        self.assertEqual((), found.doubts)
+        self.assertEqual((), found.warnings)
         # What is proposed is neither refused nor doubted.
         again = self.judge(less=plan(18841 * 2**20))
         self.assertEqual(memory.Judgement(), again)
@@ -96,9 +96,9 @@ class JudgeTestCase(testtools.TestCase):
     def test_what_leaves_less_than_cephadm_does_is_told(self):
         found = self.judge(tight=plan(24 * GIB))
         self.assertEqual((), found.objections)
-        (doubt,) = found.doubts
-        self.assertIn('leaves 12 % for everything else, and cephadm', doubt)
-        self.assertEqual((), self.judge(usual=plan(18 * GIB)).doubts)
+        (warning,) = found.warnings
+        self.assertIn('leaves 12 % for everything else, and cephadm', warning)
+        self.assertEqual((), self.judge(usual=plan(18 * GIB)).warnings)
 
     def test_the_smallest_host_counts(self):
         facts = self.changed({SSDS[1], HDDS[1]}, host_bytes=8 * GIB)
@@ -129,18 +129,20 @@ class JudgeTestCase(testtools.TestCase):
             other=plan(32 * GIB),
         )
         self.assertEqual((), found.objections)
-        (doubt,) = found.doubts
-        self.assertIn('osd options ssd (ceph): the memory of the host', doubt)
-        self.assertIn(f'osd.{SSDS[0]}, ', doubt)
+        (warning,) = found.warnings
+        self.assertIn(
+            'osd options ssd (ceph): the memory of the host', warning
+        )
+        self.assertIn(f'osd.{SSDS[0]}, ', warning)
 
     def test_osds_that_were_never_started_are_told(self):
-        (doubt,) = self.judge({}, one=plan(64 * GIB)).doubts
-        self.assertIn(f'osd.{SSDS[2]} is not known', doubt)
+        (warning,) = self.judge({}, one=plan(64 * GIB)).warnings
+        self.assertIn(f'osd.{SSDS[2]} is not known', warning)
 
     def test_another_osd_whose_value_is_not_known_is_told(self):
         facts = self.changed({HDDS[0]}, target_bytes=None)
-        (doubt,) = self.judge(facts, one=plan(8 * GIB)).doubts
-        self.assertIn(f'osd_memory_target of osd.{HDDS[0]} is not', doubt)
+        (warning,) = self.judge(facts, one=plan(8 * GIB)).warnings
+        self.assertIn(f'osd_memory_target of osd.{HDDS[0]} is not', warning)
 
     def test_nothing_is_asked_for_other_options(self):
         self.judge(one=plan(5, 4, 'osd_max_scrubs'), same=plan(4 * GIB))
