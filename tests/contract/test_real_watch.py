@@ -30,7 +30,6 @@ class WatchedPoolsCase(test_real_reader.CephUsersCase):
             plan=test_real_reader.RealReaderTestCase.make_plan(self),
             executors=self.executors,
             read=self.read,
-            complain=lambda failure: None,
             report=lambda result: None,
             settle_s=self.settle_s,
         )
