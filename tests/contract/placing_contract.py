@@ -7,8 +7,12 @@
 
 import errno
 import json
+import time
 
 from cinder_tiers.clients import ceph as ceph_session
+
+#: Until a pool is there.
+MOST_SECONDS = 60
 
 
 class PlacingContract:
@@ -29,6 +33,11 @@ class PlacingContract:
             size=size,
             **{'pg_num': 8, 'pgp_num': 8, 'autoscale_mode': 'off'} | more,
         )
+        # The cluster changes the pool once more by itself, when it is there.
+        deadline = time.monotonic() + MOST_SECONDS
+        while 'creating' in self.pool().get('flags_names', '').split(','):
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.2)
 
     def set_pool(self, var, val):
         self.session.command('osd pool set', pool=self.mark, var=var, val=val)
