@@ -75,8 +75,8 @@ readonly RUNNER_NEEDS=(bindep 'stestr>=4.1.0' 'tox>=4.21.0' 'tox-uv>=1.16.0')
 readonly RESULTS=.tox/results
 # A part that hangs must leave the others their time. The lanes share two cores,
 # so that each part takes half as long again as alone.
-readonly PART_LIMIT_SECONDS=3600
-readonly FUNCTIONAL_LIMIT_SECONDS=4000
+readonly PART_LIMIT_SECONDS=4200
+readonly FUNCTIONAL_LIMIT_SECONDS=4600
 readonly LONG_LIMIT_SECONDS=10800
 readonly RELEASES_LIMIT_SECONDS=86400
 readonly MOST_LINES_OF_A_LOG=60
