@@ -232,7 +232,7 @@ class AlertsTestCase(testtools.TestCase):
         for expression in counting:
             [metric] = set(re.findall(r'cinder_tiers_\w+', expression))
             # increase() needs two samples: a process that fails at its first
-            # request has one, and fails no more if nobody asks it again.
+            # request has one, and fails no more if it is not asked again.
             self.assertIn(f'unless {metric} offset 10m', expression)
 
 

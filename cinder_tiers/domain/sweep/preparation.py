@@ -41,8 +41,7 @@ class Prepared:
     effective: Effective
     #: What is struck by faults in each slot; None: there are none.
     struck: faults.Struck | None = None
-    #: What may be wrong with it and is no reason to refuse it, a line for
-    #: each.
+    #: A line for each; no reason to refuse the sweep.
     warnings: tuple[str, ...] = ()
 
     def tiers_affected(self, treatment: str) -> tuple[str, ...]:

@@ -182,7 +182,7 @@ def of_iostat(text: bytes) -> tuple[Volume, ...]:
             fields.wrong.append(f'{where}: {spec[:_MOST_CHARS]!r} comes twice')
         names.add(spec)
         if (image, namespace) == (catalogs.WATCH_IMAGE, catalogs.WATCH_IMAGE):
-            # That of "tier watch", which is nobody's volume.
+            # The image of "tier watch" is not a volume.
             continue
         values = {
             f'{direction}_{name}': fields.number(

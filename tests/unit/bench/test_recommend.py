@@ -451,7 +451,7 @@ class CountersTestCase(testtools.TestCase):
     def test_the_image_of_a_watch_is_no_volume(self):
         name = 'cinder-tiers-watch'
         probe = image(pool_namespace=name, image=name)
-        # Of that name elsewhere, it may be somebody's.
+        # An image of that name outside of the namespace may be a volume.
         other = image(image=name)
         self.assertEqual(
             [f'tier-general/{name}'],

@@ -15,6 +15,7 @@ from unittest import mock
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
+from tests.contract import rbd_in_memory
 from tests.unit.cli import test_sweep
 from tests.unit.execute import placing_cluster
 
@@ -96,17 +97,8 @@ class Cluster(placing_cluster.Cluster):
         return {'diff': {MEMORY: layers} if value else {}}
 
 
-class Rados:
+class Rados(rbd_in_memory.Rados):
     """Stands for the module rados, and for a handle of it."""
-
-    class Error(Exception):
-        pass
-
-    class PermissionError(Error):
-        pass
-
-    class PermissionDeniedError(Error):
-        pass
 
     def __init__(self, cluster):
         self._cluster = cluster

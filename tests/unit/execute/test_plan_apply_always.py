@@ -171,7 +171,7 @@ TIER_QUOTAS = NOTHING | strategies.builds(
 FOLLOWING = strategies.sampled_from(
     ((),) * 4 + (('image-tier',),) * 4 + (('more',),)
 )
-# Seldom a name that belongs to somebody else.
+# Seldom a name of a volume type that is not managed.
 TIER_NAMES = strategies.sampled_from((NAMES[:3],) * 3 + (NAMES,)).flatmap(
     lambda names: strategies.lists(
         strategies.sampled_from(names), min_size=1, max_size=3, unique=True
