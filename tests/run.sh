@@ -255,9 +255,11 @@ $failures"
     if [[ $part == @(contract|functional|long) ]] && ((skipped > 0)); then
         fail "$part" "$skipped tests of the lab were skipped"
     fi
-    # What tests alone do not explain.
+    # What tests alone do not explain: where the last lines are what is kept
+    # of a run, it is not known otherwise.
     if ((failed == 0)) && [[ -e $RESULTS/$part.failed ]]; then
-        end_of_log "$part"
+        fail "$part" "the end of its log:
+$(end_of_log "$part" | tail -n 20)"
     fi
 }
 

@@ -27,6 +27,7 @@ from cinder.tests.unit.scheduler import helpers
 from cinder.tests.unit import test
 from eventlet import patcher
 from oslo_config import cfg
+from oslo_messaging.rpc import client
 
 import cinder_tiers
 import shared_connection
@@ -87,9 +88,19 @@ def extend_default_lists():
     helpers.ALL_WEIGHER_CLASSES.append(tier_weigher)
 
 
+def give_up_calls_soon():
+    """Have a call by RPC fail after a second: nobody is there to answer.
+
+    A test that ends waits for the thread of ours that asks a scheduler for the
+    pools, and has OS_TEST_TIMEOUT for all it does.
+    """
+    cfg.set_defaults(client._client_opts, rpc_response_timeout=1)
+
+
 def load_tests(loader, tests, pattern):
     """What unittest, and so stestr, calls to find the tests of this module."""
     extend_default_lists()
+    give_up_calls_soon()
     shared_connection.keep_open_while_used()
     # Cinder's tests leave out what is below INFO, OS_DEBUG or not; these two
     # say which filters and weighers ran.
