@@ -29,17 +29,21 @@ from rally_scenarios.guest import orders
 from tests.unit.bench import results
 
 PATTERN = 'randwrite-4k'
+READS = 'randread-4k'
 MIX = 'randrw-4k-r30'
 #: Before fio counts: the first writes go to the journal, on flash.
 RAMP_S = 3
 LATENCY_S = 5
+_IMAGE_MIB = 64
 _RW = {
     PATTERN: ('--rw=randwrite',),
+    READS: ('--rw=randread',),
     MIX: ('--rw=randrw', '--rwmixread=30'),
 }
 #: The same for a result.
 _PATTERNS = {
     PATTERN: fio_pattern.Pattern(name=PATTERN, rw='randwrite', bs='4k'),
+    READS: fio_pattern.Pattern(name=READS, rw='randread', bs='4k'),
     MIX: fio_pattern.Pattern(
         name=MIX, rw='randrw', rwmixread_percent=30, bs='4k'
     ),
@@ -56,13 +60,13 @@ class Load:
     log: bytes
 
 
-def make_image(run, pool, name, *, mib=64):
+def make_image(run, pool, name, *, size_mib=_IMAGE_MIB):
     """Make an image that several clients may write to at once.
 
     :param run: runs a command
     """
     run(
-        *('rbd', 'create', f'{pool}/{name}', '--size', f'{mib}M'),
+        *('rbd', 'create', f'{pool}/{name}', '--size', f'{size_mib}M'),
         *('--image-feature', 'layering'),
     )
 
@@ -93,6 +97,7 @@ def measure(
     seconds,
     *,
     pattern=PATTERN,
+    size_mib=_IMAGE_MIB,
     volumes=1,
     volume_iops=None,
     iodepth=32,
@@ -103,6 +108,7 @@ def measure(
     """I/Os of 4 KiB, and what fio says of them.
 
     :param place: POOL/IMAGE
+    :param size_mib: of the image
     :param volumes: how many clients, each in a part of its own
     :param volume_iops: of each, spaced by chance; None: as many as can be
     :param announcement: file that says when fio counts; empty: none does
@@ -122,7 +128,7 @@ def measure(
         if announcement
         else ()
     )
-    part = 64 * 2**20 // volumes // 4096 * 4096
+    part = size_mib * 2**20 // volumes // 4096 * 4096
     with tempfile.TemporaryDirectory() as folder:
         text = pathlib.Path(folder) / 'out'
         subprocess.run(
