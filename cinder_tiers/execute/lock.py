@@ -175,9 +175,9 @@ def _give_back(tooz: _Explained, lock: _Lock) -> None:
     """A lease may have ended before its time, when its service was away."""
     if not tooz.call(lock.release):
         raise errors.TiersError(
-            'The lock was lost before "tier apply" finished, so another '
-            'one may have run at the same time; check that "tier plan" '
-            'is empty'
+            'The lock was lost before this command finished, so another '
+            '"tier apply", or another command that has this lock, may have '
+            'run at the same time; check that "tier plan" is empty'
         )
 
 
@@ -185,9 +185,9 @@ def _refusal(holder: str | None, wait_s: float) -> str:
     known = f' ({holder})' if holder else ''
     waited = f' after {wait_s:g} s' if wait_s else ''
     return (
-        'Nothing was changed because another "tier apply" is '
-        f'running{known}{waited}; try again when it has finished, or wait '
-        'for it with --wait SECONDS'
+        'Nothing was changed because another "tier apply", or a sweep, fault '
+        f'or tune, is running{known}{waited}; try again when it has finished, '
+        'or wait for it with --wait SECONDS'
     )
 
 
