@@ -14,12 +14,12 @@ import os
 import pathlib
 import re
 import signal
-import subprocess
 import time
 
 from openstack.config import loader
 from openstack import connection
 
+from tests.functional import commands
 from tests.functional import lab
 
 MEMBER = 'cinder-tiers-lab-member'
@@ -113,13 +113,7 @@ class Cloud:
 
         :raises AssertionError: it failed.
         """
-        done = subprocess.run(
-            argv,
-            capture_output=True,
-            text=True,
-            env=self.environment,
-            timeout=600,
-        )
+        done = commands.run(argv, environment=self.environment, timeout_s=600)
         if done.returncode:
             raise AssertionError(
                 f'{" ".join(argv)} ended with {done.returncode}: {done.stderr}'

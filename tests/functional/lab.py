@@ -18,6 +18,8 @@ from openstack.config import loader
 from openstack import connection
 import testtools
 
+from tests.functional import commands
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 LAB_SH = str(REPOSITORY / 'devstack' / 'lab.sh')
 ADMIN = 'cinder-tiers-lab'
@@ -155,13 +157,7 @@ class LabTestCase(testtools.TestCase):
         environment = {**self.environment, **variables}
         if cloud:
             environment['OS_CLOUD'] = cloud
-        done = subprocess.run(
-            argv,
-            capture_output=True,
-            text=True,
-            env=environment,
-            timeout=timeout_s,
-        )
+        done = commands.run(argv, environment=environment, timeout_s=timeout_s)
         if expect is not None and done.returncode != expect:
             self.fail(
                 f'{" ".join(argv)} ended with {done.returncode}, '

@@ -15,6 +15,7 @@ from cinderclient import client as cinder_client
 from cinderclient import exceptions as cinder_exceptions
 import openstack.exceptions
 
+from tests.functional import commands
 from tests.functional import lab
 from tests.functional import placement_table
 
@@ -108,13 +109,12 @@ class Requests:
         )
 
     def _run(self, *argv: str, who: str = 'admin') -> str:
-        return subprocess.run(
+        done = commands.run(
             argv,
-            check=True,
-            capture_output=True,
-            text=True,
-            env={**self._environment, 'OS_CLOUD': CLOUDS[who]},
-        ).stdout
+            environment={**self._environment, 'OS_CLOUD': CLOUDS[who]},
+        )
+        done.check_returncode()
+        return done.stdout
 
     def _make_type(self, name: str, kind: dict) -> None:
         words = [
