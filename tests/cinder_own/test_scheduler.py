@@ -88,11 +88,11 @@ def extend_default_lists():
     helpers.ALL_WEIGHER_CLASSES.append(tier_weigher)
 
 
-def give_up_calls_soon():
-    """Have a call by RPC fail after a second: nobody is there to answer.
+def shorten_rpc_timeout():
+    """Make RPC calls time out after a second: no scheduler runs here.
 
-    A test that ends waits for the thread of ours that asks a scheduler for the
-    pools, and has OS_TEST_TIMEOUT for all it does.
+    A test that ends waits for the background thread that reads the pools from
+    cinder-scheduler, and has OS_TEST_TIMEOUT for all it does.
     """
     cfg.set_defaults(client._client_opts, rpc_response_timeout=1)
 
@@ -100,7 +100,7 @@ def give_up_calls_soon():
 def load_tests(loader, tests, pattern):
     """What unittest, and so stestr, calls to find the tests of this module."""
     extend_default_lists()
-    give_up_calls_soon()
+    shorten_rpc_timeout()
     shared_connection.keep_open_while_used()
     # Cinder's tests leave out what is below INFO, OS_DEBUG or not; these two
     # say which filters and weighers ran.

@@ -32,9 +32,9 @@ DEFAULTS = (
 )
 # One line for each class that Cinder's handlers ran.
 RAN = re.compile(r'\b(?:Filter|Weigher) (\w+) returned')
-# A thread of ours asks the database and a scheduler for availability zones. A
-# test of the scheduler has no scheduler that answers, and puts mocks in the
-# place of the database for moments only: what it reads there may be anything.
+# A background thread reads availability zones from the database and, by RPC,
+# from cinder-scheduler. In these tests no scheduler runs, and mocks replace
+# the database for moments only, so that the read may fail in any way.
 OUR_TROUBLE = re.compile(
     r' (?:WARNING|ERROR|CRITICAL) \[cinder_tiers\b'
     r'(?!\.doors\.backend_zones\] The availability zones of backends could '
