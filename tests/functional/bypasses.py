@@ -37,7 +37,7 @@ JSON = 'application/json'
 NEWEST = '3.71'
 _SETTLED = ('available', 'error', 'error_restoring', 'in-use', 'gone')
 _POLL_S = 0.5
-_TIMEOUT_S = 120.0
+_TIMEOUT_S = 300.0
 
 
 @dataclasses.dataclass(kw_only=True)

@@ -107,6 +107,10 @@ def _keystone(lab: layout.Layout) -> Sections:
     return {
         'DEFAULT': _logging(),
         'database': {'connection': database_url(lab, 'keystone')},
+        # As memcached does in a cloud: without, a token costs six times the
+        # processor time, and its validation ten times. Keystone is one
+        # process here, and forgets with each start.
+        'cache': {'enabled': 'true', 'backend': 'dogpile.cache.memory_pickle'},
         'token': {'provider': 'fernet'},
         # each rehash of a service's password costs the guests their CPU
         'identity': {'password_hash_rounds': 4},
@@ -162,7 +166,9 @@ def _cinder(lab: layout.Layout) -> Sections:
             'scheduler_default_weighers': 'CapacityWeigher,TierWeigher',
             # a backend that is gone must not hold up the scheduler's start
             'scheduler_driver_init_wait_time': 10,
-            'glance_request_timeout': 10,
+            # Keystone has to answer in that time, too. Each attempt after it
+            # needs two tokens: with 10 s, busy services never catch up.
+            'glance_request_timeout': 60,
         },
         'database': {'connection': database_url(lab, 'cinder')},
         'keystone_authtoken': _authtoken(lab, 'cinder'),
