@@ -16,12 +16,9 @@ from tests.functional import lab
 @ddt.ddt
 class ForkedCommandTest(lab.LabTestCase):
     @ddt.data(
-        ('--version',),
         ('tier', 'plan', '-f', 'json'),
-        ('tier', 'validate', '/nowhere/tiers.yaml'),
         ('tier', 'explain', '--help'),
         ('tier', 'no-such-verb'),
-        ('volume', 'type', 'list', '-f', 'value', '-c', 'Name'),
         ('volume', 'show', 'no-such-volume'),
     )
     def test_it_writes_and_ends_as_the_program_does(self, words):
