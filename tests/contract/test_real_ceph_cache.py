@@ -407,6 +407,7 @@ class RealCacheTierWorldTestCase(
             self.carry_out(self.make_plan())
             base, cache = self.coded.data_pool, self.cache.rbd.pool
             self.remove_overlay()
+            self.wait_until_known(cache, 0)
             for prefix, arguments in (
                 ('osd tier remove', {'pool': base, 'tierpool': cache}),
                 ('osd tier add', {'pool': base, 'tierpool': cache}),
