@@ -270,16 +270,25 @@ class RealCacheTierWorldTestCase(
             time.sleep(0.2)
         return False
 
-    def only_action(self):
-        (action,) = self.make_plan().actions
+    def only_action(self, plan=None):
+        (action,) = (plan or self.make_plan()).actions
         self.assertIs(actions.Kind.CACHE_TIER, action.key.kind)
         return action
 
-    def changed_fields(self):
+    def plan_without_refusals(self):
+        """A plan once nothing is refused.
+
+        Of objects that are gone the monitors may still hear, some seconds
+        after they knew that there was none yet.
+        """
         until = time.monotonic() + MOST_SECONDS
-        while (action := self.only_action()).refusal:
-            self.assertLess(time.monotonic(), until, action.refusal)
+        while (plan := self.make_plan()).refused:
+            self.assertLess(time.monotonic(), until, plan.refused)
             time.sleep(0.2)
+        return plan
+
+    def changed_fields(self):
+        action = self.only_action(self.plan_without_refusals())
         return {
             one.field: one.before
             for one in difference.differences(action.before, action.after)
@@ -290,16 +299,8 @@ class RealCacheTierWorldTestCase(
         self.assertEqual((), self.make_plan().actions)
 
     def assert_put_right_in_the_end(self):
-        """The same once nothing is refused.
-
-        Of objects that are gone the monitors may still hear, some seconds
-        after they knew that there was none yet.
-        """
-        until = time.monotonic() + MOST_SECONDS
-        while (plan := self.make_plan()).refused:
-            self.assertLess(time.monotonic(), until, plan.refused)
-            time.sleep(0.2)
-        self.assert_all_done(self.carry_out(plan))
+        """The same once nothing is refused."""
+        self.assert_all_done(self.carry_out(self.plan_without_refusals()))
         self.assertEqual((), self.make_plan().actions)
 
     def run_by_hand(self, remedy):

@@ -107,9 +107,9 @@ def _keystone(lab: layout.Layout) -> Sections:
     return {
         'DEFAULT': _logging(),
         'database': {'connection': database_url(lab, 'keystone')},
-        # As memcached does in a cloud: without, a token costs six times the
-        # processor time, and its validation ten times. Keystone is one
-        # process here, and forgets with each start.
+        # In place of a cloud's memcached: six times the tokens and ten times
+        # the validations in a second. Keystone is one process here, and
+        # forgets with each start.
         'cache': {'enabled': 'true', 'backend': 'dogpile.cache.memory_pickle'},
         'token': {'provider': 'fernet'},
         # each rehash of a service's password costs the guests their CPU
@@ -166,8 +166,9 @@ def _cinder(lab: layout.Layout) -> Sections:
             'scheduler_default_weighers': 'CapacityWeigher,TierWeigher',
             # a backend that is gone must not hold up the scheduler's start
             'scheduler_driver_init_wait_time': 10,
-            # Keystone has to answer in that time, too. Each attempt after it
-            # needs two tokens: with 10 s, busy services never catch up.
+            # Keystone has to answer in that time, too, and each retry needs
+            # two more tokens: with 10 s, volumes ended in error on a busy
+            # machine.
             'glance_request_timeout': 60,
         },
         'database': {'connection': database_url(lab, 'cinder')},
