@@ -65,11 +65,16 @@ _LIMITS = {
 }
 
 
+#: ``Source.paper`` of patterns that a task lists itself.
+LISTED_BY_TASK = 'task'
+
+
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """Where the numbers of a profile are from."""
 
-    #: key of the paper, such as ``meyer2016``, the job file, or ``task``
+    #: key of the paper, such as ``meyer2016``, the job file, or
+    #: ``LISTED_BY_TASK``
     paper: str
     #: section, table or figure
     where: str
@@ -96,7 +101,7 @@ class NamedProfile:
     guests: tuple[int, ...] = ()
     #: what the source does not say and was decided here
     assumptions: tuple[str, ...] = ()
-    #: which size this is
+    #: which size this is; patterns that a task lists have no other
     size: Size = Size.PAPER
     #: patterns of the source that this size leaves out
     left_out: tuple[str, ...] = ()

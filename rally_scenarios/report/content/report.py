@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from rally_scenarios.bench.compare import comparison
 from rally_scenarios.bench.compare import effects
+from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.bench.result import cost as result_cost
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.tune import tuning as tunings
@@ -78,16 +79,22 @@ def _time(cost: run_result.Cost | None) -> Iterator[tuple[str, str]]:
     )
 
 
+def _profile(used: named_profile.ProfileUsed) -> str:
+    """Name, size and source; patterns that a task lists have no size."""
+    if used.source.paper == named_profile.LISTED_BY_TASK:
+        return 'none; the task lists its patterns'
+    return (
+        f'{used.name}, size {used.size.value}, of {used.source.paper}'
+        f' ({used.source.where})'
+    )
+
+
 def _summary(result: run_result.RunResult) -> tuple[tuple[str, str], ...]:
     used = result.profile
     return (
         ('Run', result.run),
         ('Ended', result.ended_at),
-        (
-            'Profile',
-            f'{used.name}, size {used.size.value}, of {used.source.paper}'
-            f' ({used.source.where})',
-        ),
+        ('Profile', _profile(used)),
         ('Guests of a tier', str(result.guests_per_tier)),
         ('Repeats', str(used.repeats)),
         (

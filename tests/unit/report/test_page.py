@@ -5,6 +5,7 @@
 import base64
 import dataclasses
 import hashlib
+import itertools
 import json
 import re
 
@@ -15,6 +16,7 @@ import testtools
 
 from rally_scenarios.bench.compare import comparison
 from rally_scenarios.bench.fleet import duration
+from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.report.content import curves
 from rally_scenarios.report.content import intervals
@@ -80,6 +82,37 @@ class FiguresTestCase(testtools.TestCase):
                 self.assertEqual(
                     float(f'{value:.{digits}f}'), numbers(row[column]), column
                 )
+
+    def profile_row(self, run_result):
+        page = page_reader.Page(text_of(run_result))
+        [value] = [
+            after
+            for title, after in itertools.pairwise(
+                text for text in page.texts if text.strip()
+            )
+            if title == 'Profile'
+        ]
+        return value
+
+    def test_a_profile_is_shown_with_its_size(self):
+        used = dataclasses.replace(
+            self.run_result.profile,
+            name='meyer2016',
+            size=named_profile.Size.LAB,
+            source=named_profile.Source(paper='meyer2016', where='table 2'),
+        )
+        self.assertEqual(
+            'meyer2016, size lab, of meyer2016 (table 2)',
+            self.profile_row(
+                dataclasses.replace(self.run_result, profile=used)
+            ),
+        )
+
+    def test_patterns_that_a_task_lists_have_no_size(self):
+        self.assertEqual(
+            'none; the task lists its patterns',
+            self.profile_row(self.run_result),
+        )
 
     def test_claims_are_those_of_compare(self):
         found = comparison.tiers_of_run(self.run_result, QUESTION)
