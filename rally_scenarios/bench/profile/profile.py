@@ -73,8 +73,7 @@ LISTED_BY_TASK = 'task'
 class Source:
     """Where the numbers of a profile are from."""
 
-    #: key of the paper, such as ``meyer2016``, the job file, or
-    #: ``LISTED_BY_TASK``
+    #: key of the paper, such as ``meyer2016``, the job file, or ``task``
     paper: str
     #: section, table or figure
     where: str
