@@ -50,7 +50,7 @@ def generated_run(*, guests, patterns, repeats, factor, seed):
             fio_pattern.Pattern(name=f'p{number}', rw='randread', bs='4k')
             for number in range(patterns)
         ),
-        source=named_profile.Source(paper='task', where='patterns'),
+        source=named_profile.LISTED_BY_TASK,
         method=fio_pattern.Profile(
             region_mib=1024, ramp_seconds=5, runtime_seconds=_RUNTIME_SECONDS
         ),

@@ -131,9 +131,7 @@ def _of_patterns(
         repeats=repeats or 1,
         patterns=tuple(fio_pattern.Pattern(**each) for each in patterns),
         method=fio_pattern.Profile(**{**_DEFAULTS, **method}),
-        source=named_profile.Source(
-            paper=named_profile.LISTED_BY_TASK, where='patterns'
-        ),
+        source=named_profile.LISTED_BY_TASK,
     )
 
 

@@ -65,10 +65,6 @@ _LIMITS = {
 }
 
 
-#: ``Source.paper`` of patterns that a task lists itself.
-LISTED_BY_TASK = 'task'
-
-
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """Where the numbers of a profile are from."""
@@ -79,6 +75,10 @@ class Source:
     where: str
     #: the tool that was used where it was not fio, else empty
     stands_for: str = ''
+
+
+#: Of patterns that a task lists itself: they are of no profile.
+LISTED_BY_TASK = Source(paper='task', where='patterns')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ class NamedProfile:
     guests: tuple[int, ...] = ()
     #: what the source does not say and was decided here
     assumptions: tuple[str, ...] = ()
-    #: which size this is; patterns that a task lists have no other
+    #: which size this is; of no meaning where a task lists its patterns
     size: Size = Size.PAPER
     #: patterns of the source that this size leaves out
     left_out: tuple[str, ...] = ()

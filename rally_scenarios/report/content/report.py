@@ -81,7 +81,7 @@ def _time(cost: run_result.Cost | None) -> Iterator[tuple[str, str]]:
 
 def _profile(used: named_profile.ProfileUsed) -> str:
     """Name, size and source; patterns that a task lists have no size."""
-    if used.source.paper == named_profile.LISTED_BY_TASK:
+    if used.source == named_profile.LISTED_BY_TASK:
         return 'none; the task lists its patterns'
     return (
         f'{used.name}, size {used.size.value}, of {used.source.paper}'

@@ -108,6 +108,18 @@ class FiguresTestCase(testtools.TestCase):
             ),
         )
 
+    def test_a_job_file_may_be_called_task(self):
+        used = dataclasses.replace(
+            self.run_result.profile,
+            source=named_profile.Source(paper='task', where='the file'),
+        )
+        self.assertEqual(
+            'general, size paper, of task (the file)',
+            self.profile_row(
+                dataclasses.replace(self.run_result, profile=used)
+            ),
+        )
+
     def test_patterns_that_a_task_lists_have_no_size(self):
         self.assertEqual(
             'none; the task lists its patterns',
