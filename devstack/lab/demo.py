@@ -8,7 +8,7 @@ of Ceph.
 """
 
 import collections
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 import concurrent.futures
 import dataclasses
 import json
@@ -37,6 +37,8 @@ TASK = layout.REPOSITORY / 'rally_scenarios' / 'tasks' / 'quick.yaml'
 TOLERANCE = 0.25
 #: What ``rally task start`` says when it has given the task its id.
 _TASK_STARTED = re.compile(r'Task\s+(?:\[.*\] )?([0-9a-f-]{36}): started')
+#: What a fleet's scenario says when it has written its result file.
+_RESULT_WRITTEN = re.compile(r'.* The result is in (/.+)$')
 #: The name of a run of small random writes; those of repeats have a number.
 _RANDOM_WRITE_RUN = re.compile(r'randwrite-4k(?: \(\d+ of \d+\))?')
 #: How often each pattern is measured if results are to be compared.
@@ -111,57 +113,56 @@ def demo(report: pathlib.Path, transports: Sequence[str]) -> None:
     catalog = yaml.safe_load(
         pathlib.Path(os.environ[access.CATALOG_VARIABLE]).read_text()
     )
+    report.parent.mkdir(parents=True, exist_ok=True)
     # A claim about two results rests on repeats of each.
     repeats = _COMPARED_REPEATS if len(transports) > 1 else 1
     rally = _start_rally(transports[0], repeats)
     tasks = []
-    try:
-        # while Rally loads its plugins and makes its users
-        problems = _show_placement(catalog)
-    finally:
-        tasks.append(_follow(rally, transports[0]))
-    for transport in transports[1:]:
-        tasks.append(_follow(_start_rally(transport, repeats), transport))
-    for task in tasks:
-        if not task.passed:
-            problems.append(
-                f'the Rally task failed (results by {task.transport}); the '
-                'reasons are above and in its report'
-            )
-    report.parent.mkdir(parents=True, exist_ok=True)
+    announced: list[str] = []
     with concurrent.futures.ThreadPoolExecutor() as pool:
-        rally_page = pool.submit(
-            _read,
-            [
-                'rally',
-                'task',
-                'report',
-                '--html-static',
-                '--out',
-                str(of_rally(report)),
-                '--uuid',
-                *(task.id for task in tasks),
-            ],
-        )
+        early = []
+
+        def take_result(path: str) -> None:
+            announced.append(path)
+            if len(announced) == len(transports):
+                # while Rally deletes its guests
+                early.append(
+                    pool.submit(_write_report, list(announced), report)
+                )
+
+        try:
+            # while Rally loads its plugins and makes its users
+            problems = _show_placement(catalog)
+        finally:
+            tasks.append(_follow(rally, transports[0], take_result))
+        for transport in transports[1:]:
+            rally = _start_rally(transport, repeats)
+            tasks.append(_follow(rally, transport, take_result))
+        for task in tasks:
+            if not task.passed:
+                problems.append(
+                    f'the Rally task failed (results by {task.transport}); '
+                    'the reasons are above and in its report'
+                )
+        ids = [task.id for task in tasks]
+        page_of_rally = pool.submit(_write_report_of_rally, ids, report)
         found = [
             json.loads(
-                _read(['rally', 'task', 'report', '--json', '--uuid', task.id])
+                _read(['rally', 'task', 'report', '--json', '--uuid', each])
             )
-            for task in tasks
+            for each in ids
         ]
         results = [path for each in found for path in find_results(each)]
-        # while the first table is read, and Rally writes its page
-        page = pool.submit(
-            _read,
-            ['openstack', 'tier', 'report', *results, '-o', str(report)],
-        )
         for task, each in zip(tasks, found, strict=True):
             _headline(f'Figures by {task.transport}')
             problems += show_figures(each, catalog)
         if len(results) > 1:
             problems += _compare_results(results)
-        rally_page.result()
-        page.result()
+        for page in (page_of_rally, *early):
+            page.result()
+        if results != announced:
+            # Rally's log, or its format, is configured
+            _write_report(results, report)
     print(
         f'\nreport: {report}\n'
         f'report of Rally: {of_rally(report)}\n'
@@ -170,6 +171,27 @@ def demo(report: pathlib.Path, transports: Sequence[str]) -> None:
     )
     if problems:
         raise DemoFailed('\n'.join(problems))
+
+
+def _write_report(results: Sequence[str], report: pathlib.Path) -> None:
+    _read(['openstack', 'tier', 'report', *results, '-o', str(report)])
+
+
+def _write_report_of_rally(
+    task_ids: Sequence[str], report: pathlib.Path
+) -> None:
+    _read(
+        [
+            'rally',
+            'task',
+            'report',
+            '--html-static',
+            '--out',
+            str(of_rally(report)),
+            '--uuid',
+            *task_ids,
+        ]
+    )
 
 
 def _compare_results(results: Sequence[str]) -> list[str]:
@@ -452,9 +474,15 @@ def _find_in_ceph(volume_id: str) -> dict[str, str]:
     return {'pool': '', 'data_pool': ''}
 
 
-def _follow(rally: subprocess.Popen[str], transport: str) -> Task:
+def _follow(
+    rally: subprocess.Popen[str],
+    transport: str,
+    take_result: Callable[[str], None],
+) -> Task:
     """Print what a task says until it ends.
 
+    :param take_result: called with the path of each result file, as soon as
+        it is written.
     :raises DemoFailed: Rally did not start it.
     """
     _headline(
@@ -466,6 +494,8 @@ def _follow(rally: subprocess.Popen[str], transport: str) -> Task:
         print(line, end='', flush=True)
         started = _TASK_STARTED.match(line)
         task_id = started[1] if started else task_id
+        if written := _RESULT_WRITTEN.match(line):
+            take_result(written[1])
     passed = rally.wait() == 0
     if task_id is None:
         raise DemoFailed('Rally did not start the task, see above')

@@ -262,6 +262,19 @@ class Layout:
         return self.cache / 'guest.raw'
 
     @property
+    def guest_kernel(self) -> pathlib.Path:
+        """The kernel of the guest image; the two below belong to it."""
+        return self.cache / 'guest.kernel'
+
+    @property
+    def guest_initramfs(self) -> pathlib.Path:
+        return self.cache / 'guest.initramfs'
+
+    @property
+    def guest_kernel_arguments(self) -> pathlib.Path:
+        return self.cache / 'guest.arguments'
+
+    @property
     def debian_image(self) -> pathlib.Path:
         """The raw image of a Debian guest, if the lab was asked for one."""
         return self.cache / 'debian.raw'

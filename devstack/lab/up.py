@@ -11,6 +11,7 @@ from lab.ceph import clusters
 from lab.ceph import keyrings
 from lab import guest_network
 from lab.guests import accelerator
+from lab.guests import boot_files
 from lab.guests import image_file
 from lab.guests.minimal import image
 from lab.host import packages
@@ -324,7 +325,7 @@ def _compute_stages(
 
 
 def _build_guest_image(lab: layout.Layout) -> str:
-    return image_file.build_with_current_lists(
+    remark = image_file.build_with_current_lists(
         lambda: image.build(
             work_directory=lab.cache / 'guest-work',
             output=lab.guest_image,
@@ -332,6 +333,13 @@ def _build_guest_image(lab: layout.Layout) -> str:
         ),
         lab.log / 'apt.log',
     )
+    boot_files.copy(
+        lab.guest_image,
+        kernel=lab.guest_kernel,
+        initramfs=lab.guest_initramfs,
+        arguments=lab.guest_kernel_arguments,
+    )
+    return remark
 
 
 def _probe_accelerator(lab: layout.Layout) -> str:

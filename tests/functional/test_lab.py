@@ -6,6 +6,8 @@ import pathlib
 import subprocess
 import tempfile
 
+import fixtures
+
 from tests.functional import lab
 
 
@@ -153,3 +155,42 @@ class MemoryTest(lab.LabTestCase):
         total_gib = float(output.splitlines()[-1].split()[0])
         # 8 GiB are allowed with four guests of about 0.25 GiB each.
         self.assertLess(total_gib, 7.0)
+
+
+class GuestImageTest(lab.LabTestCase):
+    def test_an_image_names_the_kernel_that_is_on_its_disk(self):
+        """A member may start it, so that Nova needs no boot loader."""
+        image = self.ask(
+            'openstack',
+            'image',
+            'show',
+            'cinder-tiers-guest-database',
+            cloud=lab.MEMBER,
+        )
+        folder = self.useFixture(fixtures.TempDir()).path
+        for name, key in (
+            ('vmlinuz', 'kernel_id'),
+            ('initramfs', 'ramdisk_id'),
+        ):
+            in_glance = pathlib.Path(folder) / key
+            on_disk = pathlib.Path(folder) / name
+            self.run_command(
+                'openstack',
+                'image',
+                'save',
+                '--file',
+                str(in_glance),
+                image['properties'][key],
+                cloud=lab.MEMBER,
+            )
+            subprocess.run(
+                [
+                    '/sbin/debugfs',
+                    '-R',
+                    f'dump /{name} {on_disk}',
+                    f'{self.root / "cache" / "guest.raw"}?offset=1048576',
+                ],
+                check=True,
+            )
+            self.assertEqual(on_disk.read_bytes(), in_glance.read_bytes())
+            self.assertNotEqual(b'', on_disk.read_bytes())

@@ -11,6 +11,7 @@ import argparse
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
+import hashlib
 import pathlib
 import sys
 import time
@@ -131,7 +132,60 @@ def set_up_resources(lab: layout.Layout) -> None:
     if not connection.compute.find_flavor(FLAVOR):
         connection.compute.create_flavor(name=FLAVOR, ram=128, vcpus=1, disk=0)
     _set_quotas(connection)
-    _ensure_images(connection, IMAGES, lab.guest_image, lab.stamps / 'images')
+    arguments = lab.guest_kernel_arguments.read_text(encoding='ascii')
+    properties = {
+        'kernel_id': _ensure_boot_image(connection, lab.guest_kernel, 'aki'),
+        'ramdisk_id': _ensure_boot_image(
+            connection, lab.guest_initramfs, 'ari'
+        ),
+        'os_command_line': arguments.strip(),
+    }
+    _ensure_images(
+        connection,
+        IMAGES,
+        lab.guest_image,
+        lab.stamps / 'images',
+        properties,
+    )
+
+
+def _ensure_boot_image(
+    connection: openstack.connection.Connection,
+    file: pathlib.Path,
+    image_format: str,
+) -> str:
+    """Have a public image of a kernel or a root file system; return its id.
+
+    That of an older guest image stays: volumes that were made of it name it.
+    Lists of images do not show them, as they have no tier.
+
+    :param image_format: aki or ari, as Glance and Nova call the two.
+    """
+    content = file.read_bytes()
+    name = f'{file.name} {hashlib.sha256(content).hexdigest()[:16]}'
+    found = [
+        image
+        for hidden in (True, False)
+        for image in connection.image.images(name=name, is_hidden=hidden)
+    ]
+    for image in found:
+        if image.status != 'active':
+            connection.image.delete_image(image)
+    whole = [image for image in found if image.status == 'active']
+    image = (
+        whole[0]
+        if whole
+        else connection.image.create_image(
+            name,
+            data=content,
+            disk_format=image_format,
+            container_format=image_format,
+            visibility='public',
+        )
+    )
+    if not image.is_hidden:
+        connection.image.update_image(image, is_hidden=True)
+    return image.id
 
 
 def set_up_network(
@@ -212,6 +266,7 @@ def set_up_debian_image(lab: layout.Layout) -> None:
         {DEBIAN: []},
         lab.debian_image,
         lab.stamps / 'debian-image',
+        {},
     )
 
 
@@ -220,12 +275,14 @@ def _ensure_images(
     wanted: Mapping[str, list[str]],
     file: pathlib.Path,
     stamp: pathlib.Path,
+    properties: Mapping[str, str],
 ) -> None:
     """Make public images of one file; retire those of an older file.
 
     :param wanted: name -> tags.
     :param file: raw disk; its stamp lies beside it.
     :param stamp: holds the stamp of the file that is in the cloud.
+    :param properties: of each image, besides its disk bus.
     """
     digest = file.with_name(f'{file.name}.stamp').read_text()
     current = stamp.exists() and stamp.read_text() == digest
@@ -244,6 +301,7 @@ def _ensure_images(
                 visibility='public',
                 tags=tags,
                 hw_disk_bus='virtio',
+                **properties,
             )
         _set_tags(connection, image, tags)
     stamp.write_text(digest)
