@@ -34,8 +34,8 @@ from tests.unit.doors import cinder_fixture
 
 from cinder.volume import volume_types  # noqa: H306
 
-from cinder_tiers.doors import applied
-from cinder_tiers.doors import volume_type_rows
+from cinder_tiers.doors.volume_types import applied
+from cinder_tiers.doors.volume_types import volume_type_rows
 
 db_api = cinder_fixture.db_api
 models = volume_type_rows.models

@@ -26,7 +26,7 @@ from tests.unit.api import api_fixture
 from cinder.db import api as db_api  # noqa: H306
 
 from cinder_tiers.doors import door
-from cinder_tiers.doors import glance as door_glance
+from cinder_tiers.doors.images import glance as door_glance
 
 WARM_CREATES = 20
 IMAGE_TAG = 'database'

@@ -19,7 +19,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from cinder_tiers.doors import door
-from cinder_tiers.doors import matching
+from cinder_tiers.doors.volume_types import matching
 
 #: As drivers of scale-out storage report several.
 POOLS_OF_A_BACKEND = 100

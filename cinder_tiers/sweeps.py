@@ -46,7 +46,7 @@ from cinder_tiers.files.sweep import reader as sweep_reader
 from cinder_tiers.files.sweep import results as result_files
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe.ceph import fault_facts
-from cinder_tiers.observe.ceph import osd_memory
+from cinder_tiers.observe.ceph.osd import osd_memory
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import cloud_id
 from cinder_tiers.observe import for_plan

@@ -9,10 +9,10 @@ from cinder.api.schemas import groups
 from cinder_tiers.api import outcome
 from cinder_tiers.api import request as requests
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.doors import applied
 from cinder_tiers.doors import door
-from cinder_tiers.doors import named_types
 from cinder_tiers.doors import placement_request
+from cinder_tiers.doors.volume_types import applied
+from cinder_tiers.doors.volume_types import named_types
 
 try:
     from cinder.api.schemas import consistencygroups

@@ -15,9 +15,9 @@ from cinder_tiers.api import outcome
 from cinder_tiers.api import request as requests
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
-from cinder_tiers.doors import image_metadata
-from cinder_tiers.doors import named_types
+from cinder_tiers.doors.images import image_metadata
 from cinder_tiers.doors import placement_request
+from cinder_tiers.doors.volume_types import named_types
 
 PATH = 'volumes/{id}/action'
 _ACTION = 'os-retype'

@@ -14,7 +14,7 @@ import webob.exc
 from cinder_tiers.api import outcome
 from cinder_tiers.api import request as requests
 from cinder_tiers.doors import door
-from cinder_tiers.doors import named_types
+from cinder_tiers.doors.volume_types import named_types
 
 PATHS = ('volume-transfers/{id}/accept', 'os-volume-transfer/{id}/accept')
 _NO_ACCESS = (

@@ -24,14 +24,14 @@ from oslo_log import log as logging
 from cinder_tiers import conf
 from cinder_tiers.domain.placement import decide as placement
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.doors import applied as applied_tiers
-from cinder_tiers.doors import backend_zones
-from cinder_tiers.doors import glance
-from cinder_tiers.doors import images
+from cinder_tiers.doors.images import glance
+from cinder_tiers.doors.images import known_images
 from cinder_tiers.doors import metrics
-from cinder_tiers.doors import named_types
 from cinder_tiers.doors import placement_request
 from cinder_tiers.doors import record
+from cinder_tiers.doors.volume_types import applied as applied_tiers
+from cinder_tiers.doors.volume_types import backend_zones
+from cinder_tiers.doors.volume_types import named_types
 
 LOG = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ class Door:
         name: str,
         *,
         applied: applied_tiers.AppliedTiers,
-        known_images: images.Images,
+        known_images: known_images.Images,
         recorder: record.Recorder,
         zones: backend_zones.BackendZones | None = None,
     ) -> None:
@@ -212,7 +212,7 @@ class Door:
         self,
         asked: placement_request.PlacementRequest,
         state: applied_tiers.AppliedState,
-    ) -> images.Answer | None:
+    ) -> known_images.Answer | None:
         """The image of a request, if it matters."""
         if (
             not state.tiers
@@ -224,7 +224,7 @@ class Door:
             asked.image_ref, asked.context.project_id
         )
         if facts is not None:
-            return images.Answer(facts=facts, age_s=0.0)
+            return known_images.Answer(facts=facts, age_s=0.0)
         return self._images.read(
             asked.context, asked.image_ref, self._limits()
         )
@@ -432,9 +432,9 @@ class Door:
             tier_type=decided.tier and state.types[decided.tier.name],
         )
 
-    def _limits(self) -> images.Limits:
+    def _limits(self) -> known_images.Limits:
         options = self._options
-        return images.Limits(
+        return known_images.Limits(
             timeout_s=options.glance_timeout,
             max_calls=options.glance_max_calls,
             failures=options.glance_failures,
@@ -540,7 +540,7 @@ def of_process(name: str) -> Door:
             Door(
                 name,
                 applied=applied_tiers.AppliedTiers(),
-                known_images=images.Images(
+                known_images=known_images.Images(
                     size=cfg.CONF[conf.GROUP].image_cache_size
                 ),
                 recorder=record.Recorder(),

@@ -8,8 +8,8 @@ import typing
 from cinder import context as cinder_context
 
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.doors import applied as applied_tiers
-from cinder_tiers.doors import glance
+from cinder_tiers.doors.images import glance
+from cinder_tiers.doors.volume_types import applied as applied_tiers
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

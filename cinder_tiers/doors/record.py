@@ -17,7 +17,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.doors import in_background
+from cinder_tiers.doors.threads import in_background
 
 LOG = logging.getLogger(__name__)
 

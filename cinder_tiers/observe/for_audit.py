@@ -17,7 +17,7 @@ from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.observe.ceph import cluster as ceph
-from cinder_tiers.observe.ceph import osd_metadata
+from cinder_tiers.observe.ceph.osd import osd_metadata
 from cinder_tiers.observe.ceph import practice
 from cinder_tiers.observe import for_plan as world
 from cinder_tiers.observe import keystone

@@ -20,8 +20,8 @@ from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.observe.ceph import cache_tier as ceph_cache
 from cinder_tiers.observe.ceph import cephx_user as observed_user
 from cinder_tiers.observe.ceph import crush as observed_crush
-from cinder_tiers.observe.ceph import osd_options as ceph_osds
-from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph.osd import osd_options as ceph_osds
+from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import owner as ceph_owner
 from cinder_tiers.observe.ceph import pool as observed_pool
 from cinder_tiers.observe.cinder import scope as scopes

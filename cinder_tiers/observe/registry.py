@@ -21,8 +21,8 @@ from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.ceph import cache_tier as observed_cache_tiers
 from cinder_tiers.observe.ceph import cephx_user as observed_users
 from cinder_tiers.observe.ceph import crush as observed_crush
-from cinder_tiers.observe.ceph import osd_options as observed_options
-from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph.osd import osd_options as observed_options
+from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import pool as observed_pools
 from cinder_tiers.observe.cinder import qos_spec as observed_qos_specs
 from cinder_tiers.observe.cinder import scope as scopes

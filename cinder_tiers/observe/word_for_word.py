@@ -15,7 +15,7 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.resources import osd_options as osd_options_kind
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import difference
-from cinder_tiers.observe.ceph import osd_options
+from cinder_tiers.observe.ceph.osd import osd_options
 from cinder_tiers.observe import for_plan
 
 

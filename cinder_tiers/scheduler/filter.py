@@ -17,8 +17,8 @@ from oslo_log import log as logging
 
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
-from cinder_tiers.doors import matching
 from cinder_tiers.doors import placement_request
+from cinder_tiers.doors.volume_types import matching
 from cinder_tiers.scheduler import guard
 from cinder_tiers.scheduler import request as requests
 

@@ -6,9 +6,9 @@ A type that follows the image names no backend, so that to Cinder every
 backend will do. Must not know why no tier was chosen.
 """
 
-from cinder_tiers.doors import applied
-from cinder_tiers.doors import matching
 from cinder_tiers.doors import placement_request
+from cinder_tiers.doors.volume_types import applied
+from cinder_tiers.doors.volume_types import matching
 
 
 def keep_permitted(

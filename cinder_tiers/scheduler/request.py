@@ -19,7 +19,7 @@ from cinder.volume import volume_utils
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import tier_specs as extra_specs
 from cinder_tiers.domain.state import cinder as cinder_state
-from cinder_tiers.doors import image_metadata
+from cinder_tiers.doors.images import image_metadata
 from cinder_tiers.doors import placement_request
 
 #: {key of a request spec: what it fixes the place of a new volume by}

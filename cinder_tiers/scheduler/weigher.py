@@ -16,7 +16,7 @@ from oslo_log import log as logging
 from cinder_tiers import conf
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.doors import door
-from cinder_tiers.doors import matching
+from cinder_tiers.doors.volume_types import matching
 from cinder_tiers.scheduler import filter as tier_filter
 
 LOG = logging.getLogger(__name__)

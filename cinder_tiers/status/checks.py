@@ -12,7 +12,7 @@ from oslo_upgradecheck import upgradecheck
 
 from cinder_tiers import conf
 from cinder_tiers.domain.validation import fallback as fallback_rules
-from cinder_tiers.doors import applied
+from cinder_tiers.doors.volume_types import applied
 from cinder_tiers.status import paste
 
 SUCCESS = upgradecheck.Code.SUCCESS

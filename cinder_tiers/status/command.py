@@ -25,7 +25,7 @@ from cinder.common import config  # noqa: E402
 from cinder.scheduler import host_manager  # noqa: E402,F401 - its options
 
 from cinder_tiers import conf as options  # noqa: E402
-from cinder_tiers.doors import applied  # noqa: E402
+from cinder_tiers.doors.volume_types import applied  # noqa: E402
 from cinder_tiers.status import checks  # noqa: E402
 from cinder_tiers.status import paste  # noqa: E402
 

@@ -18,7 +18,7 @@ import time
 from sqlalchemy import event
 from sqlalchemy import pool
 
-from cinder_tiers.doors import in_background
+from cinder_tiers.doors.threads import in_background
 
 #: No statement of a test takes so long.
 MOST_SECONDS = 60

@@ -26,7 +26,7 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 #: tests: others import what the package does not install beside Cinder.
 DOORS = ('unit/api', 'unit/doors', 'unit/scheduler', 'unit/status')
 #: What reads and writes Cinder's database, by Cinder's functions and by
-#: cinder_tiers.doors.volume_type_rows.
+#: cinder_tiers.doors.volume_types.volume_type_rows.
 QUERIES = (
     r'^tests\.unit\.(doors\.test_(applied_tiers|backend_zones|named_types)'
     r'|api\.test_(bypasses|creates|groups|restores|retypes|sources|transfers)'

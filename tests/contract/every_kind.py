@@ -25,8 +25,8 @@ from cinder_tiers.execute import registry as executing
 from cinder_tiers.files.tiers import codec
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe.ceph import cluster
-from cinder_tiers.observe.ceph import osd_metadata
-from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph.osd import osd_metadata
+from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import usage
 from cinder_tiers.observe import registry as observing
 from tests.contract import in_memory

@@ -23,7 +23,7 @@ from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import cluster as ceph
-from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_export as inventory
 from tests.contract import in_memory

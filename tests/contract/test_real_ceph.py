@@ -30,7 +30,7 @@ from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.observe.ceph import cephx_user as observed_user
 from cinder_tiers.observe.ceph import crush as observed_crush
-from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from tests.contract import consent_contract
 from tests.contract import real_ceph

@@ -27,7 +27,7 @@ from cinder_tiers.domain.state import difference
 from cinder_tiers.execute.ceph import cache_tier as execution
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import cache_tier as ceph_cache
-from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from tests.contract import in_memory
 from tests.contract import real_ceph

@@ -15,9 +15,9 @@ from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import mclock as rules
 from cinder_tiers.domain.state import ceph as ceph_state
-from cinder_tiers.observe.ceph import mclock
-from cinder_tiers.observe.ceph import osd_metadata
-from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph.osd import mclock
+from cinder_tiers.observe.ceph.osd import osd_metadata
+from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from tests.contract import real_ceph
 
 

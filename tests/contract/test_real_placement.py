@@ -25,7 +25,7 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.execute.ceph import crush_map
 from cinder_tiers.execute import registry
-from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from tests.contract import in_memory
 from tests.contract import real_ceph

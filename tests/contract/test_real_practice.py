@@ -13,7 +13,7 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import practice
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.resources import mclock
-from cinder_tiers.observe.ceph import read_balancer
+from cinder_tiers.observe.ceph.osd import read_balancer
 from tests.contract import commands
 from tests.contract import real_ceph
 

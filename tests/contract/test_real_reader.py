@@ -28,7 +28,7 @@ from cinder_tiers.domain.state import usage as usages
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import cluster as ceph
-from cinder_tiers.observe.ceph import osd_metadata
+from cinder_tiers.observe.ceph.osd import osd_metadata
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_export as inventory
 from tests.contract import real_ceph

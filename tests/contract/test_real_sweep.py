@@ -32,8 +32,8 @@ from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
 from cinder_tiers.execute import restore
 from cinder_tiers.execute import sweep as sweeping
-from cinder_tiers.observe.ceph import osd_memory
-from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph.osd import osd_memory
+from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import word_for_word
 from tests.contract import cinder_api

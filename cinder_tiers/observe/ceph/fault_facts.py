@@ -15,7 +15,7 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.fault import facts as cluster_facts
 from cinder_tiers.observe.ceph import crush
-from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import usage
 
 #: Of placement groups that serve, and lack nothing.

@@ -17,7 +17,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import mclock
 from cinder_tiers.domain.state import ceph as ceph_state
-from cinder_tiers.observe.ceph import osd_options
+from cinder_tiers.observe.ceph.osd import osd_options
 
 #: OSDs that are asked for their queue, for each pool, until one answers.
 MOST_ASKED = 3

@@ -18,8 +18,8 @@ from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.observe.ceph import crush as observed_crush
-from cinder_tiers.observe.ceph import osd_options as ceph_osds
-from cinder_tiers.observe.ceph import osds as observed_osds
+from cinder_tiers.observe.ceph.osd import osd_options as ceph_osds
+from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import pool as observed_pool
 from rally_scenarios.bench.result import ceph as ceph_result
 

@@ -16,8 +16,8 @@ from cinder import context
 import testtools
 
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.doors import glance
-from cinder_tiers.doors import images
+from cinder_tiers.doors.images import glance
+from cinder_tiers.doors.images import known_images
 
 IDENT = 'c0ffee00-0000-4000-8000-000000000000'
 LIMITS = {
@@ -108,14 +108,14 @@ class ImagesTestCase(testtools.TestCase):
         self.now = 1000.0
         self.glance = Glance()
         self.addCleanup(lambda: self.glance.go.set())
-        self.images = images.Images(
+        self.images = known_images.Images(
             size=100, fetch=self.glance, clock=lambda: self.now
         )
 
     def read(self, ref=IDENT, project='us', who=None, **limits):
         """What one reader gets: facts, or the error."""
         found = self.answer(ref, project, who, **limits)
-        return found.facts if isinstance(found, images.Answer) else found
+        return found.facts if isinstance(found, known_images.Answer) else found
 
     def answer(self, ref=IDENT, project='us', who=None, **limits):
         """What one reader gets: an answer, or the error."""
@@ -123,7 +123,7 @@ class ImagesTestCase(testtools.TestCase):
             return self.images.read(
                 who or user(project),
                 ref,
-                images.Limits(**{**LIMITS, **limits}),
+                known_images.Limits(**{**LIMITS, **limits}),
             )
         except glance.ImageUnreadable as error:
             return error

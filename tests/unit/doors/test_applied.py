@@ -9,7 +9,7 @@ import sqlalchemy
 import testtools
 
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.doors import applied
+from cinder_tiers.doors.volume_types import applied
 from tests.unit.doors import cinder_fixture
 
 db_api = cinder_fixture.db_api

@@ -16,7 +16,7 @@ import fixtures
 import sqlalchemy
 import testtools
 
-from cinder_tiers.doors import applied
+from cinder_tiers.doors.volume_types import applied
 from tests.unit.doors import cinder_fixture
 
 PROJECT = cinder_fixture.PROJECT
@@ -29,7 +29,7 @@ import time
 from cinder import context
 from cinder import objects
 objects.register_all()
-from cinder_tiers.doors import applied
+from cinder_tiers.doors.volume_types import applied
 reads = []
 def read(_):
     reads.append(1)

@@ -19,8 +19,8 @@ import fixtures
 import oslo_messaging as messaging
 import testtools
 
-from cinder_tiers.doors import applied
-from cinder_tiers.doors import backend_zones
+from cinder_tiers.doors.volume_types import applied
+from cinder_tiers.doors.volume_types import backend_zones
 from tests.unit.doors import cinder_fixture
 
 

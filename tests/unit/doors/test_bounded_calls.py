@@ -8,7 +8,7 @@ import time
 import fixtures
 import testtools
 
-from cinder_tiers.doors import bounded_calls
+from cinder_tiers.doors.images import bounded_calls
 
 # cinder-scheduler runs under eventlet by default: the same, in a process of
 # its own, since a process cannot be unpatched.
@@ -16,7 +16,7 @@ GREEN = """
 import eventlet
 eventlet.monkey_patch()
 import time
-from cinder_tiers.doors import bounded_calls
+from cinder_tiers.doors.images import bounded_calls
 calls = bounded_calls.BoundedCalls()
 ticks = []
 def tick():

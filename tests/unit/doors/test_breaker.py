@@ -2,7 +2,7 @@
 
 import testtools
 
-from cinder_tiers.doors import breaker
+from cinder_tiers.doors.images import breaker
 
 
 class CircuitBreakerTestCase(testtools.TestCase):

@@ -16,12 +16,12 @@ import fixtures
 import testtools
 
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.doors import applied
 from cinder_tiers.doors import door
-from cinder_tiers.doors import glance
-from cinder_tiers.doors import images
+from cinder_tiers.doors.images import glance
+from cinder_tiers.doors.images import known_images
 from cinder_tiers.doors import placement_request
 from cinder_tiers.doors import record
+from cinder_tiers.doors.volume_types import applied
 from tests.unit.doors import cinder_fixture
 
 PROJECT = cinder_fixture.PROJECT
@@ -94,7 +94,7 @@ class DoorTestCase(testtools.TestCase):
         return door.Door(
             name,
             applied=applied.AppliedTiers(read=read, pauses_s=(0, 0)),
-            known_images=images.Images(size=100, fetch=fetch),
+            known_images=known_images.Images(size=100, fetch=fetch),
             recorder=recorder or record.Recorder(),
         )
 

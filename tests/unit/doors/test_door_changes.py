@@ -10,7 +10,7 @@ import ddt
 import testtools
 
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.doors import applied
+from cinder_tiers.doors.volume_types import applied
 from tests.unit.doors import cinder_fixture
 from tests.unit.doors import test_door
 

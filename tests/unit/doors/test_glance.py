@@ -12,7 +12,7 @@ from oslo_context import context as oslo_context
 import testtools
 
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.doors import glance
+from cinder_tiers.doors.images import glance
 from tests.unit.doors import cinder_fixture
 
 PROJECT = cinder_fixture.PROJECT

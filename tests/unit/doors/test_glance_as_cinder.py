@@ -9,8 +9,8 @@ from hypothesis import strategies
 import testtools
 import webob
 
-from cinder_tiers.doors import glance
-from cinder_tiers.doors import images
+from cinder_tiers.doors.images import glance
+from cinder_tiers.doors.images import known_images
 from tests.unit.doors import cinder_fixture
 from tests.unit.doors import images_case
 
@@ -99,7 +99,7 @@ class AsCinderTestCase(testtools.TestCase):
     def found(self, known, ref):
         try:
             return known.read(
-                self.user, ref, images.Limits(**{**images_case.LIMITS})
+                self.user, ref, known_images.Limits(**{**images_case.LIMITS})
             ).facts.image_id
         except glance.ImageRefused:
             return None
@@ -129,7 +129,7 @@ class AsCinderTestCase(testtools.TestCase):
         for ident, image in known.items():
             self.add(ident, image)
         # What was read before must not change what is read now.
-        memory = images.Images(size=100)
+        memory = known_images.Images(size=100)
         self.assertEqual(
             [self.found_by_cinder(ref) for ref in refs],
             [self.found(memory, ref) for ref in refs],

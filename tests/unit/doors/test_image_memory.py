@@ -10,8 +10,8 @@ import testtools
 from testtools import matchers
 
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.doors import glance
-from cinder_tiers.doors import image_memory
+from cinder_tiers.doors.images import glance
+from cinder_tiers.doors.images import image_memory
 
 SIZE = 200
 #: How many KiB an image may take that counts as one: itself less than two, and

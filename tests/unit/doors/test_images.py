@@ -6,8 +6,8 @@ import uuid
 
 from testtools import matchers
 
-from cinder_tiers.doors import glance
-from cinder_tiers.doors import images
+from cinder_tiers.doors.images import glance
+from cinder_tiers.doors.images import known_images
 from tests.unit.doors import images_case
 from tests.unit.doors.images_case import facts
 from tests.unit.doors.images_case import IDENT
@@ -157,7 +157,7 @@ class CacheTestCase(images_case.ImagesTestCase):
         self.assertEqual(1, len(self.glance.calls))
 
     def test_no_more_images_are_remembered_than_allowed(self):
-        self.images = images.Images(size=3, fetch=self.glance)
+        self.images = known_images.Images(size=3, fetch=self.glance)
         refs = [str(uuid.uuid4()) for _ in range(10)]
         for ref in refs:
             self.read(ref)
@@ -166,7 +166,7 @@ class CacheTestCase(images_case.ImagesTestCase):
         )
 
     def test_nor_for_the_case_that_glance_fails(self):
-        self.images = images.Images(
+        self.images = known_images.Images(
             size=3, fetch=self.glance, clock=lambda: self.now
         )
         refs = [str(uuid.uuid4()) for _ in range(10)]

@@ -11,8 +11,8 @@ import uuid
 import testtools
 from testtools import matchers
 
-from cinder_tiers.doors import glance
-from cinder_tiers.doors import images
+from cinder_tiers.doors.images import glance
+from cinder_tiers.doors.images import known_images
 from tests.unit.doors import cinder_fixture
 from tests.unit.doors import images_case
 from tests.unit.doors.images_case import facts
@@ -31,8 +31,8 @@ from cinder import context
 from cinder import objects
 objects.register_all()
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.doors import glance
-from cinder_tiers.doors import images
+from cinder_tiers.doors.images import glance
+from cinder_tiers.doors.images import known_images
 calls = []
 def fetch(user, ref, on_name):
     calls.append(ref)
@@ -40,8 +40,8 @@ def fetch(user, ref, on_name):
     return glance.ImageFacts(
         image_id='id-' + ref, volume_type=None, boot_snapshot=False,
         image=decision.Image(owner=None, visibility='public'))
-known = images.Images(size=10, fetch=fetch)
-limits = images.Limits(timeout_s=6, max_calls=16, failures=3, retry_s=9,
+known = known_images.Images(size=10, fetch=fetch)
+limits = known_images.Limits(timeout_s=6, max_calls=16, failures=3, retry_s=9,
                        image_ttl_s=30, stale_s=0)
 user = context.RequestContext(user_id='user', project_id='p', is_admin=False)
 ticks = []
@@ -72,8 +72,8 @@ eventlet.monkey_patch()
 from cinder import context
 from cinder import objects
 objects.register_all()
-from cinder_tiers.doors import glance
-from cinder_tiers.doors import images
+from cinder_tiers.doors.images import glance
+from cinder_tiers.doors.images import known_images
 begun, turns, answered = [], [0], eventlet.event.Event()
 def fetch(user, ref, on_name):
     begun.append(ref)
@@ -83,9 +83,9 @@ def turn():
     while True:
         turns[0] += 1
         eventlet.sleep(0)
-known = images.Images(size=100, fetch=fetch)
-limits = images.Limits(timeout_s=60, max_calls=160, failures=100, retry_s=9,
-                       image_ttl_s=30, stale_s=0)
+known = known_images.Images(size=100, fetch=fetch)
+limits = known_images.Limits(timeout_s=60, max_calls=160, failures=100,
+                             retry_s=9, image_ttl_s=30, stale_s=0)
 user = context.RequestContext(user_id='user', project_id='p', is_admin=False)
 def read(number):
     try:
@@ -260,13 +260,13 @@ class ImagesOverHttpTestCase(testtools.TestCase):
         super().setUp()
         self.cinder = self.useFixture(cinder_fixture.Scheduler())
         self.glance = self.cinder.glance
-        self.images = images.Images(size=100)
+        self.images = known_images.Images(size=100)
 
     def read(self, ref, timeout_s=20.0):
         return self.images.read(
             self.cinder.user(),
             ref,
-            images.Limits(**{**LIMITS, 'timeout_s': timeout_s}),
+            known_images.Limits(**{**LIMITS, 'timeout_s': timeout_s}),
         ).facts
 
     def test_one_request_when_cold_and_none_when_warm(self):

@@ -6,7 +6,7 @@ import uuid
 
 import ddt
 
-from cinder_tiers.doors import glance
+from cinder_tiers.doors.images import glance
 from tests.unit.doors import images_case
 from tests.unit.doors.images_case import facts
 from tests.unit.doors.images_case import IDENT

@@ -8,8 +8,8 @@ import uuid
 
 import ddt
 
-from cinder_tiers.doors import glance
-from cinder_tiers.doors import images
+from cinder_tiers.doors.images import glance
+from cinder_tiers.doors.images import known_images
 from tests.unit.doors import images_case
 from tests.unit.doors.images_case import facts
 from tests.unit.doors.images_case import IDENT
@@ -18,7 +18,7 @@ from tests.unit.doors.images_case import IDENT
 class ColdStormTestCase(images_case.ImagesTestCase):
     def read_all(self, number, projects):
         """What each of so many readers gets, each of an image of its own."""
-        self.images = images.Images(size=100, fetch=self.glance)
+        self.images = known_images.Images(size=100, fetch=self.glance)
         self.glance.takes = lambda: time.sleep(0.04)
         refs = [str(uuid.uuid4()) for _ in range(number)]
         found = {}
@@ -162,7 +162,7 @@ class HangingNamesTestCase(images_case.ImagesTestCase):
         super().setUp()
         self.listed = threading.Event()
         self.addCleanup(self.listed.set)
-        self.images = images.Images(size=100, fetch=self.fetch)
+        self.images = known_images.Images(size=100, fetch=self.fetch)
         self.shown = str(uuid.uuid4())
 
     def fetch(self, context, ref, on_name):

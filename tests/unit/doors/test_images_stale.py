@@ -6,8 +6,8 @@ import uuid
 
 import ddt
 
-from cinder_tiers.doors import glance
-from cinder_tiers.doors import images
+from cinder_tiers.doors.images import glance
+from cinder_tiers.doors.images import known_images
 from tests.unit.doors import images_case
 from tests.unit.doors.images_case import facts
 from tests.unit.doors.images_case import IDENT
@@ -27,7 +27,7 @@ class StaleTestCase(images_case.ImagesTestCase):
 
     def assert_stale(self, age_s, **reading):
         self.assertEqual(
-            images.Answer(facts=self.known, age_s=age_s),
+            known_images.Answer(facts=self.known, age_s=age_s),
             self.answer(**reading),
         )
 
@@ -89,7 +89,9 @@ class StaleTestCase(images_case.ImagesTestCase):
         self.assert_stale(100.0)
         self.assertIsNone(self.images.remembered(IDENT))
         new = self.glance.answers['us'] = facts(IDENT, 'public', 'new')
-        self.assertEqual(images.Answer(facts=new, age_s=0.0), self.answer())
+        self.assertEqual(
+            known_images.Answer(facts=new, age_s=0.0), self.answer()
+        )
 
     def test_it_never_serves_after_a_refusal(self):
         self.glance.answers['us'] = refused()

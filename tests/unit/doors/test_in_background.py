@@ -8,14 +8,14 @@ import threading
 import fixtures
 import testtools
 
-from cinder_tiers.doors import in_background
+from cinder_tiers.doors.threads import in_background
 
 # As cinder-scheduler by default: in a process of its own, since a process
 # cannot be unpatched. Requests are green threads that never wait long.
 GREEN = """
 import eventlet
 eventlet.monkey_patch()
-from cinder_tiers.doors import in_background
+from cinder_tiers.doors.threads import in_background
 handled = []
 background = in_background.InBackground('any', handled.append, queue_size=9)
 def request(number):

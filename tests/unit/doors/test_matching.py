@@ -14,7 +14,7 @@ import hypothesis
 from hypothesis import strategies as st
 import testtools
 
-from cinder_tiers.doors import matching
+from cinder_tiers.doors.volume_types import matching
 from tests.unit.doors import cinder_fixture
 
 # Few names and values, so that specs and capabilities often meet.

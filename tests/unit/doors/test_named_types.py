@@ -8,8 +8,8 @@ import sqlalchemy
 import testtools
 
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.doors import applied
-from cinder_tiers.doors import named_types
+from cinder_tiers.doors.volume_types import applied
+from cinder_tiers.doors.volume_types import named_types
 from tests.unit.doors import cinder_database
 from tests.unit.doors import cinder_fixture
 

@@ -37,7 +37,7 @@ from cinder.db import api as db_api  # noqa: E402
 from cinder.scheduler import manager  # noqa: E402
 
 from cinder_tiers.doors import door  # noqa: E402
-from cinder_tiers.doors import in_background  # noqa: E402
+from cinder_tiers.doors.threads import in_background  # noqa: E402
 from tests.unit.api import api_fixture  # noqa: E402
 from tests.unit.doors import cinder_database  # noqa: E402
 from tests.unit.doors import cinder_fixture  # noqa: E402

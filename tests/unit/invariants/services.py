@@ -12,7 +12,7 @@ import oslo_messaging
 from oslo_messaging.rpc import dispatcher
 from oslo_serialization import jsonutils
 
-from cinder_tiers.doors import glance
+from cinder_tiers.doors.images import glance
 from tests.unit.doors import cinder_fixture
 from tests.unit.scheduler import cloud_fixture
 

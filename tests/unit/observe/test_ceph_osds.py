@@ -8,7 +8,7 @@ import testtools
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import ceph as ceph_state
-from cinder_tiers.observe.ceph import osd_options as ceph_osds
+from cinder_tiers.observe.ceph.osd import osd_options as ceph_osds
 
 QUEUE = ceph_state.OptionSchema(
     name='osd_op_queue',

@@ -13,9 +13,9 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import practice
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.state import ceph as ceph_state
-from cinder_tiers.observe.ceph import osds
+from cinder_tiers.observe.ceph.osd import osds
+from cinder_tiers.observe.ceph.osd import read_balancer
 from cinder_tiers.observe.ceph import practice as observed_practice
-from cinder_tiers.observe.ceph import read_balancer
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import test_plan
 

@@ -6,7 +6,7 @@ import ddt
 import testtools
 
 from cinder_tiers.domain.state import ceph as ceph_state
-from cinder_tiers.observe.ceph import mclock
+from cinder_tiers.observe.ceph.osd import mclock
 
 SSD = 'osd_mclock_max_capacity_iops_ssd'
 HDD = 'osd_mclock_max_capacity_iops_hdd'

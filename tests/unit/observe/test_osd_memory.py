@@ -9,7 +9,7 @@ import testtools
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.plan import owners
 from cinder_tiers.domain.state import ceph as ceph_state
-from cinder_tiers.observe.ceph import osd_memory
+from cinder_tiers.observe.ceph.osd import osd_memory
 
 #: Of `config help` of Ceph 16.2.15.
 SCHEMA = {

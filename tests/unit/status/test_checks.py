@@ -10,7 +10,7 @@ import testtools
 
 from cinder_tiers import conf
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.doors import applied
+from cinder_tiers.doors.volume_types import applied
 from cinder_tiers.status import checks
 from cinder_tiers.status import paste
 

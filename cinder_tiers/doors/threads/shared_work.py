@@ -10,7 +10,7 @@ import dataclasses
 import threading
 import time
 
-from cinder_tiers.doors import in_background
+from cinder_tiers.doors.threads import in_background
 
 Clock = collections.abc.Callable[[], float]
 

@@ -15,7 +15,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.state import ceph as ceph_state
-from cinder_tiers.observe.ceph import mclock
+from cinder_tiers.observe.ceph.osd import mclock
 
 # A command to an OSD that is down.
 _DOWN = (errno.ENXIO, errno.ETIMEDOUT, errno.EAGAIN)

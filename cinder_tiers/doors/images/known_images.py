@@ -17,10 +17,10 @@ import uuid
 
 from cinder import context as cinder_context
 
-from cinder_tiers.doors import bounded_calls
-from cinder_tiers.doors import breaker
-from cinder_tiers.doors import glance
-from cinder_tiers.doors import image_memory
+from cinder_tiers.doors.images import bounded_calls
+from cinder_tiers.doors.images import breaker
+from cinder_tiers.doors.images import glance
+from cinder_tiers.doors.images import image_memory
 
 #: As `glance.fetch_image`, with all its arguments.
 Fetch = collections.abc.Callable[

@@ -14,7 +14,7 @@ import time
 
 import cachetools
 
-from cinder_tiers.doors import glance
+from cinder_tiers.doors.images import glance
 
 #: (id) for what every project may see, (id, project) for one project, and
 #: (reference, project, BY_NAME) for an image that was found by its name.

@@ -12,7 +12,7 @@ import collections.abc
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.plan import owners
 from cinder_tiers.domain.state import ceph as ceph_state
-from cinder_tiers.observe.ceph import osd_options
+from cinder_tiers.observe.ceph.osd import osd_options
 
 
 def observe(

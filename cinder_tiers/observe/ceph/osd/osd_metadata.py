@@ -16,7 +16,7 @@ import re
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import osd_requirements
-from cinder_tiers.observe.ceph import osd_options
+from cinder_tiers.observe.ceph.osd import osd_options
 
 SYS_BLOCK = pathlib.Path('/sys/block')
 

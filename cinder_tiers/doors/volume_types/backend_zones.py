@@ -24,9 +24,9 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from cinder_tiers import conf
-from cinder_tiers.doors import applied
-from cinder_tiers.doors import in_background
-from cinder_tiers.doors import matching
+from cinder_tiers.doors.threads import in_background
+from cinder_tiers.doors.volume_types import applied
+from cinder_tiers.doors.volume_types import matching
 
 LOG = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import primary_affinity
 from cinder_tiers.domain.state import ceph as ceph_state
-from cinder_tiers.observe.ceph import read_balancer
+from cinder_tiers.observe.ceph.osd import read_balancer
 
 
 def observe(

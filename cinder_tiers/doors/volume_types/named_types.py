@@ -16,7 +16,7 @@ from cinder_tiers import conf
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import tier_specs
 from cinder_tiers.domain.state import cinder as cinder_state
-from cinder_tiers.doors import applied
+from cinder_tiers.doors.volume_types import applied
 
 Get = collections.abc.Callable[
     [cinder_context.RequestContext], applied.AppliedState

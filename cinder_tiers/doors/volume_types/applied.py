@@ -18,8 +18,8 @@ from oslo_log import log as logging
 
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import tier_specs
-from cinder_tiers.doors import shared_work
-from cinder_tiers.doors import volume_type_rows
+from cinder_tiers.doors.threads import shared_work
+from cinder_tiers.doors.volume_types import volume_type_rows
 
 LOG = logging.getLogger(__name__)
 
