@@ -97,6 +97,14 @@ class SweptCloudTestCase(testtools.TestCase):
         self.declare('limited')
         self.apply()
         self.before = self.world()
+        # A shell has what it starts in the background ignore SIGINT, nohup
+        # SIGHUP, and a process hands that on.
+        for one, ends in (
+            (signal.SIGINT, signal.default_int_handler),
+            (signal.SIGTERM, signal.SIG_DFL),
+            (signal.SIGHUP, signal.SIG_DFL),
+        ):
+            self.addCleanup(signal.signal, one, signal.signal(one, ends))
 
     def apply(self):
         """Applies the tiers file, or returns to what that made."""
@@ -159,33 +167,49 @@ class SweptCloudTestCase(testtools.TestCase):
 
         :returns: its exit status.
         """
-        ran = subprocess.run(
-            [
-                sys.executable,
-                '-c',
-                test_two_applies.SCRIPT,
-                *self.api.arguments_of('admin'),
-                'sweep',
-                '--catalog',
-                str(self.catalog),
-                *self.arguments(command, 'out', ()),
-            ],
-            cwd=test_two_applies.TOP,
-            text=True,
-            capture_output=True,
-            check=False,
-            env={
-                **{
-                    name: value
-                    for name, value in os.environ.items()
-                    if not name.startswith('OS_')
+        with self.errors.open('w') as errors:
+            ran = subprocess.run(
+                [
+                    sys.executable,
+                    '-c',
+                    test_two_applies.SCRIPT,
+                    *self.api.arguments_of('admin'),
+                    'sweep',
+                    '--catalog',
+                    str(self.catalog),
+                    *self.arguments(command, 'out', ()),
+                ],
+                cwd=test_two_applies.TOP,
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                check=False,
+                env={
+                    **{
+                        name: value
+                        for name, value in os.environ.items()
+                        if not name.startswith('OS_')
+                    },
+                    'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1',
+                    **self.environment,
                 },
-                'OS_CINDER_DISABLE_EVENTLET_PATCHING': '1',
-                **self.environment,
-            },
-        )
-        self.addDetail('sweep', details.text_content(ran.stderr))
+            )
+        self.addDetail('sweep', details.text_content(self.errors.read_text()))
         return ran.returncode
+
+    @property
+    def errors(self):
+        """What a sweep in a process of its own says, while it runs."""
+        return self.folder / 'errors'
+
+    def twice(self, name):
+        """Shell text: the signal, and again when the first was noted.
+
+        Two signals that a process has not yet seen are one.
+        """
+        return (
+            f'kill -{name} $PPID; until grep -q "Ctrl-C again" {self.errors}; '
+            f'do sleep 0.1; done; kill -{name} $PPID'
+        )
 
     def results(self, out='out'):
         return json.loads((self.folder / out / 'sweep.json').read_text())
@@ -433,11 +457,7 @@ class SweepTestCase(SweptCloudTestCase):
         self.assert_as_before()
 
     def test_a_second_signal_says_who_brings_the_rest_back(self):
-        self.ended(
-            'sh',
-            '-c',
-            'trap "" TERM; kill -TERM $PPID; sleep 1; kill -TERM $PPID',
-        )
+        self.ended('sh', '-c', f'trap "" TERM; {self.twice("TERM")}')
         self.assertIn(
             'press Ctrl-C again to stop at once and leave the rest to '
             '"openstack tier sweep --restore"',
@@ -452,8 +472,9 @@ class SweepTestCase(SweptCloudTestCase):
             'sh',
             '-c',
             'trap "" INT TERM; test $CINDER_TIERS_SWEEP_TREATMENT != '
-            'write_bytes_sec=5 || { kill -INT $PPID; sleep 1; '
-            'kill -INT $PPID; sleep 1; }',
+            f'write_bytes_sec=5 || {{ {self.twice("INT")}; '
+            # or the sweep would go on with what it does after a slot
+            'while kill -0 $PPID; do sleep 0.1; done; }',
         )
         (journal,) = self.journals()
         self.assertEqual(4, status)
