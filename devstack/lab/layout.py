@@ -263,15 +263,17 @@ class Layout:
 
     @property
     def guest_kernel(self) -> pathlib.Path:
-        """The kernel of the guest image; the two below belong to it."""
+        """The kernel of the guest image, as Glance serves it."""
         return self.cache / 'guest.kernel'
 
     @property
     def guest_initramfs(self) -> pathlib.Path:
+        """The root file system that belongs to the kernel."""
         return self.cache / 'guest.initramfs'
 
     @property
     def guest_kernel_arguments(self) -> pathlib.Path:
+        """A line: what the kernel is told."""
         return self.cache / 'guest.arguments'
 
     @property

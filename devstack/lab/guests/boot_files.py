@@ -14,6 +14,8 @@ from lab.guests import build_folder
 from lab.guests import disk
 from lab.host import commands
 
+#: Reads a file system that is not mounted; not on the path of all users.
+DEBUGFS = pathlib.Path('/sbin/debugfs')
 _ARGUMENTS = 'APPEND '
 
 
@@ -27,8 +29,7 @@ def copy(
     """Copy the boot files of an image; needs no mount.
 
     :param image: as :func:`lab.guests.disk.build` makes it.
-    :param kernel: gets the bzImage. No path may have a blank: debugfs(8)
-        splits there.
+    :param kernel: gets the bzImage.
     :param initramfs: gets the root file system.
     :param arguments: gets those of the kernel, a line.
     :raises lab.guests.build_folder.GuestImageError: the image has another
@@ -43,9 +44,9 @@ def copy(
         copied.unlink(missing_ok=True)
         # its exit status is 0 whatever happens
         commands.query(
-            'debugfs',
+            DEBUGFS,
             '-R',
-            f'dump /{name} {copied}',
+            f'dump /{name} "{copied}"',
             f'{image}?offset={disk.BOOT_OFFSET_BYTES}',
         )
         if not copied.exists() or not copied.stat().st_size:

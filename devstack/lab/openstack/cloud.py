@@ -166,7 +166,12 @@ def _ensure_boot_image(
     found = [
         image
         for hidden in (True, False)
-        for image in connection.image.images(name=name, is_hidden=hidden)
+        # of others, who may give theirs any name, an administrator sees all
+        for image in connection.image.images(
+            name=name,
+            is_hidden=hidden,
+            owner=connection.current_project_id,
+        )
     ]
     for image in found:
         if image.status != 'active':

@@ -25,7 +25,10 @@ BOOT_KIB = 2048
 class CopyTest(testtools.TestCase):
     def setUp(self):
         super().setUp()
-        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.folder = pathlib.Path(
+            self.useFixture(fixtures.TempDir()).path, 'a folder'
+        )
+        self.folder.mkdir()
         self.files = {
             name: self.folder / f'copied.{name}'
             for name in ('kernel', 'initramfs', 'arguments')
