@@ -8,7 +8,6 @@ fails in here ends as a placement by the operator's on_error, never as an
 exception.
 """
 
-import collections.abc
 import dataclasses
 import os
 import time
@@ -37,9 +36,10 @@ LOG = logging.getLogger(__name__)
 
 _MOST_PLACEMENTS = 10000
 _ENCRYPTION = frozenset({decision.Feature.ENCRYPTION})
-_NO_ZONES: collections.abc.Mapping[str, frozenset[str]] = (
-    types.MappingProxyType({})
-)
+_NO_ZONES: backend_zones.Zones = types.MappingProxyType({})
+#: Longest wait in seconds for the first answer on zones, of a request that
+#: fails without it.
+_LEARN_S = 5.0
 
 conf.register(cfg.CONF)
 
@@ -53,7 +53,7 @@ class _Memory:
     """What was decided as long as the tiers are the same."""
 
     state: applied_tiers.AppliedState
-    zones: collections.abc.Mapping[str, frozenset[str]]
+    zones: backend_zones.Zones
     tiers: tuple[decision.AppliedTier, ...]
     policy: decision.Policy
     #: Seconds of the monotonic clock.
@@ -123,14 +123,24 @@ class Door:
         """
         return self._zones.requested(named) if self._zones else (None, None)
 
-    def learns_zones(self) -> bool:
-        """Whether the zones of backends are known only now.
+    def knows_other_zones(
+        self,
+        placed: placement_request.Placement,
+        context: cinder_context.RequestContext,
+    ) -> bool:
+        """Whether more is known of the zones of backends than was decided by.
 
-        For a request that a tier without a backend in its zone was given: it
-        is worth asking again. Waits a second at most, and only in a process
-        that has just started.
+        For a request whose tier has no backend in its zone: it is worth
+        deciding again. In a process that has just started, waits for what is
+        being asked, as the request would fail otherwise.
+
+        :param placed: what was decided.
+        :param context: of the request.
         """
-        return self._zones is not None and self._zones.learn(1.0)
+        if self._zones is None or placed.state is None:
+            return False
+        self._zones.learn(_LEARN_S)
+        return self._zones_of(placed.state, context) is not placed.zones
 
     def place(
         self, asked: placement_request.PlacementRequest
@@ -274,9 +284,11 @@ class Door:
         """The operator's choice, as far as it drops and opens nothing."""
         known: dict[str, typing.Any] = {}
         state = tiers = None
+        zones = _NO_ZONES
         try:
             state = self.applied(asked.context)
-            tiers = self._tiers_of(state, asked.context)
+            zones = self._zones_of(state, asked.context)
+            tiers = self._tiers_of(state, zones)
             is_untyped = asked.named_type is None and not asked.moves
             has_image = asked.image_ref is not None and not asked.keeps_type
             names_type = facts is None or bool(facts.volume_type)
@@ -320,6 +332,7 @@ class Door:
                 ),
                 state,
                 facts,
+                zones,
             )
             try:
                 if self.is_usable(placed, asked.context):
@@ -376,7 +389,7 @@ class Door:
             )
             known = memory.placements[key] = (
                 facts,
-                self._placement(decided, state, facts),
+                self._placement(decided, state, facts, memory.zones),
             )
         return known[1]
 
@@ -385,7 +398,7 @@ class Door:
         state: applied_tiers.AppliedState,
         context: cinder_context.RequestContext,
     ) -> _Memory:
-        zones = self._zones.of(state, context) if self._zones else _NO_ZONES
+        zones = self._zones_of(state, context)
         memory, now = self._memory, time.monotonic()
         if (
             memory is None
@@ -400,17 +413,22 @@ class Door:
                 zones=zones,
                 renewed_at=now + self._options.applied_cache_seconds,
                 policy=conf.policy_of(self._options),
-                tiers=self._tiers_of(state, context),
+                tiers=self._tiers_of(state, zones),
             )
         return memory
 
-    def _tiers_of(
+    def _zones_of(
         self,
         state: applied_tiers.AppliedState,
         context: cinder_context.RequestContext,
+    ) -> backend_zones.Zones:
+        return self._zones.of(state, context) if self._zones else _NO_ZONES
+
+    @staticmethod
+    def _tiers_of(
+        state: applied_tiers.AppliedState, zones: backend_zones.Zones
     ) -> tuple[decision.AppliedTier, ...]:
         """The applied tiers, with the zones of their backends."""
-        zones = self._zones.of(state, context) if self._zones else _NO_ZONES
         if not zones:
             return state.tiers
         return tuple(
@@ -422,10 +440,12 @@ class Door:
     def _placement(
         decided: decision.PlacementDecision,
         state: applied_tiers.AppliedState | None,
-        facts: glance.ImageFacts | None = None,
+        facts: glance.ImageFacts | None,
+        zones: backend_zones.Zones,
     ) -> placement_request.Placement:
         return placement_request.Placement(
             decision=decided,
+            zones=zones,
             image_id=facts and facts.image_id,
             state=state,
             facts=facts,

@@ -10,6 +10,7 @@ from cinder import context as cinder_context
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors.images import glance
 from cinder_tiers.doors.volume_types import applied as applied_tiers
+from cinder_tiers.doors.volume_types import backend_zones
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -81,6 +82,8 @@ class Placement:
     facts: glance.ImageFacts | None = None
     #: From what it was decided; None when the tiers could not be read.
     state: applied_tiers.AppliedState | None = None
+    #: The zones of backends by which it was decided, or would have been.
+    zones: backend_zones.Zones | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

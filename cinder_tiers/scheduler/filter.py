@@ -91,7 +91,10 @@ class TierFilter(filters.BaseBackendFilter):
 
     @staticmethod
     def _keep(
-        backends: list, asked: placement_request.PlacementRequest
+        backends: list,
+        asked: placement_request.PlacementRequest,
+        *,
+        may_decide_again: bool = True,
     ) -> list:
         scheduler = door.of_process('scheduler')
         placed = scheduler.place(asked)
@@ -101,9 +104,11 @@ class TierFilter(filters.BaseBackendFilter):
             kept = matching.matcher_of(placed.tier_type.extra_specs).keep(
                 backends
             )
-            if kept or not backends or not scheduler.learns_zones():
+            if kept or not backends or not may_decide_again:
                 return kept
-            return TierFilter._keep(backends, asked)
+            if not scheduler.knows_other_zones(placed, asked.context):
+                return kept
+            return TierFilter._keep(backends, asked, may_decide_again=False)
         if verdict is decision.Verdict.NOT_OURS:
             return backends
         if verdict is decision.Verdict.UNDECIDED and placed.state is not None:

@@ -123,7 +123,13 @@ class StartWatch:
             console.close()
 
     def _list(self, known, before):
-        found = set(self._folder.glob('*/console.log'))
+        # Before Nova removes an instance's folder it renames it to ID_del: one
+        # console would be read twice, the second time after its guest's end.
+        found = {
+            path
+            for path in self._folder.glob('*/console.log')
+            if not path.parent.name.endswith('_del')
+        }
         for path in known.keys() - found:
             known[path].close()
         return {

@@ -178,17 +178,14 @@ class BackendZones:
             return default, default
         return None, default
 
-    def learn(self, timeout_s: float) -> bool:
-        """Wait for the first answer, where one without it led nowhere.
+    def learn(self, timeout_s: float) -> None:
+        """Wait for the first answer, unless there was one.
 
-        :param timeout_s: seconds to wait at most.
-        :returns: whether it came just now.
+        :param timeout_s: seconds to wait at most. Nothing is waited for
+            between two attempts.
         """
-        return (
-            not self._has_answered
-            and self.wait(timeout_s)
-            and self._has_answered
-        )
+        if not self._has_answered:
+            self.wait(timeout_s)
 
     def wait(self, timeout_s: float) -> bool:
         """Wait until all that was left to the thread so far is done.
@@ -260,6 +257,7 @@ class BackendZones:
         return carried
 
     def _work(self, task: _Task) -> None:
+        has_answered = False
         if task.asks:
             # Neither the rights nor the token of who happened to ask.
             admin = cinder_context.RequestContext(
@@ -272,7 +270,7 @@ class BackendZones:
             try:
                 self._renew(admin)
                 self._has_failed = False
-                self._has_answered = True
+                has_answered = True
             except Exception as error:  # noqa: BLE001 - what is known serves
                 if not self._has_failed:
                     LOG.warning(
@@ -295,13 +293,16 @@ class BackendZones:
             else _NOT_KNOWN
         )
         with self._lock:
-            if task.asks and self._has_answered:
-                self._worth_waiting_until = float('-inf')
             self._answer = _Answer(
                 state=task.state,
                 until=self._until,
                 zones=_same(self._answer.zones, zones),
             )
+            # Who sees that it is there reads it, without the lock.
+            if has_answered:
+                self._has_answered = True
+            if task.asks and self._has_answered:
+                self._worth_waiting_until = float('-inf')
 
     def _renew(self, admin: cinder_context.RequestContext) -> None:
         """Ask the database for the services, the scheduler for the pools.

@@ -11,8 +11,26 @@ from cinder import objects
 from cinder.volume import volume_types
 
 from cinder_tiers.doors import door
+from cinder_tiers.scheduler import filter as tier_filter
 from tests.unit.doors import cinder_fixture
 from tests.unit.scheduler import scheduler_case
+
+
+class LateBackend:
+    """A backend's state that nobody looks at before the zones are known."""
+
+    def __init__(self, state):
+        self._state = state
+
+    @property
+    def volume_backend_name(self):
+        if not door.of_process('scheduler')._zones.wait(60):
+            raise TimeoutError('the zones were not read')
+        return self._state.volume_backend_name
+
+    @property
+    def capabilities(self):
+        return self._state.capabilities
 
 
 class ZonesTestCase(scheduler_case.SchedulerTestCase):
@@ -83,6 +101,32 @@ class ZonesTestCase(scheduler_case.SchedulerTestCase):
     def test_so_it_is_by_a_process_that_has_just_started(self):
         door.forget()
         self.assertEqual(('creating', self.general_2), self.create('az2'))
+
+    def test_so_it_is_when_the_zones_come_while_backends_are_matched(self):
+        """After the tier was chosen, and before none was found for it."""
+        door.forget()
+        states = self.cinder.manager.driver.host_manager
+        backends = [
+            LateBackend(state)
+            for state in states.get_all_backend_states(self.cinder.admin)
+            if state.backend_id == self.general_2
+        ]
+        volume = self.cinder.add_volume(volume_type=self.follow)
+        spec = self.cinder.request_spec(volume, image_id=self.image)
+        spec.volume_properties.availability_zone = 'az2'
+        kept = tier_filter.TierFilter().filter_all(
+            backends,
+            {
+                'context': self.cinder.user(),
+                'request_spec': spec,
+                'resource_type': spec.volume_type,
+            },
+        )
+        self.assertEqual(backends, kept)
+        self.assertEqual(
+            ['database', 'general'],
+            [record['tier'] for record in self.records()[-2:]],
+        )
 
     def test_without_a_tier_in_the_zone_cinder_places_the_volume(self):
         self.cinder.delete_type(self.general_type)
