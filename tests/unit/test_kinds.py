@@ -19,7 +19,7 @@ from cinder_tiers.execute import registry as execute_registry
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import registry as observe_registry
-from tests.unit.observe import test_ceph
+from tests.unit.observe.ceph import test_cluster
 
 
 class KindsTestCase(testtools.TestCase):
@@ -49,7 +49,7 @@ class KindsTestCase(testtools.TestCase):
             )
 
     def test_what_is_planned_for_ceph_is_observed(self):
-        catalog = reader.read_file(str(test_ceph.SAMPLE))
+        catalog = reader.read_file(str(test_cluster.SAMPLE))
         found = ceph_state.CephState(
             crush_rules={},
             erasure_code_profiles={},
@@ -58,7 +58,7 @@ class KindsTestCase(testtools.TestCase):
             osds=(),
         )
         for kind, one in observe_registry.CEPH.items():
-            fields = one.observe(test_ceph.Recording(), catalog, found)
+            fields = one.observe(test_cluster.Recording(), catalog, found)
             self.assertIn(registry.BY_KIND[kind].state_field, fields)
             found = dataclasses.replace(found, **fields)
 

@@ -14,16 +14,16 @@ from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain import errors
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe import for_audit
-from tests.unit.observe import test_ceph
-from tests.unit.observe import test_ceph_practice
+from tests.unit.observe.ceph import test_cluster
+from tests.unit.observe.ceph import test_practice
 
 
-class Session(test_ceph.Recording):
+class Session(test_cluster.Recording):
     """A recorded cluster, whose manager answers and whose OSDs are down."""
 
     def command(self, prefix, **arguments):
         if prefix == 'osd pool autoscale-status':
-            return test_ceph_practice.ANSWERS['16.2.15'][prefix]
+            return test_practice.ANSWERS['16.2.15'][prefix]
         return super().command(prefix, **arguments)
 
     def tell(self, osd_id, prefix, **arguments):
@@ -40,7 +40,7 @@ class NoOpenStack:
 class ObserveTestCase(testtools.TestCase):
     def observed(self, session):
         return for_audit.observe(
-            catalog=reader.read_file(str(test_ceph.SAMPLE)),
+            catalog=reader.read_file(str(test_cluster.SAMPLE)),
             connection=NoOpenStack(),
             clusters={'ceph': session},
         )

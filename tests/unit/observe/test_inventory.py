@@ -8,7 +8,7 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.placement import rbd_location
 from cinder_tiers.observe import for_export as inventory
-from tests.unit.observe import test_ceph
+from tests.unit.observe.ceph import test_cluster
 
 FSID = '01234567-89ab-cdef-0123-456789abcdef'
 TOLD = [
@@ -51,7 +51,7 @@ TOLD = [
 ]
 
 
-class Recording(test_ceph.Recording):
+class Recording(test_cluster.Recording):
     """The recorded cluster, with answers on its options."""
 
     cluster = catalogs.Cluster(name='ceph')

@@ -14,7 +14,7 @@ from rally_scenarios.bench.result import caveats
 from rally_scenarios.plugins.environment import ceph as environment_ceph
 from rally_scenarios.plugins.environment import probe
 from tests.unit.bench import test_caveats
-from tests.unit.observe import test_ceph
+from tests.unit.observe.ceph import test_cluster
 
 RECORDED = pathlib.Path(__file__).with_name('data') / ('readings-16.2.15.json')
 VOLUME = '2cbd9b8b-f69e-4901-9581-a5bf02ab1a28'
@@ -34,7 +34,7 @@ ARCHIVE = ceph_session.RbdImage(
 )
 
 
-class Session(test_ceph.Recording):
+class Session(test_cluster.Recording):
     """Recorded answers; what a test is about is changed in them."""
 
     def __init__(self):

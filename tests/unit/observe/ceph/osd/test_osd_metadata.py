@@ -14,7 +14,7 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.observe.ceph.osd import osd_metadata
 
-RECORDED = pathlib.Path(__file__).with_name('data') / 'osds-16.2.15.json'
+RECORDED = pathlib.Path(__file__).parents[2] / 'data' / 'osds-16.2.15.json'
 
 
 class Recording:

@@ -22,7 +22,8 @@ from tests.unit.domain import test_plan
 #: {version: {command: answer}}, of clusters of the lab.
 ANSWERS = json.loads(
     pathlib.Path(__file__)
-    .with_name('data')
+    .parents[1]
+    .joinpath('data')
     .joinpath('practice.json')
     .read_text('utf-8')
 )

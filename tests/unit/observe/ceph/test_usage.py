@@ -12,7 +12,8 @@ from cinder_tiers.observe.ceph import usage as ceph_usage
 
 ANSWERS = json.loads(
     pathlib.Path(__file__)
-    .with_name('data')
+    .parents[1]
+    .joinpath('data')
     .joinpath('usage.json')
     .read_text('utf-8')
 )

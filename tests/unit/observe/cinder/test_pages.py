@@ -22,7 +22,7 @@ from cinder_tiers.observe.cinder import scope as scopes
 from cinder_tiers.observe.cinder import state as cinder
 
 PAGE = 10
-TOP = pathlib.Path(__file__).resolve().parents[3]
+TOP = pathlib.Path(__file__).resolve().parents[4]
 
 
 class PagesTestCase(testtools.TestCase):

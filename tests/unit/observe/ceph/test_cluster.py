@@ -20,12 +20,12 @@ from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph import crush as observed_crush
 
 SAMPLE = (
-    pathlib.Path(__file__).resolve().parents[3]
+    pathlib.Path(__file__).resolve().parents[4]
     / 'etc'
     / 'cinder-tiers'
     / 'tiers.yaml'
 )
-RECORDED = pathlib.Path(__file__).with_name('data') / 'ceph-16.2.15.json'
+RECORDED = pathlib.Path(__file__).parents[1] / 'data' / 'ceph-16.2.15.json'
 
 
 class Recording:

@@ -7,10 +7,10 @@ import uuid
 import ddt
 
 from cinder_tiers.doors.images import glance
-from tests.unit.doors import images_case
-from tests.unit.doors.images_case import facts
-from tests.unit.doors.images_case import IDENT
-from tests.unit.doors.images_case import refused
+from tests.unit.doors.images import images_case
+from tests.unit.doors.images.images_case import facts
+from tests.unit.doors.images.images_case import IDENT
+from tests.unit.doors.images.images_case import refused
 
 DOWN = glance.ImageUnreadable('down')
 
