@@ -266,7 +266,7 @@ class RealFioTest(testtools.TestCase):
     """Of fio, through the lines of the guest's script that print it."""
 
     def measure(self, *options, lasts_ms):
-        """What fio reports of a file, and the windows that a guest prints.
+        """(fio's folder, what it reports, the windows that a guest prints)
 
         :param lasts_ms: how long it runs, and a bit
         """
@@ -308,11 +308,11 @@ class RealFioTest(testtools.TestCase):
             runtime_ms=result.runtime_ms,
             total_ios=result.total_ios,
         )
-        return result, found.windows
+        return folder, result, found.windows
 
     def test_after_a_pause_all_is_read(self):
         """Two I/Os of one ms are in two lines then, if all goes well."""
-        result, found = self.measure(
+        _, result, found = self.measure(
             *('--rw=randwrite', '--runtime=7', '--thinktime=3s'),
             '--thinktime_blocks=16',
             lasts_ms=8000,
@@ -323,23 +323,50 @@ class RealFioTest(testtools.TestCase):
         ios = sum(each.clat.count for each in found)
         self.assertTrue(0 < ios <= result.total_ios, (ios, result.total_ios))
 
-    def test_latencies_are_those_that_fio_reports(self):
-        result, found = self.measure(
+    def test_windows_have_what_fio_logged_of_each_process(self):
+        """But for what completed after the last line of a process."""
+        folder, result, found = self.measure(
             *('--rw=randrw', '--numjobs=2', '--group_reporting'),
             *('--ramp_time=1', '--runtime=4', '--rate_iops=200'),
+            *('--write_lat_log=each', '--log_avg_msec=0'),
             lasts_ms=4100,
         )
-        self.assertEqual({'read', 'write'}, {each.direction for each in found})
-        ios = sum(each.clat.count for each in found)
-        # All but those since the last line of each process, of a second.
-        self.assertGreater(ios, result.total_ios * 0.6)
+        # The windows of a process begin with its first one.
+        processes = []
+        for one in found:
+            if not processes or one.direction in {
+                other.direction
+                for other in processes[-1]
+                if one.begin_ms < other.end_ms
+            }:
+                processes.append([])
+            processes[-1].append(one)
+        self.assertEqual(2, len(processes))
+        same_ns = []
+        for number, windows in enumerate(processes, 1):
+            logged = [
+                [int(value) for value in line.split(',')[:3]]
+                for line in (folder / f'each_clat.{number}.log')
+                .read_text()
+                .splitlines()
+            ]
+            for code, direction in enumerate(('read', 'write')):
+                own = [each for each in windows if each.direction == direction]
+                ios = sum(each.clat.count for each in own)
+                self.assertGreater(ios, 0)
+                times = [each[:2] for each in logged if each[2] == code]
+                same_ns += [latency_ns for _, latency_ns in times[:ios]]
+                for at_ms, _ in times[ios:]:
+                    # A line is due in one ms and written in another.
+                    self.assertGreaterEqual(at_ms, own[-1].end_ms - 1)
         merged = histogram.merge(each.clat for each in found)
-        for percent in (50, 90):
-            exact = result.clat.percentile_ns(percent)
-            # Other I/Os, and buckets that are four times as wide.
-            self.assertTrue(
-                0.7 * exact < merged.percentile_ns(percent) < 1.5 * exact,
-                (percent, exact, merged.percentile_ns(percent)),
+        self.assertEqual(len(same_ns), merged.count)
+        self.assertLessEqual(len(same_ns), result.total_ios)
+        same_ns.sort()
+        for percent in (50, 90, 99):
+            expected = same_ns[math.ceil(percent / 100 * len(same_ns)) - 1]
+            self.assertAlmostEqual(
+                1, merged.percentile_ns(percent) / expected, delta=OFF + 0.01
             )
 
     def test_p99_of_each_second_is_that_of_every_latency_that_fio_logged(
