@@ -5,6 +5,7 @@
 With it come a real scheduler, and stand-ins for Keystone and Glance.
 """
 
+import functools
 import multiprocessing
 import pathlib
 import tempfile
@@ -12,8 +13,16 @@ import tempfile
 PROJECT = '1' * 32
 _CONTEXT = multiprocessing.get_context('forkserver')
 _CONTEXT.set_forkserver_preload(['tests.contract.imported_cinder'])
-#: Cinder's database before any request, once a process has made it.
-_TEMPLATES = tempfile.TemporaryDirectory()
+
+
+@functools.cache
+def _templates():
+    """A folder for Cinder's database before any request.
+
+    Not made on import: the process of each API imports this module, too, and
+    ends without a clean-up.
+    """
+    return tempfile.TemporaryDirectory()
 
 
 def _serve(folder, database, orders, errors):
@@ -40,7 +49,7 @@ class CinderApi:
             target=_serve,
             kwargs={
                 'folder': pathlib.Path(self._folder.name),
-                'database': pathlib.Path(_TEMPLATES.name) / 'db',
+                'database': pathlib.Path(_templates().name) / 'db',
                 'orders': theirs,
                 'errors': self._errors,
             },
