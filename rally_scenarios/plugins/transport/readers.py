@@ -78,6 +78,7 @@ class Readers:
         *,
         readers: int = READERS,
         slow_seconds: float = _SLOW_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Begin with nothing under way; threads are made when needed.
 
@@ -85,10 +86,12 @@ class Readers:
         :param readers: how many guests are read at once, from 1; besides
             these, 8 times as many are waited for that are slow
         :param slow_seconds: who takes longer is slow until it no longer does
+        :param clock: in seconds
         """
         self._order = {guest: place for place, guest in enumerate(guests)}
         self._readers = readers
         self._slow_seconds = slow_seconds
+        self._clock = clock
         self._executor = futures.ThreadPoolExecutor(
             readers * (1 + _SLOW_PLACES),
             thread_name_prefix='cinder-tiers-read',
@@ -114,7 +117,7 @@ class Readers:
             return False
         self._under_way[guest] = _UnderWay(
             future=self._executor.submit(job),
-            began=time.monotonic(),
+            began=self._clock(),
             slow=slow,
         )
         return True
@@ -149,7 +152,7 @@ class Readers:
 
     def _move_overdue(self) -> None:
         """To the places of slow ones, as far as these are free."""
-        latest = time.monotonic() - self._slow_seconds
+        latest = self._clock() - self._slow_seconds
         free = self._readers * _SLOW_PLACES - self._taken(slow=True)
         for guest, each in self._under_way.items():
             if free > 0 and not each.slow and each.began < latest:
@@ -159,7 +162,7 @@ class Readers:
 
     def _end(self, guest: str) -> futures.Future:
         each = self._under_way.pop(guest)
-        if time.monotonic() - each.began > self._slow_seconds:
+        if self._clock() - each.began > self._slow_seconds:
             self._slow.add(guest)
         else:
             self._slow.discard(guest)
