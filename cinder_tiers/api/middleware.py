@@ -51,6 +51,15 @@ def _refuse(request: requests.ApiRequest, error: Exception) -> outcome.Outcome:
     return outcome.not_checked()
 
 
+def _read(answer: collections.abc.Iterable[bytes]) -> bytes:
+    """All of an application's answer, which is closed then."""
+    try:
+        return b''.join(answer)
+    finally:
+        if hasattr(answer, 'close'):
+            answer.close()
+
+
 class TierMiddleware:
     """A WSGI application in front of another."""
 
@@ -107,28 +116,35 @@ class TierMiddleware:
             status, headers, answer = webob.Request(environ).call_application(
                 self._application
             )
-            if (
-                is_last
-                or not status.startswith('404')
-                or not self._is_gone(chosen, environ)
-            ):
+            if is_last or not status.startswith('404'):
                 start_response(status, headers)
                 return answer
-            if hasattr(answer, 'close'):
-                answer.close()
+            answer = _read(answer)
+            if not self._is_gone(chosen, environ, answer):
+                start_response(status, headers)
+                return [answer]
             environ.clear()
             environ.update(before)
             body.replace_body(environ, original)
         raise AssertionError('the last try returns')
 
     @staticmethod
-    def _is_gone(chosen: outcome.Outcome, environ: body.Environ) -> bool:
-        """Whether the type that was set is deleted or closed meanwhile.
+    def _is_gone(
+        chosen: outcome.Outcome, environ: body.Environ, answer: bytes
+    ) -> bool:
+        """Whether the type that was set was deleted or closed meanwhile.
 
         Then Cinder's 404 is not an answer to the request: it created nothing.
+        Cinder names the type that it did not find, in each language. It may
+        be there again.
+
+        :param answer: the body of the 404.
         """
         if chosen.placed is None:
             return False
+        tier_type = chosen.placed.tier_type
+        if tier_type is not None and tier_type.type_id.encode() in answer:
+            return True
         try:
             return not door.of_process('api').is_usable(
                 chosen.placed, environ['cinder.context']

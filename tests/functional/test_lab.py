@@ -158,15 +158,55 @@ class MemoryTest(lab.LabTestCase):
 
 
 class GuestImageTest(lab.LabTestCase):
-    def test_an_image_names_the_kernel_that_is_on_its_disk(self):
-        """A member may start it, so that Nova needs no boot loader."""
-        image = self.ask(
+    def image(self, name='cinder-tiers-guest-database'):
+        """What a member sees of an image."""
+        return self.ask('openstack', 'image', 'show', name, cloud=lab.MEMBER)
+
+    def test_an_image_of_a_member_is_not_taken_for_the_kernel(self):
+        """It may have the same name, and an administrator's list shows it."""
+        before = self.image()['properties']
+        kernel = self.image(before['kernel_id'])
+        file = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'file'
+        file.write_text('not a kernel')
+        forged = self.ask(
             'openstack',
             'image',
-            'show',
-            'cinder-tiers-guest-database',
+            'create',
+            '--file',
+            str(file),
+            '--disk-format',
+            kernel['disk_format'],
+            '--container-format',
+            kernel['container_format'],
+            kernel['name'],
             cloud=lab.MEMBER,
         )
+        self.addCleanup(
+            self.run_command,
+            'openstack',
+            'image',
+            'delete',
+            forged['id'],
+            cloud=lab.MEMBER,
+        )
+        for hidden in ('--hidden', '--unhidden'):
+            self.run_command(
+                'openstack',
+                'image',
+                'set',
+                hidden,
+                forged['id'],
+                cloud=lab.MEMBER,
+            )
+            self.lab_sh('up')
+            self.assertEqual(before, self.image()['properties'])
+        # Nor was it deleted or hidden as one of the lab's own.
+        forged = self.image(forged['id'])
+        self.assertEqual('active', forged['status'])
+
+    def test_an_image_names_the_kernel_that_is_on_its_disk(self):
+        """A member may start it, so that Nova needs no boot loader."""
+        image = self.image()
         folder = self.useFixture(fixtures.TempDir()).path
         for name, key in (
             ('vmlinuz', 'kernel_id'),

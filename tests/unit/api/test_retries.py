@@ -19,19 +19,21 @@ DATA = b'{"volume": {"size": 1, "volume_type": "image-tier"}}'
 class Missing:
     """Answers 404, and uses up the environ, as applications may do."""
 
-    def __init__(self, happens=()):
+    def __init__(self, happens=(), text=b'an answer'):
         """Nothing received yet.
 
+        :param text: the body of each answer
         :param happens: functions, one for each request, called before it is
             answered; each further request is answered 202
         """
         self._happens = list(happens)
+        self.text = text
         self.received = []
         self.answers = []
 
     def __call__(self, environ, start_response):
         self.received.append((dict(environ), environ['wsgi.input'].read()))
-        answer = io.BytesIO(b'an answer')
+        answer = io.BytesIO(self.text)
         self.answers.append(answer)
         status = '202 Accepted'
         if self._happens:
@@ -69,7 +71,7 @@ class RetriesTestCase(pass_through_case.PassThroughTestCase):
         self.assertEqual(
             [('X-Number', str(len(application.answers)))], headers
         )
-        self.assertIs(application.answers[-1], answer)
+        self.assertEqual(application.text, b''.join(answer))
         return status, [
             self.names.get(json.loads(body)['volume']['volume_type'])
             for environ, body in application.received
@@ -153,7 +155,31 @@ class RetriesTestCase(pass_through_case.PassThroughTestCase):
         self.assertEqual(
             ('404 Not Found', ['general']), self.send_to(application)
         )
-        self.assertFalse(application.answers[0].closed)
+        self.assertTrue(application.answers[0].closed)
+
+    def test_a_type_that_was_closed_only_while_cinder_looked(self):
+        """It is open again when the middleware looks, but Cinder said so."""
+        application = Missing(
+            [lambda: None],
+            json.dumps(
+                {
+                    'itemNotFound': {
+                        'code': 404,
+                        'message': f'Typ {self.types["general"]} fehlt.',
+                    }
+                }
+            ).encode(),
+        )
+        self.assertEqual(
+            ('202 Accepted', ['general', 'general']),
+            self.send_to(application),
+        )
+
+    def test_another_type_that_was_not_found_is_the_clients_affair(self):
+        application = Missing([lambda: None], self.types['database'].encode())
+        self.assertEqual(
+            ('404 Not Found', ['general']), self.send_to(application)
+        )
 
     def test_so_it_does_when_the_type_cannot_be_looked_up(self):
         def drop():
