@@ -82,7 +82,7 @@ class Placement:
     facts: glance.ImageFacts | None = None
     #: From what it was decided; None when the tiers could not be read.
     state: applied_tiers.AppliedState | None = None
-    #: The zones of backends by which it was decided, or would have been.
+    #: The zones of backends that were known then; None without tiers.
     zones: backend_zones.Zones | None = None
 
 

@@ -331,7 +331,8 @@ class RealFioTest(testtools.TestCase):
             *('--write_lat_log=each', '--log_avg_msec=0'),
             lasts_ms=4100,
         )
-        # The windows of a process begin with its first one.
+        # They are in the order of processes: a time that the last one has
+        # already is of the next one.
         processes = []
         for one in found:
             if not processes or one.direction in {

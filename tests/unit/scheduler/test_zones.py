@@ -17,7 +17,7 @@ from tests.unit.scheduler import scheduler_case
 
 
 class LateBackend:
-    """A backend's state that nobody looks at before the zones are known."""
+    """A backend state that is read only once the zones are known."""
 
     def __init__(self, state):
         self._state = state
