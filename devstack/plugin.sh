@@ -10,7 +10,8 @@
 # and clean.sh. What happens when:
 #
 # pre-install   stop early when something is missing
-# install       the package, where the services and the CLI run
+# install       the package, where the services and the CLI run; stop early
+#               when the operator's tiers file is not valid
 # post-config   TierFilter and TierWeigher, and the filter in api-paste.ini,
 #               before cinder-scheduler and cinder-api start
 # extra         pools and volume types, then the backends: cinder-volume must
@@ -132,6 +133,13 @@ function install_cinder_tiers {
     if _cinder_tiers_apply_here && ! python3 -c 'import rados, rbd'; then
         die $LINENO "python3 ($(command -v python3)) cannot import rados and \
 rbd of the distribution: stack with the distribution's Python"
+    fi
+
+    # Needs no cloud, and the phase that reads it next comes minutes later.
+    if [[ -n "$CINDER_TIERS_CATALOG" && -n "$extras" ]]; then
+        _cinder_tiers_openstack validate -f lint ||
+            die $LINENO "CINDER_TIERS_CATALOG: $CINDER_TIERS_CATALOG is not \
+valid, see above"
     fi
 }
 

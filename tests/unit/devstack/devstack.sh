@@ -146,31 +146,41 @@ function install_openstack {
     mkdir -p "$WORLD/venv/bin"
     cat >"$WORLD/venv/bin/openstack" <<END
 #!/bin/bash
-$(declare -f die iniget openstack_command)
+$(declare -f die iniget openstack_command tier_command)
 openstack_command "\$@"
 END
     chmod +x "$WORLD/venv/bin/openstack"
 }
 
-# The sections are really ours, of the real command: only what asks Cinder and
-# Ceph is not.
+# tier_command module class argument... - a command that only reads the file.
+function tier_command {
+    "$PYTHON" -c '
+import importlib, sys, types
+module, name, *arguments = sys.argv[1:]
+app = types.SimpleNamespace(
+    stdout=sys.stdout, stderr=sys.stderr,
+    options=types.SimpleNamespace(verbose_level=1))
+command = getattr(importlib.import_module(module), name)(app, None)
+sys.exit(command.run(command.get_parser("tier").parse_args(arguments)))
+' "$@"
+}
+
+# The sections are really ours, of the real command, and so is what is wrong
+# with a file: only what asks Cinder and Ceph is not.
 function openstack_command {
     local catalog=${*: -1}
+    while [[ "$1" == --* ]]; do shift; done
     case "$*" in
-        *" tier backend-config "*)
-            while [[ "$1" != tier ]]; do shift; done
-            "$PYTHON" -c '
-import sys, types
-from cinder_tiers.cli import backend_config
-command = backend_config.ShowBackendConfig(
-    types.SimpleNamespace(stdout=sys.stdout), None)
-command.take_action(command.get_parser("tier").parse_args(sys.argv[1:]))
-' "${@:3}" ;;
-        *" tier apply "*)
+        "tier backend-config "*)
+            tier_command cinder_tiers.cli.backend_config ShowBackendConfig \
+                "${@:3}" ;;
+        "tier validate "*)
+            tier_command cinder_tiers.cli.validate ValidateCatalog "${@:3}" ;;
+        "tier apply "*)
             echo "$CEPH_CONF" >"$WORLD/applied.ceph_conf"
             [[ -z "$APPLY_FAILS" ]] && cp "$catalog" "$WORLD/applied.yaml" ;;
-        *" tier plan "*) cmp -s "$catalog" "$WORLD/applied.yaml" || return 2 ;;
-        *" volume service list "*)
+        "tier plan "*) cmp -s "$catalog" "$WORLD/applied.yaml" || return 2 ;;
+        "volume service list "*)
             local backend
             for backend in $(iniget "$WORLD/running/c-vol" DEFAULT \
                 enabled_backends | tr , ' '); do

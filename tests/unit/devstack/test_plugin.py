@@ -387,9 +387,31 @@ class RefusalTestCase(PluginTestCase):
         self.assertEqual('ceph', self.conf()['DEFAULT']['enabled_backends'])
 
     def test_a_tiers_file_with_an_error(self):
-        self.assert_dies(
-            'no backend sections could be printed for',
+        catalog = self.own_catalog('version: 7')
+        for services in ('c-api,c-sch', 'c-vol'):
+            self.assert_dies(
+                f'CINDER_TIERS_CATALOG: {catalog} is not valid, see above',
+                CINDER_TIERS_CATALOG=catalog,
+                ENABLED_SERVICES=services,
+            )
+            # Before any service is configured, and started.
+            self.assertFalse((self.world / 'running').exists())
+
+    def test_each_error_of_a_tiers_file_is_shown(self):
+        done = self.run_script(
+            'stack',
+            CINDER_TIERS_CATALOG=self.own_catalog(
+                'version: 1\ntiers:\n  a: {tags: a}\n  b: {color: red}\n'
+            ),
+        )
+        for line in ('tiers.yaml:3:', 'tiers.yaml:4:'):
+            self.assertIn(line, done.stdout)
+
+    def test_a_node_that_does_not_read_the_tiers_file_takes_any(self):
+        self.assert_runs(
+            'stack',
             CINDER_TIERS_CATALOG=self.own_catalog('version: 7'),
+            ENABLED_SERVICES='c-sch',
         )
 
     def test_a_backend_that_does_not_come_up(self):
