@@ -76,8 +76,12 @@ def decide(
         if obstacle is None
     ]
     # What the image selects rather than the tier that it would get.
-    before = asked[: asked.index(usable[0])] if usable else asked
-    closed = [tier.name for tier in before if not tier.serves(request)]
+    before = obstacles[: obstacles.index(None)] if usable else obstacles
+    closed = [
+        obstacle.tier
+        for obstacle in before
+        if obstacle is not None and obstacle.rule is Rule.NO_ACCESS
+    ]
     if closed and policy.on_no_access is decision.OnNoAccess.REFUSE:
         return _refused(
             [*reasons, Reason(rule=Rule.ACCESS_NEEDED, tier=closed[0])]
@@ -182,10 +186,11 @@ def _obstacle(
     request: decision.Request,
 ) -> Reason | None:
     """Why a tier cannot serve a request; None when it can."""
-    if not tier.serves(request):
-        return Reason(rule=Rule.NO_ACCESS, tier=tier.name)
+    # A tier that is elsewhere is none for the volume, whoever may use it.
     if not tier.is_in_zone(request):
         return Reason(rule=Rule.NOT_IN_ZONE, tier=tier.name)
+    if not tier.serves(request):
+        return Reason(rule=Rule.NO_ACCESS, tier=tier.name)
     if request.keeps_type:
         return None
     lacking = request.needs - tier.offers
