@@ -369,7 +369,7 @@ def is_foreign(
     return (
         not pool.managed
         and (bool(pool.applications) or not is_half_made(pool, usage))
-        and not f'{pool.crush_rule}-'.startswith(f'{pool.name}-')
+        and pool.crush_rule != pool.name
     )
 
 
