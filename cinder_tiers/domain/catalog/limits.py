@@ -183,10 +183,13 @@ QOS_KEY = Text(
     expected='a key of a QoS spec (not consumer or name): letters, digits, '
     "'.', '_', ':' or '-'",
 )
+#: Of 64 bits with a sign, the integers of libvirt, librbd and Ceph's monitors.
+INTEGER = Range(0, 2**63 - 1)
 QOS_LIMIT = Text(
     min_chars=1,
     max_chars=_LONG,
-    expected=f'an integer of 0 or more, or text of 1 to {_LONG} characters',
+    expected=f'an integer of 0 or more, at most {INTEGER.most}, or text of 1 '
+    f'to {_LONG} characters',
 )
 ENCRYPTION_PROVIDER = Text(
     pattern=_GRAPHIC,

@@ -9,6 +9,7 @@ what exists in Cinder or Ceph. Rules between the values are in
 
 import collections.abc
 import dataclasses
+import functools
 
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain import tags
@@ -431,7 +432,12 @@ class Catalog:
 
     def tier(self, name: str | None) -> Tier | None:
         """The tier of a name; None when there is none."""
-        return next((tier for tier in self.tiers if tier.name == name), None)
+        return self._by_name.get(name)
+
+    @functools.cached_property
+    def _by_name(self) -> collections.abc.Mapping[str | None, Tier]:
+        # The first counts of those that a rule refuses for their name.
+        return {tier.name: tier for tier in reversed(self.tiers)}
 
     @property
     def ours(self) -> tuple[Tier, ...]:

@@ -163,8 +163,10 @@ def normal(name: str, value: catalogs.Value) -> str:
             'Ceph uses them' + ('' if name in QUOTAS else f', or {UNSET}')
         )
     if name in QUOTAS:
-        if value != int(value):
-            raise ValueError('an integer; 0 for no quota')
+        if value != int(value) or value not in limits.INTEGER:
+            raise ValueError(
+                f'an integer from 0 to {limits.INTEGER.most}; 0 for no quota'
+            )
         return str(int(value))
     if name in _INTEGERS and value != int(value):
         raise ValueError(f'an integer of 0 or more, or {UNSET}')

@@ -10,8 +10,10 @@ Pure. Must not know which pool has what.
 
 import collections.abc
 import itertools
+import re
 import types
 
+from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import kind as kinds
@@ -51,6 +53,9 @@ _HINTS = ('none', _COMPRESSIBLE, _INCOMPRESSIBLE)
 #: {hint: the only compression_mode of a pool that heeds it}
 _HEEDED_BY = {_COMPRESSIBLE: 'passive', _INCOMPRESSIBLE: 'aggressive'}
 
+# What Ceph reads; to Python digits of other scripts are numbers, too.
+_DIGITS = re.compile('[0-9]{1,1000}')
+
 #: (option, what was found, what is right, what to do)
 _Fault = tuple[str, str, str, str]
 
@@ -85,19 +90,25 @@ def faults(
             yield from _faults_of_operations(value)
         else:
             # As text it means the same.
-            if isinstance(value, str) and value.isdecimal():
+            if isinstance(value, str) and _DIGITS.fullmatch(value):
                 value = int(value)
             least = 1 if name.endswith('_seconds') or name == _TICK else 0
             # Ceph takes 10M for 10 000 000; who writes it may mean 2 ** 20.
             if (
                 isinstance(value, bool)
                 or not isinstance(value, int)
-                or value < least
+                or value not in limits.Range(least, limits.INTEGER.most)
             ):
                 yield (
                     name,
                     repr(value),
-                    f'an integer of {least} or more: {_unit(name)}',
+                    f'an integer of {least} or more'
+                    + (
+                        f', at most {limits.INTEGER.most}'
+                        if isinstance(value, int) and value > least
+                        else ''
+                    )
+                    + f': {_unit(name)}',
                     'fix it',
                 )
             else:

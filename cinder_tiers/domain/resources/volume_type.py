@@ -176,14 +176,12 @@ def _targets_first(
     """Tiers such that none overflows to one that is not there yet."""
     ordered: dict[str, catalogs.Tier] = {}
     for tier in catalog.tiers:
-        chain = [tier]
-        while (target := catalog.tier(chain[-1].overflow)) not in (
-            None,
-            *chain,
-        ):
-            chain.append(target)
-        for one in reversed(chain):
-            ordered.setdefault(one.name, one)
+        chain: dict[str, catalogs.Tier] = {}
+        one: catalogs.Tier | None = tier
+        while one and one.name not in chain and one.name not in ordered:
+            chain[one.name] = one
+            one = catalog.tier(one.overflow)
+        ordered.update(reversed(chain.items()))
     return tuple(ordered.values())
 
 

@@ -86,6 +86,8 @@ _ALLOC_SIZE = _Size(
     expected=f'a power of two from {limits.ALLOC_SIZES[0] // 1024}K to '
     f'{limits.ALLOC_SIZES[-1] // 1024}K',
     keywords={
+        # To JSON 4096.0 is 4096.
+        'type': ['integer', 'string'],
         'enum': [
             spelled
             for size in limits.ALLOC_SIZES
@@ -93,7 +95,7 @@ _ALLOC_SIZE = _Size(
                 size,
                 *(f'{size // 1024}{unit}' for unit in ('K', 'Ki', 'KiB')),
             )
-        ]
+        ],
     },
 )
 
@@ -468,6 +470,7 @@ class _QosLimit(shapes.Scalar):
             value.isascii()
             and value.isdecimal()
             and len(value) < 20
+            and int(value) in limits.INTEGER
             and str(int(value)) == value
         )
         return int(value) if is_number else value
@@ -483,7 +486,8 @@ _QOS_SPECS = shapes.MapOf(
         expected=limits.QOS_LIMIT.expected,
         keywords={
             **shapes.text_keywords(limits.QOS_LIMIT, 'integer'),
-            'minimum': 0,
+            'minimum': limits.INTEGER.least,
+            'maximum': limits.INTEGER.most,
         },
     ),
 )

@@ -123,6 +123,8 @@ def _value_of(text: str) -> object:
         found = yaml_document.read(text, file='')
     except errors.ProblemsFound as error:
         raise EditError('the layout of the file is too unusual') from error
+    if found.problems:
+        raise EditError('the layout of the file is too unusual')
     return found.value
 
 

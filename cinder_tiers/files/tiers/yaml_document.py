@@ -72,18 +72,24 @@ def read(text: str, *, file: str, max_nodes: int = MAX_NODES) -> Document:
                 )
             ]
         )
+    refused: list[errors.Problem] = []
     try:
-        problems = list(_refusals(text, file, max_nodes))
-        if problems:
-            raise errors.ProblemsFound(problems)
+        ends = False
+        for problem, is_fatal in _refusals(text, file, max_nodes):
+            refused.append(problem)
+            ends |= is_fatal
+        if ends:
+            raise errors.ProblemsFound(refused)
         node = yaml.compose(text, Loader=LOADER)
     except yaml.YAMLError as error:
-        raise errors.ProblemsFound([_syntax(error, file)]) from error
+        raise errors.ProblemsFound(
+            [*refused, _syntax(error, text, file)]
+        ) from error
     reading = _Reading(file=file)
     value = None if node is None else reading.value(node, ())
     return Document(
         value=value,
-        problems=tuple(reading.problems),
+        problems=(*refused, *reading.problems),
         nodes=reading.nodes,
         source=catalogs.Source(file=file, lines=reading.lines),
     )
@@ -93,8 +99,11 @@ def _refusals(
     text: str,
     file: str,
     max_nodes: int,
-) -> collections.abc.Iterator[errors.Problem]:
-    """Looks at YAML events, one by one, before anything is built."""
+) -> collections.abc.Iterator[tuple[errors.Problem, bool]]:
+    """Looks at YAML events, one by one, before anything is built.
+
+    :returns: each problem, and whether the text must not be read on.
+    """
     depth = documents = nodes = 0
     for event in yaml.parse(text, Loader=LOADER):
         where = f'{file}:{event.start_mark.line + 1}'
@@ -107,21 +116,28 @@ def _refusals(
         nodes += isinstance(event, yaml.NodeEvent)
         found = _refused(event)
         if found:
-            yield errors.Problem(
-                rule=rules.YAML,
-                where=where,
-                found=found,
-                expected='plain YAML',
-                remedy='write out the value where it is needed',
+            yield (
+                errors.Problem(
+                    rule=rules.YAML,
+                    where=where,
+                    found=found,
+                    expected='plain YAML',
+                    remedy='write out the value where it is needed',
+                ),
+                # An anchor or a tag alone makes no value larger.
+                isinstance(event, yaml.AliasEvent),
             )
         length = len(getattr(event, 'value', ''))
         if length > MAX_SCALAR_CHARS:
-            yield errors.Problem(
-                rule=rules.YAML,
-                where=where,
-                found=f'a value of {length} characters',
-                expected=f'at most {MAX_SCALAR_CHARS}',
-                remedy='shorten it, or look for a missing quote',
+            yield (
+                errors.Problem(
+                    rule=rules.YAML,
+                    where=where,
+                    found=f'a value of {length} characters',
+                    expected=f'at most {MAX_SCALAR_CHARS}',
+                    remedy='shorten it, or look for a missing quote',
+                ),
+                True,
             )
         too_much = (
             'a second document'
@@ -133,13 +149,16 @@ def _refusals(
             else ''
         )
         if too_much:
-            yield errors.Problem(
-                rule=rules.YAML,
-                where=where,
-                found=too_much,
-                expected='one document of a few levels and at most '
-                f'{MAX_NODES} keys and values, with all that is included',
-                remedy='remove the excess',
+            yield (
+                errors.Problem(
+                    rule=rules.YAML,
+                    where=where,
+                    found=too_much,
+                    expected='one document of a few levels and at most '
+                    f'{MAX_NODES} keys and values, with all that is included',
+                    remedy='remove the excess',
+                ),
+                True,
             )
             return
 
@@ -153,10 +172,40 @@ def _refused(event: yaml.Event) -> str:
     return f'the YAML tag {tag}' if tag else ''
 
 
-def _syntax(error: yaml.YAMLError, file: str) -> errors.Problem:
+def _unprintable(
+    error: yaml.reader.ReaderError, text: str, file: str
+) -> errors.Problem:
+    """A character that YAML does not have.
+
+    The position in the error counts bytes for one loader, and characters for
+    the other.
+    """
+    character = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    if character is None:
+        return errors.Problem(
+            rule=rules.YAML,
+            where=file,
+            found=' '.join(str(error).split()),
+            expected='YAML',
+            remedy='remove the character',
+        )
+    # The rest of a line makes it one, even where it is empty.
+    line = len(f'{text[: character.start()]}x'.splitlines())
+    return errors.Problem(
+        rule=rules.YAML,
+        where=f'{file}:{line}',
+        found=f'the character U+{ord(character[0]):04X}',
+        expected='text that can be printed',
+        remedy='remove the character',
+    )
+
+
+def _syntax(error: yaml.YAMLError, text: str, file: str) -> errors.Problem:
     mark = getattr(error, 'problem_mark', None) or getattr(
         error, 'context_mark', None
     )
+    if isinstance(error, yaml.reader.ReaderError):
+        return _unprintable(error, text, file)
     said = [
         getattr(error, name, None) for name in ('context', 'problem', 'reason')
     ]
@@ -257,12 +306,13 @@ class _Reading:
                 )
                 return None
             return value
-        except ValueError:
-            # Python and PyYAML refuse some numbers, such as 5000 digits.
+        # Python and PyYAML refuse some numbers, such as 5000 digits, and
+        # PyYAML fails on a text with the tag of a number or boolean.
+        except (IndexError, KeyError, ValueError):
             self._problem(
                 node.start_mark.line + 1,
-                'an unreadable number',
-                'a number or text',
+                'an unreadable number or boolean',
+                'a number, true, false or text',
                 f'fix {".".join(map(str, path))}',
                 rule=rules.NUMBER,
             )

@@ -50,6 +50,10 @@ class FaultsTestCase(testtools.TestCase):
         (LIMIT, -1, 'an integer of 0 or more: operations in a second, 0 for'),
         (LIMIT, 1.5, 'an integer of 0 or more'),
         (LIMIT, True, 'an integer of 0 or more'),
+        # Digits to Python, and not to Ceph.
+        (LIMIT, '٥٠٠', 'an integer of 0 or more'),
+        (LIMIT, 2**63, 'an integer of 0 or more, at most 9223372036854775807'),
+        (LIMIT, '9' * 999, 'at most 9223372036854775807'),
         ('rbd_qos_bps_limit', '10M', 'bytes in a second, 0 for no limit'),
         ('rbd_qos_read_bps_limit', '-1', 'bytes in a second'),
         ('rbd_qos_schedule_tick_min', 0, 'of 1 or more: milliseconds'),

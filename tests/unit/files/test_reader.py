@@ -270,6 +270,12 @@ class ReaderTestCase(testtools.TestCase):
         ),
         (
             'fallback: true',
+            f'fallback: true\n    qos: {{back_end: {{x: {"9" * 300}}}}}',
+            't.yaml:7: tiers.general.qos.back_end.x is 9999',
+            'an integer of 0 or more, at most 9223372036854775807',
+        ),
+        (
+            'fallback: true',
             'fallback: true\n    qos: {back_end: {consumer: x}}',
             't.yaml:7: tiers.general.qos.back_end.consumer',
             'not consumer',
@@ -477,6 +483,16 @@ class ReaderTestCase(testtools.TestCase):
             "quota_max_bytes is '10X'",
             'an integer of bytes of 0 or more, or a size such as 4G',
         ),
+        (
+            '{quota_max_bytes: 999999P}',
+            "pool_options.quota_max_bytes of tier 'general'",
+            'from 0 to 9223372036854775807; 0 for no quota',
+        ),
+        (
+            f'{{quota_max_objects: {2**63}}}',
+            "pool_options.quota_max_objects of tier 'general'",
+            'from 0 to 9223372036854775807; 0 for no quota',
+        ),
         ('{fast_read: true}', 'the pool is replicated', 'erasure coded'),
         (
             '{target_size_ratio: 0.1, target_size_bytes: 5}',
@@ -571,7 +587,8 @@ class DocumentTestCase(testtools.TestCase):
         ('[' * 5000, 't.yaml:1: more than 16 levels'),
         ('a: b: c', 't.yaml:1: mapping values are not allowed'),
         ('a: [1,\n', 't.yaml:2: '),
-        ('a: \x00', 't.yaml: '),
+        ('a: \x00', 't.yaml:1: the character U+0000'),
+        ('a: é\r\n\nb: "\x0b"', 't.yaml:3: the character U+000B'),
         ('a: 1\nb: ' + 'x' * 2_000, 't.yaml:2: a value of 2000 characters'),
         (
             '[\n' + '1,' * 250_000 + ']',
@@ -584,6 +601,25 @@ class DocumentTestCase(testtools.TestCase):
         self.assertThat(
             problems(text)[0], testtools.matchers.StartsWith(found)
         )
+
+    @ddt.data(
+        *('&x {', '!x {', '!!map {', '!!python/object:os.system {'),
+    )
+    def test_an_anchor_or_a_tag_hides_no_other_problem(self, before):
+        found = problems(
+            'version: 1\ntiers:\n  a: {color: red}\n'
+            f'  b: {before}backend: x, tags: 5}}\n'
+        )
+        self.assertEqual(
+            [3, 4, 4],
+            [int(one.split(':')[1]) for one in found if 'fallback' not in one],
+            found,
+        )
+
+    @ddt.data('!!bool x', '!!int x', "!!int ''", '!!float []', '!!float x')
+    def test_a_tag_that_the_value_is_not(self, value):
+        found = problems(SOUND.replace('{size: 3}', f'{{size: {value}}}'))
+        self.assertIn('the YAML tag', found[0])
 
     def test_a_bomb_of_aliases_is_refused_before_it_grows(self):
         self.assertIn(

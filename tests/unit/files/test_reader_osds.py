@@ -46,6 +46,7 @@ class OsdsTestCase(testtools.TestCase):
     @ddt.data(
         ('{alloc_size: 5000}', 'expected a power of two from 4K to 1024K'),
         ('{alloc_size: 2K}', 'expected a power of two from 4K to 1024K'),
+        ('{alloc_size: 4096.0}', 'alloc_size is 4096.0 (a number); expected'),
         ('{alloc_size: true}', 'expected a power of two from 4K to 1024K'),
         (
             '{rocksdb_compression: gzip}',
