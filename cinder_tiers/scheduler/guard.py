@@ -6,6 +6,9 @@ A type that follows the image names no backend, so that to Cinder every
 backend will do. Must not know why no tier was chosen.
 """
 
+import collections.abc
+
+from cinder_tiers.domain.placement import private_backends
 from cinder_tiers.doors import placement_request
 from cinder_tiers.doors.volume_types import applied
 from cinder_tiers.doors.volume_types import matching
@@ -20,14 +23,6 @@ def keep_permitted(
 ) -> list:
     """The backends that do not serve only tiers closed to a project.
 
-    A backend that serves no tier is for all; so is one that serves, beside a
-    private tier, another tier that the project may use. The backends of a
-    tier that was retired or cannot be read count as well.
-
-    A type that names no backend asks for no tier. With it a project would
-    have volumes on its private tier that are not of its type, and could give
-    them to any other project: to members all private tiers are closed.
-
     :param backends: BackendState objects of Cinder's scheduler.
     :param asked: the request.
     :param state: the applied tiers.
@@ -36,25 +31,30 @@ def keep_permitted(
     """
     if asked.context.is_admin and not asked.moves:
         return backends
-    closed: set[int] = set()
-    opened: set[int] = set()
+    closed = private_backends.closed_to(
+        asked.project,
+        _served(backends, state),
+        is_admin=asked.context.is_admin,
+        is_unbound=is_unbound,
+    )
+    return [backend for backend in backends if id(backend) not in closed]
+
+
+def _served(
+    backends: list, state: applied.AppliedState
+) -> collections.abc.Iterator[tuple[frozenset[str] | None, list[int]]]:
+    """Who may use each marked type, and the ids of the objects it claims."""
     for volume_type in state.marked:
         matcher = matching.matcher_of(volume_type.extra_specs)
         # One that names no backend claims none.
         if not matcher.names_capabilities:
             continue
-        is_open = volume_type.projects is None or (
-            asked.project in volume_type.projects
-            and (asked.context.is_admin or not is_unbound)
-        )
         try:
             served = matcher.keep(backends)
         # With extra specs that Cinder cannot match no volume is ever made.
         except Exception:  # noqa: BLE001, S112
             continue
-        (opened if is_open else closed).update(map(id, served))
-    closed -= opened
-    return [backend for backend in backends if id(backend) not in closed]
+        yield volume_type.projects, [id(backend) for backend in served]
 
 
 def may_retype(

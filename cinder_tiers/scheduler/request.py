@@ -17,6 +17,7 @@ from cinder.db import api as db_api
 from cinder.volume import volume_utils
 
 from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.placement import private_backends
 from cinder_tiers.domain.placement import tier_specs as extra_specs
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.doors.images import image_metadata
@@ -36,15 +37,6 @@ _FOLLOWS_IMAGE = decision.NamedType(
     source=decision.TypeSource.REQUEST, follows_image=True
 )
 _ENCRYPTED = frozenset({decision.Feature.ENCRYPTION})
-#: Extra specs by which an operator says where volumes of a type lie.
-_BACKEND_NAMES = frozenset(
-    {
-        'volume_backend_name',
-        'capabilities:volume_backend_name',
-        'pool_name',
-        'capabilities:pool_name',
-    }
-)
 _CREATES = (None, 'create_volume')
 _MOVES = ('retype_volume', 'migrate_volume', 'migrate_volume_to_host')
 
@@ -123,7 +115,7 @@ def read_unbound(
         does not follow the image.
     """
     specs = filter_properties['resource_type'].get('extra_specs', None) or {}
-    if cinder_state.NAME in specs or not _BACKEND_NAMES.isdisjoint(specs):
+    if private_backends.names_backend(specs):
         return None
     spec = filter_properties.get('request_spec') or {}
     operation = spec.get('operation')

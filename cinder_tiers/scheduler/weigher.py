@@ -2,7 +2,9 @@
 
 """Ranks the own backends of a tier above those to which it overflows.
 
-Its own are those that the type of the other tier does not allow.
+Its own are those that the type of the other tier does not allow. That of a
+tier with ``take_over: false`` is not known here; then its backend is the last
+alternative of the own type, which is where ``apply`` writes it.
 
 A thin adapter in cinder-scheduler. Whether a tier has room is Cinder's
 CapacityFilter's to say: this only keeps volumes out of the overflow while
@@ -14,6 +16,7 @@ from oslo_config import cfg
 from oslo_log import log as logging
 
 from cinder_tiers import conf
+from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.doors import door
 from cinder_tiers.doors.volume_types import matching
@@ -96,8 +99,13 @@ class TierWeigher(weights.BaseHostWeigher):
             else door.of_process('scheduler').applied(context)
         )
         other = applied.types.get(name)
-        if other is None or name == specs[cinder_state.NAME]:
+        if name == specs[cinder_state.NAME]:
             return []
-        ranks = matching.matcher_of(other.extra_specs).weights(weighed)
+        if other is not None:
+            others = other.extra_specs
+        else:
+            names = backends.alternatives(specs.get(cinder_state.BACKEND))
+            others = {cinder_state.BACKEND: names[-1] if names else ''}
+        ranks = matching.matcher_of(others).weights(weighed)
         # Cinder's own work for the weights of one weigher takes longer.
         return ranks if 0.0 in ranks and 1.0 in ranks else []

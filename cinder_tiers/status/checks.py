@@ -111,7 +111,9 @@ def tiers(state: applied.AppliedState) -> upgradecheck.Result:
         if tier.overflow and tier.overflow not in state.types:
             warnings.append(
                 f'Tier {tier.name} overflows to {tier.overflow}, which is '
-                'not a tier; run "openstack tier plan".'
+                'not an applied tier: run "openstack tier plan"; if that '
+                'shows no changes, the tiers file has take_over: false for '
+                f'{tier.overflow}.'
             )
     return result(
         failures=[f'A tier is ignored: {one}.' for one in state.problems],

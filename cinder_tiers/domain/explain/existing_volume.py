@@ -76,7 +76,10 @@ def explain_volume(
         )
     request = _request(volume, image)
     decided = placement.decide(
-        tiers=applied.tiers, request=request, policy=policy
+        tiers=applied.tiers,
+        request=request,
+        policy=policy,
+        has_unreadable=bool(applied.marked),
     )
     unknown = _why_undecided(decided, request, known, policy)
     if unknown:

@@ -14,6 +14,7 @@ import functools
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.placement import private_backends
 from cinder_tiers.domain.placement import tier_specs
 from cinder_tiers.domain.state import cinder as cinder_state
 
@@ -63,6 +64,11 @@ class JudgedBackend:
     why: str = ''
 
 
+def _turn(judged: JudgedBackend) -> tuple[int, str]:
+    """Its place among others: own ones first."""
+    return list(BackendVerdict).index(judged.verdict), judged.backend.name
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Explanation:
     """Where a volume goes, or should be, and why."""
@@ -95,6 +101,9 @@ class AppliedTypes:
     types: collections.abc.Mapping[str, facts.KnownType]
     #: One sentence for each managed volume type that is left out.
     problems: tuple[str, ...]
+    #: All types with the mark of a tier, also those that were retired or
+    #: cannot be read.
+    marked: tuple[facts.KnownType, ...] = ()
 
     def tier_of(
         self,
@@ -153,6 +162,76 @@ class AppliedTypes:
             for backend in known.backends
         )
 
+    def without_closed(
+        self,
+        judged: tuple[JudgedBackend, ...],
+        known: facts.Facts,
+        *,
+        project: str,
+        is_unbound: bool,
+    ) -> tuple[JudgedBackend, ...]:
+        """What backends are to a volume for which no tier was chosen.
+
+        TierFilter keeps it off those that serve only private tiers which the
+        project may not use.
+
+        :param judged: what each is by the volume type alone.
+        :param known: for who may use a type.
+        :param project: id of the project, whose members have no admin rights.
+        :param is_unbound: whether the volume type names no backend, and does
+            not follow the image.
+        """
+        closed = private_backends.closed_to(
+            project,
+            (
+                (
+                    one.projects,
+                    [
+                        each.backend.name
+                        for each in judged
+                        if backends.find_mismatch(
+                            each.backend, one.extra_specs
+                        )
+                        is None
+                    ],
+                )
+                for one in self.marked
+                if private_backends.capability_names(one.extra_specs)
+            ),
+            is_admin=False,
+            is_unbound=is_unbound,
+        )
+        changed = [
+            JudgedBackend(
+                backend=one.backend,
+                verdict=BackendVerdict.UNKNOWN,
+                why='serves only private tiers; which projects may use them '
+                'is hidden from this user',
+            )
+            if facts.TYPE_ACCESS in known.hidden and not is_unbound
+            else JudgedBackend(
+                backend=one.backend,
+                verdict=BackendVerdict.NO,
+                why='serves only private tiers, and the volume has the type '
+                'of none of them'
+                if is_unbound
+                else 'serves only private tiers that the project may not use',
+            )
+            for one in judged
+            if one.backend.name in closed
+            and one.verdict is not BackendVerdict.NO
+        ]
+        names = {one.backend.name for one in changed}
+        return tuple(
+            sorted(
+                (
+                    *(one for one in judged if one.backend.name not in names),
+                    *changed,
+                ),
+                key=_turn,
+            )
+        )
+
     @functools.cached_property
     def _judged(
         self,
@@ -196,13 +275,7 @@ class AppliedTypes:
             self._judge_one(backend, volume_type, own)
             for backend in known.backends
         ]
-        order = list(BackendVerdict)
-        return tuple(
-            sorted(
-                judged,
-                key=lambda one: (order.index(one.verdict), one.backend.name),
-            )
-        )
+        return tuple(sorted(judged, key=_turn))
 
     def _judge_one(
         self,
@@ -235,17 +308,36 @@ class AppliedTypes:
         :param seen: tiers on the way here, for volume types can be made by
             hand to overflow in a circle.
         """
-        name = volume_type.extra_specs.get(cinder_state.OVERFLOW)
-        tier = volume_type.extra_specs.get(cinder_state.NAME)
-        other = None if name in (tier, *seen) else self.types.get(name)
-        beyond = other and self._own(other, seen | {tier})
+        specs = volume_type.extra_specs
+        name = specs.get(cinder_state.OVERFLOW)
+        tier = specs.get(cinder_state.NAME)
+        beyond: collections.abc.Callable[[backends.Backend], bool] | None
+        if not name or name in (tier, *seen):
+            beyond = None
+        elif name in self.types:
+            beyond = self._own(self.types[name], seen | {tier})
+        else:
+            beyond = functools.partial(_serves_last, specs)
 
         def is_own(backend: backends.Backend) -> bool:
-            return backends.find_mismatch(
-                backend, volume_type.extra_specs
-            ) is None and not (beyond and beyond(backend))
+            return backends.find_mismatch(backend, specs) is None and not (
+                beyond and beyond(backend)
+            )
 
         return is_own
+
+
+def _serves_last(
+    extra_specs: collections.abc.Mapping[str, str], backend: backends.Backend
+) -> bool:
+    """Whether a backend is that of an overflow tier that is not applied.
+
+    Which is the last alternative of the type, as for TierWeigher.
+    """
+    names = backends.alternatives(extra_specs.get(cinder_state.BACKEND))
+    return bool(names) and (
+        backend.capabilities.get(cinder_state.BACKEND) == names[-1]
+    )
 
 
 def read_tiers(
@@ -269,6 +361,11 @@ def read_tiers(
         tiers=read.tiers,
         types={name: by_id[one.type_id] for name, one in read.types.items()},
         problems=tuple(f'left out: {one}' for one in read.problems),
+        marked=tuple(
+            one
+            for one in by_id.values()
+            if one.extra_specs.get(cinder_state.NAME)
+        ),
     )
 
 

@@ -13,6 +13,7 @@ from cinder_tiers.domain.explain.explanation import Outcome
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import decide as placement
 from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.placement import private_backends
 from cinder_tiers.domain.placement import tier_specs
 
 
@@ -46,6 +47,9 @@ class _Named:
             source=self.source,
             follows_image=self.follows_image,
             name=self.volume_type and self.volume_type.name,
+            offers=tier_specs.features(self.volume_type.extra_specs)
+            if self.follows_image
+            else frozenset(),
         )
 
 
@@ -72,7 +76,10 @@ def explain_create(
     )
     applied = explanation.read_tiers(known.types)
     decided = placement.decide(
-        tiers=applied.tiers, request=request, policy=policy
+        tiers=applied.tiers,
+        request=request,
+        policy=policy,
+        has_unreadable=bool(applied.marked),
     )
     notes = (*_image_notes(question), *applied.problems)
     refusal = (
@@ -97,8 +104,12 @@ def explain_create(
     judged = (
         None
         if decided.verdict is decision.Verdict.REFUSED
-        else (applied.judge(volume_type, known))
+        else applied.judge(volume_type, known)
     )
+    if judged is not None and not question.is_admin:
+        judged = _without_closed(
+            judged, decided, volume_type, question.project, applied, known
+        )
     outcome = _outcome(decided, judged)
     # Who names the type of a tier gets the tier, with whatever tags.
     tier = decided.tier or applied.tier_of(volume_type)
@@ -326,6 +337,27 @@ def _type_of(
     if named is not None:
         return named.volume_type
     return known.default_type and known.default_type.volume_type
+
+
+def _without_closed(
+    judged: tuple[explanation.JudgedBackend, ...],
+    decided: decision.PlacementDecision,
+    volume_type: facts.KnownType | None,
+    project: str,
+    applied: explanation.AppliedTypes,
+    known: facts.Facts,
+) -> tuple[explanation.JudgedBackend, ...]:
+    """What is left of the backends by TierFilter, where Cinder chooses."""
+    if decided.tier is not None or decided.because_of(decision.Rule.FIXED):
+        return judged
+    is_unbound = volume_type is not None and not (
+        tier_specs.follows_image(volume_type.extra_specs)
+    )
+    if is_unbound and private_backends.names_backend(volume_type.extra_specs):
+        return judged
+    return applied.without_closed(
+        judged, known, project=project, is_unbound=is_unbound
+    )
 
 
 def _outcome(

@@ -61,11 +61,9 @@ class ListedTier:
         ...     'volume_backend_name': '<or> ssd <or> hdd'}).backend_names
         ('ssd', 'hdd')
         """
-        value = self.extra_specs.get(cinder_state.BACKEND) or ''
-        words = value.split()
-        if words[:1] == ['<or>']:
-            return tuple(words[1::2])
-        return (value,) if value else ()
+        return backends.alternatives(
+            self.extra_specs.get(cinder_state.BACKEND)
+        )
 
     def find_pools(
         self,

@@ -15,6 +15,8 @@ import dataclasses
 import operator
 import types
 
+from cinder_tiers.domain.state import cinder as cinder_state
+
 #: What Cinder takes for true (oslo_utils.strutils).
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
 
@@ -68,6 +70,22 @@ class Mismatch:
         return f'{self.key} {found}, expected {self.wanted}'
 
 
+def alternatives(wanted: str | None) -> tuple[str, ...]:
+    """The values that an extra spec allows, in its order.
+
+    Cinder takes every second word as a value once the first is ``<or>``.
+
+    :param wanted: the value of the extra spec; None or empty for none.
+
+    >>> [alternatives(one) for one in ('<or> ssd <or> hdd', 'ssd', '')]
+    [('ssd', 'hdd'), ('ssd',), ()]
+    """
+    words = (wanted or '').split()
+    if words[:1] == [cinder_state.OR]:
+        return tuple(words[1::2])
+    return (wanted,) if wanted else ()
+
+
 def find_mismatch(
     backend: Backend,
     extra_specs: collections.abc.Mapping[str, str | None],
@@ -107,8 +125,8 @@ def _is_met(found: object, wanted: str | None) -> bool:
         return found is None
     words = wanted.split()
     name = words[0] if words else None
-    if name == '<or>':
-        return found in words[1::2]
+    if name == cinder_state.OR:
+        return found in alternatives(wanted)
     if name not in _OPERATORS:
         return found == wanted
     if found is None or len(words) < 2:

@@ -14,6 +14,8 @@ import operator
 
 from cinder.scheduler.filters import capabilities_filter
 
+from cinder_tiers.domain.placement import private_backends
+
 #: Verdicts that one matcher remembers at most.
 _MOST_VERDICTS = 10000
 _BACKEND_NAME = ('volume_backend_name',)
@@ -35,7 +37,7 @@ class Matcher:
         self._properties = {
             'resource_type': {'extra_specs': dict(extra_specs)}
         }
-        self._names = _capability_names(extra_specs)
+        self._names = private_backends.capability_names(extra_specs)
         # To Cinder a bare `capabilities` is all of them (29.0.0).
         self._remembers = 'capabilities' not in extra_specs
         self._values = (
@@ -174,20 +176,6 @@ class Matcher:
 
 
 _MISSING = object()
-
-
-def _capability_names(
-    extra_specs: collections.abc.Mapping[str, str],
-) -> tuple[str, ...]:
-    """The capabilities that CapabilitiesFilter looks at, at the top level."""
-    names = set()
-    for key in extra_specs:
-        scope, *rest = key.split(':')
-        if not rest:
-            names.add(scope)
-        elif scope == 'capabilities':
-            names.add(rest[0])
-    return tuple(sorted(names))
 
 
 @functools.lru_cache(maxsize=10000)

@@ -184,6 +184,26 @@ class PlacedTestCase(testtools.TestCase):
             {'overflow'}, {one[0] for one in verdicts(explained).values()}
         )
 
+    def test_the_overflow_of_a_type_that_is_no_tier_is_named_as_such(self):
+        """As where the tiers file has ``take_over: false`` for it."""
+        known = dataclasses.replace(
+            clouds.CLOUD,
+            types=(
+                clouds.DATABASE,
+                clouds.volume_type('general', backend='on-general'),
+            ),
+        )
+        explained = explain(clouds.image('database'), known=known)
+        self.assertEqual(
+            {
+                'database': 'own',
+                'general': 'overflow',
+                'archive': 'no',
+                'premium': 'no',
+            },
+            {name: one[0] for name, one in verdicts(explained).items()},
+        )
+
     def test_hidden_backends_are_none_and_not_no_backends(self):
         explained = explain(
             clouds.image('database'),
@@ -223,6 +243,28 @@ class TypeTestCase(testtools.TestCase):
         )
         self.assertEqual('database', explained.tier)
 
+    def test_what_the_requested_type_gives_the_tier_must_give_too(self):
+        both = clouds.volume_type(
+            'image-tier',
+            tiers_follow_image='<is> True',
+            multiattach='<is> True',
+        )
+        general = clouds.tier(
+            'general', tiers_fallback='<is> True', multiattach='<is> True'
+        )
+        known = dataclasses.replace(
+            clouds.CLOUD, types=(clouds.DATABASE, general, both)
+        )
+        explained = explain(
+            clouds.image('database'), known=known, requested=both
+        )
+        self.assertEqual('general', explained.tier)
+        self.assertEqual(
+            'the volume type of the tier lacks what the volume needs '
+            '(wanted=multiattach)',
+            alternatives(explained)['database'],
+        )
+
     def test_the_image_comes_before_the_default_of_the_project(self):
         known = dataclasses.replace(
             clouds.CLOUD,
@@ -251,6 +293,7 @@ class TypeTestCase(testtools.TestCase):
         )
 
 
+@ddt.ddt
 class NotPlacedTestCase(testtools.TestCase):
     def test_a_refused_tag(self):
         explained = explain(clouds.image('premium', 'database'), policy=REFUSE)
@@ -280,6 +323,64 @@ class NotPlacedTestCase(testtools.TestCase):
             (explained.outcome, explained.tier),
         )
         self.assertIn('no backend that is up qualifies', explained.summary)
+
+    @ddt.data(
+        # No tag selects a tier, and no fallback is applied.
+        (clouds.FOLLOWING, 'the project may not use'),
+        # As the type that Cinder itself makes.
+        (clouds.volume_type('__DEFAULT__'), 'the type of none of them'),
+    )
+    @ddt.unpack
+    def test_only_backends_of_private_tiers_are_left(self, requested, why):
+        """TierFilter removes them where no tier is chosen."""
+        known = dataclasses.replace(
+            clouds.CLOUD,
+            types=(clouds.PREMIUM, requested),
+            backends=(clouds.backend('premium'),),
+        )
+        explained = explain(known=known, requested=requested)
+        self.assertEqual(Outcome.NOT_PLACED, explained.outcome)
+        verdict, reason = verdicts(explained)['premium']
+        self.assertEqual('no', verdict)
+        self.assertIn(why, reason)
+        # Another backend is for all.
+        known = dataclasses.replace(known, backends=clouds.CLOUD.backends)
+        explained = explain(known=known, requested=requested)
+        self.assertEqual(Outcome.PLACED, explained.outcome)
+        self.assertEqual('no', verdicts(explained)['premium'][0])
+        self.assertEqual('own', verdicts(explained)['archive'][0])
+        self.assertEqual(
+            'own',
+            verdicts(explain(known=known, requested=requested, is_admin=True))[
+                'premium'
+            ][0],
+        )
+
+    def test_a_private_backend_is_open_to_its_project_by_a_following_type(
+        self,
+    ):
+        known = dataclasses.replace(
+            clouds.CLOUD,
+            types=(clouds.PREMIUM, clouds.FOLLOWING),
+            backends=(clouds.backend('premium'),),
+        )
+        explained = explain(
+            known=known, requested=clouds.FOLLOWING, project=clouds.THEM
+        )
+        self.assertEqual(Outcome.PLACED, explained.outcome)
+
+    def test_a_tier_that_cannot_be_read_leaves_its_backends_closed(self):
+        known = dataclasses.replace(
+            clouds.CLOUD,
+            types=(
+                clouds.tier('premium', priority='high', projects=['them']),
+                clouds.FOLLOWING,
+            ),
+            backends=(clouds.backend('premium'),),
+        )
+        explained = explain(known=known, requested=clouds.FOLLOWING)
+        self.assertEqual(Outcome.NOT_PLACED, explained.outcome)
+        self.assertIn('no fallback tier is applied', explained.summary)
 
     def test_a_type_that_no_backend_serves(self):
         self.assertEqual(

@@ -163,6 +163,13 @@ class OverflowTestCase(TierSmallTestCase):
         self.assertEqual([self.big], self.hosts(1))
         self.assertIsNone(self.record()['overflow'])
 
+    def test_own_backends_come_before_those_of_a_type_that_is_no_tier(self):
+        """As where the tiers file has ``take_over: false`` for it."""
+        volume_types.destroy(self.cinder.admin, self.big_type)
+        self.cinder.add_type('big', volume_backend_name='tier-big')
+        self.add_small()
+        self.assertEqual([self.small, self.small, self.big], self.hosts(3))
+
     def test_an_overflow_tier_that_is_missing(self):
         self.add_small(backends=('tier-small', 'tier-gone'), overflow='gone')
         self.assertEqual([self.small, self.small, None], self.hosts(3))
