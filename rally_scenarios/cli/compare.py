@@ -11,6 +11,7 @@ from osc_lib import exceptions
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
+from cinder_tiers.domain import errors
 from rally_scenarios.cli import arguments
 from rally_scenarios.cli import results
 
@@ -89,7 +90,10 @@ Example: openstack tier compare before.json after.json --least-difference 5
             metavar='<percent>',
             type=arguments.percent,
             default=0.0,
-            help='a smaller difference is not relevant (default: 0)',
+            help=(
+                'a smaller difference is not relevant, as a factor either '
+                'way: 5 is from -4.8 to +5 (default: 0)'
+            ),
         )
         parser.add_argument(
             '--wanted-difference',
@@ -127,8 +131,14 @@ Example: openstack tier compare before.json after.json --least-difference 5
                 f'tier compare needs the extra "rally" of cinder-tiers: '
                 f'{error}; install cinder-tiers[rally]'
             ) from error
+        if parsed_args.junit:
+            results.keep_from_replacing(
+                parsed_args.junit,
+                [*parsed_args.baseline, *parsed_args.results],
+            )
         try:
-            found = _compare(parsed_args)
+            with base.user_errors():
+                found = _compare(parsed_args)
         except comparison.ComparisonError as error:
             raise exceptions.CommandError(
                 cells.printable_lines(str(error))
@@ -156,7 +166,7 @@ def _compare(parsed_args: argparse.Namespace) -> object:
     read = results.read_all([*parsed_args.baseline, *parsed_args.results])
     if len(read) == 1 and not parsed_args.baseline:
         if parsed_args.tiers:
-            raise comparison.ComparisonError(
+            raise errors.WrongArguments(
                 '--tier is for several results; with one, all tiers are'
                 ' compared with that of --reference'
             )
@@ -165,17 +175,27 @@ def _compare(parsed_args: argparse.Namespace) -> object:
             run, question, reference=parsed_args.reference
         )
     if parsed_args.reference:
-        raise comparison.ComparisonError(
+        raise errors.WrongArguments(
             '--reference is for one result; with several, name tiers that'
             ' belong together by --tier'
         )
     tiers = None
     if parsed_args.tiers:
         pairs = [each.partition('=') for each in parsed_args.tiers]
+        empty = [
+            ''.join(pair)
+            for pair in pairs
+            if not pair[0] or (pair[1] and not pair[2])
+        ]
+        if empty:
+            raise errors.WrongArguments(
+                f'--tier {", ".join(map(repr, empty))}: expected the name of a'
+                f' tier, or two of them around "="'
+            )
         firsts = [first for first, _, _ in pairs]
         twice = sorted({each for each in firsts if firsts.count(each) > 1})
         if twice:
-            raise comparison.ComparisonError(
+            raise errors.WrongArguments(
                 f'--tier names {", ".join(twice)} twice: expected each tier of'
                 f' the first results once; compare it again in a command of'
                 f' its own'

@@ -110,7 +110,10 @@ Example: openstack tier effects results/sweep.json --least-difference 5
             metavar='<percent>',
             type=arguments.percent,
             default=0.0,
-            help='a smaller difference is not relevant (default: 0)',
+            help=(
+                'a smaller difference is not relevant, as a factor either '
+                'way: 5 is from -4.8 to +5 (default: 0)'
+            ),
         )
         parser.add_argument(
             '--wanted-difference',

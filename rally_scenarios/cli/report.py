@@ -76,7 +76,10 @@ Examples: openstack tier report run.json -o report.html
             metavar='<percent>',
             type=arguments.percent,
             default=0.0,
-            help='a smaller difference is not relevant (default: 0)',
+            help=(
+                'a smaller difference is not relevant, as a factor either '
+                'way: 5 is from -4.8 to +5 (default: 0)'
+            ),
         )
         return parser
 
@@ -96,6 +99,7 @@ Examples: openstack tier report run.json -o report.html
                 f'tier report needs the extra "report" of cinder-tiers: '
                 f'{error}; install cinder-tiers[report]'
             ) from error
+        results.keep_from_replacing(parsed_args.output, parsed_args.results)
         try:
             # What is missing is said before charts are drawn.
             program = pdf.find_program() if _is_pdf(parsed_args) else None

@@ -4,6 +4,7 @@
 
 import argparse
 import collections.abc
+import os
 import typing
 
 from cliff import columns
@@ -20,6 +21,10 @@ if typing.TYPE_CHECKING:
     _Kept = collections.abc.Callable[
         [run_result.RunResult], run_result.RunResult
     ]
+
+
+#: From which a percentage has more digits than it tells.
+_MANY_PERCENT = 1e5
 
 
 class Amount(columns.FormattableColumn):
@@ -43,10 +48,15 @@ class Change(columns.FormattableColumn):
         claim = self._value
         if claim is None or claim.difference_percent is None:
             return '-'
-        return (
-            f'{claim.difference_percent:+.1f} % ({claim.low_percent:+.1f} to'
-            f' {claim.high_percent:+.1f})'
+        difference, low, high = (
+            f'{each:+.1f}' if abs(each) < _MANY_PERCENT else f'{each:+.1e}'
+            for each in (
+                claim.difference_percent,
+                claim.low_percent,
+                claim.high_percent,
+            )
         )
+        return f'{difference} % ({low} to {high})'
 
     def machine_readable(self) -> dict[str, object] | None:
         """All that is known of the difference."""
@@ -168,6 +178,29 @@ def read(path: str, *, has_times: bool = False) -> 'run_result.RunResult':
         raise exceptions.CommandError(
             cells.printable_lines(f'{path}: {error}')
         ) from error
+
+
+def keep_from_replacing(output: str, inputs: list[str]) -> None:
+    """Keeps a result from being overwritten by what is made of it.
+
+    It cannot be made again, and a shell may have put it behind -o.
+
+    :param output: path that is to be written
+    :param inputs: paths that are read
+    :raises exceptions.CommandError: they are one file.
+    """
+    for path in inputs:
+        try:
+            is_same = os.path.samefile(output, path)
+        except OSError:
+            continue
+        if is_same:
+            raise exceptions.CommandError(
+                cells.printable_lines(
+                    f'{output} is a file that is read: expected another one '
+                    'to write; name it'
+                )
+            )
 
 
 def read_all(

@@ -34,6 +34,12 @@ _SCHEMA = {
             'uniqueItems': True,
             'items': {'type': 'string', 'minLength': 1},
         },
+        'tiers': {
+            'type': 'array',
+            'minItems': 1,
+            'uniqueItems': True,
+            'items': {'type': 'string', 'minLength': 1},
+        },
         'quantities': {
             'type': 'array',
             'minItems': 1,
@@ -56,7 +62,8 @@ def _baseline(paths: list[str]) -> list[run_result.RunResult]:
     """Results to compare with.
 
     :param paths: on the host of Rally; ``~`` is the home of who runs it
-    :raises ValueError: one cannot be read; names all of them
+    :raises ValueError: one cannot be read, or two are of one run; names all
+        of them
     """
     found, wrong = [], []
     for path in paths:
@@ -64,6 +71,16 @@ def _baseline(paths: list[str]) -> list[run_result.RunResult]:
             found.append(store.read(path))
         except ValueError as error:
             wrong.append(f'baseline {path!r}: {error}')
+    if not wrong:
+        of_runs: dict[str, list[str]] = {}
+        for path, run in zip(paths, found, strict=True):
+            of_runs.setdefault(run.run, []).append(repr(path))
+        wrong = [
+            f'baseline {" and ".join(same)}: are results of the same run'
+            f' {run}: expected different runs; name one of these files'
+            for run, same in of_runs.items()
+            if len(same) > 1
+        ]
     if wrong:
         raise ValueError('\n'.join(wrong))
     return found
@@ -122,6 +139,8 @@ class CinderTiersCompare(judged_runs.JudgedRunsSLA):
         super().__init__(criterion_value)
         self._baseline = _baseline(criterion_value['baseline'])
         self._question = _question(criterion_value)
+        named = criterion_value.get('tiers')
+        self._tiers = named and {tier: tier for tier in named}
         # Runs that do not differ never show a difference: without a least
         # relevant difference, that is what is hoped for.
         self._unsure_passes = (
@@ -133,7 +152,10 @@ class CinderTiersCompare(judged_runs.JudgedRunsSLA):
         name = f'run {result.run}'
         try:
             found = comparison.runs(
-                self._baseline, {'': [result]}, self._question
+                self._baseline,
+                {'': [result]},
+                self._question,
+                tiers=self._tiers,
             )
         except comparison.ComparisonError as error:
             return judged_runs.Judged(False, name, (str(error),))

@@ -58,13 +58,10 @@ class Within(enum.Enum):
     NOTHING = ''
     #: of one run
     REPEATS = 'repeats'
+    #: each with both sides
+    RUNS = 'runs'
     #: of a sweep, each with a run of either side
     BLOCKS = 'blocks'
-
-    @property
-    def observations(self) -> str:
-        """What a side has several of, for messages."""
-        return self.value or 'repeats'
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -230,6 +227,10 @@ class _Observed:
     difference: differences.Difference | None
     is_least: bool = True
     within: Within = Within.NOTHING
+    #: what a side has several of, for messages
+    observations: str = ''
+    #: how many the sides have
+    counts: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,7 +328,7 @@ def pairs_of_tiers(
         sides = of_tiers[one], of_tiers[other]
         within = Within.NOTHING
         if [run.run for run in sides[0]] == [run.run for run in sides[1]]:
-            within = Within.REPEATS if len(sides[0]) == 1 else Within.BLOCKS
+            within = Within.REPEATS if len(sides[0]) == 1 else Within.RUNS
             for run in sides[0]:
                 before |= dict.fromkeys(_order_of_turns(run, one, [other]))
         else:
@@ -358,15 +359,16 @@ def runs(
 ) -> Comparison:
     """Compare runs with other runs, tier by tier.
 
-    With one run on a side, its repeats are the observations: an interval then
-    knows how repeats differ, and nothing of how another fleet on the same
-    storage would.  With two runs or more on each side, each run is one.
+    With one run on each side, their repeats are the observations: an interval
+    then knows how repeats differ, and nothing of how another fleet on the same
+    storage would.  With two runs or more on a side, each run is one; a single
+    run on the other side is taken to vary as they do.
 
     :param first: at least one
     :param others: {name of a side: its runs, at least one}, each compared
         with the first
     :param tiers: {tier of the first: tier of the others}; None: those of the
-        same name
+        same name, and one that a side lacks is not compared
     :raises ComparisonError: a tier is not in a run, or none is in all, or no
         pattern is of what is asked for
     """
@@ -390,7 +392,12 @@ def runs(
                     each.claim, side=name if len(others) > 1 else ''
                 ),
             )
-            for each in _observe_runs(first, second, together, question)
+            for each in _observe_runs(
+                first,
+                second,
+                together if tiers else _all_tiers(first, second),
+                question,
+            )
         ]
     if wrong:
         raise ComparisonError('\n'.join(wrong))
@@ -583,10 +590,15 @@ def _told_before(
     for one in first:
         for other in second:
             yield from map(str, circumstances.of_runs(one, other, tiers))
-    if min(len(first), len(second)) == 1:
+    if max(len(first), len(second)) == 1:
         yield (
-            'one run on a side: intervals rest on its repeats, and do not'
+            'one run on each side: intervals rest on their repeats, and do not'
             ' know how another fleet on the same storage would differ'
+        )
+    elif min(len(first), len(second)) == 1:
+        yield (
+            'one run on a side: it is taken to vary as the runs of the other'
+            ' side do'
         )
 
 
@@ -607,6 +619,16 @@ def _observe_runs(
                 within=Within.NOTHING,
                 reason=same_pattern.not_the_same(pattern, both),
             )
+
+
+def _all_tiers(*sides: Sequence[run_result.RunResult]) -> dict[str, str]:
+    """Tiers of any run, each with itself."""
+    return {
+        tier.tier: tier.tier
+        for side in sides
+        for run in side
+        for tier in run.tiers
+    }
 
 
 def _common_tiers(side: Sequence[run_result.RunResult]) -> list[str]:
@@ -661,10 +683,15 @@ def _side(
             None,
         )
         if result is None:
+            names = [each.tier for each in run.tiers]
             return _Side(
                 tier=tier,
                 runs=(),
-                reason=f'run {run.run} has no {pattern} on {tier}',
+                reason=f'run {run.run} has no {pattern} on {tier}'
+                if tier in names
+                else f'run {run.run} has no tier {tier}, but'
+                f' {", ".join(names) or "none"}: name two tiers that belong'
+                f' together if it has another name there',
                 without=without,
             )
         without |= {
@@ -757,11 +784,12 @@ def _observe(
         if claim.reason:
             yield _Observed(claim=claim, difference=None)
             continue
+        observations = _observations(first, second, within)
         sides = _values(first, second, limit, within=within)
         claim = dataclasses.replace(
             claim,
-            first=_geometric_mean(sides[0]),
-            second=_geometric_mean(sides[1]),
+            first=_shown(sides[0], limit),
+            second=_shown(sides[1], limit),
             repeats=min(map(len, sides)),
             is_paired=within is not Within.NOTHING,
         )
@@ -781,6 +809,8 @@ def _observe(
             claim=claim,
             is_least=limit.is_least,
             within=within,
+            observations=observations,
+            counts=(len(sides[0]), len(sides[1])),
             difference=compare(
                 *sides,
                 resolution=figures.resolution(_complete(first, second), limit),
@@ -844,7 +874,7 @@ def _values(
         ]
         for side in (first, second)
     ]
-    if within is Within.BLOCKS:
+    if within in (Within.BLOCKS, Within.RUNS):
         # A block needs complete repeats of both sides.
         pairs = [
             (_geometric_mean(one), _geometric_mean(other))
@@ -855,7 +885,7 @@ def _values(
             [one for one, _other in pairs],
             [other for _one, other in pairs],
         )
-    if min(map(len, of_runs)) < 2:
+    if max(map(len, of_runs)) < 2:
         return tuple(
             [value for values in side for value in values] for side in of_runs
         )
@@ -864,9 +894,17 @@ def _values(
     )
 
 
+def _observations(first: _Side, second: _Side, within: Within) -> str:
+    """What a side has several of, for messages."""
+    if within is Within.NOTHING:
+        several = max(len(first.runs), len(second.runs)) > 1
+        return Within.RUNS.value if several else Within.REPEATS.value
+    return within.value
+
+
 def _looks(first: _Side, second: _Side) -> int:
     """By how many planned looks a claim is corrected."""
-    if min(len(first.runs), len(second.runs)) > 1:
+    if max(len(first.runs), len(second.runs)) > 1:
         # Runs are the observations, and were not looked at between.
         return 1
     return max(first.looks, second.looks)
@@ -880,6 +918,12 @@ def _geometric_mean(values: Sequence[float]) -> float | None:
     return differences.value(differences.mean_logarithm(values))
 
 
+def _shown(values: Sequence[float], limit: expectations.Limit) -> float | None:
+    """The figure of a side; None for a latency of nothing."""
+    found = _geometric_mean(values)
+    return None if limit.unit == 'ms' and not found else found
+
+
 def _too_few(
     first: _Side,
     second: _Side,
@@ -888,8 +932,17 @@ def _too_few(
     within: Within,
 ) -> str:
     """Why such values show nothing; empty if they may."""
+    observations = _observations(first, second, within)
+    # Of runs that were made apart, one is taken to vary as several others do.
+    least = (
+        1
+        if within is Within.NOTHING
+        and observations == Within.RUNS.value
+        and max(map(len, sides)) > 1
+        else 2
+    )
     reasons = [
-        _too_few_of(side, values, limit, within)
+        _too_few_of(side, values, limit, observations, least)
         for side, values in zip((first, second), sides, strict=True)
     ]
     if reasons[0] == reasons[1]:
@@ -910,18 +963,23 @@ def _too_few_of(
     side: _Side,
     values: Sequence[float],
     limit: expectations.Limit,
-    within: Within,
+    observations: str,
+    least: int,
 ) -> str:
-    """Why the values of one side show nothing; empty if they may."""
-    if len(values) < 2:
+    """Why the values of one side show nothing; empty if they may.
+
+    :param observations: what the values are of
+    :param least: how many are needed
+    """
+    if len(values) < least:
         count = (
-            len(side.runs)
-            if within is Within.BLOCKS
-            else sum(len(slots) for slots in side.runs)
+            sum(len(slots) for slots in side.runs)
+            if observations == Within.REPEATS.value
+            else len(side.runs)
         )
         return (
-            f'{len(values)} of {count} {within.observations} can be used:'
-            f' expected at least 2 in which all guests are complete'
+            f'{len(values)} of {count} {observations} can be used:'
+            f' expected at least {least} in which all guests are complete'
         )
     if min(values) <= 0:
         return f'in a repeat {figures.nothing_done(limit)}'
@@ -988,15 +1046,8 @@ def _decided(
         margin=margin,
         power=question.power,
     )
-    observations = observed.within.observations
-    how = (
-        f'paired t within {observations}'
-        if difference.is_paired
-        else "Welch's t"
-    ) + (
-        f', {difference.repeats} {observations},'
-        f' {claims} claim{"s" if claims > 1 else ""}'
-    )
+    observations = observed.observations
+    how = _how(observed) + f', {claims} claim{"s" if claims > 1 else ""}'
     if p_differs <= alpha:
         is_better = (difference.mean > 0) == observed.is_least
         finding = Finding.BETTER if is_better else Finding.WORSE
@@ -1016,6 +1067,12 @@ def _decided(
             observations=observations,
         )
         reason = f'{need}; {how}'
+        if 0 < margin <= difference.resolution:
+            reason += (
+                f'; figures are known to {100 * difference.resolution:.2g} %,'
+                f' so that nothing less can be shown to be no relevant'
+                f' difference'
+            )
     return dataclasses.replace(
         observed.claim,
         finding=finding,
@@ -1032,6 +1089,19 @@ def _decided(
         else None,
         variation_percent=difference.variation_percent,
     )
+
+
+def _how(observed: _Observed) -> str:
+    """By what test, and of how many observations."""
+    fewer, more = sorted(observed.counts)
+    if observed.difference.is_paired:
+        return (
+            f'paired t within {observed.observations},'
+            f' {fewer} {observed.observations}'
+        )
+    if fewer == 1:
+        return f't of one run against {more}'
+    return f"Welch's t, {fewer} {observed.observations}"
 
 
 def to_see(

@@ -223,12 +223,15 @@ def _noises(
                     tier.tier,
                     pattern.pattern,
                     name,
-                    *_noise(pattern.slots, limit),
+                    *_noise(pattern.slots, limit, looks=run.looks),
                 )
 
 
 def _noise(
-    slots: Sequence[run_result.SlotResult], limit: expectations.Limit
+    slots: Sequence[run_result.SlotResult],
+    limit: expectations.Limit,
+    *,
+    looks: int,
 ) -> tuple[differences.Difference | None, str]:
     complete = figures.complete(slots)
     if len(complete) < 2:
@@ -247,7 +250,9 @@ def _noise(
         return None, reason
     return (
         differences.of_alike(
-            values, resolution=figures.resolution(complete, limit)
+            values,
+            resolution=figures.resolution(complete, limit),
+            looks=looks,
         ),
         '',
     )

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import datetime
 import enum
+import itertools
 
 from cinder_tiers.domain.catalog import expectations
 from rally_scenarios.bench.compare import circumstances
@@ -35,7 +36,7 @@ class Finding(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A run that has the pattern, but no figure of it."""
+    """A run that ran the pattern, and has no figure of it on the tier."""
 
     #: its nonce
     run: str
@@ -75,7 +76,8 @@ class Level:
     changed: tuple[str, ...] = ()
     #: fewest that can show a change, if these are too few
     runs_needed: int | None = None
-    #: runs that are not among those, in order of time
+    #: runs that are not among those, in order of time; also the newest that
+    #: ran the pattern on other tiers only
     left_out: tuple[LeftOut, ...] = ()
     #: whether the newest run that has the pattern is among them: of how it is
     #: now, nothing is known
@@ -86,6 +88,8 @@ class Level:
 class _Observation:
     run: run_result.RunResult
     logarithm: float
+    #: relative width of what cannot be distinguished
+    resolution: float
 
 
 def over_time(
@@ -165,21 +169,82 @@ def _observed(
             continue
         complete = figures.complete(slots)
         values = [figures.figure(slot, limit) for slot in complete]
-        if values and all(value and value > 0 for value in values):
-            yield _Observation(
-                run=run, logarithm=differences.mean_logarithm(values)
-            )
-            continue
-        yield LeftOut(
-            run=run.run,
-            ended_at=run.ended_at,
-            reason=(
+        if not complete:
+            reason = figures.NONE_COMPLETE
+        elif all(value and value > 0 for value in values):
+            reason = figures.too_few_ios(complete, limit)
+        else:
+            reason = (
                 figures.not_told(complete, limit)
                 or f'in a repeat {figures.nothing_done(limit)}'
             )
-            if complete
-            else figures.NONE_COMPLETE,
+        if reason:
+            yield LeftOut(run=run.run, ended_at=run.ended_at, reason=reason)
+            continue
+        yield _Observation(
+            run=run,
+            logarithm=differences.mean_logarithm(values),
+            resolution=figures.resolution(complete, limit),
         )
+
+
+def _has(run: run_result.RunResult, pattern: str, tier: str | None) -> bool:
+    """Whether a run has a pattern on a tier; None: on any."""
+    return any(
+        one.pattern == pattern and bool(one.slots)
+        for each in run.tiers
+        if tier in (None, each.tier)
+        for one in each.patterns
+    )
+
+
+def _without_tier(
+    runs: Sequence[run_result.RunResult], tier: str, pattern: str
+) -> list[LeftOut]:
+    """The newest runs that ran a pattern on other tiers only.
+
+    The tier may have gone, been renamed, or be measured in runs of its own.
+    """
+    found = []
+    for run in reversed(runs):
+        if _has(run, pattern, tier):
+            break
+        if _has(run, pattern, None):
+            found.append(
+                LeftOut(
+                    run=run.run,
+                    ended_at=run.ended_at,
+                    reason=f'it ran on {", ".join(_tiers(run, pattern))} only',
+                )
+            )
+    return found[::-1]
+
+
+def _tiers(run: run_result.RunResult, pattern: str) -> list[str]:
+    return [each.tier for each in run.tiers if _has(run, pattern, each.tier)]
+
+
+def _changes(
+    series: Sequence[_Observation], least: float
+) -> list[change_points.ChangePoint]:
+    """Change points whose levels can be distinguished."""
+    found = change_points.find(
+        [each.logarithm for each in series], least_probability=least
+    )
+    width = max((each.resolution for each in series), default=0.0)
+    while found:
+        ends = [0, *(each.index for each in found), len(series)]
+        levels = [
+            _mean(series[begin:end]) for begin, end in itertools.pairwise(ends)
+        ]
+        steps = [
+            abs(after - before) for before, after in itertools.pairwise(levels)
+        ]
+        smallest = min(steps)
+        if smallest > width:
+            break
+        del found[steps.index(smallest)]
+    return found
 
 
 def _levels(
@@ -193,11 +258,12 @@ def _levels(
     limit = expectations.find_quantity(quantity)
     observed = list(_observed(runs, tier, pattern, quantity))
     series = [each for each in observed if isinstance(each, _Observation)]
-    left_out = tuple(each for each in observed if isinstance(each, LeftOut))
-    is_newest_left_out = isinstance(observed[-1], LeftOut)
-    found = change_points.find(
-        [each.logarithm for each in series], least_probability=least
+    left_out = (
+        *(each for each in observed if isinstance(each, LeftOut)),
+        *_without_tier(runs, tier, pattern),
     )
+    is_newest_left_out = isinstance(observed[-1], LeftOut)
+    found = _changes(series, least)
     if not found:
         is_enough = len(series) >= least_runs
         yield Level(

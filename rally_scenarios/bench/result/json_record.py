@@ -31,6 +31,8 @@ _FIELD = re.compile(r'^((?: *#: .*\n)+) *(\w+):', re.MULTILINE)
 # A document of 1 MB can have 200 MB of mistakes.
 _MOST_TOLD = 50
 _MOST_CHARS = 1000
+#: Whole numbers are below: of larger ones, no mean can be computed.
+_BEYOND = 10**100
 _PLAIN = {int: 'integer', float: 'number', str: 'string', bool: 'boolean'}
 
 
@@ -89,6 +91,9 @@ def _are_plain_numbers(hint: object, values: Sequence[Any]) -> bool:
             or all(
                 math.isfinite(each) for each in values if type(each) is float
             )
+        )
+        and (
+            int not in found or -_BEYOND < min(values) <= max(values) < _BEYOND
         )
     )
 
@@ -160,6 +165,8 @@ class _Reader:
                 else f'a {_PLAIN[kind]}',
                 place,
             )
+        if isinstance(value, int) and not -_BEYOND < value < _BEYOND:
+            return self._refuse(value, 'an integer below 10^100', place)
         return value
 
     def _record(self, kind: type, value: object, place: str) -> Any:

@@ -41,6 +41,8 @@ MOST_REPEATS = 1000
 _PLANNING_CONFIDENCE = 0.8
 # A double has no number of which the logarithm is 710.
 _MOST_LOGARITHM = 700.0
+# Nor can it be distinguished from -100 % below, which has no logarithm.
+_LEAST_LOGARITHM = -36.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +93,7 @@ class Difference:
 
         :param margin: so much either way is none
         """
-        if abs(self.mean) <= max(margin, self.resolution):
+        if abs(self.mean) <= margin + self.resolution:
             return 1.0
         return min(
             1.0,
@@ -128,17 +130,19 @@ class Difference:
         The larger of two one-sided tests (Schuirmann, Journal of
         Pharmacokinetics and Biopharmaceutics 15, 1987, 657-680).
 
+        What cannot be distinguished may be off by as much in all repeats, so
+        that no number of them makes up for it.
+
         :param margin: more than 0
         """
-        if abs(self.mean) >= margin:
+        room = margin - self.resolution
+        if abs(self.mean) >= room:
             return 1.0
         return min(
             1.0,
             self.looks
             * float(
-                stats.t.sf(
-                    (margin - abs(self.mean)) / self.error, self.freedom
-                )
+                stats.t.sf((room - abs(self.mean)) / self.error, self.freedom)
             ),
         )
 
@@ -149,7 +153,9 @@ def percent(logarithm: float) -> float:
     >>> round(percent(math.log(1.1)), 6)
     10.0
     """
-    return 100 * math.expm1(min(logarithm, _MOST_LOGARITHM))
+    return 100 * math.expm1(
+        max(_LEAST_LOGARITHM, min(logarithm, _MOST_LOGARITHM))
+    )
 
 
 def logarithm(change_percent: float) -> float:
@@ -173,9 +179,9 @@ def value(logarithm: float) -> float:
     return math.exp(logarithm)
 
 
-def _logarithms(values: Sequence[float]) -> list[float]:
-    if len(values) < 2:
-        raise ValueError(f'{len(values)} repeats: expected at least 2')
+def _logarithms(values: Sequence[float], *, least: int = 2) -> list[float]:
+    if len(values) < least:
+        raise ValueError(f'{len(values)} repeats: expected at least {least}')
     if not all(math.isfinite(value) and value > 0 for value in values):
         raise ValueError('a repeat has a figure of 0: expected more')
     return [math.log(value) for value in values]
@@ -213,13 +219,16 @@ def of_blocks(
     )
 
 
-def of_alike(values: Sequence[float], *, resolution: float) -> Difference:
+def of_alike(
+    values: Sequence[float], *, resolution: float, looks: int = 1
+) -> Difference:
     """Of a side to another that is as noisy, before there is another one.
 
     For its deviation, which ``repeats_needed`` plans with; its mean is 0.
 
     :param values: a figure of each repeat of the one side, more than 0
     :param resolution: relative width of the bucket that a figure lies in
+    :param looks: of the run, see ``Difference``
     :raises ValueError: less than two repeats, or a figure that is not more
         than 0
     """
@@ -230,6 +239,7 @@ def of_alike(values: Sequence[float], *, resolution: float) -> Difference:
         repeats=len(values),
         resolution=resolution,
         is_paired=False,
+        looks=looks,
     )
 
 
@@ -258,6 +268,7 @@ def _of_noise(
     repeats: int,
     resolution: float,
     is_paired: bool,
+    looks: int = 1,
 ) -> Difference:
     of_pair = deviation * math.sqrt(2)
     return Difference(
@@ -268,6 +279,7 @@ def _of_noise(
         is_paired=is_paired,
         repeats=repeats,
         resolution=resolution,
+        looks=looks,
     )
 
 
@@ -280,26 +292,43 @@ def of_groups(
 ) -> Difference:
     """Of sides that were measured apart.
 
+    One of them may have a single figure, which is then taken to vary as those
+    of the other do: the interval is that in which one more of them would be.
+
     :param first: a figure of each repeat, more than 0
     :param second: likewise, as many as there are
     :param resolution: relative width of the bucket that a figure lies in
     :param looks: of the side that had more, see ``Difference``
-    :raises ValueError: less than two repeats of one, or a figure that is not
-        more than 0
+    :raises ValueError: a side has no figure, or neither has two, or a figure
+        is not more than 0
     """
-    sides = [_logarithms(first), _logarithms(second)]
+    several = max(len(first), len(second)) > 1
+    sides = [
+        _logarithms(side, least=1 if several else 2)
+        for side in (first, second)
+    ]
     least = max(resolution**2 / 12, 1e-24)
+    variances = [
+        max(statistics.variance(side), least) if len(side) > 1 else None
+        for side in sides
+    ]
+    known = [each for each in variances if each is not None]
     parts = [
-        max(statistics.variance(side), least) / len(side) for side in sides
+        (max(known) if each is None else each) / len(side)
+        for each, side in zip(variances, sides, strict=True)
     ]
     total = sum(parts)
     return Difference(
         mean=statistics.fmean(sides[1]) - statistics.fmean(sides[0]),
         error=math.sqrt(total),
-        freedom=1
-        / sum(
-            (part / total) ** 2 / (len(side) - 1)
-            for part, side in zip(parts, sides, strict=True)
+        freedom=(
+            1
+            / sum(
+                (part / total) ** 2 / (len(side) - 1)
+                for part, side in zip(parts, sides, strict=True)
+            )
+            if len(known) > 1
+            else max(map(len, sides)) - 1
         ),
         deviation=math.sqrt(
             sum(
@@ -356,7 +385,7 @@ def repeats_needed(
     :param power: that it is found if it is there, more than 0, less than 1
     :returns: None if MOST_REPEATS are not enough
     """
-    if wanted <= max(margin, difference.resolution):
+    if wanted <= margin + difference.resolution:
         return None
     deviation = _planned_deviation(difference)
     alpha = (1 - CONFIDENCE) / (claims * difference.looks)
@@ -420,13 +449,16 @@ def repeats_for_none(
     :param power: that it is shown, more than 0, less than 1
     :returns: None if MOST_REPEATS are not enough
     """
+    room = margin - difference.resolution
+    if room <= 0:
+        return None
     deviation = _planned_deviation(difference)
     alpha = (1 - CONFIDENCE) / (claims * difference.looks)
 
     def shows(repeats: int) -> bool:
         freedom = _freedom_of(difference, repeats)
         critical = float(stats.t.ppf(1 - alpha, freedom))
-        distance = margin / deviation * math.sqrt(repeats)
+        distance = room / deviation * math.sqrt(repeats)
         missed = float(stats.nct.cdf(critical, freedom, distance))
         return not math.isfinite(missed) or 1 - 2 * missed >= power
 

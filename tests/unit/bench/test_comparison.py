@@ -285,6 +285,99 @@ class RunsTestCase(testtools.TestCase):
         (claim,) = self.compare(first[0], second[2]).claims
         self.assertEqual(comparison.Finding.BETTER, claim.finding)
 
+    def test_one_run_is_not_worse_for_being_one_of_those_before(self):
+        # Each run of the baseline would be, by its repeats alone.
+        first = [
+            one_tier(*(each * share for share in (0.997, 1.0, 1.003)))
+            for each in (950, 1050, 1000, 1010)
+        ]
+        (claim,) = comparison.runs(
+            first, {'': [one_tier(949, 951, 952)]}, IOPS_ONLY
+        ).claims
+        self.assertEqual(
+            (comparison.Finding.CANNOT_TELL, 1), (claim.finding, claim.repeats)
+        )
+        self.assertIn('runs are needed; t of one run against 4', claim.reason)
+        found = comparison.runs(
+            first, {'': [one_tier(500, 501, 502)]}, IOPS_ONLY
+        )
+        self.assertEqual(comparison.Finding.WORSE, found.claims[0].finding)
+        self.assertIn(
+            'it is taken to vary as the runs of the other side do',
+            found.circumstances[0],
+        )
+
+    def test_a_tier_that_one_side_lacks_is_not_compared(self):
+        def run(*tiers):
+            return results.run(
+                {each: {'x': slots(100, 101, 99)} for each in tiers}
+            )
+
+        for first, second in (
+            (run('general', 'database'), run('general', 'Database')),
+            (run('general', 'database'), run('general')),
+        ):
+            claims = self.compare(first, second).claims
+            self.assertEqual('general', claims[0].first_tier)
+            self.assertEqual(
+                {comparison.Finding.NOT_COMPARED},
+                {each.finding for each in claims[1:]},
+            )
+            self.assertIn(
+                'has no tier database, but general', claims[1].reason
+            )
+            # What is named is all that is compared.
+            (claim,) = self.compare(
+                first, second, tiers={'general': 'general'}
+            ).claims
+            self.assertEqual('general', claim.first_tier)
+
+    def test_a_latency_of_nothing_is_not_0(self):
+        def run(*reads):
+            return dataclasses.replace(
+                results.run(
+                    {
+                        'general': {
+                            'x': [
+                                results.slot(
+                                    [100],
+                                    clat_ms=MANY_MS,
+                                    directions={
+                                        'write': results.direction(
+                                            90, MANY_MS
+                                        ),
+                                        **(
+                                            {
+                                                'read': results.direction(
+                                                    10, MANY_MS
+                                                )
+                                            }
+                                            if has_read
+                                            else {}
+                                        ),
+                                    },
+                                )
+                                for has_read in reads
+                            ]
+                        }
+                    }
+                ),
+                profile=dataclasses.replace(
+                    results.PROFILE,
+                    patterns=(
+                        fio_pattern.Pattern(name='x', rw='randrw', bs='4k'),
+                    ),
+                ),
+            )
+
+        (iops, p99) = comparison.runs(
+            [run(True, False)],
+            {'': [run(True, True)]},
+            comparison.Question(quantities=('read_iops', 'read_p99_ms')),
+        ).claims
+        self.assertEqual((0.0, None), (iops.first, p99.first))
+        self.assertIn('nothing was read', p99.reason)
+
     def test_what_was_not_the_same_is_told_before(self):
         def of(version, qos):
             run = one_tier(1, 1)
@@ -308,7 +401,7 @@ class RunsTestCase(testtools.TestCase):
         )
         same = self.compare(of('3.33', '500'), of('3.33', '500'))
         self.assertEqual(1, len(same.circumstances))
-        self.assertIn('one run on a side', same.circumstances[0])
+        self.assertIn('one run on each side', same.circumstances[0])
 
     def test_iops_of_submissions_are_another_circumstance_after_a_ramp(self):
         old = one_tier(1, 1)
@@ -535,6 +628,43 @@ def mix(reads, writes, *, clat_ms=MANY_MS, more_ms=0):
             run.profile, patterns=(dataclasses.replace(pattern, rw='randrw'),)
         ),
     )
+
+
+class PairsTestCase(testtools.TestCase):
+    def pairs(self, *runs):
+        return comparison.pairs_of_tiers(
+            runs, IOPS_ONLY, patterns={'x'}
+        ).claims
+
+    def both(self, general, database, number, **about):
+        return dataclasses.replace(
+            results.run(
+                {
+                    'general': {'x': slots(*general)},
+                    'database': {'x': slots(*database, **about)},
+                }
+            ),
+            run=f'{number:016x}',
+        )
+
+    def test_runs_are_the_observations(self):
+        (claim,) = self.pairs(
+            *(
+                self.both((each, each), (2 * each, 2.1 * each), each)
+                for each in (100, 150, 90)
+            )
+        )
+        self.assertEqual(comparison.Finding.BETTER, claim.finding)
+        self.assertIn('paired t within runs, 3 runs', claim.reason)
+
+    def test_a_run_that_a_tier_lost_is_not_passed_over(self):
+        (claim,) = self.pairs(
+            self.both((100, 101), (200, 202), 1),
+            self.both((100, 101), (200, 202), 2),
+            self.both((100, 101), (200, 202), 3, without=1),
+        )
+        self.assertEqual(comparison.Finding.NOT_COMPARED, claim.finding)
+        self.assertIn('run 0000000000000003 has no repeat', claim.reason)
 
 
 class DirectionsTestCase(testtools.TestCase):

@@ -163,10 +163,65 @@ class DifferenceTestCase(testtools.TestCase):
             ([0.0, 1.0], [1.0, 2.0]),
             ([math.inf, 1.0], [1.0, 2.0]),
         ):
-            for compare in (differences.of_groups, differences.of_blocks):
-                self.assertRaises(
-                    ValueError, compare, first, second, resolution=0.01
-                )
+            self.assertRaises(
+                ValueError,
+                differences.of_blocks,
+                first,
+                second,
+                resolution=0.01,
+            )
+        for first, second in (
+            ([1.0], [1.0]),
+            ([], [1.0, 2.0]),
+            ([0.0, 1.0], [1.0, 2.0]),
+            ([math.inf, 1.0], [1.0, 2.0]),
+        ):
+            self.assertRaises(
+                ValueError,
+                differences.of_groups,
+                first,
+                second,
+                resolution=0.01,
+            )
+
+    def test_no_percentage_is_without_a_logarithm(self):
+        # As of repeats of which one has a long stall.
+        found = differences.of_blocks(
+            [2.0, 2.0], [1.0, 700.0], resolution=0.01
+        )
+        for each in found.interval_percent:
+            self.assertTrue(math.isfinite(differences.logarithm(each)))
+
+    def test_what_cannot_be_distinguished_is_off_by_as_much(self):
+        # All of one bucket: the true ratio is up to BUCKET from 1.
+        same = differences.of_groups([1.0] * 9, [1.0] * 9, resolution=BUCKET)
+        self.assertEqual(1.0, same.p_within(BUCKET))
+        self.assertLess(same.p_within(2 * BUCKET), 0.01)
+        self.assertIsNone(differences.repeats_for_none(same, margin=BUCKET))
+        # A step from one bucket to the next is no difference of a half.
+        next_one = differences.of_groups(
+            [1.0] * 9, [1.0 + BUCKET] * 9, resolution=BUCKET
+        )
+        self.assertEqual(1.0, next_one.p_differs(BUCKET / 2))
+
+    def test_one_more_run_is_where_one_of_many_would_be(self):
+        """With what is the same in all repeats of a run in none of them."""
+        draw = numpy.random.default_rng(5)
+        claimed = 0
+        for _ in range(400):
+            found = differences.of_groups(
+                draw.lognormal(0, 0.05, 4),
+                draw.lognormal(0, 0.05, 1),
+                resolution=0.0001,
+            )
+            claimed += found.p_differs() <= 0.05
+        self.assertLessEqual(claimed, 0.08 * 400)
+        self.assertGreaterEqual(claimed, 0.02 * 400)
+        # From either side.
+        one = differences.of_groups([1.0], [1.1, 1.2, 1.3], resolution=0.001)
+        other = differences.of_groups([1.1, 1.2, 1.3], [1.0], resolution=0.001)
+        self.assertAlmostEqual(one.p_differs(), other.p_differs())
+        self.assertAlmostEqual(one.mean, -other.mean)
 
 
 class HolmTestCase(testtools.TestCase):

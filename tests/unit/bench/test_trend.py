@@ -142,6 +142,61 @@ def changes(*iops, **facts):
     return trend.over_time(runs(*iops, **facts), ['iops'])
 
 
+class TrustTestCase(testtools.TestCase):
+    def test_a_step_within_a_bucket_is_no_change(self):
+        def run(day, clat_ms, tier='general'):
+            return dataclasses.replace(
+                results.run(
+                    {tier: {'x': [results.slot([100], clat_ms=clat_ms)] * 2}}
+                ),
+                run=f'{day:016x}',
+                ended_at=f'2026-11-{day:02d}T00:00:00+00:00',
+            )
+
+        # From the end of a bucket to the beginning of the next.
+        series = [
+            run(day, (1.056768 if day < 7 else 1.073152,) * 2000)
+            for day in range(1, 13)
+        ]
+        (found,) = trend.over_time(series, ['p99_ms'])
+        self.assertEqual(trend.Finding.NO_CHANGE, found.finding)
+        series = [
+            run(day, (1.0 if day < 7 else 1.1,) * 2000) for day in range(1, 13)
+        ]
+        (found,) = trend.over_time(series, ['p99_ms'])
+        self.assertEqual(trend.Finding.WORSE, found.finding)
+        # The largest of twenty I/Os is no p99.
+        series = [
+            run(day, (1.0,) * 19 + (5.0 if day < 7 else 9.0,))
+            for day in range(1, 13)
+        ]
+        (found,) = trend.over_time(series, ['p99_ms'])
+        self.assertEqual(trend.Finding.TOO_FEW_RUNS, found.finding)
+        self.assertIn('20 I/Os, of which 0 are', found.left_out[0].reason)
+
+    def test_runs_that_do_not_have_a_tier_any_more_are_named(self):
+        series = runs(*[100, 101, 99] * 4)
+        series[-2:] = [
+            dataclasses.replace(
+                run, tiers=(dataclasses.replace(run.tiers[0], tier='new'),)
+            )
+            for run in series[-2:]
+        ]
+        found = {each.tier: each for each in trend.over_time(series, ['iops'])}
+        self.assertEqual(
+            [
+                trend.LeftOut(
+                    run=run.run,
+                    ended_at=run.ended_at,
+                    reason='it ran on new only',
+                )
+                for run in series[-2:]
+            ],
+            list(found['general'].left_out),
+        )
+        self.assertEqual((), found['new'].left_out)
+
+
 class ChangePointsTestCase(testtools.TestCase):
     def test_noise_has_no_change_in_95_percent_of_series(self):
         draw = numpy.random.default_rng(1)
@@ -326,7 +381,10 @@ class TrendTestCase(testtools.TestCase):
 
     def test_a_drop_is_found_among_hundreds_of_series(self):
         quantities = ['iops', *(f'p{each}_ms' for each in range(1, 99))]
-        quantities += [f'p99.{each}_ms' for each in range(1, 40)]
+        # More need ten of 2,000 I/Os above them.
+        quantities += [
+            f'p99.{each}_ms' for each in (*range(1, 6), *range(10, 40))
+        ]
         found = trend.over_time(
             runs(*[100, 101, 99, 100, 102] * 2, *[10, 11, 9, 10, 10] * 2),
             quantities,

@@ -73,7 +73,7 @@ class CompareTestCase(testtools.TestCase):
         change = json.loads(ran.stdout)[0]['Difference']
         self.assertAlmostEqual(-50, change['percent'], delta=0.5)
         self.assertLess(change['low_percent'], change['high_percent'])
-        self.assertIn('one run on a side', ran.stderr)
+        self.assertIn('one run on each side', ran.stderr)
         self.assertEqual(0, self.compare(after, before).status)
 
     def test_reads_and_writes_of_a_mix_apart(self):
@@ -132,7 +132,7 @@ class CompareTestCase(testtools.TestCase):
         self.assertEqual(4, ran.status)
         self.assertEqual(1, self.compare(run, '--reference', 'x').status)
         ran = self.compare(run, '--tier', 'gold')
-        self.assertEqual(1, ran.status)
+        self.assertEqual(2, ran.status)
         self.assertIn('--tier is for several results', ran.stderr)
 
     def test_several_results_have_a_column_of_their_own(self):
@@ -174,7 +174,7 @@ class CompareTestCase(testtools.TestCase):
         )
         (first, _p99) = json.loads(ran.stdout)
         self.assertEqual(3, first['Difference']['repeats'])
-        self.assertNotIn('one run on a side', ran.stderr)
+        self.assertNotIn('one run on', ran.stderr)
 
     def test_junit(self):
         before = self.file('before.json', general=(100, 101, 99))
@@ -188,6 +188,38 @@ class CompareTestCase(testtools.TestCase):
         )
         self.assertEqual(1, ran.status)
         self.assertIn('cannot write', ran.stderr)
+
+    def test_a_result_is_never_replaced_by_what_is_made_of_it(self):
+        before = self.file('before.json', general=(100, 101, 99))
+        after = self.file('after.json', general=(50, 51, 49))
+        link = self.folder / 'link.json'
+        link.symlink_to(after)
+        text = pathlib.Path(after).read_text()
+        for output in (after, str(link), f'{self.folder}/./after.json'):
+            ran = self.compare(before, after, '--junit', output)
+            self.assertEqual(1, ran.status)
+            self.assertIn('is a file that is read', ran.stderr)
+            ran = shell.openstack(
+                'tier', 'report', before, after, '-o', output
+            )
+            self.assertEqual(1, ran.status)
+            self.assertIn('is a file that is read', ran.stderr)
+        self.assertEqual(text, pathlib.Path(after).read_text())
+
+    def test_a_number_that_nothing_can_be_computed_with_is_named(self):
+        good = self.file('good.json', general=(1, 2))
+        document = json.loads(pathlib.Path(good).read_text())
+        (pattern,) = document['tiers'][0]['patterns']
+        pattern['slots'][0]['merged']['clat']['bins'][0] = [10**400, 5]
+        bad = self.folder / 'bad.json'
+        bad.write_text(json.dumps(document))
+        ran = self.compare(good, str(bad))
+        self.assertEqual(1, ran.status)
+        self.assertIn(
+            'bad.json: tiers[0].patterns[0].slots[0].merged.clat.bins[0][0]',
+            ran.stderr,
+        )
+        self.assertIn('expected an integer below 10^100', ran.stderr)
 
     def test_a_file_that_is_no_result_is_named(self):
         good = self.file('good.json', general=(1, 1))
@@ -258,8 +290,18 @@ class CompareTestCase(testtools.TestCase):
             *(good, self.file('other.json', general=(1, 1))),
             *('--tier', 'general=general', '--tier', 'general'),
         )
-        self.assertEqual(1, ran.status)
+        self.assertEqual(2, ran.status)
         self.assertIn('--tier names general twice', ran.stderr)
+        other = self.file('third.json', general=(1, 1))
+        for arguments, said in (
+            ((good, '--tier', 'general'), '--tier is for several results'),
+            ((good, other, '--reference', 'general'), '--reference is for'),
+            ((good, other, '--tier', 'general='), "--tier 'general='"),
+            ((good, other, '--tier', '=general'), "--tier '=general'"),
+        ):
+            ran = self.compare(*arguments)
+            self.assertEqual(2, ran.status)
+            self.assertIn(said, ran.stderr)
         ran = self.compare(good, good)
         self.assertEqual(1, ran.status)
         self.assertIn('the same file', ran.stderr)

@@ -67,7 +67,7 @@ class ComparisonSLATest(testtools.TestCase):
         self.assertFalse(success)
         self.assertIn('general x iops: worse: 99.99', detail)
         self.assertIn('-50.0 %', detail)
-        self.assertIn('one run on a side', detail)
+        self.assertIn('one run on each side', detail)
         self.assertIn('the other 1 pass', detail)
 
     def test_a_better_run_and_one_that_cannot_be_told_pass(self):
@@ -119,6 +119,30 @@ class ComparisonSLATest(testtools.TestCase):
         self.assertIn('no tier is on both sides', detail)
         self.assertNotIn('</script', detail)
 
+    def test_a_tier_that_the_run_lacks_fails_unless_others_are_named(self):
+        both = dataclasses.replace(
+            results.run(
+                {
+                    tier: {
+                        'x': [
+                            results.slot([i], clat_ms=MANY_MS)
+                            for i in (100, 101, 99)
+                        ]
+                    }
+                    for tier in ('general', 'database')
+                }
+            ),
+            run='e' * 16,
+        )
+        baseline = [str(self.file('both.json', both))]
+        now = self.iteration(run(100, 101, 99))
+        success, detail = self.judge(now, baseline=baseline)
+        self.assertFalse(success)
+        self.assertIn('has no tier database', detail)
+        self.assertTrue(
+            self.judge(now, baseline=baseline, tiers=['general'])[0]
+        )
+
     def test_each_run_is_compared_and_a_bad_one_is_told_first(self):
         success, detail = self.judge(
             self.iteration(run(100, 101, 99, name='a' * 16), 'a.json'),
@@ -143,6 +167,7 @@ class ComparisonSLATest(testtools.TestCase):
         ({'quantities': ['speed']}, "'speed'"),
         ({'directions': ['trim']}, "'trim' is not one of"),
         ({'least_difference_percent': 100}, '100 %'),
+        ({'tiers': []}, 'tiers'),
         ({'least_difference_percent': -1}, 'minimum'),
     )
     @ddt.unpack
@@ -152,3 +177,13 @@ class ComparisonSLATest(testtools.TestCase):
             criterion = {'baseline': [kept], **criterion}
         wrong = sla.SLA.validate('cinder_tiers_compare', {}, {}, criterion)
         self.assertIn(said, json.dumps(wrong))
+
+    def test_copies_of_a_baseline_are_no_further_observations(self):
+        paths = [
+            str(self.file(name, run(100, 101, 99, name='f' * 16)))
+            for name in ('one.json', 'copy.json')
+        ]
+        wrong = sla.SLA.validate(
+            'cinder_tiers_compare', {}, {}, {'baseline': paths}
+        )
+        self.assertIn('are results of the same run', json.dumps(wrong))

@@ -598,7 +598,7 @@ class HostileTestCase(testtools.TestCase):
     @hypothesis.given(
         strategies.floats(allow_nan=False, allow_infinity=False),
         strategies.sampled_from(['mean', 'low', 'high']),
-        strategies.integers(0, 10**400),
+        strategies.integers(0, 10**100 - 1),
     )
     def test_any_number_is_shown(self, value, name, bandwidth):
         plain = json.loads(SMALL)
