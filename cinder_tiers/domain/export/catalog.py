@@ -128,9 +128,11 @@ def _find_types(draft: _Draft) -> None:
         try:
             _check_not_superseded(name)
             is_ours = cinder_state.NAME in found.extra_specs
-            other = taken.get(name.casefold())
+            other = taken.get(cinder_state.as_databases_compare(name))
             if other is not None:
-                raise ValueError(f'its name differs from {other} only in case')
+                raise ValueError(
+                    f'its name differs from {other} only in case or accents'
+                )
             if not is_ours and cinder_state.FOLLOW_IMAGE in found.extra_specs:
                 _follow(draft, found)
             elif name == _DEFAULT:
@@ -147,7 +149,7 @@ def _find_types(draft: _Draft) -> None:
                 draft.tiers[name] = tier
                 for text in remarks:
                     draft.remark(text, tier=name)
-            taken[name.casefold()] = name
+            taken[cinder_state.as_databases_compare(name)] = name
         except ValueError as error:
             draft.remark(
                 f'volume type {name} is not in the tiers file: {error}'

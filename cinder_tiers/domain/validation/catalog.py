@@ -16,6 +16,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain import spelling
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain import tags
 from cinder_tiers.domain.validation import fallback as fallback_rules
@@ -27,7 +28,7 @@ from cinder_tiers.domain.validation import tiers as volume_type_rules
 EXTRA_SPEC_MAX_CHARS = 255
 
 _ONE_MEANING = (
-    'one meaning for each volume type name (the database ignores case)'
+    'one meaning for each volume type name (databases ignore case and accents)'
 )
 
 Problems = collections.abc.Iterator[errors.Problem]
@@ -61,11 +62,10 @@ def check(catalog: catalogs.Catalog) -> tuple[errors.Problem, ...]:
 
 
 def _names(catalog: catalogs.Catalog) -> Problems:
-    # MySQL compares volume type names without regard to case.
     seen: dict[str, str] = {}
     for index, name in enumerate(catalog.follow_image_types):
         where = catalog.source.where(('follow_image_types', index))
-        other = seen.setdefault(name.casefold(), name)
+        other = seen.setdefault(cinder_state.as_databases_compare(name), name)
         # That one is there twice is a problem of its own.
         if other != name:
             yield errors.Problem(
@@ -102,7 +102,8 @@ def _names(catalog: catalogs.Catalog) -> Problems:
     }
     for tier in catalog.tiers:
         other = seen.setdefault(
-            tier.name.casefold(), f'tier {tier.name!r} exists'
+            cinder_state.as_databases_compare(tier.name),
+            f'tier {tier.name!r} exists',
         )
         if other != f'tier {tier.name!r} exists':
             yield errors.Problem(

@@ -81,7 +81,8 @@ def read(text: str, *, file: str, max_nodes: int = MAX_NODES) -> Document:
         if ends:
             raise errors.ProblemsFound(refused)
         node = yaml.compose(text, Loader=LOADER)
-    except yaml.YAMLError as error:
+    # A lone surrogate, which a JSON file may hold, has no UTF-8 for libyaml.
+    except (yaml.YAMLError, UnicodeEncodeError) as error:
         raise errors.ProblemsFound(
             [*refused, _syntax(error, text, file)]
         ) from error
@@ -173,7 +174,9 @@ def _refused(event: yaml.Event) -> str:
 
 
 def _unprintable(
-    error: yaml.reader.ReaderError, text: str, file: str
+    error: yaml.reader.ReaderError | UnicodeEncodeError,
+    text: str,
+    file: str,
 ) -> errors.Problem:
     """A character that YAML does not have.
 
@@ -200,11 +203,13 @@ def _unprintable(
     )
 
 
-def _syntax(error: yaml.YAMLError, text: str, file: str) -> errors.Problem:
+def _syntax(
+    error: yaml.YAMLError | UnicodeEncodeError, text: str, file: str
+) -> errors.Problem:
     mark = getattr(error, 'problem_mark', None) or getattr(
         error, 'context_mark', None
     )
-    if isinstance(error, yaml.reader.ReaderError):
+    if isinstance(error, yaml.reader.ReaderError | UnicodeEncodeError):
         return _unprintable(error, text, file)
     said = [
         getattr(error, name, None) for name in ('context', 'problem', 'reason')

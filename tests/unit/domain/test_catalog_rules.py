@@ -422,6 +422,11 @@ class CatalogRulesTestCase(testtools.TestCase):
                 "follow_image_types has 'Ft', but 'ft' exists",
             ],
         ),
+        # To MySQL and MariaDB, accents are no difference either.
+        (
+            ('café', 'cafe'),
+            ["follow_image_types has 'cafe', but 'café' exists"],
+        ),
         (('a - new',), ["follow_image_types has 'a - new'"]),
         (('x - retired 1',), ["follow_image_types has 'x - retired 1'"]),
         (

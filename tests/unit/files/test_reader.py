@@ -366,7 +366,7 @@ class ReaderTestCase(testtools.TestCase):
             'version: 1',
             'version: 1\nfollow_image_types:\n- ft\n- FT',
             "t.yaml:4: follow_image_types has 'FT', but 'ft' exists",
-            'the database ignores case',
+            'databases ignore case and accents',
         ),
         (
             'version: 1',
@@ -588,6 +588,7 @@ class DocumentTestCase(testtools.TestCase):
         ('a: b: c', 't.yaml:1: mapping values are not allowed'),
         ('a: [1,\n', 't.yaml:2: '),
         ('a: \x00', 't.yaml:1: the character U+0000'),
+        ('a: 1\nb: \ud800', 't.yaml:2: the character U+D800'),
         ('a: é\r\n\nb: "\x0b"', 't.yaml:3: the character U+000B'),
         ('a: 1\nb: ' + 'x' * 2_000, 't.yaml:2: a value of 2000 characters'),
         (
