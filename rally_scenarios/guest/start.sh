@@ -16,11 +16,22 @@
 #      between the two of the leader: that bounds the offset from both sides.
 #   3. The leader writes GO with T0, on its clock, who was not ready, and the
 #      tightest bounds of each guest, which takes the middle of its own.
+#
+# Any guest can write any text there.  Some shells run a command that stands in
+# an arithmetic expression, so that nothing but numbers may get into one.
 
 # shellcheck disable=SC2154,SC2034  # orders and fleet.sh have the other halves
 sector=4096
 record=''
 unchanged=0
+
+# is_count TEXT: whether it is a number that every shell takes for the same: an
+# octal one, or one that is too large, ends some of them.
+is_count() {
+    case $1 in
+        ''|*[!0-9]*|0?*|????????????????*) return 1 ;;
+    esac
+}
 
 # put_record SECTOR TEXT: one write, so others see all of it or nothing.
 put_record() {
@@ -80,7 +91,8 @@ compare_clocks() {
             case $record in
                 "ANSWER $question "*" ."*)
                     answer=${record#"ANSWER $question "}
-                    answer=${answer%%" ."*} ;;
+                    answer=${answer%%" ."*}
+                    is_count "$answer" || answer='' ;;
                 "ASK $question ."*) ;;
                 # a guest was so late that it wrote over the question
                 *) put_record 0 "ASK $question ." ;;
@@ -197,7 +209,11 @@ follow() {
     while :; do
         get_record
         case $record in
-            "GO $CT_RUN "*" ."*) break ;;
+            "GO $CT_RUN "*" ."*)
+                case ${record#"GO $CT_RUN "} in
+                    *[!0-9,:.\ -]*) pause 0.3 ;;
+                    *) break ;;
+                esac ;;
             "ASK $CT_RUN $CT_INDEX "*|"ANSWER $CT_RUN $CT_INDEX "*)
                 answer_question
                 # Our turn: a program would only take from the time.
@@ -238,7 +254,14 @@ follow() {
     width=${1#*:}
     samples=${width#*:}
     width=${width%:*}
-    offset=$((${1%%:*} + width / 2))
+    lower=${1%%:*}
+    for count in "$start" "${lower#-}" "$width" "$samples"; do
+        if ! is_count "$count"; then
+            event FAILED ": the start signal is not what a leader writes"
+            return 1
+        fi
+    done
+    offset=$((lower + width / 2))
     # Either clock may have lost most of a step.
     error=$((width / 2 + clock_step))
 }
