@@ -64,13 +64,36 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
         return outcome.refuse(placed.decision)
     if group_id is not None:
         return _in_group(request, volume, group_id, placed)
-    if placed.facts is not None and placed.tier_type is None:
-        return _as_image_says(request, volume, placed)
     if placed.tier_type is None:
-        return outcome.PASS
+        return _held(request, volume, placed)
     return _with(
         request, volume, volume_type=placed.tier_type.type_id, placed=placed
     )
+
+
+def _held(
+    request: requests.ApiRequest,
+    volume: dict,
+    placed: placement_request.Placement,
+) -> outcome.Outcome:
+    """Write down what the decision rests on, where that may change."""
+    decided = placed.decision
+    if decided.because_of(decision.Rule.PROJECT_TYPE) and (
+        placed.facts is not None
+        or decided.because_of(decision.Rule.IMAGE_REFUSED)
+    ):
+        # Before Cinder looks at the image, it may name a type that follows
+        # the image: that comes before the type of the project.
+        return _with(
+            request,
+            volume,
+            volume_type=door.of_process('api').types.default_of_project(
+                request.context
+            ),
+        )
+    if placed.facts is not None:
+        return _as_image_says(request, volume, placed)
+    return outcome.PASS
 
 
 def steer_after_failure(

@@ -14,6 +14,8 @@ The properties of a request come in many forms (traced in Cinder 29.0.0):
 """
 
 from cinder.db import api as db_api
+from cinder import exception
+from cinder import objects
 from cinder.volume import volume_utils
 
 from cinder_tiers.domain.placement import decision
@@ -109,7 +111,7 @@ def read_unbound(
 
     Cinder makes such a type itself, the public `__DEFAULT__`. To Cinder every
     backend will do that has the capabilities which the type asks for, those
-    of private tiers too. A copy lies where its source is.
+    of private tiers too. A copy lies where its source is, and has its type.
 
     :param filter_properties: as FilterScheduler fills them in; of a type that
         does not follow the image.
@@ -121,11 +123,36 @@ def read_unbound(
     operation = spec.get('operation')
     # Of a group Cinder says the backend without its pool, so that its volumes
     # may go to every pool of it.
-    if volume_utils.extract_host(
+    is_copy = volume_utils.extract_host(
         spec.get('resource_backend') or '', 'pool'
-    ) or (operation not in (*_CREATES, 'create_group', 'retype_volume')):
+    )
+    if (is_copy and _has_type_of_source(filter_properties)) or (
+        operation not in (*_CREATES, 'create_group', 'retype_volume')
+    ):
         return None
     return read_bare(filter_properties)
+
+
+def _has_type_of_source(filter_properties: dict) -> bool:
+    """Whether a copy has the type of the volume or snapshot it is made of.
+
+    Cinder takes any other where a single cinder-volume is disabled
+    (cinder/volume/api.py, _retype_is_possible, 29.0.0).
+    """
+    spec = filter_properties['request_spec']
+    context = filter_properties['context'].elevated()
+    for key, kind in (
+        ('snapshot_id', objects.Snapshot),
+        ('source_volid', objects.Volume),
+    ):
+        if spec.get(key):
+            try:
+                source = kind.get_by_id(context, spec[key])
+            except exception.NotFound:
+                return False
+            type_id = filter_properties['resource_type'].get('id')
+            return source.volume_type_id == type_id
+    return True
 
 
 def is_of_group(filter_properties: dict) -> bool:

@@ -127,12 +127,15 @@ def decide_on_error(
         `Rule.IMAGE_REFUSED`, unless there was nothing to decide.
     """
     settled = _settled(request)
+    is_refused = request.is_refused and not request.moves
+    error = Reason(rule=Rule.IMAGE_REFUSED if is_refused else Rule.ERROR)
     if settled is not None and (
         tiers is not None or settled.verdict is Verdict.NOT_OURS
     ):
+        # The type of the project is to be held, as the image might name one.
+        if is_refused and settled.because_of(Rule.PROJECT_TYPE):
+            return _not_ours(error, *settled.reasons)
         return settled
-    is_refused = request.is_refused and not request.moves
-    error = Reason(rule=Rule.IMAGE_REFUSED if is_refused else Rule.ERROR)
     if on_error is decision.OnError.FAIL:
         return _refused([error])
     if tiers is None:

@@ -135,6 +135,18 @@ class _Flight:
         return self.is_by_name or self.question.is_private
 
 
+def _failure(text: str, *, is_private: bool) -> glance.ImageUnreadable:
+    """Why an image is not known.
+
+    :param is_private: whether Glance was to look for a text of the tenant.
+        Then the tenant may have made it fail, and must not have a volume
+        without a tier by that: it is as if Glance refused.
+    """
+    if is_private:
+        return glance.ImageRefused(text, is_lasting=False, is_answer=False)
+    return glance.ImageUnreadable(text)
+
+
 class Images:
     """All images that one process remembers."""
 
@@ -215,9 +227,10 @@ class Images:
         )
         try:
             return Answer(facts=self._ask(question), age_s=0.0)
-        except glance.ImageRefused:
-            raise
-        except glance.ImageUnreadable:
+        except glance.ImageUnreadable as error:
+            is_refused = isinstance(error, glance.ImageRefused)
+            if is_refused and error.is_answer:
+                raise
             stale = self._stale(question)
             if stale is None:
                 raise
@@ -292,13 +305,7 @@ class Images:
                 f'row; the next attempt follows after {limits.retry_s:g} '
                 's'
             )
-            if question.is_private and not self._breaker.is_open:
-                # Only this project's own calls fail. It must not have a volume
-                # without a tier by that: it is as if Glance refused.
-                raise glance.ImageRefused(
-                    text, is_lasting=False, is_answer=False
-                )
-            raise glance.ImageUnreadable(text)
+            raise _failure(text, is_private=question.is_private)
         flight = _Flight(question=question, key=key)
         flight.future = self._calls.admit(lambda: self._fly(flight), **kind)
         if flight.future.running():
@@ -376,19 +383,21 @@ class Images:
         try:
             facts = flight.future.result(max(0.0, deadline - self._clock()))
         except TimeoutError as error:
-            if not self._give_up(flight, deadline):
-                raise glance.ImageUnreadable(
-                    'no call to Glance was free '
-                    f'within {limits.timeout_s:g} s; at '
-                    f'most {limits.max_calls} are allowed'
-                ) from error
-            raise glance.ImageUnreadable(
+            raise _failure(
                 f'Glance did not answer within {limits.timeout_s:g} s'
+                if self._give_up(flight, deadline)
+                else f'no call to Glance was free within {limits.timeout_s:g} '
+                f's; at most {limits.max_calls} are allowed',
+                is_private=question.is_private or flight.is_by_name,
             ) from error
         except glance.ImageRefused as refusal:
             if question.is_refused_by(flight.question, refusal):
                 raise
             return None
+        except glance.ImageUnreadable as error:
+            if not (question.is_private or flight.is_by_name):
+                raise
+            raise _failure(str(error), is_private=True) from error
         return (
             facts if question.is_answered_by(flight.question, facts) else None
         )

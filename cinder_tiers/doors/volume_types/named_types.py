@@ -66,6 +66,22 @@ def is_closed_now(
     return False
 
 
+def _is_open_now(
+    context: cinder_context.RequestContext, volume_type: applied.VolumeType
+) -> bool:
+    """Whether Cinder gives a type to a request that had no access to it.
+
+    What is remembered may be older than the access.
+
+    :raises Exception: whatever Cinder's database layer raises.
+    """
+    try:
+        volume_types.get_volume_type(context, volume_type.type_id)
+    except exception.VolumeTypeNotFound:
+        return False
+    return True
+
+
 class NamedTypes:
     """Finds volume types as Cinder does, mostly from memory."""
 
@@ -98,7 +114,8 @@ class NamedTypes:
         """
         found = self.find(context, ident)
         if found is None or not (
-            found.follows_image and found.may_use(context)
+            found.follows_image
+            and (found.may_use(context) or _is_open_now(context, found))
         ):
             return decision.NamedType(source=source, follows_image=False)
         return decision.NamedType(
@@ -152,6 +169,20 @@ class NamedTypes:
             return None
         return found
 
+    def default_of_project(
+        self, context: cinder_context.RequestContext
+    ) -> str | None:
+        """Id of the default type that was set for a project, if one was.
+
+        :param context: of the request.
+        :raises Exception: whatever Cinder's database layer raises.
+        """
+        return self._defaults.type_id_of(
+            context,
+            context.project_id,
+            ttl_s=cfg.CONF[conf.GROUP].applied_cache_seconds,
+        )
+
     def named_by_others(
         self,
         context: cinder_context.RequestContext,
@@ -169,10 +200,8 @@ class NamedTypes:
         found = tier_specs.first_named(
             {
                 decision.TypeSource.IMAGE: lambda: image_type,
-                decision.TypeSource.PROJECT: lambda: self._defaults.type_id_of(
-                    context,
-                    context.project_id,
-                    ttl_s=cfg.CONF[conf.GROUP].applied_cache_seconds,
+                decision.TypeSource.PROJECT: lambda: self.default_of_project(
+                    context
                 ),
             }
         )

@@ -8,6 +8,7 @@ import threading
 import uuid
 
 from cinder import objects
+from cinder.volume import volume_types
 import ddt
 import sqlalchemy
 
@@ -519,6 +520,62 @@ class ImageNamesTestCase(BypassCase):
                 imageRef=self.glance.add_image('database', owner=project),
                 project=project,
             )
+
+    def assert_none_follows_a_late_name(self, expected):
+        """Volumes of an image whose name Glance finds after the API gave up.
+
+        Cinder has no deadline, and finds it.
+        """
+        self.api.configure(glance_timeout=0.3)
+        for name in ('mine', str(uuid.uuid4())):
+            self.glance.add_image(
+                'database', name=name, cinder_img_volume_type='image-tier'
+            )
+            for _ in range(3):
+                self.glance.listing = hanging = threading.Event()
+
+                def answer(hanging=hanging):
+                    self.glance.listing = None
+                    hanging.set()
+
+                api_fixture.MEANWHILE.append(answer)
+                self.assert_type(expected, imageRef=name)
+                api_fixture.MEANWHILE.clear()
+                answer()
+
+    def test_a_name_that_is_found_too_late(self):
+        self.assert_none_follows_a_late_name('general')
+
+    def test_nor_in_a_project_with_a_default_type(self):
+        self.cinder.set_project_default(self.types['plain'])
+        self.assert_none_follows_a_late_name('plain')
+
+    def test_an_image_that_names_a_type_after_it_was_read(self):
+        """In a project with a default type, before Cinder reads it."""
+        self.cinder.set_project_default(self.types['plain'])
+        image = self.glance.add_image('database')
+        self.assert_type('plain', imageRef=image)
+        self.glance.images[image]['cinder_img_volume_type'] = 'image-tier'
+        # By what is remembered of the image, and then by what it is.
+        self.assert_type('plain', imageRef=image)
+        self.forget()
+        self.assert_type('database', imageRef=image)
+
+    def test_access_to_a_following_type_that_is_younger_than_memory(self):
+        ident = self.add_type(
+            'image-private',
+            [api_fixture.OTHER_PROJECT],
+            tiers_follow_image='<is> True',
+        )
+        self.api.configure(applied_cache_seconds=60)
+        self.forget()
+        self.assert_type('database', imageRef=self.image)
+        volume_types.add_volume_type_access(
+            self.cinder.admin, ident, api_fixture.PROJECT
+        )
+        self.assert_type(
+            'database', imageRef=self.image, volume_type='image-private'
+        )
 
     def test_unknown_images_are_no_errors(self):
         for _ in range(5):

@@ -135,6 +135,20 @@ class RestoresTestCase(BackupCase):
         self.api.take_messages(status='available')
         self.assert_restored('general', self.add_backup(), version=version)
 
+    def test_a_project_whose_id_cinder_takes_in_no_path(self):
+        self.api.take_messages(status='available')
+        backup = self.add_backup(project_id='Proj_1')
+        answer = self.api.request(
+            f'/v3/backups/{backup.id}/restore',
+            project='Proj_1',
+            content_type='application/json',
+            body=b'{"restore": {}}',
+        )
+        self.assertEqual(202, answer.status, answer.body)
+        row = self.api.row(answer.json['restore']['volume_id'])
+        self.assertEqual('general', self.names[row.volume_type_id])
+        self.assertEqual('Proj_1', row.project_id)
+
     def test_the_default_type_of_the_project(self):
         self.api.take_messages(status='available')
         self.cinder.set_project_default(self.types['plain'])

@@ -293,15 +293,44 @@ class UnboundTypeTestCase(GuardTestCase):
         for project in (PROJECT, OTHER_PROJECT):
             self.assert_refused(volume_type=self.any_type, project=project)
 
+    def sources(self, volume_type):
+        """Parts of the request spec of a copy of a volume of a type."""
+        volume = self.cinder.add_volume(volume_type=volume_type)
+        snapshot = objects.Snapshot(
+            context=self.cinder.admin,
+            volume_id=volume.id,
+            volume_type_id=volume_type,
+            project_id=PROJECT,
+            volume_size=1,
+        )
+        snapshot.create()
+        return {'source_volid': volume.id}, {'snapshot_id': snapshot.id}
+
     def test_a_copy_lies_where_its_source_is(self):
-        for source in ('source_volid', 'snapshot_id', 'group_id'):
+        for source in (*self.sources(self.any_type), {'group_id': KEY}):
             self.assert_lands_on(
                 self.premium,
                 volume_type=self.any_type,
                 project=OTHER_PROJECT,
                 resource_backend=self.premium,
-                **{source: KEY},
+                **source,
             )
+
+    def test_but_not_with_another_type_than_that(self):
+        """Cinder takes one where a single cinder-volume is disabled."""
+        gone = ({'source_volid': KEY}, {'snapshot_id': KEY})
+        for source in (*self.sources(self.premium_type), *gone):
+            for project in (PROJECT, OTHER_PROJECT):
+                self.assert_closed_copy(project, source)
+
+    def assert_closed_copy(self, project, source):
+        volume = self.cinder.create_volume(
+            volume_type=self.any_type,
+            project=project,
+            resource_backend=self.premium,
+            **source,
+        )
+        self.assertNotEqual(self.premium, volume.host)
 
     def test_a_type_that_names_a_backend_is_the_operators_word(self):
         named = self.cinder.add_type(

@@ -137,7 +137,10 @@ class StaleTestCase(images_case.ImagesTestCase):
         self.assertEqual(facts(IDENT), self.read('debian'))
         self.glance.answers['us'] = DOWN
         self.now += 100
-        self.assertIs(DOWN, self.read('debian'))
+        # The tenant chose the text: as if Glance refused.
+        refusal = self.read('debian')
+        self.assertIsInstance(refusal, glance.ImageRefused)
+        self.assertFalse(refusal.is_answer)
 
     @ddt.data((facts, True), (private, False))
     @ddt.unpack
