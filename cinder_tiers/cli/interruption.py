@@ -18,8 +18,9 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 class Interrupt:
     """Notes a signal, so that the command can stop at a good place.
 
-    A second one ends the process at once, as ever. A SIGHUP that is ignored,
-    as by nohup, stays so.
+    A second one ends the process at once, as ever; but a second SIGHUP does
+    nothing, for a terminal that closes may send two, within a millisecond. A
+    SIGHUP that is ignored, as by nohup, stays so.
 
     :param stops: what the command does then, such as `it stops now`.
     :param signals: that are noted.
@@ -57,9 +58,11 @@ class Interrupt:
         for one, before in self._before.items():
             signal.signal(one, before)
 
-    def _note(self, *unused: object) -> None:
+    def _note(self, number: int, *unused: object) -> None:
         self.came = True
         self._put_back()
+        if number == signal.SIGHUP:
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
         # A handler may run inside of a write to standard error, which must
         # not be entered again.
         with contextlib.suppress(OSError):

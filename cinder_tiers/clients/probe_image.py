@@ -27,6 +27,7 @@ BLOCK_BYTES = 4096
 # Key and value of the image's metadata that say that it is ours.
 _OWNER_KEY = 'cinder-tiers'
 _OWNER = 'watch'
+_CACHE_KEY, _NO_CACHE = 'conf_rbd_cache', 'false'
 # Objects of 4 MiB, each of which may lie on other OSDs.
 _ORDER = 22
 _SIZE_BYTES = 2**30
@@ -145,10 +146,13 @@ def opened(
     except rbd.ImageExists:
         pass
     with rbd.Image(ioctx, NAME) as image:
-        if is_new:
+        found = _metadata(rbd, image)
+        if is_new or _is_unfinished(image, found):
             image.metadata_set(_OWNER_KEY, _OWNER)
-            image.metadata_set('conf_rbd_cache', 'false')
-        _check_owner(rbd, image)
+        else:
+            _check_owner(found)
+        if found.get(_CACHE_KEY) != _NO_CACHE:
+            image.metadata_set(_CACHE_KEY, _NO_CACHE)
     # The option is in effect from the next opening on.
     with rbd.Image(ioctx, NAME) as image:
         yield ProbeImage(image)
@@ -165,7 +169,9 @@ def remove(rbd: types.ModuleType, ioctx: object) -> bool:
     ioctx.set_namespace(NAME)
     try:
         with rbd.Image(ioctx, NAME, read_only=True) as image:
-            _check_owner(rbd, image)
+            found = _metadata(rbd, image)
+            if not _is_unfinished(image, found):
+                _check_owner(found)
         rbd.RBD().remove(ioctx, NAME)
     except rbd.ImageNotFound:
         return False
@@ -186,16 +192,35 @@ def _make_namespace(rbd: types.ModuleType, ioctx: object) -> None:
         return
 
 
-def _check_owner(rbd: types.ModuleType, image: object) -> None:
+def _metadata(rbd: types.ModuleType, image: object) -> dict[str, str]:
+    """{key: value} of an image.
+
+    :raises errors.ActionFailed: it cannot be read.
+    """
     try:
-        owner = image.metadata_get(_OWNER_KEY)
-    except KeyError:
-        owner = None
+        return dict(image.metadata_list())
     except rbd.Error as error:
         raise errors.ActionFailed(
             f'The metadata of image {NAME}/{NAME} cannot be read: {error}'
         ) from error
-    if owner != _OWNER:
+
+
+def _is_unfinished(
+    image: object, metadata: collections.abc.Mapping[str, str]
+) -> bool:
+    """Whether a process of ours made an image and was killed right then.
+
+    It lies in our namespace and has our size, but nobody's mark.
+    """
+    return not metadata and image.size() == _SIZE_BYTES
+
+
+def _check_owner(metadata: collections.abc.Mapping[str, str]) -> None:
+    """Refuses an image that somebody else made.
+
+    :raises errors.ActionFailed: it lacks the mark of ours.
+    """
+    if metadata.get(_OWNER_KEY) != _OWNER:
         raise errors.ActionFailed(
             f'An image {NAME}/{NAME} exists that cinder-tiers did not '
             f'create: its metadata lacks {_OWNER_KEY}={_OWNER}; rename or '

@@ -11,13 +11,13 @@ from osc_lib import exceptions
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
+from cinder_tiers.domain.sweep import record
 from cinder_tiers.files.sweep import results as sweep_files
 from rally_scenarios.cli import arguments
 from rally_scenarios.cli import results
 from rally_scenarios.cli import sweep_results
 
 if typing.TYPE_CHECKING:
-    from cinder_tiers.domain.sweep import record
     from rally_scenarios.bench.fault import of_run
     from rally_scenarios.bench.fault import response
 
@@ -133,7 +133,7 @@ Example: openstack tier response results/sweep.json --bound 20
     def _rows(
         self,
         path: str,
-        one: 'record.SlotRecord',
+        one: record.SlotRecord,
         rule: 'response.Rule',
     ) -> collections.abc.Iterator[cells.Row]:
         """The rows of a slot."""
@@ -144,6 +144,9 @@ Example: openstack tier response results/sweep.json --bound 20
         made, healthy = sweep_results.made_faults(one)
         if not made:
             return
+        if not one.is_sound:
+            self._statuses.add(exit_status.UNKNOWN)
+        unsound = _why_unsound(one)
         for answer in self._answers(path, one, made, rule):
             # One direction of a mix may be few I/Os, whose IOPS vary much.
             if answer.direction is None:
@@ -155,12 +158,13 @@ Example: openstack tier response results/sweep.json --bound 20
                 answer=answer,
                 healthy_s=healthy.get(answer.made.name),
                 reason=answer.reason,
+                unsound=unsound,
             )
 
     @staticmethod
     def _answers(
         path: str,
-        one: 'record.SlotRecord',
+        one: record.SlotRecord,
         made: 'collections.abc.Sequence[of_run.Made]',
         rule: 'response.Rule',
     ) -> 'collections.abc.Iterable[of_run.Answer]':
@@ -181,6 +185,30 @@ Example: openstack tier response results/sweep.json --bound 20
         ]
 
 
+def _why_unsound(one: record.SlotRecord) -> str:
+    """Why the result of a slot is not sound; empty if it is."""
+    if one.is_sound:
+        return ''
+    status = one.measured.exit_status if one.measured else None
+    return '; '.join(
+        filter(
+            None,
+            (
+                one.verdict.value
+                if one.verdict is not record.Verdict.IN_EFFECT
+                else '',
+                one.reason,
+                f'the command ended with {status}' if status else '',
+                *(
+                    f'{fault.name}: {fault.problem}'
+                    for fault in (one.measured.faults if one.measured else ())
+                    if fault.problem
+                ),
+            ),
+        )
+    )
+
+
 def _status(answer: 'of_run.Answer') -> int:
     """The exit status that an answer alone would have."""
     if answer.iops is None:
@@ -192,13 +220,14 @@ def _status(answer: 'of_run.Answer') -> int:
 
 
 def _row(
-    one: 'record.SlotRecord',
+    one: record.SlotRecord,
     fault: str,
     target: str,
     *,
     answer: 'of_run.Answer | None' = None,
     healthy_s: float | None = None,
     reason: str = '',
+    unsound: str = '',
 ) -> cells.Row:
     run = answer and answer.run
     iops = answer and answer.iops
@@ -215,6 +244,7 @@ def _row(
     p99 = answer and answer.p99
     if p99 is not None:
         reasons.extend(p99.reasons())
+    reasons.append(unsound)
     return (
         one.slot.number,
         cells.printable(one.slot.treatment),
@@ -246,7 +276,7 @@ def _row(
         cells.Optional(iops and iops.gets_along.after_s),
         cells.Optional(iops and iops.recovered.after_s),
         cells.Optional(healthy_s),
-        cells.printable('; '.join(reasons)),
+        cells.printable('; '.join(filter(None, reasons))),
     )
 
 

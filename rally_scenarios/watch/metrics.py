@@ -111,13 +111,16 @@ def _since(watched: watch.Watched) -> _Samples:
 
 def _latencies(watched: watch.Watched) -> _Samples:
     """Of the period that expectations are judged by."""
-    count = round(expectation.PERIOD_S / series.WINDOW_S)
+    windows = watched.kept.windows
+    latest = [
+        window
+        for window in windows
+        if windows[-1].began_at - window.began_at < expectation.PERIOD_S
+    ]
     for direction in series.DIRECTIONS:
         found = [
             each / 1000
-            for some in series.latencies_ms(
-                watched.kept.windows[-count:], direction
-            )
+            for some in series.latencies_ms(latest, direction)
             for each in some
         ]
         if len(found) < 2:

@@ -69,6 +69,23 @@ class ProbeContract:
             ) as image:
                 self.assertEqual('false', image.metadata_get('conf_rbd_cache'))
 
+    def test_one_that_was_killed_while_it_made_it_is_no_hindrance(self):
+        with self.opened():
+            pass
+        for gone in (['conf_rbd_cache'], ['conf_rbd_cache', 'cinder-tiers']):
+            with self.ioctx() as ioctx:
+                ioctx.set_namespace(probe_image.NAME)
+                with self.rbd.Image(ioctx, probe_image.NAME) as image:
+                    for key in gone:
+                        image.metadata_remove(key)
+            self.test_its_writes_are_written_through()
+        with self.ioctx() as ioctx:
+            ioctx.set_namespace(probe_image.NAME)
+            with self.rbd.Image(ioctx, probe_image.NAME) as image:
+                for key in gone:
+                    image.metadata_remove(key)
+        self.assertTrue(self.session.remove_probe(self.pool))
+
     def test_no_volume_is_where_it_is(self):
         with self.opened(), self.ioctx() as ioctx:
             self.assertEqual([], self.rbd.RBD().list(ioctx))

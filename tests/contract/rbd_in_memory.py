@@ -125,6 +125,15 @@ class _Image(contextlib.AbstractContextManager):
     def metadata_set(self, key, value):
         self._image['metadata'][key] = value
 
+    def metadata_remove(self, key):
+        del self._image['metadata'][key]
+
+    def metadata_list(self):
+        return iter(self._image['metadata'].items())
+
+    def size(self):
+        return self._image['size']
+
     def metadata_get(self, key):
         return self._image['metadata'][key]
 

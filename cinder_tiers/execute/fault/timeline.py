@@ -212,8 +212,8 @@ class Timeline:
             return True
         try:
             return self._means.is_over(one.target)
-        except errors.TiersError as error:
-            one.complain(str(error))
+        # It is looked at again, and ends when its time is up.
+        except errors.TiersError:
             return False
 
     def _is_in_the_way(self, one: _Course) -> bool:

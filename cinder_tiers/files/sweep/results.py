@@ -243,6 +243,11 @@ def _slot(one: record.SlotRecord) -> collections.abc.Mapping[str, object]:
     }
 
 
+def _refuse_constant(name: str) -> None:
+    """NaN and Infinity are no JSON, though Python reads them."""
+    raise ValueError(name)
+
+
 def read(path: str) -> Results:
     """Reads the file.
 
@@ -255,7 +260,7 @@ def read(path: str) -> Results:
     except OSError as error:
         raise _problem(path, error.strerror or str(error)) from error
     try:
-        value = json.loads(content)
+        value = json.loads(content, parse_constant=_refuse_constant)
         check_json.check(value, _SCHEMA)
     except (ValueError, RecursionError) as error:
         raise _problem(path, 'a file that is not JSON') from error

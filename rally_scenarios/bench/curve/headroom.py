@@ -53,7 +53,7 @@ def headroom(
     :param volume_iops: of each volume more, greater than 0
     """
     found = _of_load(within, in_use_iops, volume_iops)
-    if within.contradiction and found.finding is Finding.ROOM:
+    if within.contradiction:
         return dataclasses.replace(
             found, finding=Finding.CANNOT_TELL, reason=within.contradiction
         )

@@ -210,12 +210,12 @@ def _period(
     ios = 0
     counts = [len(each) for each in limit.of_each_window(windows)]
     for place in range(len(windows) - 1, -1, -1):
+        age_s = windows[-1].began_at - windows[place].began_at
+        # After a pause, those before it may be of another day.
+        if age_s > PERIOD_S and ios >= least:
+            return windows[place + 1 :]
         ios += counts[place]
-        if (
-            windows[-1].began_at - windows[place].began_at
-            >= PERIOD_S - series.WINDOW_S
-            and ios >= least
-        ):
+        if age_s >= PERIOD_S - series.WINDOW_S and ios >= least:
             return windows[place:]
     return windows
 

@@ -23,6 +23,9 @@ HANGS_S = 10.0
 #: A greater latency that has lasted so long is what the tier now has; only an
 #: expectation still says that it is too great.
 REMEMBERED_S = 3600.0
+#: But it is said for as many windows at least: a change is found in the fifth
+#: one on the new level, which is later than that if there are few in an hour.
+REMEMBERED_WINDOWS = 3 * change.LEAST_WINDOWS
 
 
 class State(enum.Enum):
@@ -167,6 +170,15 @@ def verdict(
     )
 
 
+def _is_remembered(kept: series.Series, since: float) -> bool:
+    """Whether a change of that time is still said."""
+    after = sum(window.began_at >= since for window in kept.windows)
+    return (
+        kept.windows[-1].began_at - since <= REMEMBERED_S
+        or after <= REMEMBERED_WINDOWS
+    )
+
+
 def _rank(wrong: tuple[State, float, str]) -> int:
     return list(State).index(wrong[0])
 
@@ -208,7 +220,7 @@ def _wrong(
         if (
             change_ is not None
             and change_.is_worse
-            and last.began_at - change_.since <= REMEMBERED_S
+            and _is_remembered(kept, change_.since)
         ):
             yield (
                 State.SLOWER,

@@ -30,6 +30,8 @@ ZeroOrNone = ZeroOrMore | None
 PauseSeconds = Annotated[float, task_scenario.Field(ge=0, le=3600)]
 #: Guests' shells reckon in milliseconds, some in 64 bits.
 LimitSeconds = Annotated[int, task_scenario.Field(ge=1, le=10**7)]
+#: fio has its log of latencies in ms, of which 32 bits are read.
+LogSecondsOrNone = Annotated[int, task_scenario.Field(ge=1, le=86400)] | None
 
 # What a task that says nothing gets, here and in the scenarios' signatures.
 LATE_AFTER_MS = 500

@@ -110,7 +110,7 @@ class FleetFio(harmless.Scenario):
         cost_from: str | None = None,
         side_by_side: bool = False,
         keep: fleet_arguments.KeepArgs | None = None,
-        latency_seconds: fleet_arguments.OneOrNone = None,
+        latency_seconds: fleet_arguments.LogSecondsOrNone = None,
     ) -> None:
         """Boot all guests once, then let each tier run each pattern in turn.
 

@@ -261,7 +261,9 @@ class SshTransport:
             _MAX_READING_BYTES + 100,
         )
         number, _end, text = answer.partition('\n')
-        if answer and not number.strip().isdecimal():
+        # Some put blanks before it.
+        number = number.strip()
+        if answer and not (number.isascii() and number.isdecimal()):
             connection.problem = (
                 f'SSH to {connection.login}: found {number[:80]!r}, expected a'
                 f" number of lines first: let no start-up file of the guest's"

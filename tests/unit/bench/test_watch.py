@@ -187,6 +187,51 @@ class ExpectationTestCase(testtools.TestCase):
         self.assertEqual(windows[30].began_at, found.since)
 
 
+class SeldomTestCase(testtools.TestCase):
+    """Windows that do not follow one another at once."""
+
+    def test_a_slower_tier_is_reported_however_seldom_it_is_measured(self):
+        for gap_s in (20, 900, 3600, 86400):
+            kept, said = (
+                series.Series(tier='database', pools=('tier-database',)),
+                [],
+            )
+            for number in range(60):
+                kept, verdict = judgement.added(
+                    kept,
+                    window(
+                        number,
+                        began_at=BEGAN + gap_s * number,
+                        write_ms=5.0 if number < 30 else 50.0,
+                    ),
+                    {},
+                )
+                said.append(verdict.state)
+            # It is found in the fifth window.
+            self.assertEqual([judgement.State.SLOWER] * 10, said[35:45], gap_s)
+            # In the end, it is what the tier has.
+            self.assertEqual(
+                judgement.State.SLOWER
+                if gap_s == 20
+                else judgement.State.SOUND,
+                said[-1],
+                gap_s,
+            )
+
+    def test_the_day_before_a_pause_is_not_judged(self):
+        expect = {'probe': {'p99_ms_max': 20.0}}
+        day = 86400 / series.WINDOW_S
+        yesterday = [window(number, write_ms=50.0) for number in range(40)]
+        today = [window(day + number, write_ms=1.0) for number in range(40)]
+        for count in range(30, 41):
+            _kept, verdict = watched(
+                [*yesterday, *today[:count]], expect=expect
+            )
+            self.assertNotEqual(
+                judgement.State.BROKEN, verdict.state, verdict.reasons
+            )
+
+
 @ddt.ddt
 class CircumstancesTestCase(testtools.TestCase):
     @ddt.data(

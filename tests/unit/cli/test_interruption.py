@@ -44,3 +44,17 @@ class InterruptionTestCase(testtools.TestCase):
             # Later, it is noted again.
             os.kill(os.getpid(), signal.SIGINT)
             self.assertTrue(found.came)
+
+    def test_a_terminal_that_is_gone_may_say_so_twice(self):
+        """As bash and the kernel do, of which each sends one."""
+        before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        self.addCleanup(signal.signal, signal.SIGHUP, before)
+        with interruption.Interrupt('ending', interruption.ENDING) as found:
+            for _ in range(3):
+                os.kill(os.getpid(), signal.SIGHUP)
+            self.assertTrue(found.came)
+            # Who asks for it still ends it at once.
+            self.assertRaises(
+                KeyboardInterrupt, os.kill, os.getpid(), signal.SIGINT
+            )
+        self.assertEqual(signal.SIG_DFL, signal.getsignal(signal.SIGHUP))

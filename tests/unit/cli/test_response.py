@@ -129,6 +129,29 @@ class ResponseTestCase(testtools.TestCase):
         self.assertEqual(3, status)
         self.assertIn('slot-0001.json', row['Reason'])
 
+    def test_a_fault_after_which_the_cluster_was_not_well(self):
+        status, (row,), _said = self.response(
+            self.faulty(
+                RECOVERS,
+                healthy=None,
+                problem='3600 s after it had ended, the cluster had '
+                'HEALTH_ERR: PG_DAMAGED',
+            )
+        )
+        self.assertEqual(3, status)
+        self.assertIn('fault not made', row['Reason'])
+        self.assertIn('out: 3600 s after it had ended', row['Reason'])
+
+    def test_a_number_that_is_none_is_refused(self):
+        path = self.faulty(RECOVERS)
+        text = pathlib.Path(path).read_text()
+        pathlib.Path(path).write_text(
+            text.replace(str(bench.EPOCH + 95.0), 'NaN')
+        )
+        status, _rows, said = self.response(path)
+        self.assertEqual(1, status)
+        self.assertIn('a file that is not JSON', said)
+
     def test_a_sweep_without_faults(self):
         sweep = test_sweep_effects.SweepFolder(self.folder / 'out', {})
         status, rows, said = self.response(sweep.file)
