@@ -9,7 +9,8 @@
 # for any number of guests.  guest/next_orders.py says what is on it, in units
 # of 64 KiB: a line "ORDERS RUN GUESTS DIGEST,DIGEST,... ." in the first one,
 # then the script of each guest.  On the start disk the first one is number 64
-# and is written last.
+# and is written last.  Any guest can write there, so that a digest begins with
+# a secret of the guest, which its first orders had.
 unit=65536
 first_unit=64
 known_disks=''
@@ -104,7 +105,10 @@ take_orders() {
     shift "$CT_INDEX"
     dd if="$start_device" bs="$unit" skip=$((first_unit + 1 + CT_INDEX)) \
         count=1 iflag=direct 2>/dev/null >"$CT_WORK/orders"
-    found=$(sha256sum <"$CT_WORK/orders" | cut -c 1-16)
+    found=$({
+        printf '%s %s\n' "$CT_KEEP_KEY" "$next_run"
+        cat "$CT_WORK/orders"
+    } | sha256sum | cut -c 1-16)
     [ "$found" = "$1" ]
 }
 
@@ -119,7 +123,8 @@ keep() {
         look_at_new_disks
         if take_orders; then
             last_run=$next_run
-            /bin/sh "$CT_WORK/orders" </dev/null
+            # They do not have it.
+            CT_KEEP_KEY=$CT_KEEP_KEY /bin/sh "$CT_WORK/orders" </dev/null
         fi
     done
 }

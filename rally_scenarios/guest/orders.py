@@ -9,6 +9,7 @@ not know how the script reaches the guest.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import field
 from importlib import resources
 import re
 import shlex
@@ -18,6 +19,7 @@ from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import precondition as rounds_before
 from rally_scenarios.bench.fleet import schedule
 from rally_scenarios.bench.stats import rounds
+from rally_scenarios.guest import next_orders
 
 _NONCE = re.compile(r'[0-9a-f]{16,32}')
 # Nova takes 65535 bytes of user data after base64 (API reference, "Create
@@ -141,6 +143,8 @@ class FleetOrders:
     volumes: int = 1
     #: whether guests wait for the orders of further runs, see ``next_orders``
     keep: bool = False
+    #: their secret, see ``next_orders.new_key``
+    orders_key: str = field(default='', repr=False)
     #: of each so many seconds latencies are counted by themselves; None: as
     #: ``latency_log.step_seconds`` has it
     latency_seconds: int | None = None
@@ -172,6 +176,11 @@ class FleetOrders:
             raise ValueError(
                 'expected the serial of a start volume, or a'
                 ' start by clock, and not both'
+            )
+        if self.keep and not self.orders_key:
+            raise ValueError(
+                'guests that are kept carry out what has a secret: expected a'
+                ' key'
             )
         if self.keep and self.clock:
             raise ValueError(
@@ -357,6 +366,11 @@ def _orders(
         **_rounds(fleet),
         **_environment_values(environment),
         'CT_KEEP': 'yes' if fleet.keep else 'no',
+        **(
+            {'CT_KEEP_KEY': next_orders.key_of_guest(fleet.orders_key, number)}
+            if fleet.keep
+            else {}
+        ),
         'CT_WAIT': script_file('wait.sh'),
     }
 

@@ -10,6 +10,7 @@ task would have made.
 from collections.abc import Mapping
 import dataclasses
 import json
+import os
 import pathlib
 import re
 
@@ -18,7 +19,7 @@ from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins import servers
 
-VERSION = 1
+VERSION = 2
 #: What is behind the prefix of a name: another fleet's may begin alike.
 NAME_DIGITS = 12
 _NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9-]{0,39}')
@@ -48,6 +49,9 @@ class KeptFleet:
     data_volumes: tuple[tuple[str, ...], ...]
     #: ids of server groups
     groups: tuple[str, ...]
+    #: by which its guests know their orders: whoever has it can run commands
+    #: in them
+    orders_key: str = dataclasses.field(repr=False)
 
 
 def check(arguments: fleet_arguments.FleetArguments) -> None:
@@ -132,13 +136,13 @@ def find(
         text = path.read_text(encoding='utf-8')
     except FileNotFoundError:
         return None
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise servers.FleetError(f'cannot read {path}: {error}') from error
     try:
         found = json_record.read(KeptFleet, json.loads(text))
         if found.version != VERSION:
             raise ValueError(f'version {found.version}, expected {VERSION}')
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise servers.FleetError(
             f'{path} is not the file of a kept fleet: {error}'
         ) from error
@@ -174,16 +178,16 @@ def name_prefix(name: str) -> str:
 
 
 def write(folder: pathlib.Path, fleet: KeptFleet) -> None:
-    """Remember a fleet.
+    """Remember a fleet, for the owner of the file only.
 
     :raises OSError: the file cannot be written
     """
     path = path_of(folder, fleet.name)
     partial = path.with_suffix('.partial')
-    partial.write_text(
-        json.dumps(json_record.plain(fleet), indent=2) + '\n',
-        encoding='utf-8',
-    )
+    partial.unlink(missing_ok=True)
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with open(descriptor, 'w', encoding='utf-8') as file:
+        file.write(json.dumps(json_record.plain(fleet), indent=2) + '\n')
     partial.replace(path)
 
 

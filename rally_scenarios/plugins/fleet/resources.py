@@ -33,6 +33,7 @@ class FleetResources:
 
     :ivar start_volume: id of the volume that gives the start; empty if there
         is none
+    :ivar orders_key: see ``kept.KeptFleet``
     :ivar types_of_guests: of each guest, the volume types of what fio works
         on, None for none; empty until they are made
     """
@@ -69,6 +70,7 @@ class FleetResources:
         self._image_ids = image_ids
         self._tiers = tuple(tiers)
         self.start_volume = ''
+        self.orders_key = next_orders.new_key()
         self.types_of_guests: list[tuple[str | None, ...]] = []
         self._volumes: list[str] = []
         # One for each guest.
@@ -278,6 +280,7 @@ class FleetResources:
         self._boot_volumes = list(fleet.boot_volumes)
         self._data_volumes = list(fleet.data_volumes)
         self._groups = list(fleet.groups)
+        self.orders_key = fleet.orders_key
         servers.check_active(self._nova, self._servers)
         return self._types_of_tiers()
 
@@ -307,7 +310,9 @@ class FleetResources:
         )
         self._orders_disk.attach(
             next_orders.disk_content(
-                fleet_orders.run, self._scripts(fleet_orders)
+                fleet_orders.run,
+                self._scripts(fleet_orders),
+                key=self.orders_key,
             ),
             server_id=self._servers[0],
             volume_type=volume_type,

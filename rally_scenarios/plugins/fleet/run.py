@@ -299,8 +299,11 @@ class FleetRun:
         finally:
             try:
                 with self._timer('delete'):
-                    context.access.delete()
-                    self._keep_or_delete_fleet()
+                    try:
+                        context.access.delete()
+                    finally:
+                        # No cleanup of Rally knows one that was to be kept.
+                        self._keep_or_delete_fleet()
                 self._add_time_to_delete()
             finally:
                 self._refer_to_kept()
@@ -337,6 +340,7 @@ class FleetRun:
             asked=context.asked,
             # Of a file, the script cannot tell whether it was filled.
             filled_mib=filled_mib if on_devices else 0,
+            orders_key=context.resources.orders_key,
             **context.resources.made_of(),
         )
         try:
@@ -488,6 +492,7 @@ class FleetRun:
             # Those of a kept fleet do so already.
             keep=context.arguments.keep is not None
             and context.kept_fleet is None,
+            orders_key=context.resources.orders_key,
             **context.access.delivery(
                 guests=context.plan.guests,
                 pause_seconds=context.arguments.listen_every_seconds,

@@ -3,6 +3,7 @@
 """Guests that carry out a second run: real scripts, a file as start disk."""
 
 import dataclasses
+import hashlib
 import os
 import time
 
@@ -14,6 +15,7 @@ from rally_scenarios.guest import next_orders
 from rally_scenarios.guest import orders
 from tests.unit.guest import test_fleet_script as script_tests
 
+KEY = next_orders.new_key()
 NEXT_RUN = 'fedcba9876543210'
 THIRD_RUN = '00112233445566ff'
 #: Only what hangs waits so long.
@@ -24,7 +26,9 @@ class KeptFleetTest(script_tests.LocalFleetCase):
     def setUp(self):
         super().setUp()
         self.kept = self.fleet(['fast', 'fast'], ready_seconds=60)
-        self.kept.orders = dataclasses.replace(self.kept.orders, keep=True)
+        self.kept.orders = dataclasses.replace(
+            self.kept.orders, keep=True, orders_key=KEY
+        )
         self.blocks = self.folder / 'blocks'
         self.devices = self.folder / 'devices'
         for number, shell in enumerate(['busybox', 'dash']):
@@ -91,13 +95,18 @@ class KeptFleetTest(script_tests.LocalFleetCase):
         # Something else than orders is left alone.
         self.attach(0, os.urandom(next_orders.UNIT_BYTES))
         self.attach(
-            1, next_orders.disk_content(NEXT_RUN, self.scripts(NEXT_RUN))
+            1,
+            next_orders.disk_content(
+                NEXT_RUN, self.scripts(NEXT_RUN), key=KEY
+            ),
         )
         self.wait_for('DONE', NEXT_RUN)
         # The next disk has the name of that one before anybody looks again.
         self.attach(
             1,
-            next_orders.disk_content(THIRD_RUN, self.scripts(THIRD_RUN)),
+            next_orders.disk_content(
+                THIRD_RUN, self.scripts(THIRD_RUN), key=KEY
+            ),
             'further-orders',
         )
         self.wait_for('DONE', THIRD_RUN)
@@ -131,7 +140,7 @@ class KeptFleetTest(script_tests.LocalFleetCase):
     def test_orders_that_are_damaged_are_not_carried_out(self):
         self.wait_for('KEPT', script_tests.RUN)
         content = bytearray(
-            next_orders.disk_content(NEXT_RUN, self.scripts(NEXT_RUN))
+            next_orders.disk_content(NEXT_RUN, self.scripts(NEXT_RUN), key=KEY)
         )
         content[next_orders.UNIT_BYTES + 5] ^= 1
         content[2 * next_orders.UNIT_BYTES + 5] ^= 1
@@ -140,10 +149,43 @@ class KeptFleetTest(script_tests.LocalFleetCase):
         for number in (0, 1):
             self.assertEqual((), self.heard(number, NEXT_RUN).events)
 
+    def write_orders(self, content):
+        """Onto the disk that all guests see, as each of them can."""
+        with self.kept.start_disk.open('r+b') as disk:
+            disk.seek(64 * next_orders.UNIT_BYTES)
+            disk.write(content)
+
+    def test_orders_of_another_guest_are_not_carried_out(self):
+        self.wait_for('KEPT', script_tests.RUN)
+        made = self.folder / 'made'
+        text = f'touch {made}\n'
+        unit = text.encode().ljust(next_orders.UNIT_BYTES, b'\n')
+        for known in (
+            b'',
+            f' {NEXT_RUN}\n'.encode(),
+            # Its own secret is all that the other guest knows.
+            f'{next_orders.key_of_guest(KEY, 1)} {NEXT_RUN}\n'.encode(),
+        ):
+            digest = hashlib.sha256(known + unit).hexdigest()[:16]
+            head = f'ORDERS {NEXT_RUN} 2 {digest},{"0" * 16} .\n'.encode()
+            self.write_orders(
+                head.ljust(next_orders.UNIT_BYTES, b'\0') + 2 * unit
+            )
+            time.sleep(7)
+            self.assertFalse(made.exists(), known)
+        # What the owner of the fleet orders still is.
+        self.write_orders(
+            next_orders.disk_content(THIRD_RUN, [text] * 2, key=KEY)
+        )
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not made.exists():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.2)
+
 
 class DiskContentTest(testtools.TestCase):
     def test_each_guest_has_a_unit(self):
-        found = next_orders.disk_content('ab', ['first', 'second'])
+        found = next_orders.disk_content('ab', ['first', 'second'], key=KEY)
         self.assertEqual(3 * next_orders.UNIT_BYTES, len(found))
         self.assertTrue(found.startswith(b'ORDERS ab 2 '))
         self.assertEqual(
@@ -151,12 +193,18 @@ class DiskContentTest(testtools.TestCase):
         )
 
     def test_the_largest_fleet_has_room_for_its_digests(self):
-        found = next_orders.disk_content('f' * 32, ['x'] * 200)
+        found = next_orders.disk_content('f' * 32, ['x'] * 200, key=KEY)
         head = found.partition(b'\n')[0]
         self.assertLess(len(head), 4096)
 
     def test_what_does_not_fit_is_refused(self):
         for scripts in ([], ['x' * (next_orders.UNIT_BYTES + 1)]):
             self.assertRaises(
-                ValueError, next_orders.disk_content, 'ab', scripts
+                ValueError, next_orders.disk_content, 'ab', scripts, key=KEY
             )
+
+    def test_each_guest_has_a_secret_of_its_own(self):
+        units = {next_orders.key_of_guest(KEY, each) for each in range(200)}
+        self.assertEqual(200, len(units))
+        self.assertNotIn(KEY, units)
+        self.assertNotEqual(next_orders.new_key(), next_orders.new_key())

@@ -53,6 +53,9 @@ class KeptFleetTest(fleet_fio_case.FleetFioCase):
         self.run_scenario()
         first = self.made()
         self.assertEqual((4, 5), tuple(map(len, first)))
+        (path,) = self.results.glob('*.kept-fleet')
+        # With what it has, commands can be run in the guests.
+        self.assertEqual(0o600, path.stat().st_mode & 0o777)
         self.run_scenario(patterns=fleet_fio_case.PATTERNS[:1])
         self.assertEqual(first, self.made())
         self.assertEqual({}, self.cloud.image_contents)
