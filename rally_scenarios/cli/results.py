@@ -228,15 +228,9 @@ def read_all(
         run = read(path, has_times=has_times)
         # One after another, or all are in memory at the same time.
         found[path] = run if kept is None else kept(run)
-    of_runs: dict[str, list[str]] = {}
-    for path, run in found.items():
-        of_runs.setdefault(run.run, []).append(path)
-    wrong = [
-        f'{", ".join(same)}: are results of the same run {run}: expected '
-        f'different runs; name one of these files'
-        for run, same in of_runs.items()
-        if len(same) > 1
-    ]
+    from rally_scenarios.bench.result import result as run_result
+
+    wrong = run_result.copies({path: run.run for path, run in found.items()})
     if wrong:
         raise exceptions.CommandError(cells.printable_lines('\n'.join(wrong)))
     return found

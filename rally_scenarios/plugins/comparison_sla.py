@@ -72,14 +72,12 @@ def _baseline(paths: list[str]) -> list[run_result.RunResult]:
         except ValueError as error:
             wrong.append(f'baseline {path!r}: {error}')
     if not wrong:
-        of_runs: dict[str, list[str]] = {}
-        for path, run in zip(paths, found, strict=True):
-            of_runs.setdefault(run.run, []).append(repr(path))
+        read = zip(paths, found, strict=True)
         wrong = [
-            f'baseline {" and ".join(same)}: are results of the same run'
-            f' {run}: expected different runs; name one of these files'
-            for run, same in of_runs.items()
-            if len(same) > 1
+            f'baseline {each}'
+            for each in run_result.copies(
+                {repr(path): run.run for path, run in read}
+            )
         ]
     if wrong:
         raise ValueError('\n'.join(wrong))

@@ -874,6 +874,23 @@ def _kept_times() -> dict[str, Callable[[Any], Any]]:
     }
 
 
+def copies(runs: Mapping[str, str]) -> list[str]:
+    """Which files are results of one run, and so no further observations.
+
+    :param runs: {name of a file: nonce of its run}
+    :returns: a sentence for each such run
+    """
+    files: dict[str, list[str]] = {}
+    for name, run in runs.items():
+        files.setdefault(run, []).append(name)
+    return [
+        f'{", ".join(same)}: are results of the same run {run}: expected'
+        f' different runs; name one of these files'
+        for run, same in files.items()
+        if len(same) > 1
+    ]
+
+
 def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
     """Read a file of any version up to ours.
 
