@@ -2,6 +2,7 @@
 
 """The metrics of watched tiers, as the client of Prometheus reads them."""
 
+import dataclasses
 import os
 import pathlib
 import stat
@@ -54,6 +55,25 @@ class MetricsTestCase(testtools.TestCase):
                 name = sample.name.removeprefix(PREFIX)
                 samples[(name, *labels.values())] = sample.value
         return samples
+
+    def test_latencies_are_of_ten_minutes(self):
+        found = watched(state=judgement.State.SOUND)
+        (window, *_) = found.kept.windows
+        slow = dataclasses.replace(
+            window, began_at=window.began_at - 600, write_ms=(9000.0,) * 10
+        )
+        found = dataclasses.replace(
+            found,
+            kept=dataclasses.replace(
+                found.kept, windows=(slow,) * 20 + (window,) * 5
+            ),
+        )
+        values = [
+            value
+            for key, value in self.samples(found).items()
+            if key[:2] == ('latency_seconds', 'write')
+        ]
+        self.assertEqual(0.1, max(values))
 
     def test_what_is_written(self):
         found = self.samples(
