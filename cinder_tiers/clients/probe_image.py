@@ -208,17 +208,17 @@ def _metadata(rbd: types.ModuleType, image: object) -> dict[str, str]:
 def _is_unfinished(
     image: object, metadata: collections.abc.Mapping[str, str]
 ) -> bool:
-    """Whether a process of ours made an image and was killed right then.
+    """Whether an image was left by a process that was killed as it made it.
 
-    It lies in our namespace and has our size, but nobody's mark.
+    It lies in the namespace of the watch and has its size, but no metadata.
     """
     return not metadata and image.size() == _SIZE_BYTES
 
 
 def _check_owner(metadata: collections.abc.Mapping[str, str]) -> None:
-    """Refuses an image that somebody else made.
+    """Refuses an image that cinder-tiers did not create.
 
-    :raises errors.ActionFailed: it lacks the mark of ours.
+    :raises errors.ActionFailed: it lacks the ownership marker.
     """
     if metadata.get(_OWNER_KEY) != _OWNER:
         raise errors.ActionFailed(

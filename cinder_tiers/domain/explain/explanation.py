@@ -196,7 +196,7 @@ class AppliedTypes:
                     ],
                 )
                 for one in self.marked
-                if private_backends.capability_names(one.extra_specs)
+                if backends.capability_names(one.extra_specs)
             ),
             is_admin=False,
             is_unbound=is_unbound,

@@ -70,6 +70,28 @@ class Mismatch:
         return f'{self.key} {found}, expected {self.wanted}'
 
 
+def capability_names(
+    extra_specs: collections.abc.Mapping[str, str],
+) -> tuple[str, ...]:
+    """The capabilities that Cinder's CapabilitiesFilter looks at, sorted.
+
+    Those at the top level. A type that asks for none claims no backend.
+
+    :param extra_specs: {key: value} of a volume type.
+
+    >>> capability_names({'capabilities:a:b': '1', 'tiers:name': 'x', 'c': ''})
+    ('a', 'c')
+    """
+    names = set()
+    for key in extra_specs:
+        scope, *rest = key.split(':')
+        if not rest:
+            names.add(scope)
+        elif scope == 'capabilities':
+            names.add(rest[0])
+    return tuple(sorted(names))
+
+
 def alternatives(wanted: str | None) -> tuple[str, ...]:
     """The values that an extra spec allows, in its order.
 

@@ -366,11 +366,11 @@ class Images:
             if flight in self._begun:
                 # Glance has answered for the id.
                 self._breaker.succeeded(flight.question.project)
+            flight.is_by_name = True
             if not self._calls.become_name_search(flight.future):
                 raise glance.ImageUnreadable(
                     'no call to Glance was free to look for the name'
                 )
-            flight.is_by_name = True
 
     def _wait(
         self,

@@ -14,7 +14,7 @@ import operator
 
 from cinder.scheduler.filters import capabilities_filter
 
-from cinder_tiers.domain.placement import private_backends
+from cinder_tiers.domain.placement import backends as matching_rules
 
 #: Verdicts that one matcher remembers at most.
 _MOST_VERDICTS = 10000
@@ -37,7 +37,7 @@ class Matcher:
         self._properties = {
             'resource_type': {'extra_specs': dict(extra_specs)}
         }
-        self._names = private_backends.capability_names(extra_specs)
+        self._names = matching_rules.capability_names(extra_specs)
         # To Cinder a bare `capabilities` is all of them (29.0.0).
         self._remembers = 'capabilities' not in extra_specs
         self._values = (

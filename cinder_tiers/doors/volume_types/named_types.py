@@ -59,19 +59,15 @@ def is_closed_now(
     """
     if context.is_admin or not volume_type.extra_specs.get(cinder_state.NAME):
         return False
-    try:
-        volume_types.get_volume_type(context, volume_type.type_id)
-    except exception.VolumeTypeNotFound:
-        return True
-    return False
+    return not _is_open_now(context, volume_type)
 
 
 def _is_open_now(
     context: cinder_context.RequestContext, volume_type: applied.VolumeType
 ) -> bool:
-    """Whether Cinder gives a type to a request that had no access to it.
+    """Whether Cinder gives a type to a request.
 
-    What is remembered may be older than the access.
+    What is remembered may be older than the access to it.
 
     :raises Exception: whatever Cinder's database layer raises.
     """

@@ -198,7 +198,7 @@ class DifferenceTestCase(testtools.TestCase):
         self.assertEqual(1.0, same.p_within(BUCKET))
         self.assertLess(same.p_within(2 * BUCKET), 0.01)
         self.assertIsNone(differences.repeats_for_none(same, margin=BUCKET))
-        # A step from one bucket to the next is no difference of a half.
+        # A step to the next bucket does not exceed half a bucket for sure.
         next_one = differences.of_groups(
             [1.0] * 9, [1.0 + BUCKET] * 9, resolution=BUCKET
         )
