@@ -514,7 +514,7 @@ def _ec_recovery(
     With mClock, what recovery and backfill read of erasure coded pools goes
     past the queue, into the one for what cannot wait, and may starve clients
     (ceph doc/rados/configuration/mclock-config-ref.rst, the warning at the
-    top; tracker 71655). Ceph pull request 64618 mends it in main, 69773 in 20;
+    top; tracker 71655). Ceph pull request 64618 fixes it in main, 69773 in 20;
     that for 19, 69806, is not merged, and there is none for older ones. The
     reservation for background_best_effort that comes with it is there in
     20.2.4 (0.05 of the balanced profile) and not in 18.2.7 (0).
