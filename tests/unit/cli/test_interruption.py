@@ -28,6 +28,17 @@ class Asks(sweep.SweepTier):
 
 
 class InterruptionTestCase(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        # A job in the background of a script ignores Ctrl-C, one of nohup the
+        # end of a terminal.
+        for number, handler in (
+            (signal.SIGINT, signal.default_int_handler),
+            (signal.SIGHUP, signal.SIG_DFL),
+        ):
+            before = signal.signal(number, handler)
+            self.addCleanup(signal.signal, number, before)
+
     def test_ctrl_c_at_a_question_is_an_answer(self):
         asks = Asks(
             types.SimpleNamespace(stdin=Interrupted(), stderr=io.StringIO()),
@@ -47,8 +58,6 @@ class InterruptionTestCase(testtools.TestCase):
 
     def test_a_terminal_that_is_gone_may_say_so_twice(self):
         """As bash and the kernel do, of which each sends one."""
-        before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-        self.addCleanup(signal.signal, signal.SIGHUP, before)
         with interruption.Interrupt('ending', interruption.ENDING) as found:
             for _ in range(3):
                 os.kill(os.getpid(), signal.SIGHUP)
