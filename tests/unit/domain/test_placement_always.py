@@ -294,7 +294,12 @@ class AlwaysTestCase(testtools.TestCase):
         if decided.tier is None or not wanted:
             return
         for tier in found:
-            if tier.tags & wanted and not tier.serves(request):
+            if (
+                tier.tags & wanted
+                and not tier.serves(request)
+                # One of another zone is not asked, nor does it refuse.
+                and tier.is_in_zone(request)
+            ):
                 self.assertFalse(decided.tier.tags.isdisjoint(wanted))
                 self.assertGreaterEqual(decided.tier.priority, tier.priority)
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 
+import ddt
 import testtools
 
 from rally_scenarios.bench.fleet import verdict
@@ -27,6 +28,7 @@ def start_in(seconds, *, ordered_before=1):
     return orders.ClockStart(at=now + seconds, ordered_at=now - ordered_before)
 
 
+@ddt.ddt
 class ClockStartTest(test_fleet_script.LocalFleetCase):
     def fakes(self, **programs):
         """A PATH on which these programs come first."""
@@ -60,12 +62,16 @@ class ClockStartTest(test_fleet_script.LocalFleetCase):
         fleet.wait()
         outcomes = fleet.outcomes()
         self.assertEqual(
-            [(verdict.Verdict.COMPLETE, None, 0)] * 2,
+            [(verdict.Verdict.COMPLETE, [], None, 0)] * 2,
             [
-                (o.verdict, o.clock_offset_ms, o.clock_samples)
+                (
+                    o.verdict,
+                    list(o.reasons),
+                    o.clock_offset_ms,
+                    o.clock_samples,
+                )
                 for o in outcomes
             ],
-            fleet.console_path(1).read_text(errors='replace'),
         )
         for outcome in outcomes:
             measured = outcome.slots[0].measured
@@ -115,6 +121,47 @@ class ClockStartTest(test_fleet_script.LocalFleetCase):
         )
         self.assertAlmostEqual(
             1.413 + event.integer('reading') / 1000, outcome.clock_error_ms
+        )
+
+    def test_a_date_that_tells_the_last_tick_is_as_right_as_it_says(self):
+        """As date of busybox, whose seconds are those of time(2)."""
+        path = self.fakes(
+            date='case $1 in *N*) echo %N; exit;; esac\n'
+            f'ns=$({shutil.which("date")} +%s%N)\n'
+            'echo $(((ns - 9000000) / 1000000000))'
+        )
+        fleet = self.fleet(['fast', 'fast'], clock=start_in(READY_S))
+        fleet.start(0, shell='dash', path=path)
+        fleet.start(1, shell='dash')
+        fleet.wait()
+        late, precise = (
+            fleet.console(number).event('GO') for number in range(2)
+        )
+        self.assertLessEqual(
+            abs(late.integer('offset') - precise.integer('offset')) * 1000,
+            late.integer('reading') + precise.integer('reading'),
+        )
+
+    @ddt.data((3, 'COMPLETE'), (10**6, 'BROKEN'))
+    @ddt.unpack
+    def test_a_clock_that_is_set_is_read_once_more(self, times, outcome):
+        """It goes back by an hour each of the first times."""
+        count = self.folder / 'count'
+        count.write_text('0\n')
+        _, found = self.go_of(
+            self.fakes(
+                date=f'read -r n <{count}; n=$((n + 1)); echo $n >{count}\n'
+                f'case $1 in +%N) exec {shutil.which("date")} "$@";; esac\n'
+                f'[ $n -le {times} ] || n=0\n'
+                f'exec {shutil.which("date")} -d "$n hours ago" "$@"'
+            )
+        )
+        self.assertEqual(verdict.Verdict[outcome], found.verdict)
+        self.assertEqual(
+            ['its clock was set while it was read, three times']
+            if outcome == 'BROKEN'
+            else [],
+            list(found.reasons),
         )
 
     def test_a_clock_that_nobody_keeps_is_told(self):
