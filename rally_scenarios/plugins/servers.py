@@ -11,6 +11,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+import math
 import time
 from typing import Any
 
@@ -168,6 +169,26 @@ def volume_types(cinder: Any, volume_ids: Sequence[str]) -> list[str | None]:
     return [
         cinder.volumes.get(volume_id).volume_type for volume_id in volume_ids
     ]
+
+
+def most_in_server_group(nova: Any) -> float:
+    """How many servers Nova lets a server group of the project have.
+
+    To be asked beforehand: Nova refuses one more only after it has reserved
+    its volumes, and leaves them so (nova 34 compute/api.py
+    _provision_instances), so that they cannot be used or deleted.
+
+    :returns: infinity if there is no limit
+    :raises FleetError: Nova does not say
+    """
+    name = 'maxServerGroupMembers'
+    try:
+        limits = {each.name: each.value for each in nova.limits.get().absolute}
+    except nova_exceptions.ClientException as error:
+        raise FleetError(f'Nova does not list its limits: {error}') from error
+    if name not in limits:
+        raise FleetError(f'Nova lists no limit {name}')
+    return math.inf if limits[name] < 0 else limits[name]
 
 
 def create_server_group(nova: Any, name: str) -> str:

@@ -79,6 +79,7 @@ class FleetResources:
         self._servers: list[str] = []
         self._groups: list[str] = []
         self._group_of_tier: dict[str, str] = {}
+        self._most_in_group: float = 0
         self._orders_disk: orders_disk.OrdersDisk | None = None
 
     def images(self) -> dict[str, run_result.Fact]:
@@ -188,7 +189,7 @@ class FleetResources:
             start = [self.start_volume] if self.start_volume else []
             self._servers.append(
                 self._create_server(
-                    tier,
+                    number,
                     flavor_id=flavor_id,
                     volume_ids=[self._boot_volumes[number], *start, *data],
                     user_data=scripts[number],
@@ -339,7 +340,20 @@ class FleetResources:
 
     def _create_groups(self) -> None:
         """A group for each tier: tiers take turns, so each is to be spread."""
+        try:
+            self._most_in_group = servers.most_in_server_group(self._nova)
+        except servers.FleetError as error:
+            LOG.warning('Guests of a tier may share hosts: %s', error)
+            return
         for tier in dict.fromkeys(self._tiers):
+            if self._tiers.count(tier) > self._most_in_group:
+                LOG.warning(
+                    'The guests of tier %s from the %d. on may share hosts:'
+                    ' the quota server_group_members of Nova is %d',
+                    tier,
+                    self._most_in_group + 1,
+                    self._most_in_group,
+                )
             try:
                 self._groups.append(
                     servers.create_server_group(self._nova, self._new_name())
@@ -351,26 +365,16 @@ class FleetResources:
                 continue
             self._group_of_tier[tier] = self._groups[-1]
 
-    def _create_server(self, tier: str, **request: Any) -> str:
-        request.update(name=self._new_name(), options=self._server_options)
-        group_id = self._group_of_tier.get(tier)
-        try:
-            return servers.create_server(
-                self._nova, group_id=group_id, **request
-            )
-        except nova_exceptions.Forbidden as error:
-            if group_id is None:
-                raise
-            # Most likely the quota of server group members, 10 by default.
-            LOG.warning(
-                'Further guests of tier %s may share hosts: Nova'
-                ' refuses one in server group %s: %s',
-                tier,
-                group_id,
-                error,
-            )
-            del self._group_of_tier[tier]
-            return servers.create_server(self._nova, **request)
+    def _create_server(self, number: int, **request: Any) -> str:
+        return servers.create_server(
+            self._nova,
+            name=self._new_name(),
+            options=self._server_options,
+            group_id=self._group_of_tier.get(self._tiers[number])
+            if self._position(number) < self._most_in_group
+            else None,
+            **request,
+        )
 
     def delete(self, timeout_seconds: float) -> str:
         """Servers first, they hold the rest.

@@ -43,7 +43,7 @@ class Cloud:
     :ivar volume_type_names: those that the project may use
     :ivar hosts: names of compute hosts
     :ivar group_quota: how many server groups a project may have
-    :ivar member_quota: how many servers a server group may have
+    :ivar limits: Nova's absolute limits of the project
     :ivar clocks: what guests can tell of their wall clocks
     :ivar deletes_unanswered: how many requests to delete a server nobody
         answers
@@ -72,7 +72,7 @@ class Cloud:
         self.volume_type_names = set(multiattach_types)
         self.hosts = ('host-1', 'host-2')
         self.group_quota = 10
-        self.member_quota = 10
+        self.limits = {'maxServerGroups': 10, 'maxServerGroupMembers': 10}
         self.clocks = 'sync=chrony bound=400'
         self.deletes_unanswered = 0
         self.most_in_build = 0
@@ -84,6 +84,14 @@ class Cloud:
     def clock(self):
         """Seconds, as the guests' clocks count them."""
         return self.readings * _SECONDS_PER_READING
+
+    def _limits(self):
+        return types.SimpleNamespace(
+            absolute=iter(
+                types.SimpleNamespace(name=name, value=value)
+                for name, value in self.limits.items()
+            )
+        )
 
     def clients(self):
         return types.SimpleNamespace(
@@ -101,6 +109,7 @@ class Cloud:
                 servers=_Servers(self, version),
                 server_groups=_ServerGroups(self),
                 volumes=_Attachments(self),
+                limits=types.SimpleNamespace(get=self._limits),
             ),
             neutron=lambda: _Neutron(self),
             credential=types.SimpleNamespace(api_info={}),
@@ -382,10 +391,12 @@ class _Servers:
                 for network in networks
             },
         )
+        # Before all that Nova may refuse later: they stay so.
+        for device in block_device_mapping_v2:
+            self._reserve(self._cloud.volumes_by_id[device['uuid']])
         server.hostId = self._host(server, scheduler_hints)
         for device in block_device_mapping_v2:
             volume = self._cloud.volumes_by_id[device['uuid']]
-            self._reserve(volume)
             volume.servers.add(server.id)
             if device['boot_index'] == 0:
                 server.boots_from.append(volume)
@@ -411,7 +422,8 @@ class _Servers:
         if not scheduler_hints:
             return self._cloud.hosts[0]
         members = self._cloud.groups_by_id[scheduler_hints['group']].members
-        if len(members) >= self._cloud.member_quota:
+        most = self._cloud.limits['maxServerGroupMembers']
+        if 0 <= most <= len(members):
             raise nova_exceptions.Forbidden(
                 403, 'Quota exceeded, too many servers in group.'
             )

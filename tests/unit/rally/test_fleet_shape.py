@@ -370,7 +370,7 @@ class SpreadTest(ShapeCase):
         self.assert_nothing_is_left()
 
     def test_so_does_one_whose_groups_are_too_small(self):
-        self.cloud.member_quota = 2
+        self.cloud.limits['maxServerGroupMembers'] = 2
         self.run_scenario(guests_per_tier=4, fleets=FLEETS[:1])
         self.assertEqual(
             ['host-1', 'host-2', 'host-1', 'host-1'],
@@ -379,8 +379,29 @@ class SpreadTest(ShapeCase):
         self.assertEqual(
             1,
             self.log.output.count(
-                'Further guests of tier database may share hosts'
+                'The guests of tier database from the 3. on may share hosts:'
+                ' the quota server_group_members of Nova is 2'
             ),
+        )
+        self.assert_nothing_is_left()
+
+    def test_the_quota_may_be_without_a_limit(self):
+        self.cloud.limits['maxServerGroupMembers'] = -1
+        self.run_scenario(guests_per_tier=4, fleets=FLEETS[:1])
+        self.assertEqual(
+            ['host-1', 'host-2'] * 2,
+            [guest.host for guest in self.result().guests],
+        )
+
+    def test_where_nova_lists_no_such_limit_there_are_no_groups(self):
+        """One too many would be refused with its volumes reserved."""
+        del self.cloud.limits['maxServerGroupMembers']
+        self.run_scenario()
+        self.assertEqual([1, 1], self.column('compute hosts'))
+        self.assertIn(
+            'Guests of a tier may share hosts: Nova lists no limit'
+            ' maxServerGroupMembers',
+            self.log.output,
         )
 
     def test_a_host_that_nova_does_not_tell_is_not_counted(self):
