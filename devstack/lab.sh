@@ -18,6 +18,9 @@ die() {
 # install, but start nothing; an owner's own policy-rc.d is left alone.
 install_debian_packages() (
     policy=/usr/sbin/policy-rc.d
+    # As devstack/lab/host/packages.py: one lab at a time.
+    exec 9> /run/cinder-tiers-lab-apt.lock
+    flock 9
     log=$(mktemp)
     trap 'rm -f "$log"' EXIT
     if [ ! -e "$policy" ]; then

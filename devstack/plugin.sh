@@ -335,6 +335,9 @@ if [[ "$1" == "stack" && "$2" == "pre-install" ]]; then
 elif [[ "$1" == "stack" && "$2" == "install" ]]; then
     echo_summary "Installing cinder-tiers"
     install_cinder_tiers
+    # Of a stack.sh without an unstack.sh after it: DevStack begins cinder.conf
+    # anew.
+    rm -f "$_CINDER_TIERS_UNDO"
 elif [[ "$1" == "stack" && "$2" == "post-config" ]]; then
     if is_service_enabled c-sch || is_service_enabled c-api; then
         echo_summary "Enabling cinder-tiers in cinder-scheduler and cinder-api"

@@ -7,6 +7,8 @@
 readonly LAB=${CINDER_TIERS_LAB:-/var/lib/cinder-tiers-lab}
 # Cinder reads these files by their names: this one is the last.
 readonly CLOSED=$LAB/etc/cinder.d/tests-doors-closed.conf
+# There until the services run with open doors; no name of a configuration.
+readonly OPENING=$CLOSED.opening
 
 restart_doors() {
     run devstack/lab.sh restart cinder-api cinder-scheduler
@@ -25,8 +27,8 @@ END_OF_CONF
 
 # Also after a run that was killed.
 open_doors() {
-    [[ -e $CLOSED ]] || return 0
-    rm "$CLOSED" && restart_doors
+    [[ -e $CLOSED || -e $OPENING ]] || return 0
+    : >"$OPENING" && rm -f "$CLOSED" && restart_doors && rm "$OPENING"
 }
 
 # lab_python ARGUMENT...: the Python of the lab has a client of OpenStack.

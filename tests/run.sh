@@ -109,9 +109,7 @@ finish() {
     local some_passed some_failed some_skipped
     trap '' INT TERM
     trap - EXIT
-    if [[ " ${parts[*]} " == *' contract '* ]]; then
-        destroy_contract_lab
-    fi
+    destroy_interrupted_contract_lab
     if [[ -n $lab_is_ours ]] && ! run devstack/lab.sh down; then
         failures+=("FAILED devstack/lab.sh down")
     fi
@@ -322,13 +320,43 @@ destroy_contract_lab() {
         || fail contract 'devstack/lab.sh destroy: see its log'
 }
 
-# A cluster of its own, so that the part may run beside the functional one.
+# Whether any service of the lab runs: one with a broken service is up, too.
+lab_runs() {
+    [[ $(devstack/lab.sh status -f json 2>/dev/null) == *'"pid": '[1-9]* ]]
+}
+
+# A cluster of its own, so that the part may run beside the functional one, and
+# one for all checkouts of the machine, so one after another.
 run_contract_tests() {
+    mkdir -p "$(dirname "$CONTRACT_LAB")" || return
+    exec 8>"$CONTRACT_LAB.lock" || return
+    if ! flock -n 8; then
+        echo "== contract: waits for another run to end with $CONTRACT_LAB"
+        run flock 8
+    fi
+    : >"$RESULTS/contract.has-lab"
+    # What is started here and stays must not hold the lock.
+    test_with_contract_lab 8>&-
+    rm "$RESULTS/contract.has-lab"
+    exec 8>&-
+}
+
+test_with_contract_lab() {
     destroy_contract_lab
     local -x CINDER_TIERS_LAB=$CONTRACT_LAB
     local -x CINDER_TIERS_LAB_PORT_OFFSET=$CONTRACT_PORT_OFFSET
     run_lab_tests contract --ceph-only
     destroy_contract_lab
+}
+
+# After an interruption, and unless another run was faster.
+destroy_interrupted_contract_lab() {
+    [[ -e $RESULTS/contract.has-lab ]] || return 0
+    exec 8>"$CONTRACT_LAB.lock" || return
+    if flock -n 8; then
+        destroy_contract_lab 8>&-
+    fi
+    exec 8>&-
 }
 
 # run_release_tests PART RELEASE: the contract part in there.
@@ -466,7 +494,7 @@ if ! install_tools; then
     exit 1
 fi
 if ((${#with_lab[@]} > 0)); then
-    if ! devstack/lab.sh status >/dev/null 2>&1; then
+    if ! lab_runs; then
         lab_is_ours=yes
     fi
     start run_lane "${with_lab[@]}"

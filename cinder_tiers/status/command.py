@@ -16,6 +16,7 @@ from cinder import objects
 from oslo_config import cfg
 from oslo_db import exception as db_exception
 from oslo_upgradecheck import upgradecheck
+from sqlalchemy import exc as sqlalchemy_exc
 
 # Cinder's modules need all objects to be known before they are imported, as
 # cinder.cmd.status does it.
@@ -57,11 +58,20 @@ class Checks(upgradecheck.UpgradeCommands):
             db_exception.CantStartEngineError,
         ) as error:
             found = str(error).partition('\n')[0]
-            return (
-                'The applied tiers cannot be read from the Cinder '
-                f'database: {found}. Run the check where cinder.conf has '
-                '[database] connection, after "cinder-manage db sync".'
-            )
+        except (
+            cfg.Error,
+            ImportError,
+            sqlalchemy_exc.NoSuchModuleError,
+        ) as error:
+            found = f'[database]: {error}'
+        except (sqlalchemy_exc.ArgumentError, ValueError):
+            # Their texts have parts of the URL, which has a password.
+            found = '[database] connection is not a URL of a database'
+        return (
+            'The applied tiers cannot be read from the Cinder '
+            f'database: {found}. Run the check where cinder.conf has '
+            '[database] connection, after "cinder-manage db sync".'
+        )
 
     def _check_options(self) -> upgradecheck.Result:
         try:
@@ -98,10 +108,15 @@ class Checks(upgradecheck.UpgradeCommands):
                 otherwise=f'this host has no {self._conf.api_paste_config}'
             )
         try:
+            strategy = self._conf.auth_strategy
+            is_limited = self._conf.api_rate_limit
+        except cfg.Error as error:
+            return checks.result(failures=[f'{error}; fix cinder.conf.'])
+        try:
             door = paste.find_door(
                 pathlib.Path(file).read_text('utf-8'),
-                strategy=self._conf.auth_strategy,
-                is_limited=self._conf.api_rate_limit,
+                strategy=strategy,
+                is_limited=is_limited,
             )
         except (OSError, ValueError) as error:
             return checks.result(

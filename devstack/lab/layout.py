@@ -8,6 +8,7 @@ folder itself.
 
 from collections.abc import Mapping
 import dataclasses
+import fcntl
 import ipaddress
 import json
 import os
@@ -381,18 +382,28 @@ def load_or_create(
             f'{root}: {len(str(root))} characters, but the sockets below it '
             f'allow 40 at most. Set {ROOT_VARIABLE} to a shorter path.'
         )
-    foreign = (
-        {entry.name for entry in root.iterdir()} - set(DOWNLOADS)
-        if root.exists()
-        else set()
-    )
-    if foreign:
+    offset = port_offset(environment)
+    root.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        # Of two that begin at once, the second takes what the first made.
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        return load(root) or _create(root, offset)
+    finally:
+        os.close(descriptor)
+
+
+def _create(root: pathlib.Path, offset: int) -> Layout:
+    if any(
+        entry.name not in DOWNLOADS
+        # Of one that was killed before its file was whole.
+        and not entry.name.startswith(f'.{DESCRIPTION}.')
+        for entry in root.iterdir()
+    ):
         raise LayoutError(
             f'{root}: exists, is not empty and is not a lab. '
             f'Set {ROOT_VARIABLE} to another folder.'
         )
-    offset = port_offset(environment)
-    root.mkdir(parents=True, exist_ok=True)
     root.chmod(0o700)  # logs and databases hold secrets
     values: dict[str, Any] = {
         'port_offset': offset,

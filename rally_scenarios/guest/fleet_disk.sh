@@ -45,11 +45,20 @@ choose_data_disks() {
             event BROKEN ": found no disk with the serial $wanted"
             return 1
         fi
-        if mounted=$(grep "^$device" "$CT_MOUNTS"); then
+        if mounted=$(grep "^$device\(p\{0,1\}[0-9]*\) " "$CT_MOUNTS"); then
             event BROKEN ": the data disk $device is mounted: $mounted;" \
                 "boot from another image"
             return 1
         fi
+        # Of LVM, software RAID or encryption: /proc/mounts names theirs.
+        for holder in "$CT_BLOCKS/${device##*/}"/holders/* \
+            "$CT_BLOCKS/${device##*/}"/*/holders/*; do
+            if [ -e "$holder" ]; then
+                event BROKEN ": the data disk $device is in use by" \
+                    "${holder##*/}; boot from another image"
+                return 1
+            fi
+        done
         targets=$targets${targets:+$newline}$device
     done
 }

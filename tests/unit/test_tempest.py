@@ -152,6 +152,26 @@ class CompareTestCase(testtools.TestCase):
         self.assertEqual('  it needs no door', lines[1])
         self.assertEqual('1 passed, 0 failed, 2 skipped', lines[-1])
 
+    def test_a_class_that_cannot_begin_proves_nothing_of_its_tests(self):
+        self.have('off', a=FAILS, b='os.kill(os.getpid(), signal.SIGKILL)')
+        sample = self.folder / 'off' / 'test_sample.py'
+        text = sample.read_text()
+        sample.write_text(
+            f'import os\nimport signal\n{text}\n'
+            'class BrokenTestCase(SampleTestCase):\n\n'
+            '    @classmethod\n'
+            '    def setUpClass(cls):\n'
+            '        raise OSError(401)\n'
+        )
+        subprocess.run(
+            [sys.executable, '-m', 'stestr', 'run', '--serial'],
+            cwd=self.folder / 'off',
+            capture_output=True,
+        )
+        status, lines = self.compare('off', option='--without-doors')
+        self.assertEqual(1, status)
+        self.assertEqual('1 passed, 2 failed, 0 skipped', lines[-1], lines)
+
     def test_if_none_fails_without_the_doors_they_were_not_closed(self):
         self.have('off', a=PASSES)
         self.known.write_text(f'{NAME}a: it needs no door')

@@ -60,6 +60,8 @@ class BypassesTest(tier_test.TierTest):
                     {'volume': volume},
                     **how,
                 )
+            except (exceptions.Unauthorized, exceptions.OverLimit):
+                raise  # no answer to what was tried
             except exceptions.ClientRestClientException:
                 continue
             made = (answer.get('volume') or {}).get('id')

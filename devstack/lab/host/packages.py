@@ -6,6 +6,7 @@ scripts so, and an administrator's own policy-rc.d is left alone.
 """
 
 import contextlib
+import fcntl
 import hashlib
 import os
 import pathlib
@@ -87,6 +88,8 @@ SYSTEM_MODULES = (
     'libvirtaio.py',
 )
 _DIST_PACKAGES = pathlib.Path('/usr/lib/python3/dist-packages')
+#: Held while a lab of this machine uses apt; lab.sh has it, too.
+_APT_LOCK = pathlib.Path('/run/cinder-tiers-lab-apt.lock')
 _POLICY = """#!/bin/sh
 # Made by the cinder-tiers lab while apt runs; safe to remove.
 exit 101
@@ -101,16 +104,22 @@ def install_debian_packages(
 
     :raises lab.host.commands.CommandFailed: apt failed; has its message.
     """
-    missing = sorted(set(packages) - _find_installed())
-    if not missing:
+    if set(packages) <= _find_installed():
         return 'all there'
-    update_package_lists(log)
-    with _without_starting_services():
-        commands.run(
-            [*_APT_GET, '--no-install-recommends', 'install', *missing],
-            log=log,
-            environment={**os.environ, 'DEBIAN_FRONTEND': 'noninteractive'},
-        )
+    with _apt_alone():
+        missing = sorted(set(packages) - _find_installed())
+        if not missing:
+            return 'all there'
+        _update_package_lists(log)
+        with _without_starting_services():
+            commands.run(
+                [*_APT_GET, '--no-install-recommends', 'install', *missing],
+                log=log,
+                environment={
+                    **os.environ,
+                    'DEBIAN_FRONTEND': 'noninteractive',
+                },
+            )
     return f'{len(missing)} installed'
 
 
@@ -119,6 +128,11 @@ def update_package_lists(log: pathlib.Path) -> None:
 
     :raises lab.host.commands.CommandFailed: apt failed; has its message.
     """
+    with _apt_alone():
+        _update_package_lists(log)
+
+
+def _update_package_lists(log: pathlib.Path) -> None:
     commands.run([*_APT_GET, 'update'], log=log)
 
 
@@ -212,6 +226,18 @@ def _find_installed() -> set[str]:
         for line in text.splitlines()
         if line.endswith(' installed')
     }
+
+
+@contextlib.contextmanager
+def _apt_alone() -> Iterator[None]:
+    """One stage of one lab at a time.
+
+    The first of two that ends would remove the policy of the other, and apt
+    waits for no lock of the package lists.
+    """
+    with _APT_LOCK.open('w') as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @contextlib.contextmanager

@@ -18,10 +18,15 @@ MARK = 'CINDER_TIERS_LAB_PROCESS'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Process:
-    """A running process: its id and its command line."""
+    """A running process: its id and its command line.
+
+    :param started: when, in ticks since the boot: tells it from a later one
+        with its id.
+    """
 
     pid: int
     command: str
+    started: int
 
 
 def find_marked(
@@ -44,9 +49,7 @@ def find_marked(
                 and (entry / 'root').samefile('/')
                 and not _is_dead(entry)
             ):
-                found.append(
-                    Process(pid=int(entry.name), command=_command(entry))
-                )
+                found.append(_process(entry))
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue  # it ended meanwhile, or belongs to another user
     return found
@@ -86,12 +89,14 @@ def find_guests(
     for pid_file in sorted(run.glob('qemu/*.pid')):
         try:
             text = pid_file.read_text().strip()
-            command = _command(proc / text) if text.isdecimal() else ''
+            if not text.isdecimal():
+                continue
+            process = _process(proc / text)
         except (FileNotFoundError, ProcessLookupError):
             continue  # a stale pid file, or one that is just removed
         # The pid may have been given to another process since.
-        if f'guest={pid_file.stem},' in command:
-            found.append(Process(pid=int(text), command=command))
+        if f'guest={pid_file.stem},' in process.command:
+            found.append(process)
     return found
 
 
@@ -104,7 +109,7 @@ def stop(processes: list[Process], grace_seconds: float = 5.0) -> None:
         (signal.SIGTERM, grace_seconds),
         (signal.SIGKILL, 10.0),
     ):
-        alive = [process for process in processes if _is_alive(process.pid)]
+        alive = [process for process in processes if _still_runs(process)]
         for process in alive:
             try:
                 os.kill(process.pid, number)
@@ -113,7 +118,7 @@ def stop(processes: list[Process], grace_seconds: float = 5.0) -> None:
         deadline = time.monotonic() + seconds
         while alive and time.monotonic() < deadline:
             time.sleep(0.1)
-            alive = [process for process in alive if _is_alive(process.pid)]
+            alive = [process for process in alive if _still_runs(process)]
         if not alive:
             return
     names = ', '.join(
@@ -125,6 +130,15 @@ def stop(processes: list[Process], grace_seconds: float = 5.0) -> None:
     )
 
 
+def _still_runs(process: Process) -> bool:
+    """Whether it does, and not another that was given its id."""
+    entry = pathlib.Path('/proc') / str(process.pid)
+    try:
+        return not _is_dead(entry) and _started(entry) == process.started
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def _is_alive(pid: int) -> bool:
     entry = pathlib.Path('/proc') / str(pid)
     try:
@@ -134,8 +148,25 @@ def _is_alive(pid: int) -> bool:
 
 
 def _is_dead(entry: pathlib.Path) -> bool:
-    # proc(5): the state follows the command name, which is in parentheses.
-    return (entry / 'stat').read_text().rpartition(')')[2].split()[0] in 'ZX'
+    return _stat(entry)[0] in 'ZX'
+
+
+def _started(entry: pathlib.Path) -> int:
+    return int(_stat(entry)[19])
+
+
+def _stat(entry: pathlib.Path) -> list[str]:
+    """Fields from the third on, the state, as proc_pid_stat(5) counts them."""
+    # The second, the command name, is in parentheses and may have any more.
+    return (entry / 'stat').read_text().rpartition(')')[2].split()
+
+
+def _process(entry: pathlib.Path) -> Process:
+    return Process(
+        pid=int(entry.name),
+        command=_command(entry),
+        started=_started(entry),
+    )
 
 
 def _command(entry: pathlib.Path) -> str:

@@ -125,12 +125,17 @@ def _outputs(
 ) -> list[bytes]:
     """Wait for all, then read what they wrote."""
     for argv, process, _output, _errors in started:
-        try:
-            process.wait(max(0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired as error:
-            raise LayerError(
-                f'{_told(argv)}: did not finish within {timeout_seconds:g} s'
-            ) from error
+        # It is not reaped: until then its number is given to nobody else.
+        while not os.waitid(
+            os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT
+        ):
+            if time.monotonic() > deadline:
+                raise LayerError(
+                    f'{_told(argv)}: did not finish within'
+                    f' {timeout_seconds:g} s'
+                )
+            time.sleep(_POLL_SECONDS)
+    _end(process for _argv, process, _output, _errors in started)
     found = []
     for argv, process, output, errors in started:
         if process.returncode:
@@ -163,7 +168,13 @@ def run_together(
     started: list[tuple] = []
     deadline = time.monotonic() + timeout_seconds
     with contextlib.ExitStack() as files:
-        files.callback(lambda: _end(each[1] for each in started))
+        files.callback(
+            lambda: _end(
+                process
+                for _argv, process, _output, _errors in started
+                if process.returncode is None
+            )
+        )
         for argv in commands:
             # Files: full pipes of one would stop it until another ends.
             output, errors = (

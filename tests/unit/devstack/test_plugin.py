@@ -111,6 +111,23 @@ class PluginTestCase(testtools.TestCase):
         return str(path)
 
 
+ONE_TIER = """
+version: 1
+follow_image_types: [image-tier]
+clusters:
+  ceph: {user: cinder-tiers, cinder_user: cinder, images_pool: images}
+tiers:
+  gold:
+    fallback: true
+    rbd:
+      pool: gold
+      cluster: ceph
+      device_class: ssd
+      failure_domain: osd
+      replicated: {size: 3, min_size: 2}
+"""
+
+
 class DoorsTestCase(PluginTestCase):
     def assert_lists(self, filters, weighers, name='running/c-sch'):
         running = self.conf(name)['DEFAULT']
@@ -412,6 +429,14 @@ class RefusalTestCase(PluginTestCase):
             'stack',
             CINDER_TIERS_CATALOG=self.own_catalog('version: 7'),
             ENABLED_SERVICES='c-sch',
+        )
+
+    def test_backends_of_the_stack_before_are_not_waited_for(self):
+        self.assert_runs('stack')
+        self.assert_runs(
+            'stack',
+            CINDER_TIERS_CATALOG=self.own_catalog(ONE_TIER),
+            DOWN='tier-archive',
         )
 
     def test_a_backend_that_does_not_come_up(self):

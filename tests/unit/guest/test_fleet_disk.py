@@ -122,6 +122,19 @@ class DataDiskTest(test_fleet_script.LocalFleetCase):
         self.assertIn('boot from another image', found.reasons[0])
         self.assertEqual([], list(self.devices.iterdir()))
 
+    def test_nor_is_one_that_lvm_or_a_raid_has(self):
+        """The root is on a volume of LVM, of a partition of the disk."""
+        self.mounts.write_text('/dev/mapper/vg-root / ext4 rw 0 0\n')
+        (self.blocks / 'vdb' / 'vdb1' / 'holders' / 'dm-0').mkdir(parents=True)
+        found = self.outcome()
+        self.assertEqual(verdict.Verdict.BROKEN, found.verdict)
+        self.assertIn('vdb is in use by dm-0', found.reasons[0])
+        self.assertEqual([], list(self.devices.iterdir()))
+
+    def test_a_mounted_disk_of_a_longer_name_is_another(self):
+        self.mounts.write_text(f'{self.devices}/vdba1 / ext4 rw 0 0\n')
+        self.assertEqual(verdict.Verdict.COMPLETE, self.outcome().verdict)
+
     def test_what_is_not_filled_must_be_a_device(self):
         """fio would lay out a file, that is fill it, before it reads."""
         found = self.outcome(fill=False)

@@ -178,6 +178,28 @@ class CommandTestCase(testtools.TestCase):
         )
         self.assertIn('unable to open database file', details)
 
+    def test_what_is_wrong_in_cinder_conf_is_said_without_its_password(self):
+        self.conf.write_text(
+            self.conf.read_text()
+            .replace('sqlite://', 'mysql+pymysql://cinder:secret@host:33o6')
+            .replace('state_path', 'api_rate_limit = perhaps\nstate_path')
+        )
+        done = self.check('--json')
+        codes, details = self.codes(done)
+        self.assertEqual(
+            (2, 1, 2),
+            (
+                done.returncode,
+                codes['Applied tiers'],
+                codes['API middleware'],
+            ),
+            details,
+        )
+        self.assertIn('connection is not a URL of a database', details)
+        self.assertIn('api_rate_limit', details)
+        self.assertNotIn('Traceback', done.stdout + done.stderr)
+        self.assertNotIn('secret', done.stdout + done.stderr)
+
     def test_a_configuration_that_cannot_be_read(self):
         folder = self.conf.parent
         (folder / 'binary.conf').write_bytes(b'\xff\xfe[DEFAULT]')
