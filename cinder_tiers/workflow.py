@@ -240,7 +240,7 @@ class Audited:
 
     findings: tuple[audit_tiers.Finding, ...]
     #: Why Cinder's state could not be read, so that of no tier anything is
-    #: known; None when it was.
+    #: known, or why Keystone's projects could not; None when they were.
     cinder_error: errors.TiersError | None
 
 
@@ -294,10 +294,13 @@ def audit(
             )
     return Audited(
         findings=tuple(findings),
-        cinder_error=(
-            observed.cinder.error
-            if isinstance(observed.cinder, audit_tiers.Unread)
-            else None
+        cinder_error=next(
+            (
+                one.error
+                for one in (observed.cinder, observed.projects)
+                if isinstance(one, audit_tiers.Unread)
+            ),
+            None,
         ),
     )
 

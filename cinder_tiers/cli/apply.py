@@ -78,7 +78,10 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
 
         Expected failures end as CommandError of OSC.
         """
-        with base.user_errors(), interruption.Interrupt(_STOPS) as interrupt:
+        with (
+            base.user_errors(),
+            interruption.Interrupt(_STOPS, interruption.ENDING) as interrupt,
+        ):
             saved = (
                 None
                 if parsed_args.plan is None
@@ -204,4 +207,5 @@ def _agrees(
     count = len(planned.plan.actions)
     stderr.write(f'Apply {count} change{"" if count == 1 else "s"}? [y/N] ')
     stderr.flush()
-    return stdin.readline().strip().lower() in ('y', 'yes')
+    with interruption.at_once():
+        return stdin.readline().strip().lower() in ('y', 'yes')

@@ -35,7 +35,8 @@ def status_of(
     """The exit status of an audit.
 
     :param strict: whether a warning counts as a difference.
-    :param cinder_error: why Cinder could not be read; None: it was.
+    :param cinder_error: why Cinder, or the projects of Keystone, could not be
+        read; None: they were.
     """
     if strict and any(one.state is audit.State.WARNING for one in findings):
         return exit_status.DIFFERENT

@@ -128,6 +128,8 @@ def _carry_out(
                 action.after, key=action.key, current=current, consented=True
             )
         else:
+            if action.key.kind is actions.Kind.VOLUME_TYPE:
+                _check_unchanged(action, current)
             executor.write(action.after, key=action.key, current=current)
         _check_effect(action, _settled(action, read, settle_s))
     except errors.TiersError as error:
@@ -140,17 +142,38 @@ def _carry_out(
 def _check_consent(
     action: actions.Action, current: actions.Resource | None
 ) -> None:
-    changed = consent.changed_since_plan(action, current)
-    if changed:
-        values = ', '.join(
-            f'{one.field} is {_text(one.before)}, not {_text(one.after)}'
-            for one in changed
-        )
+    if changed := _changed_since_plan(action, current):
         raise errors.ActionFailed(
             f'{action.key} was changed since the plan was made, and '
-            f'--allow covers only what the plan showed: {values}; no part '
+            f'--allow covers only what the plan showed: {changed}; no part '
             'of it was changed; run "openstack tier plan" again'
         )
+
+
+def _check_unchanged(
+    action: actions.Action, current: actions.Resource | None
+) -> None:
+    """That an object which is updated is as the plan saw it, or should be.
+
+    Others may open, close or extend a volume type while a person reads the
+    plan: to write what it wants would undo that, and show nobody.
+    """
+    if action.before is None or action.after is None or current is None:
+        return
+    if changed := _changed_since_plan(action, current):
+        raise errors.ActionFailed(
+            f'{action.key} was changed since the plan was made: {changed}; '
+            'no part of it was changed; run "openstack tier plan" again'
+        )
+
+
+def _changed_since_plan(
+    action: actions.Action, current: actions.Resource | None
+) -> str:
+    return ', '.join(
+        f'{one.field} is {_text(one.before)}, not {_text(one.after)}'
+        for one in consent.changed_since_plan(action, current)
+    )
 
 
 def _text(value: object) -> str:

@@ -119,7 +119,8 @@ def read_cluster(
         rules[pool.crush_rule].device_class
         for head in heads
         for pool in (head, pools.get(head.rbd_default_data_pool or ''))
-        if pool
+        # A rule may be gone since the pools were read.
+        if pool and pool.crush_rule in rules
     } & {osd.device_class for osd in osds}
     configured = {
         name: options

@@ -121,7 +121,7 @@ def changed_since_plan(
     A consent is given to what a plan shows, so what came up since has none.
     What an interrupted apply has left is half done, and not a change.
 
-    :param action: one to which consent was given.
+    :param action: one to which consent was given, or that updates a type.
     :param current: the object as it is now; None when it does not exist.
     :returns: `before` is what is found, `after` what the plan saw.
     """

@@ -6,6 +6,7 @@ import collections.abc
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.observe.ceph import crush as observed_crush
@@ -47,13 +48,19 @@ def read_pools(
 
     :param with_rbd_options: names of the pools of which the RBD options are
         read as well, which takes I/O on the pool.
+    :raises errors.Unreachable: pools and rules go while they are read.
     """
-    pools = session.command('osd pool ls', detail='detail')
-    # After the pools: another apply may make a rule, and then its pool.
-    names = {
-        rule['rule_id']: rule['rule_name']
-        for rule in session.command('osd crush rule dump')
-    }
+    pools, names = _pools_and_rules(session)
+    if any(pool['crush_rule'] not in names for pool in pools):
+        # A pool and then its rule were deleted between the two.
+        pools, names = _pools_and_rules(session)
+    for pool in pools:
+        if pool['crush_rule'] not in names:
+            raise errors.Unreachable(
+                f'Ceph lists pool {pool["pool_name"]} with the CRUSH rule '
+                f'{pool["crush_rule"]}, and no rule of that id: the cluster '
+                'changed while it was read; try again'
+            )
     result = {}
     for dumped in pools:
         name = dumped['pool_name']
@@ -69,6 +76,18 @@ def read_pools(
             ),
         )
     return result
+
+
+def _pools_and_rules(
+    session: ceph_session.Session,
+) -> tuple[list[dict], dict[int, str]]:
+    """All pools as Ceph dumps them, and {rule id: rule name}."""
+    pools = session.command('osd pool ls', detail='detail')
+    # After the pools: another apply may make a rule, and then its pool.
+    return pools, {
+        rule['rule_id']: rule['rule_name']
+        for rule in session.command('osd crush rule dump')
+    }
 
 
 def parse_pool(

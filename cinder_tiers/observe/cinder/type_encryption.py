@@ -5,6 +5,7 @@
 import functools
 
 import openstack.connection
+import openstack.exceptions
 
 from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.clients import side_by_side
@@ -57,9 +58,12 @@ def _read(
     with openstack_client.asking_as_admin(
         f'show the encryption of volume type {row.name}'
     ):
-        found = openstack_client.request(
-            connection.block_storage, 'GET', f'/types/{row.id}/encryption'
-        ).json()
+        try:
+            found = openstack_client.request(
+                connection.block_storage, 'GET', f'/types/{row.id}/encryption'
+            ).json()
+        except openstack.exceptions.NotFoundException:
+            return None  # the type was deleted since
     if not found.get('encryption_id'):
         return None
     return cinder_state.TypeEncryption(

@@ -54,21 +54,29 @@ def read_volume_types(
     types = {one.name: parse_volume_type(one) for one in found}
     for one in found:
         if types[one.name].is_ours or one.name in named or access_of_all:
-            types[one.name] = _with_projects(connection, one)
+            whole = _with_projects(connection, one)
+            if whole is None:
+                del types[one.name]
+            else:
+                types[one.name] = whole
     return types
 
 
 def _with_projects(
     connection: openstack.connection.Connection,
     found: volume_types.VolumeType,
-) -> cinder_state.VolumeType:
+) -> cinder_state.VolumeType | None:
+    """The type with its projects; None if it was deleted since."""
     parsed = parse_volume_type(found)
     if found.is_public:
         return parsed
     with openstack_client.asking_as_admin(
         f'list the projects with access to volume type {found.name}'
     ):
-        rows = connection.block_storage.get_type_access(found.id)
+        try:
+            rows = connection.block_storage.get_type_access(found.id)
+        except openstack.exceptions.NotFoundException:
+            return None
     return dataclasses.replace(
         parsed, projects=frozenset(row['project_id'] for row in rows)
     )

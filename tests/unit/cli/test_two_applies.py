@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+import ddt
 import testtools
 
 from tests.contract import cinder_api
@@ -39,6 +40,7 @@ sys.exit(started.run(sys.argv[1:]))
 """
 
 
+@ddt.ddt
 class TwoAppliesTestCase(testtools.TestCase):
     def setUp(self):
         super().setUp()
@@ -121,9 +123,11 @@ class TwoAppliesTestCase(testtools.TestCase):
         self.assertEqual((0, []), (second.status, json.loads(second.stdout)))
         self.assertEqual(0, first.wait(timeout=60))
 
-    def test_ctrl_c_ends_the_action_and_begins_no_other(self):
+    @ddt.data('SIGINT', 'SIGTERM', 'SIGHUP')
+    def test_a_signal_ends_the_action_and_begins_no_other(self, name):
+        """Ctrl-C, a CI that cancels, a terminal that is gone."""
         first = self.start()
-        first.send_signal(signal.SIGINT)
+        first.send_signal(signal.Signals[name])
         first.send_signal(signal.SIGCONT)
         _, said = first.communicate(timeout=60)
         self.assertEqual(130, first.returncode, said)

@@ -195,6 +195,46 @@ class ApplyTestCase(testtools.TestCase):
         ]
         self.assertIn('does not exist', failed.reason)
 
+    def test_a_type_that_others_changed_since_the_plan_stays_so(self):
+        self.carry_out(self.make_plan())
+        one = key(actions.Kind.VOLUME_TYPE, 'database')
+        applied = self.world.objects[one]
+        planned = dataclasses.replace(
+            applied, extra_specs={**applied.extra_specs, 'tiers:tags': 'old'}
+        )
+        self.world.objects[one] = planned
+        plan = self.make_plan()
+        self.assertEqual([one], [action.key for action in plan.actions])
+        for changed, named in (
+            (
+                dataclasses.replace(planned, is_public=False),
+                'is_public is False, not True',
+            ),
+            (
+                dataclasses.replace(
+                    planned,
+                    extra_specs={
+                        **planned.extra_specs,
+                        'multiattach': '<is> True',
+                    },
+                ),
+                'extra_specs.multiattach is <is> True, not None',
+            ),
+            (
+                dataclasses.replace(planned, description='closed'),
+                'description is closed',
+            ),
+        ):
+            self.world.objects[one] = changed
+            (result,) = self.carry_out(plan)
+            self.assertEqual(actions.Outcome.FAILED, result.outcome)
+            self.assertIn(named, result.reason)
+            self.assertEqual(changed, self.world.objects[one])
+        # What an interrupted apply has left is no change of others.
+        self.world.objects[one] = applied
+        (result,) = self.carry_out(plan)
+        self.assertEqual(actions.Outcome.DONE, result.outcome)
+
     def test_with_a_refused_action_nothing_is_changed(self):
         foreign = key(actions.Kind.VOLUME_TYPE, 'database')
         self.world.objects[foreign] = cinder_state.VolumeType(

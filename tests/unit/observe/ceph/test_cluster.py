@@ -9,6 +9,7 @@ import testtools
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
@@ -18,6 +19,7 @@ from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe.ceph import cephx_user as observed_user
 from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph import crush as observed_crush
+from cinder_tiers.observe.ceph import pool as observed_pool
 
 SAMPLE = (
     pathlib.Path(__file__).resolve().parents[4]
@@ -52,6 +54,36 @@ class Recording:
 
     def rbd_options(self, pool):
         return self.rbd_metadata.get(pool, {})
+
+
+class RuleThatGoes(Recording):
+    """A pool and its rule are deleted between the first two commands."""
+
+    def __init__(self, times):
+        super().__init__()
+        self.times = times
+
+    def command(self, prefix, **arguments):
+        answer = super().command(prefix, **arguments)
+        if prefix == 'osd crush rule dump' and self.times:
+            self.times -= 1
+            return []
+        return answer
+
+
+class ChangingClusterTestCase(testtools.TestCase):
+    def test_pools_and_rules_that_do_not_fit_are_read_once_more(self):
+        self.assertEqual(
+            observed_pool.read_pools(Recording(), with_rbd_options=set()),
+            observed_pool.read_pools(RuleThatGoes(1), with_rbd_options=set()),
+        )
+        changing = self.assertRaises(
+            errors.Unreachable,
+            observed_pool.read_pools,
+            RuleThatGoes(2),
+            with_rbd_options=set(),
+        )
+        self.assertIn('changed while it was read', str(changing))
 
 
 class ObserveTestCase(testtools.TestCase):
