@@ -153,7 +153,8 @@ ARROWS = {
 THIRD_PARTY = {
     'cinder_tiers.scheduler': {'cinder', 'oslo_*'},
     'cinder_tiers.api': {'cinder', 'oslo_*', 'webob'},
-    'cinder_tiers.status': {'cinder', 'oslo_*'},
+    # The errors of Cinder's database that oslo.db passes on as they are.
+    'cinder_tiers.status': {'cinder', 'oslo_*', 'sqlalchemy'},
     'cinder_tiers.doors': {
         'cinder',
         'oslo_*',
