@@ -125,7 +125,7 @@ def _outputs(
 ) -> list[bytes]:
     """Wait for all, then read what they wrote."""
     for argv, process, _output, _errors in started:
-        # It is not reaped: until then its number is given to nobody else.
+        # Not reaped yet: until then no other process gets its number.
         while not os.waitid(
             os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT
         ):

@@ -230,7 +230,7 @@ class ApplyTestCase(testtools.TestCase):
             self.assertEqual(actions.Outcome.FAILED, result.outcome)
             self.assertIn(named, result.reason)
             self.assertEqual(changed, self.world.objects[one])
-        # What an interrupted apply has left is no change of others.
+        # An interrupted apply left it so: this is not drift.
         self.world.objects[one] = applied
         (result,) = self.carry_out(plan)
         self.assertEqual(actions.Outcome.DONE, result.outcome)
