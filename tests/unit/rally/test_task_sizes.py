@@ -128,7 +128,7 @@ class TaskSizesTest(testtools.TestCase):
                 ('quick', 'smoke'): 6,
                 ('quick', 'lab'): 9,
                 ('quick', 'paper'): 30,
-                ('scaling', 'smoke'): 12,
+                ('scaling', 'smoke'): 4,
                 ('scaling', 'lab'): 12,
                 ('scaling', 'paper'): 100,
                 ('meyer2016', 'smoke'): 4,
