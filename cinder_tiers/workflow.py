@@ -241,7 +241,7 @@ class Audited:
     findings: tuple[audit_tiers.Finding, ...]
     #: Why Cinder's state could not be read, so that of no tier anything is
     #: known, or why Keystone's projects could not; None when they were.
-    cinder_error: errors.TiersError | None
+    openstack_error: errors.TiersError | None
 
 
 def audit(
@@ -256,8 +256,9 @@ def audit(
     """What is not as a catalog says, and what cannot be determined.
 
     :param connection: of an administrator.
-    :param tiers: names of the tiers to audit; none: all, and what carries
-        the ownership marker and is of none.
+    :param tiers: names of the tiers to audit, with the options of the hosts
+        of their clusters; none: all, and what carries the ownership marker
+        and is of none.
     :param volumes_by: the operator's choices by which volumes of all projects
         are audited, too; None: they are not.
     :param with_residency: whether volumes that are clones of images are
@@ -277,7 +278,7 @@ def audit(
         findings = [
             one
             for one in audit_tiers.audit(catalog=catalog, observed=observed)
-            if not tiers or one.tier in tiers
+            if not tiers or any(one.is_about(catalog, name) for name in tiers)
         ]
         if volumes_by is not None:
             findings.extend(
@@ -294,7 +295,7 @@ def audit(
             )
     return Audited(
         findings=tuple(findings),
-        cinder_error=next(
+        openstack_error=next(
             (
                 one.error
                 for one in (observed.cinder, observed.projects)

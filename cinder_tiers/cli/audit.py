@@ -30,21 +30,21 @@ def status_of(
     findings: collections.abc.Sequence[audit.Finding],
     *,
     strict: bool,
-    cinder_error: errors.TiersError | None = None,
+    openstack_error: errors.TiersError | None = None,
 ) -> int:
     """The exit status of an audit.
 
     :param strict: whether a warning counts as a difference.
-    :param cinder_error: why Cinder, or the projects of Keystone, could not be
-        read; None: they were.
+    :param openstack_error: why Cinder, or the projects of Keystone, could not
+        be read; None: they were.
     """
     if strict and any(one.state is audit.State.WARNING for one in findings):
         return exit_status.DIFFERENT
     status = STATUSES[audit.worst(findings)]
-    if cinder_error and status != exit_status.DIFFERENT:
+    if openstack_error and status != exit_status.DIFFERENT:
         # A job that passes with what is unknown must not pass for ever after
         # its user lost the rights, nor take an outage for an answer.
-        return exit_status.of(cinder_error)
+        return exit_status.of(openstack_error)
     return status
 
 
@@ -79,8 +79,9 @@ Example: openstack tier audit --tier database -f json -c Object -c State
             default=[],
             dest='tiers',
             help=(
-                'audit only this tier (may be repeated; default: all tiers, '
-                'and managed resources that belong to no tier)'
+                'audit only this tier, and the options of hosts of its '
+                'cluster (may be repeated; default: all tiers, and managed '
+                'resources that belong to no tier)'
             ),
         )
         parser.add_argument(
@@ -145,7 +146,7 @@ Example: openstack tier audit --tier database -f json -c Object -c State
         self.exit_status = status_of(
             audited.findings,
             strict=parsed_args.strict,
-            cinder_error=audited.cinder_error,
+            openstack_error=audited.openstack_error,
         )
         return render_audit.COLUMNS, [
             render_audit.row(finding) for finding in audited.findings

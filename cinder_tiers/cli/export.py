@@ -26,10 +26,12 @@ class ExportTiers(base.StatusCommand):
     file cannot express is in its comments, with the reason.
     """
 
-    _epilog = """Exit status: 0 the file describes the cloud; 4 the file is
-written, but "tier plan" would still change something, as the file and standard
-error say; 1 an error occurred, and nothing is written; 2 a wrong argument; 6 a
-service did not answer.
+    _epilog = """Exit status: 0 the file describes the cloud; 3 the file is
+written, but something is missing that could not be read, as standard error
+says; 4 the file is written, but "tier plan" would still change something, as
+the file and standard error say; 1 an error occurred, and nothing is written; 2
+a wrong argument; 6 a service did not answer, and nothing is written. A file
+that exists is never replaced by one with something missing.
 
 Example: openstack tier export --out tiers.yaml --cluster
 ceph=/etc/ceph/ceph.conf:admin
@@ -63,7 +65,12 @@ ceph=/etc/ceph/ceph.conf:admin
             ),
         )
         parser.add_argument(
-            '--force', action='store_true', help='replace the file of --out'
+            '--force',
+            action='store_true',
+            help=(
+                'replace the file of --out, unless something could not be '
+                'read that the new one would lack'
+            ),
         )
         return parser
 
@@ -79,20 +86,21 @@ ceph=/etc/ceph/ceph.conf:admin
                 or [catalogs.Cluster(name='ceph')],
                 file=parsed_args.out or 'the export',
             )
+            missing = _missing(made, has_named=bool(parsed_args.clusters))
             if parsed_args.out:
+                if missing and parsed_args.force:
+                    _check_is_new(parsed_args.out, missing)
                 write_atomic.write(
-                    parsed_args.out, made.text, replace=parsed_args.force
+                    parsed_args.out,
+                    made.text,
+                    replace=parsed_args.force and not missing,
                 )
             else:
                 base.write_file(self.app.stdout, made.text)
-        # Who has no Ceph and named none need not hear of it.
-        if parsed_args.clusters or any(
-            map(rbd_location.location_of, made.inventory.backends)
-        ):
-            for name, why in sorted(made.inventory.unreached.items()):
-                self.log.error(
-                    'Cluster %s is left out: %s', name, cells.printable(why)
-                )
+        for text in missing:
+            self.log.error('%s', text)
+        if missing:
+            self.exit_status = exit_status.UNKNOWN
         self._conclude(made.exported)
 
     def _conclude(self, exported: export.Exported) -> None:
@@ -111,6 +119,43 @@ ceph=/etc/ceph/ceph.conf:admin
                 f'over: {len(tiers) - len(exported.catalog.ours)}, '
                 f'comments: {len(exported.remarks)}\n'
             )
+
+
+def _missing(made: workflow.Export, *, has_named: bool) -> list[str]:
+    """What the file lacks, as it could not be read.
+
+    :param has_named: whether the user named the clusters. Who has no Ceph and
+        named none need not hear of it.
+    """
+    clusters = (
+        sorted(made.inventory.unreached.items())
+        if has_named
+        or any(map(rbd_location.location_of, made.inventory.backends))
+        else []
+    )
+    return [
+        *(
+            f'Cluster {name} is left out: {cells.printable(why)}'
+            for name, why in clusters
+        ),
+        *(
+            f'The file lacks {cells.printable(text)}'
+            for text in made.exported.undetermined
+        ),
+    ]
+
+
+def _check_is_new(path: str, missing: list[str]) -> None:
+    """Refuses to replace a file by one with something missing.
+
+    :raises errors.Unreachable: the file exists.
+    """
+    if os.path.lexists(path):
+        raise errors.Unreachable(
+            f'{path} is not replaced, as the new file would have less than '
+            'what exists: ' + '; '.join(missing) + '; try again when it can '
+            'be read, or write to another file'
+        )
 
 
 def parse_cluster(text: str) -> catalogs.Cluster:

@@ -37,6 +37,11 @@ def asking(what: str, *, remedy: str = '') -> collections.abc.Iterator[None]:
         raise failure(error, f'{what}: {error}{hint}') from error
 
 
+#: Of HTTP, and no refusal: Request Timeout, and Content Too Large and Too Many
+#: Requests of a limit of requests (the former is Cinder's own OverLimitFault).
+_TRY_AGAIN = (408, 413, 429)
+
+
 def failure(error: Exception, text: str) -> errors.Unreachable:
     """The expected failure that an error of an API is.
 
@@ -50,7 +55,11 @@ def failure(error: Exception, text: str) -> errors.Unreachable:
     status = getattr(error, 'http_status', None) or getattr(
         error, 'status_code', None
     )
-    is_answer = isinstance(status, int) and 400 <= status < 500
+    is_answer = (
+        isinstance(status, int)
+        and 400 <= status < 500
+        and status not in _TRY_AGAIN
+    )
     if is_answer or isinstance(error, openstack.exceptions.DuplicateResource):
         return errors.NotVisible(text)
     return errors.Unreachable(text)

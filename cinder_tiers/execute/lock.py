@@ -131,7 +131,17 @@ def held(
 def _locked(
     url: str, name: str, wait_s: float
 ) -> collections.abc.Iterator[None]:
-    parts = urllib.parse.urlsplit(url)
+    try:
+        parts = urllib.parse.urlsplit(url)
+        # Read here, as drivers read it and do not expect that it is none.
+        _ = parts.port
+    except ValueError:
+        # Its text may hold the password.
+        raise errors.TiersError(
+            '--coordination-url or $CINDER_TIERS_COORDINATION_URL is not a '
+            'URL: it must have the form etcd3+http://HOST:2379, with an IPv6 '
+            'address in brackets and a number as the port'
+        ) from None
     with contextlib.ExitStack() as stack:
         file = None
         if parts.scheme == _FILE:

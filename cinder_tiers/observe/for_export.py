@@ -199,20 +199,16 @@ def _used(
 
     :param schemas: {option: schema} of those that the cluster knows.
     """
-    used = {}
-    for name, options in configured.items():
-        try:
-            used[name] = ceph_osds.in_effect(
-                session,
-                mask,
-                name,
-                {
-                    option: schemas[option]
-                    for option in options
-                    if option in schemas
-                },
-            )
-        # All of them are down; a plan would not go on, an export says so.
-        except errors.Unreachable:
-            used[name] = ceph_state.OsdOptions(name=name, values={})
-    return used
+    return {
+        name: ceph_osds.in_effect(
+            session,
+            mask,
+            name,
+            {
+                option: schemas[option]
+                for option in options
+                if option in schemas
+            },
+        )
+        for name, options in configured.items()
+    }

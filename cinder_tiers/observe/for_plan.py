@@ -10,9 +10,11 @@ import openstack.connection
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph import owner as ceph_owner
@@ -53,16 +55,34 @@ def observe(
         cinder=observe_cinder(connection, catalog),
         projects=keystone.observe(connection, catalog.projects),
         ceph={
-            name: dataclasses.replace(
-                ceph.observe(session, catalog),
-                usage=ceph_usage.attempt(session),
-                rook_namespace=ceph_owner.rook_namespace(session),
-                cephadm_tunes_memory=ceph_owner.cephadm_tunes_memory(
-                    session, catalog
-                ),
-            )
+            name: observe_cluster(session, catalog)
             for name, session in clusters.items()
         },
+    )
+
+
+def observe_cluster(
+    session: ceph_session.Session, catalog: catalogs.Catalog
+) -> ceph_state.CephState:
+    """The state of a cluster, with all that a plan looks at.
+
+    :raises errors.Unreachable: Ceph does not answer, or a pool that is
+        compared serves no I/O.
+    :raises errors.TiersError: when Ceph refuses.
+    """
+    found = ceph.observe(session, catalog)
+    unread = [
+        pool.rbd_options_unread
+        for pool in found.pools.values()
+        if pool.rbd_options_unread
+    ]
+    if unread:
+        raise errors.Unreachable('; '.join(unread))
+    return dataclasses.replace(
+        found,
+        usage=ceph_usage.attempt(session),
+        rook_namespace=ceph_owner.rook_namespace(session),
+        cephadm_tunes_memory=ceph_owner.cephadm_tunes_memory(session, catalog),
     )
 
 

@@ -6,6 +6,7 @@ import dataclasses
 import pathlib
 import platform
 import subprocess
+import time
 
 import testtools
 
@@ -17,6 +18,7 @@ from cinder_tiers.domain.resources import mclock as rules
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.observe.ceph.osd import mclock
 from cinder_tiers.observe.ceph.osd import osd_metadata
+from cinder_tiers.observe.ceph.osd import osd_options
 from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from tests.contract import real_ceph
 
@@ -100,6 +102,67 @@ class RealOsdsTestCase(testtools.TestCase):
             (osd_requirements.Answer.UNMET, {'rotational'}),
             (found.answer, set(found.current)),
         )
+
+    def test_osds_that_are_down_have_what_they_will_use(self):
+        device_class, *ids = self.running_class()
+        names = {'osd_recovery_priority', 'osd_max_scrubs'}
+        where = {
+            'who': f'osd/class:{device_class}',
+            'name': 'osd_recovery_priority',
+        }
+        self.session.command('config set', **where, value='6')
+        self.addCleanup(self.session.command, 'config rm', **where)
+
+        def seen():
+            return osd_options.in_effect(
+                self.session,
+                'class',
+                device_class,
+                osd_options.schemas_of(self.session, names),
+            )
+
+        def wait_for(status):
+            for _ in self.looks():
+                tree = self.session.command('osd tree')
+                if {
+                    node['status']
+                    for node in tree['nodes']
+                    if str(node['id']) in ids
+                } == {status}:
+                    return
+            self.fail(f'osd {ids} did not become {status}')
+
+        for _ in self.looks():
+            running = seen()
+            if running.values['osd_recovery_priority'] == '6':
+                break
+        # Those that run cannot stay up: they would report in again.
+        self.session.command('osd add-noup', ids=ids)
+        self.addCleanup(wait_for, 'up')
+        self.addCleanup(self.session.command, 'osd rm-noup', ids=ids)
+        self.session.command('osd down', ids=ids)
+        wait_for('down')
+        found = seen()
+        self.assertEqual('6', found.values['osd_recovery_priority'])
+        self.assertEqual(
+            (running.values, running.mclock_osds, running.other_queue_osds),
+            (found.values, found.mclock_osds, found.other_queue_osds),
+        )
+
+    def running_class(self):
+        """A device class all of whose OSDs are up, and their ids as texts."""
+        classes = {}
+        for osd in observed_osds.read_osds(self.session):
+            classes.setdefault(osd.device_class, []).append(osd.osd_id)
+        for name, ids in classes.items():
+            if all(self.facts[osd_id].is_up for osd_id in ids):
+                return name, *map(str, ids)
+        self.skipTest('no device class has all its OSDs up')
+
+    def looks(self):
+        for _ in range(60):
+            yield
+            time.sleep(1)
 
     def test_how_bluestore_was_made_is_known(self):
         osds = observed_osds.read_osds(self.session)

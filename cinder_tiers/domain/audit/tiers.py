@@ -22,6 +22,7 @@ from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.plan import unserved
 from cinder_tiers.domain.resources import host_osd_options
 from cinder_tiers.domain.resources import registry
+from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -84,6 +85,21 @@ class Finding:
     reason: str = ''
     #: What to do, as an imperative; empty when there is nothing to do.
     remedy: str = ''
+    #: Name of the cluster of whose OSDs it is, whatever their tier; None when
+    #: it is of none.
+    cluster: str | None = None
+
+    def is_about(self, catalog: catalogs.Catalog, tier: str) -> bool:
+        """Whether it is about a tier, or about OSDs that it may have.
+
+        :param tier: name of a tier of the catalog.
+        """
+        rbd = catalog.tier(tier).rbd
+        return self.tier == tier or (
+            self.cluster is not None
+            and rbd is not None
+            and rbd.cluster == self.cluster
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -130,11 +146,14 @@ def audit(
         when all could be read, the plan is empty, the OSDs are what is
         required of them, and the backends serve the pools that are declared.
     """
+    without_io = list(_pools_without_io(catalog, observed))
+    observed = _as_if_with_io(catalog, observed)
     warnings = list(_warnings(catalog, observed))
     problems = _problems(catalog, observed)
     hosts = _host_problems(catalog, observed)
     found = [
         *_unread(catalog, observed),
+        *without_io,
         *problems,
         *itertools.chain.from_iterable(hosts.values()),
     ]
@@ -341,6 +360,57 @@ def _unread(
                 )
 
 
+def _pools_without_io(
+    catalog: catalogs.Catalog, observed: Observed
+) -> collections.abc.Iterator[Finding]:
+    """Tiers of whose pool the RBD options are unknown: it serves no I/O."""
+    for tier in catalog.ours:
+        state = tier.rbd and observed.ceph[tier.rbd.cluster]
+        if state is None or isinstance(state, Unread):
+            continue
+        pool = state.pools.get(tier.rbd.pool)
+        if pool and pool.rbd_options_unread:
+            yield Finding(
+                object_name=f'tier {tier.name}',
+                tier=tier.name,
+                state=State.UNKNOWN,
+                aspect=_ASPECTS['rbd_options'],
+                reason=pool.rbd_options_unread,
+            )
+
+
+def _as_if_with_io(catalog: catalogs.Catalog, observed: Observed) -> Observed:
+    """What was observed, with the declared options where they are not known.
+
+    So that all else of these pools is compared.
+    """
+    return dataclasses.replace(
+        observed,
+        ceph={
+            name: state
+            if isinstance(state, Unread)
+            else dataclasses.replace(
+                state,
+                pools={
+                    **state.pools,
+                    **{
+                        wanted.name: dataclasses.replace(
+                            found,
+                            rbd_options=wanted.rbd_options,
+                            rbd_default_data_pool=wanted.rbd_default_data_pool,
+                        )
+                        for tier in catalog.tiers_of(name)
+                        for wanted in tier_pools.pools_of(tier.rbd).pools
+                        if (found := state.pools.get(wanted.name))
+                        and found.rbd_options_unread
+                    },
+                },
+            )
+            for name, state in observed.ceph.items()
+        },
+    )
+
+
 _OSD_REQUIREMENTS = 'osd requirements'
 _BACKEND = 'backend'
 #: {answer: state}
@@ -396,11 +466,14 @@ def _host_problems(
     """{cluster: what makes its `host_osd_options` impossible}."""
     found = {
         cluster.name: [
-            _problem(
-                f'cluster {cluster.name}',
-                None,
-                actions.Kind.HOST_OSD_OPTIONS.value,
-                problem,
+            dataclasses.replace(
+                _problem(
+                    f'cluster {cluster.name}',
+                    None,
+                    actions.Kind.HOST_OSD_OPTIONS.value,
+                    problem,
+                ),
+                cluster=cluster.name,
             )
             for problem in host_osd_options.check_cluster(
                 catalog, cluster, observed.ceph[cluster.name]
@@ -551,6 +624,11 @@ def _findings(
                     _RESTART
                     if found is State.OUT_OF_DATE
                     else action.remedy or _APPLY
+                ),
+                cluster=(
+                    action.key.cluster
+                    if action.key.kind is actions.Kind.HOST_OSD_OPTIONS
+                    else None
                 ),
             )
 

@@ -51,6 +51,12 @@ class Exported:
     remarks: tuple[Remark, ...]
     #: What a plan for the catalog would do all the same.
     leftover: tuple[str, ...] = ()
+    #: What is missing of managed tiers, as it could not be read.
+    undetermined: tuple[str, ...] = ()
+
+
+class _Undetermined(ValueError):
+    """It may be so that a catalog could declare it, and was not read."""
 
 
 class _Draft:
@@ -61,6 +67,7 @@ class _Draft:
         self.tiers: dict[str, catalogs.Tier] = {}
         self.follow: list[str] = []
         self.remarks: list[Remark] = []
+        self.undetermined: list[str] = []
 
     def change(self, name: str, **fields: object) -> None:
         self.tiers[name] = dataclasses.replace(self.tiers[name], **fields)
@@ -113,6 +120,7 @@ def export(known: inventory.Inventory) -> Exported:
         catalog=catalog,
         remarks=tuple(draft.remarks),
         leftover=tuple(_leftover(catalog, known)),
+        undetermined=tuple(draft.undetermined),
     )
 
 
@@ -223,6 +231,8 @@ def _find_pools(
             found = _pool_of(tier, draft, clusters, owners)
         except ValueError as error:
             draft.remark(f'rbd is left out: {error}', tier=tier.name)
+            if isinstance(error, _Undetermined) and tier.take_over:
+                draft.undetermined.append(f'rbd of tier {tier.name}: {error}')
             continue
         if found is None:
             continue
@@ -254,7 +264,8 @@ def _pool_of(
 ) -> catalogs.RbdPool | None:
     """The pool behind a tier; None when its backend is no RBD driver.
 
-    :raises ValueError: it is not known, or cannot be declared.
+    :raises _Undetermined: it could not be read.
+    :raises ValueError: it cannot be declared.
     """
     if tier.backend_name is None:
         return None
@@ -266,7 +277,7 @@ def _pool_of(
             f'{name}: {why}'
             for name, why in sorted(draft.known.unreached.items())
         )
-        raise ValueError(
+        raise _Undetermined(
             f'it is pool {location.pool} of the Ceph cluster '
             f'{location.fsid}, which was not named with --cluster, or '
             'could not be reached' + (f' ({unreached})' if unreached else '')
@@ -300,7 +311,8 @@ def _location(
 ) -> rbd_location.Location | None:
     """Where the backends of a name keep volumes.
 
-    :raises ValueError: at several places, or at an unknown one.
+    :raises _Undetermined: no backend of the name reports.
+    :raises ValueError: at several places.
     """
     serving = [
         one
@@ -308,7 +320,7 @@ def _location(
         if one.capabilities.get(cinder_state.BACKEND) == backend
     ]
     if not serving:
-        raise ValueError(
+        raise _Undetermined(
             f"no backend with the name {backend} reports to Cinder's scheduler"
         )
     locations = {rbd_location.location_of(one) for one in serving}

@@ -131,6 +131,11 @@ class Pool:
     rbd_options: collections.abc.Mapping[str, str | None] = dataclasses.field(
         default_factory=dict, metadata=difference.ABSENT_IS_ANY
     )
+    #: Why `rbd_options` and `rbd_default_data_pool` are not known, of a pool
+    #: that serves no I/O; empty: they are.
+    rbd_options_unread: str = dataclasses.field(
+        default='', metadata=difference.IS_NOTE
+    )
     #: Wanted: min_size of a pool that is only now made, where none is wanted.
     first_min_size: int | None = dataclasses.field(
         default=None, metadata=difference.IS_NOTE

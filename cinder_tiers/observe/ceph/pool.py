@@ -3,8 +3,10 @@
 """Reads the pools of a Ceph cluster."""
 
 import collections.abc
+import dataclasses
 
 from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.clients import side_by_side
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import pool_options
@@ -21,13 +23,14 @@ def observe(
 ) -> dict[str, object]:
     """The pools, with the RBD options of those that Cinder names.
 
-    And what the monitors say of the whole cluster.
+    And what the monitors say of the whole cluster. A pool that serves no I/O
+    is one whose RBD options are not known.
     """
     heads = {tier.rbd.pool for tier in catalog.tiers_of(session.cluster.name)}
     dump = session.command('mon dump')
     limit = session.command('config get', who='mon', key='mon_max_pg_per_osd')
     return {
-        'pools': read_pools(session, with_rbd_options=heads),
+        'pools': read_pools(session, with_rbd_options=heads, needs_io=False),
         'max_pg_per_osd': int(limit),
         'release': dump.get('min_mon_release'),
         'fsid': dump['fsid'].lower(),
@@ -43,12 +46,17 @@ def read_pools(
     session: ceph_session.Session,
     *,
     with_rbd_options: collections.abc.Set[str],
+    needs_io: bool = True,
 ) -> dict[str, ceph_state.Pool]:
     """{name: pool} of all that exist.
 
     :param with_rbd_options: names of the pools of which the RBD options are
         read as well, which takes I/O on the pool.
-    :raises errors.Unreachable: pools and rules go while they are read.
+    :param needs_io: whether one of these that serves no I/O is an error; else
+        it is one whose RBD options are not known.
+    :raises errors.Unreachable: pools and rules go while they are read, or a
+        pool serves no I/O that needs to.
+    :raises errors.TiersError: when Ceph refuses.
     """
     pools, names = _pools_and_rules(session)
     if any(pool['crush_rule'] not in names for pool in pools):
@@ -61,19 +69,46 @@ def read_pools(
                 f'{pool["crush_rule"]}, and no rule of that id: the cluster '
                 'changed while it was read; try again'
             )
+    asked = [
+        dumped['pool_name']
+        for dumped in pools
+        if dumped['pool_name'] in with_rbd_options
+        # A cache answers for the pool behind it.
+        and dumped['tier_of'] < 0
+    ]
+
+    def rbd_options(name: str) -> dict[str, str] | errors.Unreachable:
+        try:
+            return session.rbd_options(name)
+        except errors.NotVisible:
+            raise
+        except errors.Unreachable as error:
+            if needs_io:
+                raise
+            return error
+
+    # Side by side, as each that serves no I/O is waited for.
+    options = dict(
+        zip(
+            asked,
+            side_by_side.each(
+                rbd_options, asked, at_once=side_by_side.CEPH_AT_ONCE
+            ),
+            strict=True,
+        )
+    )
     result = {}
     for dumped in pools:
         name = dumped['pool_name']
-        result[name] = parse_pool(
-            dumped,
-            rule_names=names,
-            rbd_options=(
-                session.rbd_options(name)
-                if name in with_rbd_options
-                # A cache answers for the pool behind it.
-                and dumped['tier_of'] < 0
-                else {}
+        found = options.get(name, {})
+        is_read = not isinstance(found, errors.Unreachable)
+        result[name] = dataclasses.replace(
+            parse_pool(
+                dumped,
+                rule_names=names,
+                rbd_options=found if is_read else {},
             ),
+            rbd_options_unread='' if is_read else str(found),
         )
     return result
 

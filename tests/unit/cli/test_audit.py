@@ -327,7 +327,9 @@ class ExitStatusTestCase(testtools.TestCase):
         ]
         self.assertEqual(
             status,
-            audit_command.status_of(found, strict=False, cinder_error=error),
+            audit_command.status_of(
+                found, strict=False, openstack_error=error
+            ),
         )
 
     def test_each_state_has_a_status(self):

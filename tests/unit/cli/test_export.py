@@ -19,6 +19,7 @@ from tests.unit.domain import inventories
 from tests.unit.execute import test_cinder_world
 
 ALPHA, GONE = 'a' * 32, 'f' * 32
+UNREACHABLE = ('--cluster', 'ceph=/nonexistent.conf')
 
 
 @ddt.ddt
@@ -42,18 +43,20 @@ class ArgumentsTestCase(testtools.TestCase):
         )
 
 
-class ExportTestCase(testtools.TestCase):
+class ExportCase(testtools.TestCase):
+    #: Of Cinder.
+    backends = (
+        inventories.other_backend('lvm'),
+        inventories.other_backend('ssd'),
+    )
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.api = cinder_api.CinderApi()
         cls.addClassCleanup(cls.api.stop)
         cls.api.add_project(ALPHA, 'alpha')
-        for one in (
-            inventories.rbd_backend('rbd-1', 'volumes'),
-            inventories.other_backend('lvm'),
-            inventories.other_backend('ssd'),
-        ):
+        for one in cls.backends:
             capabilities = dict(one.capabilities)
             cls.api.add_backend(
                 capabilities.pop('volume_backend_name'), **capabilities
@@ -76,9 +79,7 @@ class ExportTestCase(testtools.TestCase):
         )
 
     def export(self, *arguments, status=0):
-        ran = self.run_tier(
-            'export', '--cluster', 'ceph=/nonexistent.conf', *arguments
-        )
+        ran = self.run_tier('export', *arguments)
         self.assertEqual(status, ran.status, ran.stderr)
         self.assertNotIn('Traceback', ran.stderr)
         return ran
@@ -104,66 +105,14 @@ class ExportTestCase(testtools.TestCase):
             self.block_storage.add_type_access(made, project)
         return made
 
+
+class ExportTestCase(ExportCase):
+    """A cloud without Ceph."""
+
     def test_an_untouched_cloud(self):
         self.export('--out', self.path)
         self.assertEqual((), reader.read_file(self.path).tiers)
         self.assertIn('__DEFAULT__', pathlib.Path(self.path).read_text())
-        self.assert_nothing_to_do()
-
-    def test_a_cloud_of_somebody_else(self):
-        gold = self.create_type(
-            'gold', 'rbd-1', projects=[ALPHA, GONE], description='Fast: "x"\n'
-        )
-        self.create_type('plain', 'lvm', specs={'multiattach': '<is> True'})
-        self.create_type('no\u202etier', 'lvm')
-        limits = self.block_storage.create_qos_spec(
-            name='limits', consumer='both', total_iops_sec='5'
-        )
-        self.block_storage.associate_qos_spec(limits, gold.id)
-        self.block_storage.put(
-            '/os-quota-class-sets/default',
-            json={'quota_class_set': {'volumes_gold': 3}},
-        )
-        ran = self.export('--out', self.path)
-        self.assertRegex(
-            ran.stderr,
-            ('Cluster ceph is left out: .*(/nonexistent.conf|python3-rados)'),
-        )
-        self.assertIn('tiers: 2, not taken over: 2', ran.stderr)
-        text = pathlib.Path(self.path).read_text()
-        self.assertIn(f'- {ALPHA}  # alpha\n', text)
-        self.assertIn('QoS spec limits', text)
-        unwrapped = ' '.join(text.replace('#', '').split())
-        self.assertIn(
-            (
-                f'project {GONE} has access, but Keystone does not have such '
-                'a project'
-            ),
-            unwrapped,
-        )
-        self.assertIn(
-            (
-                'rbd is left out: it is pool volumes of the Ceph '
-                f'cluster {inventories.FSID}, which was not named with '
-                '--cluster, or could not be reached (ceph: '
-            ),
-            unwrapped,
-        )
-        self.assertIn('no\\u202etier', text)
-        tier, plain = reader.read_text(text, file='t.yaml').tiers
-        self.assertEqual(
-            ('gold', False, 'rbd-1', None, (ALPHA, GONE), 'Fast: "x"\n', 3),
-            (
-                tier.name,
-                tier.take_over,
-                tier.backend,
-                tier.rbd,
-                tier.access,
-                tier.description,
-                tier.quotas.volumes,
-            ),
-        )
-        self.assertEqual({'multiattach': '<is> True'}, plain.extra_specs)
         self.assert_nothing_to_do()
 
     def test_a_cloud_with_tiers(self):
@@ -262,14 +211,121 @@ class ExportTestCase(testtools.TestCase):
         self.assertIn('administrator', ran.stderr)
 
     def test_wrong_arguments(self):
-        ran = self.export('--cluster', 'ceph=/other.conf', status=1)
+        ran = self.export(*UNREACHABLE, *UNREACHABLE, status=1)
         self.assertIn('--cluster names ceph twice', ran.stderr)
         ran = self.export('--cluster', '/other.conf', status=2)
         self.assertIn('NAME=CONF[:USER]', ran.stderr)
 
     def test_the_statuses_are_in_the_help(self):
         ran = shell.openstack('tier', 'export', '--help')
+        text = ' '.join(ran.stdout.split())
         self.assertIn(
-            '0 the file describes the cloud; 4 the file is written', ran.stdout
+            '0 the file describes the cloud; 3 the file is written', text
         )
-        self.assertIn('openstack tier export --out', ran.stdout)
+        self.assertIn('openstack tier export --out', text)
+
+
+class ExportOfCephTestCase(ExportCase):
+    """A cloud with an RBD backend, of a cluster that does not answer."""
+
+    backends = (
+        *ExportCase.backends,
+        inventories.rbd_backend('rbd-1', 'volumes'),
+    )
+
+    def test_a_cloud_of_somebody_else(self):
+        gold = self.create_type(
+            'gold', 'rbd-1', projects=[ALPHA, GONE], description='Fast: "x"\n'
+        )
+        self.create_type('plain', 'lvm', specs={'multiattach': '<is> True'})
+        self.create_type('no\u202etier', 'lvm')
+        limits = self.block_storage.create_qos_spec(
+            name='limits', consumer='both', total_iops_sec='5'
+        )
+        self.block_storage.associate_qos_spec(limits, gold.id)
+        self.block_storage.put(
+            '/os-quota-class-sets/default',
+            json={'quota_class_set': {'volumes_gold': 3}},
+        )
+        ran = self.export(*UNREACHABLE, '--out', self.path, status=3)
+        self.assertRegex(
+            ran.stderr,
+            ('Cluster ceph is left out: .*(/nonexistent.conf|python3-rados)'),
+        )
+        self.assertIn('tiers: 2, not taken over: 2', ran.stderr)
+        text = pathlib.Path(self.path).read_text()
+        self.assertIn(f'- {ALPHA}  # alpha\n', text)
+        self.assertIn('QoS spec limits', text)
+        unwrapped = ' '.join(text.replace('#', '').split())
+        self.assertIn(
+            (
+                f'project {GONE} has access, but Keystone does not have such '
+                'a project'
+            ),
+            unwrapped,
+        )
+        self.assertIn(
+            (
+                'rbd is left out: it is pool volumes of the Ceph '
+                f'cluster {inventories.FSID}, which was not named with '
+                '--cluster, or could not be reached (ceph: '
+            ),
+            unwrapped,
+        )
+        self.assertIn('no\\u202etier', text)
+        tier, plain = reader.read_text(text, file='t.yaml').tiers
+        self.assertEqual(
+            ('gold', False, 'rbd-1', None, (ALPHA, GONE), 'Fast: "x"\n', 3),
+            (
+                tier.name,
+                tier.take_over,
+                tier.backend,
+                tier.rbd,
+                tier.access,
+                tier.description,
+                tier.quotas.volumes,
+            ),
+        )
+        self.assertEqual({'multiattach': '<is> True'}, plain.extra_specs)
+        self.assert_nothing_to_do()
+
+    def test_what_could_not_be_read_replaces_nothing(self):
+        self.create_type(
+            'gold',
+            'rbd-1',
+            specs={'tiers:name': 'gold', 'tiers:fallback': '<is> True'},
+        )
+        target = pathlib.Path(self.path)
+        target.write_text('with rbd')
+        for cluster in (UNREACHABLE, ()):
+            ran = self.export(
+                *cluster, '--out', self.path, '--force', status=6
+            )
+            self.assertIn('is not replaced', ran.stderr)
+            self.assertIn('rbd of tier gold: it is pool volumes', ran.stderr)
+            self.assertEqual('with rbd', target.read_text())
+        target.unlink()
+        ran = self.export(
+            *UNREACHABLE, '--out', self.path, '--force', status=3
+        )
+        self.assertIn('The file lacks rbd of tier gold', ran.stderr)
+        self.assert_nothing_to_do()
+
+    def test_a_backend_that_does_not_report_replaces_nothing(self):
+        self.create_type(
+            'gold',
+            'tier-gold',
+            specs={'tiers:name': 'gold', 'tiers:fallback': '<is> True'},
+        )
+        pathlib.Path(self.path).write_text('with rbd')
+        ran = self.export('--out', self.path, '--force', status=6)
+        self.assertIn(
+            'rbd of tier gold: no backend with the name tier-gold reports',
+            ran.stderr,
+        )
+        self.assertEqual('with rbd', pathlib.Path(self.path).read_text())
+
+    def test_what_is_not_managed_needs_no_backend(self):
+        self.create_type('theirs', 'gone')
+        ran = self.export(status=3)
+        self.assertNotIn('The file lacks', ran.stderr)

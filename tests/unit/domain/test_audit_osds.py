@@ -168,6 +168,18 @@ class OsdOptionsTestCase(testtools.TestCase):
             (cluster.object_name, cluster.tier, cluster.state),
         )
         self.assertIn('nowhere', str(cluster.current))
+        # Of one tier alone it is shown as well: its file cannot be applied.
+        both = given.of(given.tier(), given.other_tier('elsewhere'))
+        self.assertEqual(
+            [[True, False], [True, False]],
+            [
+                [
+                    one.is_about(both, 'database'),
+                    one.is_about(both, 'elsewhere'),
+                ]
+                for one in (tier, cluster)
+            ],
+        )
 
     def test_an_option_says_why_it_is_not_in_effect(self):
         catalog = given.of(

@@ -29,6 +29,9 @@ class FileTestCase(lock_contract.LockContract, testtools.TestCase):
         'nosuch://user:secret@host',
         'mysql://user:secret@127.0.0.1:9/x',
         'secret',
+        'redis://:secret@[::1',
+        'redis://:secret@host:port',
+        'redis://host:secret',
     )
     def test_a_url_that_is_of_no_use_is_not_shown(self, url):
         self.url = url

@@ -6,6 +6,7 @@ import testtools
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
 from cinder_tiers.domain.placement import rbd_location
 from cinder_tiers.observe import for_export as inventory
 from tests.unit.observe.ceph import test_cluster
@@ -147,13 +148,43 @@ class ReadClusterTestCase(testtools.TestCase):
         self.assertFalse(tunes(memory))
         self.assertFalse(tunes(*tuned))
 
-    def test_a_host_of_which_no_osd_answers_does_not_stop_the_rest(self):
-        class Silent(Recording):
+    def test_a_host_of_which_all_osds_are_down_does_not_stop_the_rest(self):
+        class Down(Recording):
+            def command(self, prefix, **arguments):
+                if prefix == 'config get':
+                    return '5'
+                answer = super().command(prefix, **arguments)
+                if prefix == 'osd tree':
+                    for node in answer['nodes']:
+                        node['status'] = 'down'
+                return answer
+
             def tell(self, osd_id, prefix):
                 raise ceph_session.CommandFailed('down', errno=errno.ENXIO)
 
-        known = inventory.read_cluster(Silent(), [])
-        self.assertEqual({}, known.ceph.host_options['hostA'].values)
+        known = inventory.read_cluster(Down(), [])
+        self.assertEqual(
+            {'osd_max_backfills': '5'}, known.ceph.host_options['hostA'].values
+        )
+
+    def test_options_are_not_lost_when_monitors_or_osds_do_not_answer(self):
+        class Silent(Recording):
+            def command(self, prefix, **arguments):
+                if prefix == self.silent:
+                    raise errors.Unreachable('did not answer')
+                return super().command(prefix, **arguments)
+
+            def tell(self, osd_id, prefix):
+                if self.silent is None:
+                    raise ceph_session.CommandFailed('', errno=errno.ETIMEDOUT)
+                return super().tell(osd_id, prefix)
+
+        for silent in ('osd ls-tree', None):
+            session = Silent()
+            session.silent = silent
+            self.assertRaises(
+                errors.Unreachable, inventory.read_cluster, session, []
+            )
 
     def test_places_elsewhere_are_not_looked_for(self):
         known = self.read(

@@ -181,11 +181,15 @@ def in_effect(
 ) -> ceph_state.OsdOptions:
     """Options as the running OSDs of a device class or host use them.
 
+    If all of its OSDs are down, these are the options that they will use once
+    they are started, as far as the monitors know.
+
     :param mask: class or host.
     :param name: of the device class or host; of one without OSDs no option
         is in effect.
     :param schemas: of the options in question.
-    :raises errors.Unreachable: when it has OSDs, and none of them answers.
+    :raises errors.Unreachable: when it has OSDs that are up, and none of them
+        answers.
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
     osd_ids = _osds(session, mask, name) if schemas else []
@@ -193,6 +197,8 @@ def in_effect(
         return ceph_state.OsdOptions(name=name, values={})
     diffs, is_reported = _diffs(session, osd_ids)
     if not diffs:
+        if _are_down(session, osd_ids):
+            return _once_started(session, name, schemas, osd_ids)
         raise errors.Unreachable(
             f'no OSD of {mask} {name} of Ceph cluster '
             f'{session.cluster.name!r} answers; see "ceph osd tree"'
@@ -271,6 +277,76 @@ def in_effect(
             for osd_id, used in sorted(queues.items())
             if used != osd_options.MCLOCK
         ),
+    )
+
+
+def _are_down(session: ceph_session.Session, osd_ids: list[int]) -> bool:
+    """Whether the monitors have marked all of these OSDs as down."""
+    tree = session.command('osd tree')
+    return not any(
+        node['id'] in osd_ids and node['status'] == 'up'
+        for node in (*tree['nodes'], *tree.get('stray', ()))
+        if node['type'] == 'osd'
+    )
+
+
+def _once_started(
+    session: ceph_session.Session,
+    name: str,
+    schemas: dict[str, ceph_state.OptionSchema],
+    osd_ids: list[int],
+) -> ceph_state.OsdOptions:
+    """Options that OSDs, none of which runs, will use once they are started.
+
+    A value of their own, such as in a ceph.conf, is not known to the monitors.
+    """
+    dumped = session.command('config dump')
+
+    def configured(osd_id: int, option: str) -> object:
+        return session.command('config get', who=f'osd.{osd_id}', key=option)
+
+    queue_schema = schemas_of(session, {_OP_QUEUE})[_OP_QUEUE]
+    queues = {
+        osd_id: _at_start(queue_schema, {}, dumped, osd_id)
+        for osd_id in osd_ids
+    }
+    by_profile = {
+        osd_id
+        for osd_id, queue in queues.items()
+        if queue == osd_options.MCLOCK
+    }
+    override = schemas_of(session, {osd_options.MCLOCK_OVERRIDE})
+    keeps_profile = {
+        osd_id
+        for osd_id in by_profile
+        if not any(
+            _normal(schema, configured(osd_id, option)) == 'true'
+            for option, schema in override.items()
+        )
+    }
+
+    def value(osd_id: int, option: str) -> str:
+        if osd_id in by_profile and osd_options.MCLOCK_FORCES_TO_0.fullmatch(
+            option
+        ):
+            return _normal(schemas[option], 0)
+        if osd_id in keeps_profile and option in osd_options.MCLOCK_KEEPS:
+            return _UNKNOWN
+        if option in osd_options.READ_AT_START:
+            return _at_start(schemas[option], {}, dumped, osd_id)
+        return _normal(schemas[option], configured(osd_id, option))
+
+    return ceph_state.OsdOptions(
+        name=name,
+        values={
+            option: osd_options.shown(
+                {osd_id: value(osd_id, option) for osd_id in osd_ids}
+            )
+            for option in schemas
+        },
+        reasons=dict.fromkeys(schemas, osd_options.NONE_RUNS),
+        mclock_osds=tuple(sorted(by_profile)),
+        other_queue_osds=tuple(sorted(queues.keys() - by_profile)),
     )
 
 

@@ -20,6 +20,14 @@ QUEUE = ceph_state.OptionSchema(
 BACKFILLS = ceph_state.OptionSchema(
     name='osd_max_backfills', kind='uint', default='1'
 )
+OVERRIDE = 'osd_mclock_override_recovery_settings'
+#: As `config get` of the monitors shows them.
+DEFAULTS = {
+    'osd_max_backfills': 1,
+    'osd_recovery_sleep': 0.0,
+    'osd_scrub_sleep': 0.0,
+    OVERRIDE: False,
+}
 
 
 class Osds:
@@ -29,16 +37,20 @@ class Osds:
     :param stored: (section, mask, option, value) that the monitors have.
     :param queue: default of osd_op_queue.
     :param reserved: {id: backfills that it allows}; empty: they do not tell.
+    :param silent: ids of those that do not answer, and are up.
     """
 
     class cluster:  # noqa: N801 - stands for a value
         name = 'ceph'
 
-    def __init__(self, diffs, stored=(), *, queue='wpq', reserved=()):
+    def __init__(
+        self, diffs, stored=(), *, queue='wpq', reserved=(), silent=()
+    ):
         self.diffs = diffs
         self.stored = stored
         self.queue = queue
         self.reserved = dict(reserved)
+        self.silent = silent
 
     def command(self, prefix, **arguments):
         if prefix == 'osd crush class ls-osd':
@@ -56,6 +68,44 @@ class Osds:
                 )
                 for entry in self.stored
             ]
+        if prefix == 'osd tree':
+            up = {
+                osd_id
+                for osd_id, diff in self.diffs.items()
+                if diff is not None or osd_id in self.silent
+            }
+            return {
+                'nodes': [
+                    {'id': -1, 'type': 'root', 'children': list(self.diffs)},
+                    *(
+                        {
+                            'id': osd_id,
+                            'type': 'osd',
+                            'status': 'up' if osd_id in up else 'down',
+                        }
+                        for osd_id in self.diffs
+                    ),
+                ],
+                'stray': [],
+            }
+        if prefix == 'config get':
+            # The last section is the most specific one here.
+            return (
+                [
+                    value
+                    for section, _, name, value in self.stored
+                    if name == arguments['key']
+                    and section in ('global', 'osd', arguments['who'])
+                ]
+                or [DEFAULTS[arguments['key']]]
+            )[-1]
+        if prefix == 'config help' and arguments['key'] == OVERRIDE:
+            return {
+                'name': OVERRIDE,
+                'type': 'bool',
+                'default': False,
+                'can_update_at_runtime': True,
+            }
         if prefix == 'config help' and arguments['key'] == 'osd_op_queue':
             return {
                 'name': 'osd_op_queue',
@@ -164,9 +214,14 @@ class InEffectTestCase(testtools.TestCase):
             self.seen({0: None, 1: layers(mon=4, final=4)}).values,
         )
 
-    def test_when_all_are_down_nothing_is_known(self):
+    def test_when_those_that_are_up_do_not_answer_nothing_is_known(self):
         error = self.assertRaises(
-            errors.Unreachable, self.seen, {0: None, 1: None}
+            errors.Unreachable,
+            ceph_osds.in_effect,
+            Osds({0: None, 1: None}, silent={1}),
+            'class',
+            'hdd',
+            {'osd_max_backfills': BACKFILLS},
         )
         self.assertIn('no OSD of class hdd', str(error))
 
@@ -198,6 +253,69 @@ class InEffectTestCase(testtools.TestCase):
                 Osds({}), {'osd_op_queue', 'osd_op_threads'}
             ).keys(),
         )
+
+
+@ddt.ddt
+class AllDownTestCase(testtools.TestCase):
+    """OSDs of which none runs: what they will use once they are started."""
+
+    def seen(self, stored, *schemas, queue='wpq'):
+        return ceph_osds.in_effect(
+            Osds({0: None, 1: None}, stored, queue=queue),
+            'class',
+            'hdd',
+            {schema.name: schema for schema in schemas},
+        )
+
+    @ddt.data(
+        ((), '1'),
+        ((('osd', 'class:hdd', 'osd_max_backfills', '4'),), '4'),
+        (
+            (
+                ('osd', '', 'osd_max_backfills', '4'),
+                ('osd.1', '', 'osd_max_backfills', '5'),
+            ),
+            '4 (osd.0), 5 (osd.1)',
+        ),
+    )
+    @ddt.unpack
+    def test_it_is_what_the_monitors_have(self, stored, expected):
+        seen = self.seen(stored, BACKFILLS)
+        self.assertEqual({'osd_max_backfills': expected}, seen.values)
+        self.assertIn('are down', seen.reasons['osd_max_backfills'])
+        self.assertEqual((0, 1), seen.other_queue_osds)
+
+    def test_what_counts_from_the_start_is_not_of_a_class(self):
+        size = ceph_state.OptionSchema(
+            name='bluestore_cache_size', kind='size', default='0'
+        )
+        seen = self.seen(
+            (('osd', 'class:hdd', 'bluestore_cache_size', '80M'),), size
+        )
+        self.assertEqual({'bluestore_cache_size': '0'}, seen.values)
+
+    @ddt.data(
+        ((), 'unknown'),
+        ((('osd', '', OVERRIDE, 'true'),), '4'),
+    )
+    @ddt.unpack
+    def test_what_their_profile_says_is_not_known(self, stored, expected):
+        sleep = ceph_state.OptionSchema(name='osd_scrub_sleep', kind='float')
+        seen = self.seen(
+            (
+                ('osd', 'class:hdd', 'osd_max_backfills', '4'),
+                ('osd', 'class:hdd', 'osd_scrub_sleep', '0.5'),
+                *stored,
+            ),
+            BACKFILLS,
+            sleep,
+            queue='mclock_scheduler',
+        )
+        self.assertEqual(
+            {'osd_max_backfills': expected, 'osd_scrub_sleep': '0'},
+            seen.values,
+        )
+        self.assertEqual((0, 1), seen.mclock_osds)
 
 
 class AtStartTestCase(testtools.TestCase):
