@@ -56,7 +56,15 @@ class Exported:
 
 
 class _Undetermined(ValueError):
-    """It may be so that a catalog could declare it, and was not read."""
+    """A catalog might declare it, but it could not be read.
+
+    :param what: of it.
+    :param why: a reason that is told elsewhere, too; empty: there is none.
+    """
+
+    def __init__(self, what: str, why: str = '') -> None:
+        super().__init__(f'{what} ({why})' if why else what)
+        self.what = what
 
 
 class _Draft:
@@ -232,7 +240,9 @@ def _find_pools(
         except ValueError as error:
             draft.remark(f'rbd is left out: {error}', tier=tier.name)
             if isinstance(error, _Undetermined) and tier.take_over:
-                draft.undetermined.append(f'rbd of tier {tier.name}: {error}')
+                draft.undetermined.append(
+                    f'rbd of tier {tier.name}: {error.what}'
+                )
             continue
         if found is None:
             continue
@@ -280,7 +290,8 @@ def _pool_of(
         raise _Undetermined(
             f'it is pool {location.pool} of the Ceph cluster '
             f'{location.fsid}, which was not named with --cluster, or '
-            'could not be reached' + (f' ({unreached})' if unreached else '')
+            'could not be reached',
+            unreached,
         )
     known = clusters[location.fsid]
     if location.user != known.cluster.cinder_user:
