@@ -18,6 +18,9 @@ from cinder_tiers.domain import text as escaping
 
 
 _LOOK_EVERY_S = 0.2
+_WRITTEN_AS_A_WHOLE = frozenset(
+    {actions.Kind.VOLUME_TYPE, actions.Kind.TYPE_ENCRYPTION}
+)
 #: Reads an object as it is in effect; None when it does not exist.
 Reader = collections.abc.Callable[[actions.Key], actions.Resource | None]
 
@@ -128,8 +131,7 @@ def _carry_out(
                 action.after, key=action.key, current=current, consented=True
             )
         else:
-            if action.key.kind is actions.Kind.VOLUME_TYPE:
-                _check_unchanged(action, current)
+            _check_unchanged(action, current)
             executor.write(action.after, key=action.key, current=current)
         _check_effect(action, _settled(action, read, settle_s))
     except errors.TiersError as error:
@@ -153,12 +155,21 @@ def _check_consent(
 def _check_unchanged(
     action: actions.Action, current: actions.Resource | None
 ) -> None:
-    """That an object which is updated is as the plan saw it, or should be.
+    """That what is written as a whole is as the plan saw it, or should be.
 
-    Others may open, close or extend a volume type while a person reads the
-    plan: to write what it wants would undo that, and show nobody.
+    Others may open, close or extend a volume type, or encrypt it, while a
+    person reads the plan: to write what it wants would undo that, and show
+    nobody.
     """
-    if action.before is None or action.after is None or current is None:
+    if (
+        action.key.kind not in _WRITTEN_AS_A_WHOLE
+        or action.after is None
+        # Its executor refuses a type that came up since.
+        or (
+            action.before is None
+            and action.key.kind is actions.Kind.VOLUME_TYPE
+        )
+    ):
         return
     if changed := _changed_since_plan(action, current):
         raise errors.ActionFailed(

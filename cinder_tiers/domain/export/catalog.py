@@ -456,7 +456,12 @@ def _settle_fallback(draft: _Draft) -> None:
 def _with_overflow(
     catalog: catalogs.Catalog, draft: _Draft
 ) -> catalogs.Catalog:
-    """The catalog with each overflow that is sound together."""
+    """The catalog with each overflow that is sound together.
+
+    One by one only where they are not all sound: each time all is checked.
+    """
+    if not catalog_rules.check(catalog):
+        return catalog
     wanted = {
         tier.name: tier.overflow
         for tier in catalog.tiers

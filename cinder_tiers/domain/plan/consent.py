@@ -121,18 +121,20 @@ def changed_since_plan(
     A consent is given to what a plan shows, so what came up since has none.
     What an interrupted apply has left is half done, and not a change.
 
-    :param action: one to which consent was given, or that updates a type.
+    :param action: one to which consent was given, or that updates a type or
+        its encryption.
     :param current: the object as it is now; None when it does not exist.
     :returns: `before` is what is found, `after` what the plan saw.
     """
     if current is None:
         return ()
     if action.before is None:
-        is_foreign = (
+        # Created after the plan, which does not show it. An encryption has no
+        # marker; one that an interrupted apply set is as it should be.
+        is_foreign = isinstance(current, cinder_state.TypeEncryption) or (
             isinstance(current, cinder_state.VolumeType)
             and not current.is_ours
         )
-        # A type that was created after the plan, which does not show it.
         return (
             difference.differences(current, action.after) if is_foreign else ()
         )

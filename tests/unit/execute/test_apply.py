@@ -235,6 +235,42 @@ class ApplyTestCase(testtools.TestCase):
         (result,) = self.carry_out(plan)
         self.assertEqual(actions.Outcome.DONE, result.outcome)
 
+    def test_an_encryption_that_others_set_since_the_plan_stays_so(self):
+        self.catalog = given.of(
+            *(
+                dataclasses.replace(
+                    tier, encryption=catalogs.Encryption(provider='luks')
+                )
+                for tier in given.three_tiers()
+            )
+        )
+        plan = self.make_plan()
+        one = actions.Key(kind=actions.Kind.TYPE_ENCRYPTION, name='database')
+        theirs = cinder_state.TypeEncryption(
+            name='database',
+            provider='luks2',
+            cipher='aes-xts-plain64',
+            key_size_bits=512,
+            control_location='front-end',
+        )
+        self.world.objects[one] = theirs
+        (failed,) = [
+            result
+            for result in self.carry_out(plan)
+            if result.outcome is actions.Outcome.FAILED
+        ]
+        self.assertEqual(one, failed.action.key)
+        self.assertIn('provider is luks2', failed.reason)
+        self.assertEqual(theirs, self.world.objects[one])
+        # One that an interrupted apply set is no change.
+        self.world.objects[one] = dataclasses.replace(theirs, provider='luks')
+        (result,) = [
+            result
+            for result in self.carry_out(plan)
+            if result.action.key == one
+        ]
+        self.assertEqual(actions.Outcome.DONE, result.outcome)
+
     def test_with_a_refused_action_nothing_is_changed(self):
         foreign = key(actions.Kind.VOLUME_TYPE, 'database')
         self.world.objects[foreign] = cinder_state.VolumeType(
