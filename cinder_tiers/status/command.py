@@ -8,6 +8,8 @@ does, and changes nothing.
 
 import collections.abc
 import functools
+import glob
+import os
 import pathlib
 import sys
 
@@ -151,7 +153,11 @@ def _written(
     """
     files = [pathlib.Path(file) for file in conf.config_file]
     for folder in conf.config_dir:
-        files += sorted(pathlib.Path(folder).glob('*.conf'))
+        # As oslo.config reads it: without hidden files, unlike pathlib.
+        files += map(
+            pathlib.Path,
+            sorted(glob.glob(os.path.join(glob.escape(folder), '*.conf'))),
+        )
     for file in files:
         sections: dict[str, dict[str, list[str]]] = {}
         cfg.ConfigParser(str(file), sections).parse()

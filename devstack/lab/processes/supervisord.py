@@ -30,6 +30,11 @@ from lab.processes import subreaper
 #: the program has closed that, poll(2) reports POLLERR at once, for ever, and
 #: supervisord takes a whole core. So programs keep a second descriptor of it.
 _KEEP_STDIN = ('/bin/sh', '-c', 'exec "$@" 3<&0', 'sh')
+#: What supervisord answers at once; its one thread may have much to do.
+_ANSWER_SECONDS = 30.0
+#: What it answers when programs have ended, of which it kills each that does
+#: not end in time.
+_STOP_SECONDS = 120.0
 _NOT_RUNNING = frozenset(('STOPPED', 'EXITED', 'FATAL', 'UNKNOWN'))
 
 
@@ -68,37 +73,44 @@ class ProgramState:
 
 
 class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path: pathlib.Path) -> None:
-        super().__init__('localhost')
+    def __init__(self, path: pathlib.Path, timeout_seconds: float) -> None:
+        super().__init__('localhost', timeout=timeout_seconds)
         self._path = path
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
         self.sock.connect(str(self._path))
 
 
 class _UnixTransport(xmlrpc_client.Transport):
-    def __init__(self, path: pathlib.Path) -> None:
+    def __init__(self, path: pathlib.Path, timeout_seconds: float) -> None:
         super().__init__()
         self._path = path
+        self._timeout_seconds = timeout_seconds
 
     def make_connection(self, host: object) -> _UnixConnection:
-        return _UnixConnection(self._path)
+        return _UnixConnection(self._path, self._timeout_seconds)
 
 
 class Supervisor:
     """supervisord of one lab; safe to use from several threads.
 
     :param executable: path of supervisord; that of the lab's tools by default.
+    :param answer_seconds: after these a supervisord that runs does not answer.
     """
 
     def __init__(
-        self, lab: layout.Layout, executable: str | None = None
+        self,
+        lab: layout.Layout,
+        executable: str | None = None,
+        answer_seconds: float = _ANSWER_SECONDS,
     ) -> None:
         self._lab = lab
         self._executable = executable or str(lab.tools / 'bin' / 'supervisord')
         self._socket = lab.run / 'supervisor.sock'
         self._folder = lab.root / 'supervisor'
+        self._answer_seconds = answer_seconds
         self._lock = threading.Lock()
 
     def log_file(self, name: str) -> pathlib.Path:
@@ -106,16 +118,31 @@ class Supervisor:
         return self._lab.log / f'{name}.log'
 
     def is_up(self) -> bool:
-        """Return whether supervisord answers."""
+        """Return whether supervisord runs.
+
+        :raises SupervisorError: it runs, and does not answer in time.
+        """
         try:
             return self._rpc().supervisor.getState()['statename'] == 'RUNNING'
+        except TimeoutError as error:
+            raise SupervisorError(
+                f'{self._lab.root}: supervisord runs and does not answer '
+                f'within {self._answer_seconds:g} s; end it and all services '
+                'with devstack/lab.sh down'
+            ) from error
         except (OSError, xmlrpc_client.Error):
+            return False
+
+    def _answers(self) -> bool:
+        try:
+            return self.is_up()
+        except SupervisorError:
             return False
 
     def check_up(self) -> None:
         """Do nothing if supervisord answers.
 
-        :raises SupervisorError: it does not: the lab is down.
+        :raises SupervisorError: it does not, or the lab is down.
         """
         if not self.is_up():
             raise SupervisorError(
@@ -132,7 +159,7 @@ class Supervisor:
 
         :raises SupervisorError: supervisord does not answer.
         """
-        if self.is_up():
+        if self._answers():
             orphans = lab_processes.find_orphans(
                 self._lab.root, self._rpc().supervisor.getPID()
             )
@@ -162,7 +189,7 @@ class Supervisor:
                 start_new_session=True,
             )
         deadline = time.monotonic() + 10
-        while not self.is_up():
+        while not self._answers():
             if daemon.poll() is not None or time.monotonic() > deadline:
                 raise SupervisorError(
                     'supervisord does not answer: '
@@ -173,10 +200,10 @@ class Supervisor:
 
     def stop_daemon(self) -> None:
         """Stop every program, supervisord, and what they left running."""
-        if self.is_up():
+        if self._answers():
             try:
                 # All at once: shutdown() alone stops one after the other.
-                self._rpc().supervisor.stopAllProcesses(True)
+                self._rpc(_STOP_SECONDS).supervisor.stopAllProcesses(True)
                 self._rpc().supervisor.shutdown()
             except (OSError, xmlrpc_client.Error):
                 pass  # it may go away before it answers
@@ -236,7 +263,7 @@ class Supervisor:
         if self.state(name).state in _NOT_RUNNING:
             return
         try:
-            self._rpc().supervisor.stopProcess(name, wait)
+            self._rpc(_STOP_SECONDS).supervisor.stopProcess(name, wait)
         except xmlrpc_client.Fault as fault:
             if 'NOT_RUNNING' not in fault.faultString:  # it just ended
                 raise
@@ -326,7 +353,7 @@ class Supervisor:
         )
 
     def _reload(self) -> None:
-        rpc = self._rpc().supervisor
+        rpc = self._rpc(_STOP_SECONDS).supervisor
         added, changed, removed = rpc.reloadConfig()[0]
         for name in [*changed, *removed]:
             rpc.stopProcessGroup(name)
@@ -334,9 +361,12 @@ class Supervisor:
         for name in [*added, *changed]:
             rpc.addProcessGroup(name)
 
-    def _rpc(self) -> Any:
+    def _rpc(self, timeout_seconds: float | None = None) -> Any:
         return xmlrpc_client.ServerProxy(
-            'http://localhost', transport=_UnixTransport(self._socket)
+            'http://localhost',
+            transport=_UnixTransport(
+                self._socket, timeout_seconds or self._answer_seconds
+            ),
         )
 
     def _daemon_conf(self) -> str:

@@ -73,12 +73,13 @@ class CommandTestCase(testtools.TestCase):
             },
         )
 
-    def check(self, *arguments, conf=None):
+    def check(self, *arguments, conf=None, options=()):
         return self.python(
             '-m',
             'cinder_tiers.status.command',
             '--config-file',
             str(conf or self.conf),
+            *options,
             'upgrade',
             'check',
             *arguments,
@@ -111,6 +112,19 @@ class CommandTestCase(testtools.TestCase):
             details,
         )
         self.assertIn('tiers: 2', details)
+
+    def test_files_of_a_folder_are_those_that_cinder_reads(self):
+        folder = self.folder / 'cinder.conf.d'
+        folder.mkdir()
+        for name in ('.old.conf', 'new.conf'):
+            (folder / name).write_text(
+                f'[cinder_tiers]\n{name.strip(".")[:3]}_option = 1\n'
+            )
+        _, details = self.codes(
+            self.check('--json', options=('--config-dir', str(folder)))
+        )
+        self.assertIn('new_option', details)
+        self.assertNotIn('old_option', details)
 
     def test_closed_doors_are_warnings(self):
         self.conf.write_text(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs under a real supervisord: start, change, death, orphans."""
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -133,6 +134,23 @@ class SupervisorTest(testtools.TestCase):
         self.supervisor.stop_daemon()
         self.assertFalse(self.supervisor.is_up())
         self.assertEqual([], lab_processes.find_marked(self.lab.root))
+
+    def test_a_supervisord_that_hangs_is_said_and_can_be_ended(self):
+        self.supervisor.ensure([sleeper()])
+        daemon = int((self.lab.run / 'supervisord.pid').read_text())
+        os.kill(daemon, signal.SIGSTOP)
+        self.addCleanup(self.continue_if_there, daemon)
+        impatient = supervisord.Supervisor(self.lab, answer_seconds=0.5)
+        error = self.assertRaises(
+            supervisord.SupervisorError, impatient.check_up
+        )
+        self.assertIn('does not answer within 0.5 s', str(error))
+        impatient.stop_daemon()
+        self.assertEqual([], lab_processes.find_marked(self.lab.root))
+
+    def continue_if_there(self, pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
 
     def test_only_the_chosen_programs_are_stopped(self):
         self.supervisor.ensure([sleeper('ceph-a'), sleeper('nova')])
