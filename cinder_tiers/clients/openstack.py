@@ -21,6 +21,12 @@ API_ERRORS = (
 )
 
 
+#: Of HTTP: with the object that was asked for.
+_WITH_JSON = (200, 201)
+#: Bytes in which an answer begins with something else than space.
+_MOST_SPACE = 256
+
+
 @contextlib.contextmanager
 def asking(what: str, *, remedy: str = '') -> collections.abc.Iterator[None]:
     """Turns errors of an API into an expected failure.
@@ -88,10 +94,22 @@ def request(
     :param path: below the endpoint of the service.
     :param arguments: of keystoneauth, such as `json` and `params`.
     :returns: the response.
-    :raises openstack.exceptions.SDKException: the service refused it.
+    :raises openstack.exceptions.SDKException: the service refused it, or
+        something else answered in its place.
     """
     answer = service.request(path, method, **arguments)
     openstack.exceptions.raise_from_response(answer)
+    # Such as the page of a proxy; Cinder's answers of other statuses than
+    # these may have any text.
+    if answer.status_code in _WITH_JSON and answer.content[
+        :_MOST_SPACE
+    ].lstrip()[:1] not in (b'{', b''):
+        raise openstack.exceptions.SDKException(
+            f'{method} {answer.url} was not answered by the service: HTTP '
+            f'{answer.status_code} with '
+            f'{answer.headers.get("Content-Type", "no Content-Type")} in '
+            'place of JSON; see the proxies before it'
+        )
     return answer
 
 

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import http.server
+import threading
+
 import ddt
+from keystoneauth1 import adapter
+from keystoneauth1 import session
 import openstack.exceptions
 import testtools
 
@@ -17,6 +22,49 @@ class FailureTestCase(testtools.TestCase):
     @ddt.data(None, 408, 413, 429, 500, 503)
     def test_what_may_be_answered_later_is_no_refusal(self, status):
         self.assertIs(errors.Unreachable, type(self.failure(status)))
+
+    @ddt.data(
+        (200, 'text/html', b'<html>Maintenance</html>', True),
+        (200, 'application/json', b' {"volume_types": []}', False),
+        (200, 'application/json', b'', False),
+        # webob.exc.HTTPAccepted, as Cinder returns it.
+        (202, 'text/plain', b'202 Accepted', False),
+    )
+    @ddt.unpack
+    def test_the_page_of_a_proxy_is_no_answer(
+        self, status, content_type, content, is_refused
+    ):
+        class Proxy(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):  # noqa: N802 - by its base
+                self.send_response(status)
+                self.send_header('Content-Type', content_type)
+                self.send_header('Content-Length', str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, *_):
+                """Says nothing."""
+
+        server = http.server.HTTPServer(('127.0.0.1', 0), Proxy)
+        self.addCleanup(server.server_close)
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        self.addCleanup(thread.join)
+        service = adapter.Adapter(
+            session.Session(),
+            endpoint_override=f'http://127.0.0.1:{server.server_port}',
+        )
+
+        def ask():
+            with clients.asking('Cinder did not list volume types'):
+                clients.request(service, 'GET', '/types')
+
+        if not is_refused:
+            ask()
+            return
+        error = self.assertRaises(errors.Unreachable, ask)
+        self.assertIs(errors.Unreachable, type(error))
+        self.assertIn('text/html', str(error))
 
     def failure(self, status):
         return clients.failure(
