@@ -12,6 +12,7 @@ import shutil
 
 from lab.ceph import clusters
 from lab import guest_network
+from lab.host import loop_devices
 from lab import layout
 from lab.processes import lab_processes
 from lab.processes import supervisord
@@ -26,7 +27,13 @@ def down(
     :raises RuntimeError: something would not stop; says what.
     """
     supervisor = supervisord.Supervisor(lab)
-    if supervisor.is_up():
+    try:
+        is_up = supervisor.is_up()
+    except supervisord.SupervisorError:
+        # It cannot be asked to stop anything, so all of it is ended at once.
+        supervisor.stop_daemon()
+        is_up = False
+    if is_up:
         # Ceph's clients before Ceph, and Nova before its guests
         supervisor.stop_all_but('ceph-')
     guests = lab_processes.find_guests(lab.libvirt_folder)
@@ -39,7 +46,17 @@ def down(
         clusters.second(lab, supervisor).down()
     supervisor.stop_daemon()
     guest_network.detach(lab)
-    print_line('services stopped, loop devices and cgroup released')
+    in_use = ', '.join(
+        str(device.path) for device in loop_devices.find_attached(lab.root)
+    )
+    if in_use:
+        # losetup(8) reports success of one that somebody has open.
+        print_line(
+            f'services stopped, cgroup released; {in_use}: open in another '
+            'program, and released when that closes it'
+        )
+    else:
+        print_line('services stopped, loop devices and cgroup released')
 
 
 def destroy(

@@ -37,6 +37,10 @@ class Scene:
     later: contextlib.ExitStack
 
 
+#: For which Glance is frozen after it was stopped.
+_FROZEN_S = 12.0
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Fault:
     """A fault, and what may not come of it.
@@ -56,6 +60,8 @@ class Fault:
     :param own_tokens: whether each create has a token of its own, revoked
         after the answer.
     :param only_doors: whether Cinder alone never meets it.
+    :param holds_s: seconds for which it may hold a request of Cinder alone,
+        though it may be that none of the run without doors meets that part.
     """
 
     name: str
@@ -68,6 +74,7 @@ class Fault:
     is_cold: bool = False
     own_tokens: bool = False
     only_doors: bool = False
+    holds_s: float = 0.0
 
 
 @contextlib.contextmanager
@@ -129,7 +136,7 @@ def _glance_gone(scene: Scene) -> Iterator[None]:
         time.sleep(6)
     time.sleep(3)
     with scene.cloud.frozen('glance-api'):
-        time.sleep(12)
+        time.sleep(_FROZEN_S)
     yield
 
 
@@ -319,6 +326,7 @@ GLANCE_GONE = Fault(
     inject=_glance_gone,
     for_s=0.0,
     must_pass=faults_load.WITHOUT_IMAGE,
+    holds_s=_FROZEN_S,
 )
 RESTARTS = Fault(
     name='database and scheduler restarted',

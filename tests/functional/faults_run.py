@@ -168,17 +168,22 @@ def problems(
     ]
     if off:
         waits += [
-            ('an answer', on.longest_post_s, off.longest_post_s, MARGIN_S),
+            (
+                'an answer',
+                on.longest_post_s,
+                max(off.longest_post_s, fault.holds_s),
+                MARGIN_S,
+            ),
             (
                 'a volume',
                 on.longest_volume_s,
-                off.longest_volume_s,
+                max(off.longest_volume_s, fault.holds_s),
                 VOLUME_MARGIN_S,
             ),
         ]
     return found + [
         f'{fault.name}: {what} came after {on_s:.1f} s with doors '
-        f'{on.doors}, after {off_s:.1f} s without; expected at most '
+        f'{on.doors}, after up to {off_s:.1f} s without; expected at most '
         f'{BOUND_S:g} + {margin_s:g} s more'
         for what, on_s, off_s, margin_s in waits
         if on_s > off_s + BOUND_S + margin_s

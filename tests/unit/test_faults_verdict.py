@@ -75,6 +75,14 @@ class VerdictTest(testtools.TestCase):
         )
         self.assertIn('12 creates (tagged image) failed', problem)
 
+    def test_what_holds_cinder_may_have_missed_the_run_without_doors(self):
+        frozen = faults_injected.GLANCE_GONE
+        self.assertEqual(
+            [], self.judge(a_run(post_s=18.9), a_run(post_s=1.0), frozen)
+        )
+        (problem,) = self.judge(a_run(post_s=19.1), a_run(post_s=1.0), frozen)
+        self.assertIn('an answer came after 19.1 s', problem)
+
     def test_an_answer_may_be_as_late_as_documented(self):
         self.assertEqual(
             [], self.judge(a_run(post_s=17.9), a_run(post_s=11.0))
