@@ -2,8 +2,8 @@
 """`openstack tier export`: a catalog of what exists."""
 
 import argparse
+import collections.abc
 import os
-
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -13,6 +13,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.export import catalog as export
 from cinder_tiers.domain.placement import rbd_location
+from cinder_tiers.files.tiers import reader
 from cinder_tiers.files import write_atomic
 from cinder_tiers import workflow
 
@@ -29,9 +30,10 @@ class ExportTiers(base.StatusCommand):
     _epilog = """Exit status: 0 the file describes the cloud; 3 the file is
 written, but something is missing that could not be read, as standard error
 says; 4 the file is written, but "tier plan" would still change something, as
-the file and standard error say; 1 an error occurred, and nothing is written; 2
-a wrong argument; 6 a service did not answer, and nothing is written. A file
-that exists is never replaced by one with something missing.
+the file and standard error say, and something may be missing, too; 1 an error
+occurred, and nothing is written; 2 a wrong argument; 6 a service did not
+answer, and nothing is written. A file that exists is never replaced by one
+that lacks what could not be read.
 
 Example: openstack tier export --out tiers.yaml --cluster
 ceph=/etc/ceph/ceph.conf:admin
@@ -88,12 +90,11 @@ ceph=/etc/ceph/ceph.conf:admin
             )
             missing = _missing(made, has_named=bool(parsed_args.clusters))
             if parsed_args.out:
-                if missing and parsed_args.force:
-                    _check_is_new(parsed_args.out, missing)
+                may_replace = parsed_args.force and not missing
+                if parsed_args.force:
+                    _check_loses_nothing(parsed_args.out, made, missing)
                 write_atomic.write(
-                    parsed_args.out,
-                    made.text,
-                    replace=parsed_args.force and not missing,
+                    parsed_args.out, made.text, replace=may_replace
                 )
             else:
                 base.write_file(self.app.stdout, made.text)
@@ -138,19 +139,41 @@ def _missing(made: workflow.Export, *, has_named: bool) -> list[str]:
             f'Cluster {name} is left out: {cells.printable(why)}'
             for name, why in clusters
         ),
-        *(
-            f'The file lacks {cells.printable(text)}'
-            for text in made.exported.undetermined
-        ),
+        *_lacking(made, {tier.name for tier in made.exported.catalog.ours}),
     ]
 
 
-def _check_is_new(path: str, missing: list[str]) -> None:
+def _lacking(
+    made: workflow.Export, tiers: collections.abc.Container[str]
+) -> list[str]:
+    """What some tiers lack, as it could not be read."""
+    return [
+        f'Tier {cells.printable(name)} lacks {cells.printable(text)}'
+        for name, text in made.exported.undetermined.items()
+        if name in tiers
+    ]
+
+
+def _check_loses_nothing(
+    path: str, made: workflow.Export, missing: list[str]
+) -> None:
     """Refuses to replace a file by one with something missing.
+
+    Of a type that is not managed, and whose backend is gone, nothing is
+    missing unless the file has it.
 
     :raises errors.Unreachable: the file exists.
     """
-    if os.path.lexists(path):
+    if not os.path.lexists(path):
+        return
+    try:
+        before = reader.read_file(path)
+    except errors.TiersError:
+        had = set()
+    else:
+        had = {tier.name for tier in before.tiers if tier.rbd}
+    missing = list(dict.fromkeys((*missing, *_lacking(made, had))))
+    if missing:
         raise errors.Unreachable(
             f'{path} is not replaced, as the new file would have less than '
             'what exists: ' + '; '.join(missing) + '; try again when it can '

@@ -7,10 +7,12 @@ Must not know what is asked, nor of which object.
 
 import collections.abc
 import contextlib
+import urllib.parse
 
 import keystoneauth1.exceptions
 import openstack.exceptions
 from openstack import utils
+import requests.exceptions
 
 from cinder_tiers.domain import errors
 
@@ -18,6 +20,8 @@ from cinder_tiers.domain import errors
 API_ERRORS = (
     openstack.exceptions.SDKException,
     keystoneauth1.exceptions.ClientException,
+    # What answered is not the service, as with the page of a proxy.
+    requests.exceptions.JSONDecodeError,
 )
 
 
@@ -104,9 +108,12 @@ def request(
     if answer.status_code in _WITH_JSON and answer.content[
         :_MOST_SPACE
     ].lstrip()[:1] not in (b'{', b''):
+        # Without the query, in which a page for a login may have a token.
+        url = urllib.parse.urlsplit(answer.url)
+        host = url.netloc.rpartition('@')[2]
         raise openstack.exceptions.SDKException(
-            f'{method} {answer.url} was not answered by the service: HTTP '
-            f'{answer.status_code} with '
+            f'{method} {url.scheme}://{host}{url.path} was not '
+            f'answered by the service: HTTP {answer.status_code} with '
             f'{answer.headers.get("Content-Type", "no Content-Type")} in '
             'place of JSON; see the proxies before it'
         )

@@ -73,6 +73,9 @@ class _Explained:
         """
         try:
             return function(*arguments, **named)
+        except ValueError:
+            # Drivers read the port, and do not expect that it is none.
+            raise _no_url() from None
         except (
             self.coordination.ToozError,
             ImportError,
@@ -86,6 +89,16 @@ class _Explained:
                 'tooz driver that responds and whose library is '
                 'installed, such as etcd3+http://HOST:2379'
             ) from error
+
+
+def _no_url() -> errors.TiersError:
+    """Not with the text of a ValueError, which may hold the password."""
+    return errors.TiersError(
+        '--coordination-url or $CINDER_TIERS_COORDINATION_URL is not a URL '
+        'that its driver understands: it must have a form such as '
+        'etcd3+http://HOST:2379, with an IPv6 address in brackets and a '
+        'number as the port'
+    )
 
 
 def name_of(cloud: str) -> str:
@@ -133,15 +146,8 @@ def _locked(
 ) -> collections.abc.Iterator[None]:
     try:
         parts = urllib.parse.urlsplit(url)
-        # Read here, as drivers read it and do not expect that it is none.
-        _ = parts.port
     except ValueError:
-        # Its text may hold the password.
-        raise errors.TiersError(
-            '--coordination-url or $CINDER_TIERS_COORDINATION_URL is not a '
-            'URL: it must have the form etcd3+http://HOST:2379, with an IPv6 '
-            'address in brackets and a number as the port'
-        ) from None
+        raise _no_url() from None
     with contextlib.ExitStack() as stack:
         file = None
         if parts.scheme == _FILE:

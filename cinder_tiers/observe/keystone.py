@@ -47,7 +47,7 @@ def names(
         if not _ID.fullmatch(ident):
             continue
         try:
-            found[ident] = connection.identity.get_project(ident).name
+            found[ident] = _shown(connection, ident).name
         except openstack.exceptions.NotFoundException:
             continue
         except openstack_client.API_ERRORS as error:
@@ -59,6 +59,23 @@ def names(
     return found
 
 
+def _shown(
+    connection: openstack.connection.Connection, ident: str
+) -> openstack.identity.v3.project.Project:
+    """A project.
+
+    :raises openstack.exceptions.SDKException: Keystone refused, or something
+        else answered; openstacksdk makes of a page a project without a name.
+    """
+    found = connection.identity.get_project(ident)
+    if found.name is None:
+        raise openstack.exceptions.SDKException(
+            f'the answer about project {ident} is not one of Keystone; see '
+            'the proxies before it'
+        )
+    return found
+
+
 def _ids(
     connection: openstack.connection.Connection, name: str
 ) -> frozenset[str]:
@@ -66,7 +83,7 @@ def _ids(
         ids = {one.id for one in connection.identity.projects(name=name)}
         if _ID.fullmatch(name):
             try:
-                ids.add(connection.identity.get_project(name).id)
+                ids.add(_shown(connection, name).id)
             except openstack.exceptions.NotFoundException:
                 return frozenset(ids)
     except openstack_client.API_ERRORS as error:

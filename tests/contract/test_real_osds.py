@@ -105,13 +105,17 @@ class RealOsdsTestCase(testtools.TestCase):
 
     def test_osds_that_are_down_have_what_they_will_use(self):
         device_class, *ids = self.running_class()
-        names = {'osd_recovery_priority', 'osd_max_scrubs'}
-        where = {
-            'who': f'osd/class:{device_class}',
-            'name': 'osd_recovery_priority',
+        given = {
+            'osd_recovery_priority': '6',
+            # A word, and one that counts from the start, without masks.
+            'osd_mclock_profile': 'high_recovery_ops',
+            'osd_op_num_shards': '3',
         }
-        self.session.command('config set', **where, value='6')
-        self.addCleanup(self.session.command, 'config rm', **where)
+        names = {'osd_max_scrubs', 'osd_op_queue', *given}
+        for name, value in given.items():
+            where = {'who': f'osd/class:{device_class}', 'name': name}
+            self.session.command('config set', **where, value=value)
+            self.addCleanup(self.session.command, 'config rm', **where)
 
         def seen():
             return osd_options.in_effect(
@@ -134,7 +138,10 @@ class RealOsdsTestCase(testtools.TestCase):
 
         for _ in self.looks():
             running = seen()
-            if running.values['osd_recovery_priority'] == '6':
+            if (
+                running.values['osd_recovery_priority'],
+                running.values['osd_mclock_profile'],
+            ) == ('6', 'high_recovery_ops'):
                 break
         # Those that run cannot stay up: they would report in again.
         self.session.command('osd add-noup', ids=ids)
@@ -144,6 +151,7 @@ class RealOsdsTestCase(testtools.TestCase):
         wait_for('down')
         found = seen()
         self.assertEqual('6', found.values['osd_recovery_priority'])
+        self.assertNotEqual('3', found.values['osd_op_num_shards'])
         self.assertEqual(
             (running.values, running.mclock_osds, running.other_queue_osds),
             (found.values, found.mclock_osds, found.other_queue_osds),

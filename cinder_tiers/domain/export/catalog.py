@@ -51,8 +51,10 @@ class Exported:
     remarks: tuple[Remark, ...]
     #: What a plan for the catalog would do all the same.
     leftover: tuple[str, ...] = ()
-    #: What is missing of managed tiers, as it could not be read.
-    undetermined: tuple[str, ...] = ()
+    #: {name of a tier: what it lacks, as it could not be read}
+    undetermined: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict
+    )
 
 
 class _Undetermined(ValueError):
@@ -75,7 +77,7 @@ class _Draft:
         self.tiers: dict[str, catalogs.Tier] = {}
         self.follow: list[str] = []
         self.remarks: list[Remark] = []
-        self.undetermined: list[str] = []
+        self.undetermined: dict[str, str] = {}
 
     def change(self, name: str, **fields: object) -> None:
         self.tiers[name] = dataclasses.replace(self.tiers[name], **fields)
@@ -128,7 +130,7 @@ def export(known: inventory.Inventory) -> Exported:
         catalog=catalog,
         remarks=tuple(draft.remarks),
         leftover=tuple(_leftover(catalog, known)),
-        undetermined=tuple(draft.undetermined),
+        undetermined=draft.undetermined,
     )
 
 
@@ -239,10 +241,8 @@ def _find_pools(
             found = _pool_of(tier, draft, clusters, owners)
         except ValueError as error:
             draft.remark(f'rbd is left out: {error}', tier=tier.name)
-            if isinstance(error, _Undetermined) and tier.take_over:
-                draft.undetermined.append(
-                    f'rbd of tier {tier.name}: {error.what}'
-                )
+            if isinstance(error, _Undetermined):
+                draft.undetermined[tier.name] = f'rbd: {error.what}'
             continue
         if found is None:
             continue

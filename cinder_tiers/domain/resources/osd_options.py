@@ -201,11 +201,6 @@ UNTOLD = (
     'OSDs with the queue mClock report the values in use only to a cephx '
     "user with osd 'allow *'"
 )
-#: Why a value is only what the monitors have.
-NONE_RUNS = (
-    'all of these OSDs are down; once they are started, they will use this '
-    'value'
-)
 
 
 def mclock_refusals(

@@ -159,7 +159,8 @@ class Supervisor:
 
         :raises SupervisorError: supervisord does not answer.
         """
-        if self._answers():
+        # One that is only slow is not taken for one that is gone.
+        if self.is_up():
             orphans = lab_processes.find_orphans(
                 self._lab.root, self._rpc().supervisor.getPID()
             )

@@ -39,6 +39,13 @@ class FileTestCase(lock_contract.LockContract, testtools.TestCase):
         self.assertIn('--coordination-url', str(error))
         self.assertNotIn('secret', str(error))
 
+    def test_several_servers_are_named_as_their_driver_reads_them(self):
+        # One that tooz passes on as it is; the driver, or its library, is
+        # not there, or no server answers.
+        self.url = 'zookeeper://127.0.0.1:9,127.0.0.1:10?timeout=0.1'
+        error = self.assertRaises(errors.TiersError, self.take)
+        self.assertNotIn('is not a URL', str(error))
+
     def test_a_lock_that_was_lost_hides_no_other_error(self):
         release = file.FileLock.release
         with mock.patch.object(

@@ -152,7 +152,7 @@ class ReadClusterTestCase(testtools.TestCase):
         class Down(Recording):
             def command(self, prefix, **arguments):
                 if prefix == 'config get':
-                    return '5'
+                    return {'osd_max_backfills': {'value': '5'}}
                 answer = super().command(prefix, **arguments)
                 if prefix == 'osd tree':
                     for node in answer['nodes']:

@@ -196,9 +196,9 @@ def in_effect(
     if not osd_ids:
         return ceph_state.OsdOptions(name=name, values={})
     diffs, is_reported = _diffs(session, osd_ids)
+    if not diffs and _are_down(session, osd_ids):
+        diffs = _once_started(session, schemas, osd_ids)
     if not diffs:
-        if _are_down(session, osd_ids):
-            return _once_started(session, name, schemas, osd_ids)
         raise errors.Unreachable(
             f'no OSD of {mask} {name} of Ceph cluster '
             f'{session.cluster.name!r} answers; see "ceph osd tree"'
@@ -292,62 +292,58 @@ def _are_down(session: ceph_session.Session, osd_ids: list[int]) -> bool:
 
 def _once_started(
     session: ceph_session.Session,
-    name: str,
     schemas: dict[str, ceph_state.OptionSchema],
     osd_ids: list[int],
-) -> ceph_state.OsdOptions:
-    """Options that OSDs, none of which runs, will use once they are started.
+) -> dict[int, dict]:
+    """What OSDs that are down would answer to `config diff`, once started.
 
-    A value of their own, such as in a ceph.conf, is not known to the monitors.
+    As far as the monitors know: a value of an OSD's own, such as in a
+    ceph.conf, they do not.
+
+    :param schemas: of the options in question.
+    :returns: {OSD id: {option: {layer: value}}}.
     """
     dumped = session.command('config dump')
-
-    def configured(osd_id: int, option: str) -> object:
-        return session.command('config get', who=f'osd.{osd_id}', key=option)
-
-    queue_schema = schemas_of(session, {_OP_QUEUE})[_OP_QUEUE]
-    queues = {
-        osd_id: _at_start(queue_schema, {}, dumped, osd_id)
-        for osd_id in osd_ids
-    }
-    by_profile = {
-        osd_id
-        for osd_id, queue in queues.items()
-        if queue == osd_options.MCLOCK
-    }
-    override = schemas_of(session, {osd_options.MCLOCK_OVERRIDE})
-    keeps_profile = {
-        osd_id
-        for osd_id in by_profile
-        if not any(
-            _normal(schema, configured(osd_id, option)) == 'true'
-            for option, schema in override.items()
-        )
-    }
-
-    def value(osd_id: int, option: str) -> str:
-        if osd_id in by_profile and osd_options.MCLOCK_FORCES_TO_0.fullmatch(
-            option
-        ):
-            return _normal(schemas[option], 0)
-        if osd_id in keeps_profile and option in osd_options.MCLOCK_KEEPS:
-            return _UNKNOWN
-        if option in osd_options.READ_AT_START:
-            return _at_start(schemas[option], {}, dumped, osd_id)
-        return _normal(schemas[option], configured(osd_id, option))
-
-    return ceph_state.OsdOptions(
-        name=name,
-        values={
-            option: osd_options.shown(
-                {osd_id: value(osd_id, option) for osd_id in osd_ids}
-            )
-            for option in schemas
-        },
-        reasons=dict.fromkeys(schemas, osd_options.NONE_RUNS),
-        mclock_osds=tuple(sorted(by_profile)),
-        other_queue_osds=tuple(sorted(queues.keys() - by_profile)),
+    # Without a key: with one, the answer is no JSON but a bare word.
+    stored = ask_each(
+        osd_ids,
+        lambda osd_id: (
+            session.command('config get', who=f'osd.{osd_id}') or {}
+        ),
     )
+    more = schemas_of(session, {_OP_QUEUE, osd_options.MCLOCK_OVERRIDE})
+    diffs = {}
+    for osd_id, configured in stored.items():
+        layers: dict[str, dict[str, str]] = {}
+        for name, schema in {**more, **schemas}.items():
+            found = configured.get(name)
+            told = {'mon': found['value']} if found else {}
+            layers[name] = {
+                **told,
+                'final': (
+                    told.get('mon', schema.default)
+                    if schema.at_runtime
+                    else _at_start(schema, {}, dumped, osd_id)
+                ),
+            }
+        _apply_profile(layers)
+        diffs[osd_id] = layers
+    return diffs
+
+
+def _apply_profile(layers: dict[str, dict[str, str]]) -> None:
+    """Changes options as an OSD with the queue mClock does.
+
+    :param layers: {option: {layer: value}}, with the queue.
+    """
+    if layers[_OP_QUEUE]['final'] != osd_options.MCLOCK:
+        return
+    override = layers.get(osd_options.MCLOCK_OVERRIDE, {}).get('final')
+    for name, values in layers.items():
+        if osd_options.MCLOCK_FORCES_TO_0.fullmatch(name):
+            values['final'] = '0'
+        elif name in osd_options.MCLOCK_KEEPS and override != 'true':
+            values['final'] = _UNKNOWN
 
 
 def values_of(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import errno
+import json
 
 import ddt
 import testtools
@@ -21,13 +22,6 @@ BACKFILLS = ceph_state.OptionSchema(
     name='osd_max_backfills', kind='uint', default='1'
 )
 OVERRIDE = 'osd_mclock_override_recovery_settings'
-#: As `config get` of the monitors shows them.
-DEFAULTS = {
-    'osd_max_backfills': 1,
-    'osd_recovery_sleep': 0.0,
-    'osd_scrub_sleep': 0.0,
-    OVERRIDE: False,
-}
 
 
 class Osds:
@@ -89,16 +83,17 @@ class Osds:
                 'stray': [],
             }
         if prefix == 'config get':
-            # The last section is the most specific one here.
-            return (
-                [
-                    value
-                    for section, _, name, value in self.stored
-                    if name == arguments['key']
-                    and section in ('global', 'osd', arguments['who'])
-                ]
-                or [DEFAULTS[arguments['key']]]
-            )[-1]
+            # ConfigMonitor.cc: without a key all that is not the default, as
+            # JSON; with a key the bare value in any format.
+            found = {
+                name: {'value': value, 'section': section, 'mask': {}}
+                # The last section is the most specific one here.
+                for section, _, name, value in self.stored
+                if section in ('global', 'osd', arguments['who'])
+            }
+            if 'key' in arguments:
+                return ceph_session.parse(found[arguments['key']]['value'])
+            return ceph_session.parse(json.dumps(found)) or None
         if prefix == 'config help' and arguments['key'] == OVERRIDE:
             return {
                 'name': OVERRIDE,
@@ -272,7 +267,7 @@ class AllDownTestCase(testtools.TestCase):
         ((('osd', 'class:hdd', 'osd_max_backfills', '4'),), '4'),
         (
             (
-                ('osd', '', 'osd_max_backfills', '4'),
+                ('osd', 'class:hdd', 'osd_max_backfills', '4'),
                 ('osd.1', '', 'osd_max_backfills', '5'),
             ),
             '4 (osd.0), 5 (osd.1)',
@@ -282,17 +277,45 @@ class AllDownTestCase(testtools.TestCase):
     def test_it_is_what_the_monitors_have(self, stored, expected):
         seen = self.seen(stored, BACKFILLS)
         self.assertEqual({'osd_max_backfills': expected}, seen.values)
-        self.assertIn('are down', seen.reasons['osd_max_backfills'])
         self.assertEqual((0, 1), seen.other_queue_osds)
+        self.assertEqual(
+            'more specific section' in seen.reasons['osd_max_backfills'],
+            'osd.1' in expected,
+        )
 
-    def test_what_counts_from_the_start_is_not_of_a_class(self):
-        size = ceph_state.OptionSchema(
-            name='bluestore_cache_size', kind='size', default='0'
+    def test_a_word_is_a_value(self):
+        profile = ceph_state.OptionSchema(
+            name='osd_mclock_profile', kind='str', default='balanced'
         )
-        seen = self.seen(
-            (('osd', 'class:hdd', 'bluestore_cache_size', '80M'),), size
+        place = ('osd', 'class:hdd', 'osd_mclock_profile')
+        self.assertEqual(
+            ['balanced', 'high_client_ops', ''],
+            [
+                self.seen(stored, profile).values['osd_mclock_profile']
+                for stored in (
+                    (),
+                    ((*place, 'high_client_ops'),),
+                    ((*place, ''),),
+                )
+            ],
         )
-        self.assertEqual({'bluestore_cache_size': '0'}, seen.values)
+
+    @ddt.data(
+        ('bluestore_cache_size', 'size', '80M'),
+        ('osd_op_num_shards', 'int', '8'),
+    )
+    @ddt.unpack
+    def test_what_counts_from_the_start_is_not_of_a_class(
+        self, name, kind, value
+    ):
+        schema = ceph_state.OptionSchema(
+            name=name, kind=kind, default='0', at_runtime=False
+        )
+        seen = self.seen((('osd', 'class:hdd', name, value),), schema)
+        self.assertEqual({name: '0'}, seen.values)
+        self.assertIn('ignores class', seen.reasons[name])
+        seen = self.seen((('osd.0', '', name, value),), schema)
+        self.assertIn('(osd.0), 0 (osd.1)', seen.values[name])
 
     @ddt.data(
         ((), 'unknown'),
@@ -315,6 +338,7 @@ class AllDownTestCase(testtools.TestCase):
             {'osd_max_backfills': expected, 'osd_scrub_sleep': '0'},
             seen.values,
         )
+        self.assertIn('mClock', seen.reasons['osd_scrub_sleep'])
         self.assertEqual((0, 1), seen.mclock_osds)
 
 
