@@ -2,6 +2,7 @@
 """The lab itself: what it refuses, and what it restarts."""
 
 import json
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -127,6 +128,27 @@ class RestartTest(WorkingLabTestCase):
         before = self.pids()
         self.lab_sh('up')
         self.assertEqual(before, self.pids())
+
+    def test_each_process_is_found_when_its_supervisor_is_gone(self):
+        # By its environment, which a program may write its title over.
+        daemon = int((self.root / 'run' / 'supervisord.pid').read_text())
+        mark = f'CINDER_TIERS_LAB_PROCESS={self.root}'.encode()
+        unmarked, count = {}, 0
+        for entry in pathlib.Path('/proc').iterdir():
+            if not entry.name.isdecimal():
+                continue
+            try:
+                if os.getsid(int(entry.name)) != os.getsid(daemon):
+                    continue
+                environment = (entry / 'environ').read_bytes().split(b'\0')
+                words = (entry / 'cmdline').read_bytes()
+            except (FileNotFoundError, ProcessLookupError):
+                continue  # it ended meanwhile
+            count += 1
+            if mark not in environment:
+                unmarked[entry.name] = words.replace(b'\0', b' ')
+        self.assertEqual({}, unmarked)
+        self.assertGreaterEqual(count, len(self.services()))
 
     def test_what_was_restarted_serves_the_next_request(self):
         names = ('cinder-scheduler', 'cinder-volume')

@@ -482,4 +482,7 @@ def _clean_environment(lab: layout.Layout) -> dict[str, str]:
         'LANG': 'C.UTF-8',
         'PYTHONDONTWRITEBYTECODE': '1',
         'PYTHONUNBUFFERED': '1',
+        # setproctitle, as Nova's workers use it, would write its title over
+        # the environment, and the mark with it.
+        'SPT_NOENV': '1',
     }
