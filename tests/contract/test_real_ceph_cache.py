@@ -113,6 +113,28 @@ class WritesAtTheLastMoment:
         return self._session.command(prefix, **arguments)
 
 
+class ReadsBesideTheSetup:
+    """A session beside which a client looks for an image in the cache.
+
+    :param cache: name of the pool.
+    """
+
+    def __init__(self, session, cache):
+        self._session = session
+        self._cache = cache
+
+    def __getattr__(self, method):
+        """What asks the session."""
+        return getattr(self._session, method)
+
+    def command(self, prefix, **arguments):
+        """Send a command, after the client."""
+        if prefix in ('osd pool set', 'osd tier cache-mode'):
+            with contextlib.suppress(errors.Unreachable):
+                self._session.image(self._cache, 'absent')
+        return self._session.command(prefix, **arguments)
+
+
 @testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
 class RealCacheTierWorldTestCase(
     world_contract.WorldContract, real_ceph.CephAndCinderInMemory
@@ -421,6 +443,15 @@ class RealCacheTierWorldTestCase(
                 self.session.command(prefix, **arguments)
             self.assertNotEqual((), self.make_plan().actions)
             self.assert_put_right_in_the_end()
+
+    def test_what_is_looked_for_meanwhile_leaves_nothing_in_the_cache(self):
+        self.executors[actions.Kind.CACHE_TIER] = execution.CacheTiers(
+            {'ceph': ReadsBesideTheSetup(self.session, self.cache.rbd.pool)}
+        )
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.assertEqual(
+            set(), {*self.session.objects(self.cache.rbd.pool)} - OF_MANAGER
+        )
 
     def test_a_cache_that_is_no_longer_declared_is_removed(self):
         self.carry_out(self.make_plan())

@@ -109,7 +109,11 @@ class KilledAtEachWriteTestCase(every_kind.CephOnlyCase):
                 dying,
             )
             plan = self.plan(every_kind.APPLIED)
-            self.assertEqual([], [str(one.key) for one in plan.refused], line)
+            self.assertEqual(
+                [],
+                [(str(one.key), one.refusal.reason) for one in plan.refused],
+                line,
+            )
             self.assertLess(len(plan.actions), len(whole) + 1, line)
             self.assert_all_done(self.carry_out(plan))
             self.assertEqual([], self.planned(), line)

@@ -87,6 +87,14 @@ class CacheTiers:
             )
         if current.mode != wanted.mode:
             _check_mode(current, wanted)
+        # Before the mode: in mode writeback a read of an object that no pool
+        # has leaves a whiteout in the cache, such as one by the manager's
+        # rbd_support, which looks into each pool of RBD once a minute. A cache
+        # that no client uses yet, and that is not empty, is refused.
+        for name, value in wanted.settings.items():
+            if current.settings.get(name) != value:
+                session.command('osd pool set', var=name, val=value, **pool)
+        if current.mode != wanted.mode:
             sure = (
                 {'yes_i_really_mean_it': True}
                 if wanted.mode == cache_tier.READONLY
@@ -95,9 +103,6 @@ class CacheTiers:
             session.command(
                 'osd tier cache-mode', mode=wanted.mode, **pool, **sure
             )
-        for name, value in wanted.settings.items():
-            if current.settings.get(name) != value:
-                session.command('osd pool set', var=name, val=value, **pool)
         if not current.overlay:
             session.command(
                 'osd tier set-overlay',
