@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
-import http.server
-import json
-import threading
+import subprocess
+import sys
 
 import ddt
 from keystoneauth1 import adapter
@@ -16,6 +15,55 @@ from cinder_tiers.domain import errors
 from cinder_tiers.observe import keystone
 from cinder_tiers.observe import visible_cloud
 
+SERVER = """
+import http.server
+import json
+import sys
+
+
+class Proxy(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def answer(self, status, content_type, content):
+        self.send_response(status)
+        self.send_header('Content-Type', content_type)
+        self.send_header('Content-Length', str(len(content)))
+        self.end_headers()
+        self.wfile.write(content.encode())
+
+    def do_GET(self):
+"""
+#: Arguments: status, content type and content.
+ONE_ANSWER = """
+        self.answer(int(sys.argv[1]), *sys.argv[2:])
+"""
+#: Versions of a service, and a page in place of all else.
+VERSIONS = """
+        url = f'http://127.0.0.1:{self.server.server_port}/v3/'
+        version = {
+            'id': 'v3.0',
+            'status': 'CURRENT',
+            'version': '3.70',
+            'min_version': '3.0',
+            'links': [{'rel': 'self', 'href': url}],
+        }
+        one = json.dumps({'version': version})
+        documents = {
+            '/': json.dumps({'versions': [version]}), '/v3': one, '/v3/': one
+        }
+        if self.path in documents:
+            self.answer(200, 'application/json', documents[self.path])
+        else:
+            self.answer(200, 'text/html', '<html>Maintenance</html>')
+"""
+SERVE = """
+
+server = http.server.HTTPServer(('127.0.0.1', 0), Proxy)
+print(server.server_port, flush=True)
+server.serve_forever()
+"""
+
 
 @ddt.ddt
 class FailureTestCase(testtools.TestCase):
@@ -28,36 +76,18 @@ class FailureTestCase(testtools.TestCase):
         self.assertIs(errors.Unreachable, type(self.failure(status)))
 
     @ddt.data(
-        (200, 'text/html', b'<html>Maintenance</html>', True),
-        (200, 'application/json', b' {"volume_types": []}', False),
-        (200, 'application/json', b'', False),
+        (200, 'text/html', '<html>Maintenance</html>', True),
+        (200, 'application/json', ' {"volume_types": []}', False),
+        (200, 'application/json', '', False),
         # webob.exc.HTTPAccepted, as Cinder returns it.
-        (202, 'text/plain', b'202 Accepted', False),
+        (202, 'text/plain', '202 Accepted', False),
     )
     @ddt.unpack
     def test_the_page_of_a_proxy_is_no_answer(
         self, status, content_type, content, is_refused
     ):
-        class Proxy(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):  # noqa: N802 - by its base
-                self.send_response(status)
-                self.send_header('Content-Type', content_type)
-                self.send_header('Content-Length', str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *_):
-                """Says nothing."""
-
-        server = http.server.HTTPServer(('127.0.0.1', 0), Proxy)
-        self.addCleanup(server.server_close)
-        thread = threading.Thread(target=server.handle_request)
-        thread.start()
-        self.addCleanup(thread.join)
-        service = adapter.Adapter(
-            session.Session(),
-            endpoint_override=f'http://127.0.0.1:{server.server_port}',
-        )
+        url = self.serve(ONE_ANSWER, str(status), content_type, content)
+        service = adapter.Adapter(session.Session(), endpoint_override=url)
 
         def ask():
             with clients.asking('Cinder did not list volume types'):
@@ -83,38 +113,26 @@ class FailureTestCase(testtools.TestCase):
             error = self.assertRaises(errors.Unreachable, read)
             self.assertIs(errors.Unreachable, type(error))
 
+    def serve(self, answer, *arguments):
+        """Serve in a process of its own; its URL.
+
+        eventlet may have imported http.server first in this one, and threads
+        of its servers are green ones then, which nothing runs.
+        """
+        process = subprocess.Popen(
+            [sys.executable, '-c', SERVER + answer + SERVE, *arguments],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return f'http://127.0.0.1:{int(process.stdout.readline())}'
+
     def behind_a_page(self):
         """A connection with services that show their versions, and a page."""
 
-        class Proxy(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):  # noqa: N802 - by its base
-                version = {
-                    'id': 'v3.0',
-                    'status': 'CURRENT',
-                    'version': '3.70',
-                    'min_version': '3.0',
-                    'links': [{'rel': 'self', 'href': f'{url}/v3/'}],
-                }
-                content = {
-                    '/': json.dumps({'versions': [version]}),
-                    '/v3': json.dumps({'version': version}),
-                    '/v3/': json.dumps({'version': version}),
-                }.get(self.path, '<html>Maintenance</html>')
-                self.send_response(200)
-                self.send_header('Content-Length', str(len(content)))
-                self.end_headers()
-                self.wfile.write(content.encode())
-
-            def log_message(self, *_):
-                """Says nothing."""
-
-        server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Proxy)
-        url = f'http://127.0.0.1:{server.server_port}'
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(server.server_close)
-        self.addCleanup(server.shutdown)
+        url = self.serve(VERSIONS)
         return openstack.connection.Connection(
             auth_type='none',
             endpoint=url,
