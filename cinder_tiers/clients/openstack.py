@@ -23,8 +23,9 @@ API_ERRORS = (
     # What answered is not the service, as with the page of a proxy.
     requests.exceptions.JSONDecodeError,
 )
-
-
+#: Of HTTP, and no refusal: Request Timeout, and Content Too Large and Too Many
+#: Requests of a limit of requests (the former is Cinder's own OverLimitFault).
+_TRY_AGAIN = (408, 413, 429)
 #: Of HTTP: with the object that was asked for.
 _WITH_JSON = (200, 201)
 #: Bytes in which an answer begins with something else than space.
@@ -45,11 +46,6 @@ def asking(what: str, *, remedy: str = '') -> collections.abc.Iterator[None]:
     except API_ERRORS as error:
         hint = f'; {remedy}' if remedy else ''
         raise failure(error, f'{what}: {error}{hint}') from error
-
-
-#: Of HTTP, and no refusal: Request Timeout, and Content Too Large and Too Many
-#: Requests of a limit of requests (the former is Cinder's own OverLimitFault).
-_TRY_AGAIN = (408, 413, 429)
 
 
 def failure(error: Exception, text: str) -> errors.Unreachable:

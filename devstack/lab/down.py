@@ -50,7 +50,7 @@ def down(
         str(device.path) for device in loop_devices.find_attached(lab.root)
     )
     if in_use:
-        # losetup(8) reports success of one that somebody has open.
+        # losetup(8) reports success of one that another program has open.
         print_line(
             f'services stopped, cgroup released; {in_use}: open in another '
             'program, and released when that closes it'

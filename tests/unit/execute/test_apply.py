@@ -262,7 +262,7 @@ class ApplyTestCase(testtools.TestCase):
         self.assertEqual(one, failed.action.key)
         self.assertIn('provider is luks2', failed.reason)
         self.assertEqual(theirs, self.world.objects[one])
-        # One that an interrupted apply set is no change.
+        # One that an interrupted apply set does not count as changed.
         self.world.objects[one] = dataclasses.replace(theirs, provider='luks')
         (result,) = [
             result
