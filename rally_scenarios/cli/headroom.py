@@ -533,10 +533,9 @@ def _curve(
     _check_same(read, name)
     limit = expectations.find_quantity(quantity)
     parts = [
-        each
+        found
         for run in read
-        for each in load_curve.curves(run, limit)
-        if (each.tier, each.name) == (tier, name)
+        if (found := load_curve.of_run(run, tier, name, limit)) is not None
     ]
     if not parts:
         raise load_curve.CurveError(

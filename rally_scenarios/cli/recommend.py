@@ -90,8 +90,8 @@ tiers.yaml
             type=base.not_empty,
             action='append',
             help=(
-                'the load is this pattern of the results, or of their profile '
-                '(may be repeated)'
+                'the load is this pattern of the profile of the results; '
+                'where guests ran in steps, each step counts (may be repeated)'
             ),
         )
         wanted.add_argument(
@@ -388,8 +388,8 @@ def _loads_of_patterns(
     wrong = [name for name in dict.fromkeys(names) if name not in known]
     if wrong:
         raise comparison.ComparisonError(
-            f'no result has pattern {", ".join(wrong)}: expected one of '
-            f'{", ".join(sorted(known))}'
+            f'no profile of the results has pattern {", ".join(wrong)}: '
+            f'expected one of {", ".join(sorted(known))}'
         )
     return [known[name] for name in dict.fromkeys(names)]
 

@@ -173,6 +173,9 @@ def _report_of_sweep(parsed_args: argparse.Namespace) -> 'report.Report':
         least_difference_percent=parsed_args.least_difference,
     )
     file, swept = sweep_results.read(path)
+    results.keep_from_replacing(
+        parsed_args.output, sweep_results.result_paths(path, file)
+    )
     faulty = sweep_results.faulty_slots(file, swept)
     if faulty and not any(
         slot.run is not None and slot.treatment == swept.default
@@ -208,6 +211,9 @@ def _report_of_tuning(parsed_args: argparse.Namespace) -> 'report.Report':
     (path,) = parsed_args.results
     with base.user_errors():
         tuning = tune_results.read(path)
+    results.keep_from_replacing(
+        parsed_args.output, tune_results.result_paths(path, tuning)
+    )
     slots = list(tune_results.sound_slots(path, tuning))
     if not slots:
         raise exceptions.CommandError(

@@ -60,9 +60,10 @@ class ShowResponse(base.StatusLister):
     """
 
     _epilog = """Exit status: 0 every load has recovered from every fault; 4
-a load has not; 3 for a load that cannot be determined, or a fault was not
-made; 1 an error occurred; 2 a wrong argument. Separate rows of reads and of
-writes do not count.
+a load has not; 3 for a load that cannot be determined, a fault that was not
+made, a slot that was not measured, or a run that is not complete; 1 an error
+occurred; 2 a wrong argument. Separate rows of reads and of writes do not
+count.
 
 Example: openstack tier response results/sweep.json --bound 20
 """
@@ -120,12 +121,18 @@ Example: openstack tier response results/sweep.json --bound 20
         with base.user_errors():
             found = sweep_files.read(parsed_args.sweep)
         self._statuses = {exit_status.OK}
+        if found.state != sweep_files.COMPLETE:
+            self._statuses.add(exit_status.UNKNOWN)
+        for each in sweep_results.warnings(found):
+            self.log.warning('%s', cells.printable(each))
         rows = [
             row
             for one in found.records
             for row in self._rows(parsed_args.sweep, one, rule)
         ]
-        if not rows:
+        if not any(
+            one.measured and one.measured.faults for one in found.records
+        ):
             self.log.warning('no slot of this sweep has faults')
         self.exit_status = max(self._statuses)
         return _COLUMNS, rows
@@ -137,7 +144,17 @@ Example: openstack tier response results/sweep.json --bound 20
         rule: 'response.Rule',
     ) -> collections.abc.Iterator[cells.Row]:
         """The rows of a slot."""
-        for fault in one.measured.faults if one.measured else ():
+        if one.measured is None:
+            # Whatever faults were planned for it.
+            self._statuses.add(exit_status.UNKNOWN)
+            yield _row(
+                one,
+                '-',
+                '-',
+                reason=_why_unsound(one) or 'it was not measured',
+            )
+            return
+        for fault in one.measured.faults:
             if not sweep_results.is_known(fault):
                 self._statuses.add(exit_status.UNKNOWN)
                 yield _row(one, fault.name, fault.target, reason=fault.problem)

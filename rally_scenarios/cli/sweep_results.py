@@ -63,6 +63,18 @@ def read(path: str) -> 'tuple[sweep_files.Results, effects.Swept]':
     )
 
 
+def result_paths(path: str, found: sweep_files.Results) -> list[str]:
+    """Of the results of all slots, whether they can be read or not.
+
+    :param path: of the file of the sweep
+    """
+    return [
+        sweep_files.result_path(path, one.measured.result_file)
+        for one in found.records
+        if one.measured is not None and one.measured.result_file is not None
+    ]
+
+
 def _slot(path: str, one: record.SlotRecord) -> 'effects.Slot':
     from rally_scenarios.bench.compare import effects
 

@@ -87,6 +87,25 @@ def block_folders(out: str, number: int) -> list[str]:
     return found
 
 
+def result_paths(path: str, tuning: 'tunings.Tuning') -> list[str]:
+    """Of the files of all blocks: their sweeps and the results of slots.
+
+    :param path: of the file of the tuning.
+    """
+    found = []
+    for number in range(1, len(tuning.history.blocks) + 1):
+        for folder in block_folders(os.path.dirname(path), number):
+            sweep = os.path.join(folder, sweep_files.NAME)
+            found.append(sweep)
+            try:
+                read = sweep_files.read(sweep)
+            except errors.ProblemsFound:
+                # Its slots are not known, and nothing of them is read.
+                continue
+            found += sweep_results.result_paths(sweep, read)
+    return found
+
+
 def sound_slots(
     path: str, tuning: 'tunings.Tuning'
 ) -> 'collections.abc.Iterator[tuple[str, run_result.RunResult]]':

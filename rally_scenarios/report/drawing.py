@@ -151,6 +151,15 @@ def _colour() -> altair.Color:
     )
 
 
+def _number_format(unit: str, digits: int) -> str:
+    """How numbers of a unit are written, as D3 has it.
+
+    Large IOPS are known by their prefixes; those of milliseconds would make
+    850m of 0.85 ms, and 1.2k of a second.
+    """
+    return f'.{digits}~s' if unit.startswith('IOPS') else f',.{digits}~r'
+
+
 def _beyond(longest: float) -> float:
     """Where an axis ends that has room for a number behind a bar."""
     end = 1.22 * longest
@@ -191,6 +200,7 @@ def _bars(drawing: figure.Bars) -> altair.LayerChart:
             x=altair.X(
                 'value:Q',
                 title=drawing.unit,
+                axis=altair.Axis(format=_number_format(drawing.unit, 4)),
                 stack=None,
                 # Room for the number behind the longest bar.
                 scale=altair.Scale(domain=[0, _beyond(longest)]),
@@ -204,7 +214,11 @@ def _bars(drawing: figure.Bars) -> altair.LayerChart:
         .mark_rule(strokeWidth=2, color=_TEXT[0])
         .encode(y=y, x='low:Q', x2='high:Q'),
         bars.mark_text(align='left', dx=6, color=_TEXT[0]).encode(
-            y=y, x='end:Q', text=altair.Text('value:Q', format='.4~s')
+            y=y,
+            x='end:Q',
+            text=altair.Text(
+                'value:Q', format=_number_format(drawing.unit, 4)
+            ),
         ),
     ).properties(width=_WIDTH, height=_ROW * len(drawing.bars) + 50)
 
@@ -247,7 +261,9 @@ def _heat_map(drawing: figure.HeatMap) -> altair.LayerChart:
             )
         ),
         base.mark_text().encode(
-            text=altair.Text('value:Q', format='.3~s'),
+            text=altair.Text(
+                'value:Q', format=_number_format(drawing.unit, 3)
+            ),
             color=altair.condition(
                 'datum.share > 0.55',
                 altair.value(_ON_LIGHT),
@@ -324,7 +340,7 @@ def _axes(
         if is_log
         else altair.Scale(zero=not is_x, nice=not is_x),
         'axis': altair.Axis(
-            # SI prefixes would make 200m of 0.2 ms, and g 2e+1 of 20.
+            # Not g, which makes 2e+1 of 20.
             format='~s' if title.startswith('IOPS') else '~r',
             tickMinStep=1 if is_x else altair.Undefined,
             values=ticks or altair.Undefined,
@@ -439,7 +455,11 @@ def _dots(drawing: figure.Dots) -> altair.LayerChart:
         )
         .mark_point(filled=True, size=45, opacity=0.6)
         .encode(
-            x=altair.X('value:Q', title=drawing.unit),
+            x=altair.X(
+                'value:Q',
+                title=drawing.unit,
+                axis=altair.Axis(format=_number_format(drawing.unit, 4)),
+            ),
             y=altair.Y('label:N', title=None, sort=None),
             color=_colour(),
             shape=_shape(),

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A throttled tier against itself, on real guests: nothing is claimed.
+"""Throttled tiers against themselves, on real guests: nothing is claimed.
 
-``CINDER_TIERS_TEST_RUNS`` says how many fleets there are, 14 by default.  Each
-has four measurements of two repeats of sixteen patterns, and each measurement
-is compared with the next one as ``tier compare`` does, all patterns together:
-42 comparisons.  A fleet takes a quarter of an hour.
+``CINDER_TIERS_TEST_RUNS`` says how many fleets there are, two by default.  A
+fleet has eleven measurements of two repeats of sixteen patterns of two tiers
+that share no disk, side by side.  Each measurement of a tier is compared with
+its next one as ``tier compare`` does, all patterns together: 20 comparisons of
+a fleet, which takes 36 minutes.
 """
 
+import dataclasses
 import json
 import os
 
@@ -15,10 +17,14 @@ from benchmarks import self_comparison
 from rally_scenarios.bench.result import result as run_result
 from tests.functional import test_measurement
 
-RUNS = int(os.environ.get('CINDER_TIERS_TEST_RUNS', '14'))
-MEASUREMENTS = 4
+RUNS = int(os.environ.get('CINDER_TIERS_TEST_RUNS', '2'))
+IMAGES = {
+    'database': 'cinder-tiers-guest-database',
+    'general': 'cinder-tiers-guest',
+}
+MEASUREMENTS = 11
 REPEATS = 2
-MINUTES = 45
+MINUTES = 90
 PATTERNS = [
     {'name': f'{rw}-{bs}-qd{iodepth}', 'rw': rw, 'bs': bs, 'iodepth': iodepth}
     for rw in ('randwrite', 'randread', 'write', 'read')
@@ -67,28 +73,33 @@ class SelfComparisonTest(test_measurement.MeasurementCase):
             (path,) = results.glob('*.json')
             result = run_result.read(path.read_bytes())
             path.unlink()
-            of_run, pairs, claims = self_comparison.claim_nothing(
-                result, MEASUREMENTS
-            )
-            nothing += of_run
-            compared += pairs
-            print(
-                f'fleet {number}: {nothing} of {compared} comparisons of'
-                f' {claims} claims together claim nothing',
-                flush=True,
-            )
+            for tier in result.tiers:
+                of_tier, pairs, claims = self_comparison.claim_nothing(
+                    dataclasses.replace(result, tiers=(tier,)), MEASUREMENTS
+                )
+                nothing += of_tier
+                compared += pairs
+                print(
+                    f'fleet {number}, {tier.tier}: {of_tier} of {pairs}'
+                    f' comparisons of {claims} claims together claim nothing',
+                    flush=True,
+                )
         self.assertGreaterEqual(nothing, LEAST_SHARE * compared)
 
     def arguments(self, results):
         return {
-            'fleets': [{'tier': 'general', 'image': 'cinder-tiers-guest'}],
+            'fleets': [
+                {'tier': tier, 'image': image}
+                for tier, image in IMAGES.items()
+            ],
+            'side_by_side': True,
             'flavor': {'name': 'cinder-tiers-guest'},
-            'guests_per_tier': 2,
+            'guests_per_tier': 1,
             'patterns': PATTERNS,
             'region_mib': 16,
             'ramp_seconds': 1,
             'runtime_seconds': 2,
-            'gap_seconds': 4,
+            'gap_seconds': 3,
             'late_after_ms': test_measurement.LATE_AFTER_MS,
             'repeats': MEASUREMENTS * REPEATS,
             'result_folder': str(results),

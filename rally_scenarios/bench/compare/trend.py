@@ -118,7 +118,10 @@ def over_time(
         for tier in run.tiers
         for pattern in tier.patterns
         for quantity in quantities
-        if figures.is_about(expectations.find_quantity(quantity), run, pattern)
+        if pattern.slots
+        and figures.is_about(
+            expectations.find_quantity(quantity), run, pattern
+        )
     )
     if not tested:
         raise comparison.no_pattern(quantities)

@@ -11,7 +11,6 @@ This module must not know what is concluded from a curve: see ``load``.
 """
 
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
@@ -108,25 +107,47 @@ class Curve:
         return first
 
 
-def curves(
-    run: run_result.RunResult, quantity: expectations.Limit
-) -> Iterator[Curve]:
-    """All curves of a run, tier by tier; none if nothing was paced.
+def names(run: run_result.RunResult) -> list[tuple[str, str]]:
+    """(tier, name without its steps) of all curves of a run, tier by tier."""
+    return [
+        (tier.tier, name)
+        for tier in run.tiers
+        for name in dict.fromkeys(
+            each.asked.curve for each in tier.patterns if each.asked
+        )
+    ]
 
+
+def of_run(
+    run: run_result.RunResult,
+    tier: str,
+    name: str,
+    quantity: expectations.Limit,
+) -> Curve | None:
+    """A curve of a run.
+
+    Each is read for itself: what one lost says nothing of another.
+
+    :param name: without the steps, see ``names``
     :param quantity: of latency
-    :raises CurveError: a curve has no repeat that is complete in all steps,
-        or two steps of the same load
+    :returns: None if the run has no such curve, or it does not do what the
+        quantity is about
+    :raises CurveError: it has no repeat that is complete in all steps, or two
+        steps of the same load
     """
-    for tier in run.tiers:
-        paced = [each for each in tier.patterns if each.asked]
-        for name in dict.fromkeys(each.asked.curve for each in paced):
-            of_curve = sorted(
-                (each for each in paced if each.asked.curve == name),
-                key=lambda each: each.asked.iops,
-            )
-            if not figures.is_about(quantity, run, of_curve[0]):
-                continue
-            yield _curve(tier.tier, name, of_curve, quantity, looks=run.looks)
+    steps = sorted(
+        (
+            pattern
+            for each in run.tiers
+            if each.tier == tier
+            for pattern in each.patterns
+            if pattern.asked and pattern.asked.curve == name
+        ),
+        key=lambda each: each.asked.iops,
+    )
+    if not steps or not figures.is_about(quantity, run, steps[0]):
+        return None
+    return _curve(tier, name, steps, quantity, looks=run.looks)
 
 
 def _curve(

@@ -191,6 +191,23 @@ class Duration:
             + self.delete
         )
 
+    def of_kept_fleet(self, *, fills: bool, deletes: bool) -> 'Duration':
+        """The same run on guests that a former run has kept.
+
+        They are given orders in place of being made.
+
+        :param fills: whether they write their regions again
+        :param deletes: whether they are deleted at the end
+        """
+        return dataclasses.replace(
+            self,
+            volumes=0,
+            boot=0,
+            first_sign=0,
+            prepare=self.prepare if fills else 0,
+            delete=self.delete if deletes else 0,
+        )
+
 
 def estimate(
     plan: schedule.Schedule,

@@ -90,6 +90,18 @@ class RunContext:
             self.kept_fleet is None or self.kept_fleet.filled_mib < region_mib
         )
 
+    def describe(self) -> str:
+        """One line on what is to come and how long it may take."""
+        if self.kept_fleet is None:
+            return self.plan.describe()
+        return dataclasses.replace(
+            self.plan,
+            expected=self.plan.expected.of_kept_fleet(
+                fills=self.fills,
+                deletes=bool(self.arguments.keep.get('last')),
+            ),
+        ).describe()
+
     @property
     def nova(self) -> Any:
         """A novaclient that can attach a volume to many servers."""
@@ -173,7 +185,6 @@ def context(
             atomic_inst=scenario.atomic_actions(),
         ),
     )
-    LOG.info('%s', plan.describe())
     is_admin = scenario.context.get('admin')
     environment_probe = probe.Probe(
         admin=scenario.admin_clients if is_admin else None,
@@ -194,7 +205,7 @@ def context(
         guests_per_tier=plan.guests_per_tier,
         image_ids=image_ids,
     )
-    return RunContext(
+    made = RunContext(
         scenario=scenario,
         arguments=arguments,
         plan=plan,
@@ -222,6 +233,8 @@ def context(
             server_options=access.server_options,
         ),
     )
+    LOG.info('%s', made.describe())
+    return made
 
 
 def _new_name(

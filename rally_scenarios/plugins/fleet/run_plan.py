@@ -402,23 +402,31 @@ def orders_of(
     )
 
 
-def check_orders(plan: Plan) -> None:
+def check_orders(plan: Plan, *, keep: bool = False) -> None:
     """Whether every guest can be given its orders.
 
-    :raises ValueError: the user data of a tier's guests would be too long
+    :param keep: whether guests wait for the orders of further runs
+    :raises ValueError: the user data of a tier's guests would be too long, or
+        guests that are to be kept start by clock
     """
-    fleet_orders = orders_of(
-        plan,
-        limits_seconds(plan, None),
-        run='0' * 16,
-        start_serial='0' * 36,
-        now=1,
+    fleet_orders = dataclasses.replace(
+        orders_of(
+            plan,
+            limits_seconds(plan, None),
+            run='0' * 16,
+            start_serial='0' * 36,
+            # As long as today's.
+            now=10**9,
+        ),
+        keep=keep,
+        orders_key='0' * 64 if keep else '',
     )
     for tier in dict.fromkeys(slot.tier for slot in plan.slots.slots):
-        # The first guest of a tier has all of its slots.
+        # The first guest of a tier has all of its slots; its number may be
+        # as long as that of the last.
         orders.script(
             fleet_orders,
-            number=0,
+            number=plan.guests - 1,
             tier=tier,
             data_serials=('0' * 36,) * plan.shape.measured_per_guest
             if plan.shape.has_data
@@ -441,6 +449,6 @@ class PlanValidator(task_validator.ArgumentsValidator):
         arguments = fleet_arguments.FleetArguments(
             **(workload.get('args') or {})
         )
-        check_orders(planned(arguments))
+        check_orders(planned(arguments), keep=arguments.keep is not None)
         disks_of_tiers(arguments.fleets)
         access.check(arguments.transport)

@@ -2,10 +2,11 @@
 
 """Load curves: latency against the load, with the knee and what is expected.
 
-What a curve says is found by ``bench.curve``; a result that has none, or none
-that can be read, has no figure.
+What a curve says is found by ``bench.curve``; one that cannot be read is in
+the table with its reason.
 """
 
+import collections
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -34,19 +35,40 @@ _COLUMNS = (
 )
 
 
-def _curves(
+_Cells = tuple[str | float | None, ...]
+
+
+def _of_several_steps(result: run_result.RunResult) -> list[tuple[str, str]]:
+    steps = collections.Counter(
+        (tier.tier, pattern.asked.curve)
+        for tier in result.tiers
+        for pattern in tier.patterns
+        if pattern.asked
+    )
+    return [each for each in load_curve.names(result) if steps[each] > 1]
+
+
+def _read(
     result: run_result.RunResult, expected: Mapping[str, float]
-) -> Iterator[load_curve.Curve]:
-    for name in dict.fromkeys(
+) -> tuple[list[load_curve.Curve], list[_Cells]]:
+    """Curves of several steps, and a row for each that cannot be read."""
+    found, lost = [], []
+    for quantity in dict.fromkeys(
         (_QUANTITY, *(expectations.find(each).quantity for each in expected))
     ):
-        try:
-            yield from load_curve.curves(
-                result, expectations.find_quantity(name)
-            )
-        except load_curve.CurveError:
-            # The table of all patterns still has their figures.
-            continue
+        for tier, name in _of_several_steps(result):
+            try:
+                curve = load_curve.of_run(
+                    result, tier, name, expectations.find_quantity(quantity)
+                )
+            except load_curve.CurveError as error:
+                lost.append(
+                    (tier, name, quantity, '-', *(None,) * 5, str(error))
+                )
+                continue
+            if curve is not None:
+                found.append(curve)
+    return found, lost
 
 
 def _loads(
@@ -77,7 +99,7 @@ def _ends(found: intervals.Estimate | None) -> tuple[float | None, ...]:
 
 def _rows(
     curve: load_curve.Curve, expected: Mapping[str, float]
-) -> Iterator[tuple[str | float | None, ...]]:
+) -> Iterator[_Cells]:
     about = (curve.tier, curve.name, curve.quantity.quantity)
     for step in curve.steps:
         yield (
@@ -97,6 +119,17 @@ def _rows(
             None,
             found.contradiction or found.reason or '-',
         )
+
+
+def _undrawn(group: Sequence[load_curve.Curve]) -> str:
+    """Why no step has a latency, of a chart that has no points."""
+    return 'no step has a latency: ' + '; '.join(
+        dict.fromkeys(
+            f'{curve.tier}: {step.reason}'
+            for curve in group
+            for step in curve.steps
+        )
+    )
 
 
 def _points(curve: load_curve.Curve) -> tuple[tuple[float, float], ...]:
@@ -167,6 +200,7 @@ def _chart(
         ),
         alternative=f'Latency against the load, {title}: '
         + '; '.join(_said(curve, expected) for curve in group),
+        undrawn=_undrawn(group),
     )
 
 
@@ -178,10 +212,8 @@ def curves(
     :param expected: {limit of latency: its value in ms}, which is drawn
     :returns: None if nothing was paced in steps
     """
-    found = [
-        curve for curve in _curves(result, expected) if len(curve.steps) > 1
-    ]
-    if not found:
+    found, lost = _read(result, expected)
+    if not found and not lost:
         return None
     styles = {
         tier: at % (figure.STYLES - 1)
@@ -213,8 +245,9 @@ def curves(
         ),
         table=figure.Table(
             columns=_COLUMNS,
-            rows=tuple(
-                row for curve in found for row in _rows(curve, expected)
+            rows=(
+                *(row for curve in found for row in _rows(curve, expected)),
+                *lost,
             ),
         ),
     )

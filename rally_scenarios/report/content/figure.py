@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 #: How many colours there are; more lines than that share them.
 STYLES = 8
+#: Why a chart of merged figures has nothing to draw.
+NONE_COMPLETE = 'no repeat in which all guests are complete'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,6 +171,10 @@ class Chart:
     alternative: str
     #: why it should be read with care
     caveats: tuple[str, ...] = ()
+    #: what its colours stand for, if those of its figure do not say it
+    keys: tuple[Key, ...] = ()
+    #: why there is nothing to draw, if there is no mark
+    undrawn: str = NONE_COMPLETE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +188,7 @@ class Figure:
     caption: str
     charts: tuple[Chart, ...]
     table: Table
-    #: what colours stand for; empty where charts say it themselves
+    #: what colours stand for in all charts; empty: each chart says it itself
     keys: tuple[Key, ...] = ()
     #: whether its charts are as wide as the page, and not side by side
     is_wide: bool = False

@@ -222,6 +222,7 @@ def _over_time_chart(
             )
         ),
         caveats=report_rows.caveats_of(group, _KINDS | {'stall'}),
+        undrawn='no guest has its IOPS of each second',
     )
 
 
@@ -264,7 +265,7 @@ def over_time(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
         f' complete; where a tier has more than {most}, so many of them,'
         ' evenly spaced by rank, the slowest and the fastest included.',
         keys=report_rows.keys(rows),
-        charts=report_rows.charts(
+        charts=report_rows.line_charts(
             rows, functools.partial(_over_time_chart, most=most)
         ),
         table=figure.Table(

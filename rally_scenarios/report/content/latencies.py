@@ -59,6 +59,9 @@ def _distribution(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
         alternative=f'Distribution of completion latencies, {name}: '
         + '; '.join(map(_said, known)),
         caveats=report_rows.caveats_of(group, _KINDS),
+        undrawn=f'fewer than {figures.LEAST_ABOVE} I/Os'
+        if known
+        else figure.NONE_COMPLETE,
     )
 
 
@@ -77,7 +80,7 @@ def distributions(rows: Sequence[report_rows.Row]) -> figure.Figure:
         f' Lines end where fewer than {figures.LEAST_ABOVE} I/Os took longer.'
         ' Both axes are logarithmic.',
         keys=report_rows.keys(rows),
-        charts=report_rows.charts(rows, _distribution),
+        charts=report_rows.line_charts(rows, _distribution),
         table=figure.Table(
             columns=(
                 *report_rows.NAMES,
@@ -165,6 +168,10 @@ def _against(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
             )
             for line in lines
         ),
+        # The steps of one tier are one line.
+        keys=()
+        if has_steps or len(steps) > 1
+        else report_rows.keys_of_chart(group),
     )
 
 

@@ -31,11 +31,15 @@ def _means(
     )
 
 
-def _longest_stall_s(row: report_rows.Row) -> float:
-    return max(
-        (slot.steadiness.longest_stall_s or 0.0 for slot in row.found.slots),
-        default=0.0,
-    )
+def _longest_stall(row: report_rows.Row) -> str:
+    known = [
+        slot.steadiness.longest_stall_s
+        for slot in row.found.slots
+        if slot.steadiness.longest_stall_s is not None
+    ]
+    if not known:
+        return 'longest stall not known'
+    return f'longest stall {report_rows.number(max(known))} s'
 
 
 def _seconds_chart(
@@ -46,12 +50,9 @@ def _seconds_chart(
         title=name,
         drawing=figure.Lines(x_title='second', y_title='IOPS', lines=lines),
         alternative=f'IOPS over the seconds of each repeat, {name}: '
-        + '; '.join(
-            f'{row.label} longest stall'
-            f' {report_rows.number(_longest_stall_s(row))} s'
-            for row in group
-        ),
+        + '; '.join(f'{row.label} {_longest_stall(row)}' for row in group),
         caveats=report_rows.caveats_of(group, _KINDS),
+        undrawn='no repeat has the IOPS of each second',
     )
 
 
@@ -96,7 +97,7 @@ def seconds(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
         + (f'Each point is the mean of {step} seconds. ' if step > 1 else '')
         + f'Steady or not: {steadiness.RULE}.',
         keys=report_rows.keys(rows),
-        charts=report_rows.charts(
+        charts=report_rows.line_charts(
             rows, functools.partial(_seconds_chart, step=step)
         ),
         table=figure.Table(
@@ -159,6 +160,7 @@ def _bandwidth_chart(
         alternative=f'Bandwidth over the seconds of each repeat, {name}: '
         + _from_to(lines, 'MiB/s'),
         caveats=report_rows.caveats_of(group, _KINDS),
+        undrawn='no repeat has the bandwidth of each second',
     )
 
 
@@ -195,7 +197,7 @@ def bandwidth(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
         caption='All guests of a tier together; a line for each repeat.'
         + (f' Each point is the mean of {step} seconds.' if step > 1 else ''),
         keys=report_rows.keys(rows),
-        charts=report_rows.charts(
+        charts=report_rows.line_charts(
             rows, functools.partial(_bandwidth_chart, step=step)
         ),
         table=figure.Table(
@@ -253,6 +255,7 @@ def _latency_chart(
         alternative=f'p99 within each repeat, {name}: '
         + _from_to(lines, 'ms'),
         caveats=report_rows.caveats_of(group, _KINDS | {'long latencies'}),
+        undrawn='no repeat has its latencies over time',
     )
 
 
@@ -279,7 +282,7 @@ def latency(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
         ' time, p99 is the longest of them; where none is, there is no point.'
         ' The axis of latencies is logarithmic.',
         keys=report_rows.keys(rows),
-        charts=report_rows.charts(rows, _latency_chart),
+        charts=report_rows.line_charts(rows, _latency_chart),
         table=figure.Table(
             columns=(
                 *report_rows.NAMES,
@@ -365,7 +368,7 @@ def repeats(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
         ' repeat in which all guests are complete. The axis of latencies is'
         ' logarithmic.',
         keys=report_rows.keys(rows),
-        charts=report_rows.charts(rows, _repeats_chart),
+        charts=report_rows.line_charts(rows, _repeats_chart),
         table=figure.Table(
             columns=(
                 *report_rows.NAMES,

@@ -9,6 +9,7 @@ each other; of one tier with more and more guests, the steps of a pattern.
 
 from collections.abc import Callable
 from collections.abc import Iterable
+import dataclasses
 from dataclasses import dataclass
 
 from rally_scenarios.bench.result import caveats
@@ -113,6 +114,42 @@ def charts(
     :param chart: makes one of the group's name and its rows
     """
     return tuple(chart(name, group) for name, group in groups(found).items())
+
+
+def line_charts(
+    found: Iterable[Row],
+    chart: Callable[[str, tuple[Row, ...]], figure.Chart],
+) -> tuple[figure.Chart, ...]:
+    """As ``charts``, of drawings in which a row has no label, but a colour.
+
+    Of several tiers a colour is a tier, so there is a chart for each number
+    of guests.
+    """
+    found = tuple(found)
+    made = []
+    for name, group in groups(found).items():
+        if not keys(found):
+            made.append(
+                dataclasses.replace(
+                    chart(name, group), keys=keys_of_chart(group)
+                )
+            )
+        elif len({row.tier for row in group}) == len(group):
+            made.append(chart(name, group))
+        else:
+            steps: dict[int, list[Row]] = {}
+            for row in group:
+                steps.setdefault(row.guests, []).append(row)
+            made += [
+                chart(f'{name}, {guests} guests', tuple(members))
+                for guests, members in steps.items()
+            ]
+    return tuple(made)
+
+
+def keys_of_chart(group: Iterable[Row]) -> tuple[figure.Key, ...]:
+    """What the colours of a chart of one tier stand for."""
+    return tuple(figure.Key(name=row.label, style=row.style) for row in group)
 
 
 def keys(found: Iterable[Row]) -> tuple[figure.Key, ...]:

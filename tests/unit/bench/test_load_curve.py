@@ -74,6 +74,13 @@ def run(*patterns):
     )
 
 
+def curves(found):
+    return [
+        load_curve.of_run(found, tier, name, P99)
+        for tier, name in load_curve.names(found)
+    ]
+
+
 class CurvesOfResultsTest(testtools.TestCase):
     def slot(self, iops, without=0):
         return results.slot([iops], clat_ms=[1] * 1000, without=without)
@@ -86,7 +93,7 @@ class CurvesOfResultsTest(testtools.TestCase):
             paced('r', 5, [self.slot(5)]),
             paced('w', 10, [self.slot(10), self.slot(10)]),
         )
-        write, read = load_curve.curves(found, P99)
+        write, read = curves(found)
         self.assertEqual(
             ('w', 'r', 2, 1),
             (write.name, read.name, write.repeats, read.repeats),
@@ -95,15 +102,14 @@ class CurvesOfResultsTest(testtools.TestCase):
             [(10, (10, 10)), (20, (20, 19))],
             [(step.asked_iops, step.iops) for step in write.steps],
         )
-        self.assertEqual([], list(load_curve.curves(plain, P99)))
+        self.assertEqual([], curves(plain))
 
     def test_a_repeat_that_a_step_lacks_is_in_no_step(self):
-        (found,) = load_curve.curves(
+        (found,) = curves(
             run(
                 paced('w', 10, [self.slot(10), self.slot(11)]),
                 paced('w', 20, [self.slot(20, without=1), self.slot(21)]),
-            ),
-            P99,
+            )
         )
         self.assertEqual([(11,), (21,)], [step.iops for step in found.steps])
 
@@ -113,13 +119,23 @@ class CurvesOfResultsTest(testtools.TestCase):
             paced('w', 20, [self.slot(20, without=1), self.slot(21)]),
         )
         error = self.assertRaises(
-            load_curve.CurveError, list, load_curve.curves(found, P99)
+            load_curve.CurveError, load_curve.of_run, found, 't', 'w', P99
         )
         self.assertIn('all guests of all 2 steps', str(error))
 
+    def test_a_curve_is_read_whatever_the_others_lost(self):
+        found = run(
+            paced('lost', 10, [self.slot(10, without=1)]),
+            paced('w', 10, [self.slot(10)]),
+        )
+        self.assertEqual([('t', 'lost'), ('t', 'w')], load_curve.names(found))
+        self.assertEqual('w', load_curve.of_run(found, 't', 'w', P99).name)
+        for tier, name in (('t', 'x'), ('other', 'w')):
+            self.assertIsNone(load_curve.of_run(found, tier, name, P99))
+
     def test_a_percentile_of_too_few_ios_is_none(self):
-        (found,) = load_curve.curves(
-            run(paced('w', 10, [results.slot([10], clat_ms=[1] * 99)])), P99
+        (found,) = curves(
+            run(paced('w', 10, [results.slot([10], clat_ms=[1] * 99)]))
         )
         self.assertEqual((), found.steps[0].latencies_ms)
         self.assertIn('expected at least 1000 I/Os', found.steps[0].reason)

@@ -83,6 +83,26 @@ class DirectionsTestCase(testtools.TestCase):
         )
 
 
+class NeverMeasuredTestCase(testtools.TestCase):
+    def test_a_pattern_that_no_run_has_measured_has_no_series(self):
+        def with_empty(run):
+            (tier,) = run.tiers
+            (pattern,) = tier.patterns
+            empty = dataclasses.replace(
+                pattern, pattern='empty', slots=(), complete_repeats=0
+            )
+            return dataclasses.replace(
+                run,
+                tiers=(dataclasses.replace(tier, patterns=(empty, pattern)),),
+            )
+
+        plain = runs(*[100] * 4)
+        self.assertEqual(
+            trend.over_time(plain),
+            trend.over_time(list(map(with_empty, plain))),
+        )
+
+
 def lost(run):
     """The same run, with a guest that is in no figure."""
     (tier,) = run.tiers

@@ -138,6 +138,32 @@ class ToldTestCase(Results, testtools.TestCase):
         self.assertIn('none left', ran.stdout)
         self.assertIn('room', ran.stdout)
 
+    def test_a_tier_is_answered_whatever_another_one_lost(self):
+        sound = curve_run()
+        (lost,) = curve_run(tier='archive').tiers
+        *steps, last = lost.patterns
+        lost = dataclasses.replace(
+            lost,
+            patterns=(
+                *steps,
+                test_load_curve.paced(
+                    'w',
+                    STEPS[-1],
+                    [results.slot([9.0], without=1) for _ in range(3)],
+                ),
+            ),
+        )
+        for tiers in ((lost, *sound.tiers), (*sound.tiers, lost)):
+            path = self.write_result(dataclasses.replace(sound, tiers=tiers))
+            ran = shell.openstack(
+                *('tier', 'headroom', 'database', path),
+                *(*TOLD, *P99, '-f', 'json'),
+            )
+            self.assertEqual(0, ran.status, ran.stderr)
+        ran = shell.openstack('tier', 'headroom', 'archive', path, *TOLD, *P99)
+        self.assertEqual(1, ran.status)
+        self.assertIn('archive w: no repeat has all guests', ran.stderr)
+
     def test_one_repeat_tells_nothing(self):
         one = self.write_result(curve_run(factors=(1,)), 'one.json')
         ran = self.told('database', one, *P99, *TOLD)

@@ -216,6 +216,22 @@ class ReportTestCase(testtools.TestCase):
         self.assertNotIn('b', {name for name, _attributes in page.elements})
         self.assertIn('osd_fast 1', ''.join(page.texts))
 
+    def test_no_result_of_a_slot_is_replaced(self):
+        tuning = pathlib.Path(self.tuning())
+        block = tuning.parent / 'block-0001'
+        for path, output in (
+            (tuning, block / 'slot-0001.json'),
+            (tuning, block / 'sweep.json'),
+            (block / 'sweep.json', block / 'slot-0002.json'),
+        ):
+            before = output.read_bytes()
+            ran = shell.openstack(
+                'tier', 'report', str(path), '-o', str(output)
+            )
+            self.assertEqual(1, ran.status)
+            self.assertIn('is a file that is read', ran.stderr)
+            self.assertEqual(before, output.read_bytes())
+
     def test_a_sweep_is_reported_alone(self):
         ran = self.report(self.file('run.json'), self.sweep())
         self.assertEqual(1, ran.status)

@@ -129,6 +129,29 @@ class ResponseTestCase(testtools.TestCase):
         self.assertEqual(3, status)
         self.assertIn('slot-0001.json', row['Reason'])
 
+    def test_a_slot_that_was_not_measured_is_not_passed_over(self):
+        sweep = test_sweep_effects.SweepFolder(
+            self.folder / 'out', {'osd_x': None}, blocks=1
+        )
+        status, (row,), said = self.response(sweep.file)
+        self.assertEqual(3, status, said)
+        self.assertEqual(('osd_x', '-'), (row['Treatment'], row['Fault']))
+        self.assertIn('not in effect', row['Reason'])
+        self.assertNotIn('\x1b', row['Reason'])
+
+    @ddt.data('ended early', 'running')
+    def test_a_run_that_is_not_complete_is_told(self, state):
+        path = self.faulty(RECOVERS)
+        self.assertEqual(0, self.response(path)[0])
+        sweep = pathlib.Path(path)
+        sweep.write_text(
+            json.dumps({**json.loads(sweep.read_text()), 'state': state})
+        )
+        status, (row,), said = self.response(path)
+        self.assertEqual(3, status)
+        self.assertIsNotNone(row['Recovered after s'])
+        self.assertIn('the sweep', said)
+
     def test_a_fault_after_which_the_cluster_was_not_well(self):
         status, (row,), _said = self.response(
             self.faulty(

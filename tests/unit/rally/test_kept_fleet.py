@@ -3,6 +3,9 @@
 """A fleet that several runs use, against a cloud in memory."""
 
 import copy
+import re
+
+import fixtures
 
 from rally import plugins
 
@@ -11,6 +14,7 @@ plugins.load()  # rally_openstack cannot be imported before
 from rally_scenarios.bench.compare import circumstances
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
+from rally_scenarios.plugins.fleet import run
 from rally_scenarios.plugins.fleet import run_plan
 from rally_scenarios.plugins import servers
 from tests.unit.rally import fleet_fio_case
@@ -80,6 +84,48 @@ class KeptFleetTest(fleet_fio_case.FleetFioCase):
                 ),
             ),
         )
+
+    def test_the_time_that_is_told_is_that_of_what_is_left_to_do(self):
+        def told(**args):
+            log = self.useFixture(fixtures.FakeLogger(run.LOG.name))
+            self.run_scenario(**args)
+            return re.search(
+                r'volumes (\d+) s, boot (\d+) s, prepare (\d+) s,.*'
+                r' delete (\d+) s',
+                log.output,
+            ).groups()
+
+        self.assertNotIn('0', told())
+        self.assertEqual(('0',) * 4, told())
+        volumes, boot, prepare, delete = told(region_mib=64)
+        self.assertEqual(('0', '0', '0'), (volumes, boot, delete))
+        self.assertNotEqual('0', prepare)
+        volumes, boot, _prepare, delete = told(**LAST)
+        self.assertEqual(('0', '0'), (volumes, boot))
+        self.assertNotEqual('0', delete)
+
+    def test_orders_that_leave_no_room_to_keep_guests_are_refused(self):
+        def errors(repeats, **args):
+            given = {
+                **ARGS,
+                'profile': 'meyer2016',
+                'patterns': None,
+                'repeats': repeats,
+                'volume_size_gib': 20,
+                **args,
+            }
+            try:
+                run_plan.check_orders(
+                    run_plan.planned(fleet_arguments.FleetArguments(**given)),
+                    keep=given['keep'] is not None,
+                )
+            except ValueError as error:
+                return str(error)
+            return ''
+
+        least = next(repeats for repeats in range(2, 40) if errors(repeats))
+        self.assertIn('order fewer slots', errors(least))
+        self.assertEqual('', errors(least, keep=None))
 
     def test_the_last_run_deletes_it(self):
         self.run_scenario()

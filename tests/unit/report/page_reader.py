@@ -21,6 +21,9 @@ class Page(parser.HTMLParser):
         self.tables = []
         self.texts = []
         self._open = []
+        self._keys = []
+        self._read_keys = {}
+        self._style = None
         self.feed(text)
         self.close()
         #: names of elements that were not closed
@@ -30,6 +33,10 @@ class Page(parser.HTMLParser):
         self.elements.append((tag, dict(attrs)))
         if tag not in _VOID:
             self._open.append(tag)
+        if tag in ('figure', 'div'):
+            self._read_keys = {}
+        elif tag == 'img':
+            self._keys.append(self._read_keys)
         if tag == 'table':
             self.tables.append([])
         elif tag == 'tr':
@@ -39,6 +46,8 @@ class Page(parser.HTMLParser):
 
     def handle_startendtag(self, tag, attrs):
         self.elements.append((tag, dict(attrs)))
+        if tag == 'rect':
+            self._style = int(dict(attrs)['class'].removeprefix('k'))
 
     def handle_endtag(self, tag):
         if self._open and self._open[-1] == tag:
@@ -46,6 +55,9 @@ class Page(parser.HTMLParser):
 
     def handle_data(self, data):
         self.texts.append(data)
+        if self._style is not None and data.strip():
+            self._read_keys[data.strip()] = self._style
+            self._style = None
         if self._open and self._open[-1] in ('td', 'th'):
             self.tables[-1][-1][-1] += data
 
@@ -67,6 +79,19 @@ class Page(parser.HTMLParser):
                     (attributes['alt'], _svg(attributes['src']), dark)
                 )
         return found
+
+    def keys(self):
+        """{name: number of its colour} of each picture, of its own chart."""
+        return self._keys
+
+
+def texts(svg):
+    """All texts of a picture that are not empty."""
+    return [
+        (node.text or '').strip()
+        for node in ElementTree.fromstring(svg).iter(f'{SVG}text')
+        if (node.text or '').strip()
+    ]
 
 
 def _svg(url):

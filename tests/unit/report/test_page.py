@@ -19,6 +19,7 @@ from rally_scenarios.bench.fleet import duration
 from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.report.content import curves
+from rally_scenarios.report.content import figure
 from rally_scenarios.report.content import intervals
 from rally_scenarios.report.content import report as report_content
 from rally_scenarios.report.content import rows
@@ -466,6 +467,136 @@ class SeveralTestCase(testtools.TestCase):
         self.assertIn('1 guests', alternative)
         self.assertIn('4 guests', alternative)
 
+    def test_each_colour_of_a_chart_of_lines_has_its_name(self):
+        for about, named in (
+            ({'patterns': 6}, {'randread-4k', 'randread-8k'}),
+            (
+                {'patterns': 1, 'steps': (1, 2, 4)},
+                {'1 guests', '2 guests', '4 guests'},
+            ),
+        ):
+            page = page_reader.Page(text_of(runs.run(tiers=('one',), **about)))
+            for chart in (
+                'Distribution of completion latencies, randread',
+                'IOPS over the seconds of each repeat, randread',
+                'Percentiles of completion latency by repeat, randread',
+            ):
+                ((keys, svg),) = [
+                    (keys, light)
+                    for keys, (alternative, light, _dark) in zip(
+                        page.keys(), page.pictures(), strict=True
+                    )
+                    if alternative.startswith(chart)
+                ]
+                self.assertEqual(named, set(keys))
+                drawn = {
+                    node.get('stroke')
+                    for node in svg.iter()
+                    if node.get('stroke')
+                    in {light for light, _dark in drawing.PALETTE}
+                }
+                self.assertEqual(
+                    {drawing.PALETTE[style][0] for style in keys.values()},
+                    drawn,
+                    chart,
+                )
+
+    def test_the_steps_of_several_tiers_are_charts_of_their_own(self):
+        page = page_reader.Page(
+            text_of(runs.run(tiers=('one', 'other'), patterns=1, steps=(1, 4)))
+        )
+        self.assertEqual(
+            ['randread-4k, 1 guests', 'randread-4k, 4 guests'],
+            [
+                found[1]
+                for alternative, _light, _dark in page.pictures()
+                if (
+                    found := re.match(
+                        'Distribution of completion latencies, ([^:]+):',
+                        alternative,
+                    )
+                )
+            ],
+        )
+
+    def test_latencies_and_their_shades_have_no_prefix(self):
+        values = (0.2134, 0.85, 1234.5)
+        bars = drawing.draw(
+            figure.Bars(
+                unit='ms',
+                bars=tuple(
+                    figure.Bar(
+                        label=f'bar {value}',
+                        style=0,
+                        value=value,
+                        low=None,
+                        high=None,
+                    )
+                    for value in values
+                ),
+            )
+        )
+        shades = drawing.draw(
+            figure.HeatMap(
+                unit='ms',
+                shades=tuple(
+                    figure.Shade(
+                        row='row', column=f'at {value}', value=value, share=1
+                    )
+                    for value in values
+                ),
+            )
+        )
+        dots = drawing.draw(
+            figure.Dots(
+                unit='ms',
+                dots=(figure.Dot(label='dot', style=0, value=0.0004),),
+            )
+        )
+        for picture, told in (
+            (bars, {'0.2134', '0.85', '1,235'}),
+            (shades, {'0.213', '0.85', '1,230'}),
+            (dots, {'0.0004'}),
+        ):
+            texts = page_reader.texts(picture.light)
+            self.assertTrue(told <= set(texts), texts)
+            for text in texts:
+                self.assertNotRegex(text, r'^[\d.,]+[a-zµ]$')
+
+    def test_what_was_not_measured_is_not_told_as_nothing(self):
+        def unknown(slot):
+            return dataclasses.replace(
+                slot,
+                steadiness=dataclasses.replace(
+                    slot.steadiness, longest_stall_s=None
+                ),
+            )
+
+        result = runs.run(tiers=('one',), patterns=1)
+        (tier,) = result.tiers
+        (pattern,) = tier.patterns
+        result = dataclasses.replace(
+            result,
+            tiers=(
+                dataclasses.replace(
+                    tier,
+                    patterns=(
+                        dataclasses.replace(
+                            pattern, slots=tuple(map(unknown, pattern.slots))
+                        ),
+                    ),
+                ),
+            ),
+        )
+        (told,) = [
+            alternative
+            for alternative, _light, _dark in page_reader.Page(
+                text_of(result)
+            ).pictures()
+            if alternative.startswith('IOPS over the seconds')
+        ]
+        self.assertIn('longest stall not known', told)
+
     def test_a_pattern_without_a_complete_repeat_has_no_picture(self):
         result = runs.run(tiers=('one',), patterns=1)
         lost = dataclasses.replace(
@@ -766,6 +897,63 @@ class CurvesTestCase(testtools.TestCase):
         self.assertEqual(1, len(told))
         self.assertIn('knee at 140', told[0])
         self.assertIn('p99_ms_max 100 at 114', told[0])
+
+    def test_a_curve_that_cannot_be_read_hides_no_other(self):
+        sound = self.run_result()
+        lost = dataclasses.replace(
+            sound.tiers[0],
+            tier='lost',
+            patterns=tuple(
+                test_load_curve.paced(
+                    'w', asked, [results.slot([9.0], without=1)]
+                )
+                for asked in self.STEPS
+            ),
+        )
+        for tiers in ((lost, *sound.tiers), (*sound.tiers, lost)):
+            page = page_reader.Page(
+                html.page(
+                    report_content.report(
+                        {'a.json': dataclasses.replace(sound, tiers=tiers)},
+                        QUESTION,
+                        {},
+                    )
+                )
+            )
+            shown = page.table('Tier', 'Pattern', 'Latency', 'Load')
+            self.assertEqual({'fast', 'lost'}, {row['Tier'] for row in shown})
+            (row,) = [row for row in shown if row['Tier'] == 'lost']
+            self.assertIn('no repeat has all guests', row['Not known because'])
+            self.assertTrue(
+                any(
+                    alternative.startswith('Latency against the load, w')
+                    for alternative, _light, _dark in page.pictures()
+                )
+            )
+
+    def test_a_curve_of_too_few_ios_says_so(self):
+        found = results.run({'fast': {}})
+        patterns = tuple(
+            test_load_curve.paced(
+                'w', asked, [results.slot([asked], clat_ms=[1] * 160)] * 3
+            )
+            for asked in self.STEPS
+        )
+        found = dataclasses.replace(
+            found,
+            tiers=(dataclasses.replace(found.tiers[0], patterns=patterns),),
+        )
+        (chart,) = curves.curves(found, {}).charts
+        self.assertEqual(0, chart.drawing.marks)
+        text = ' '.join(
+            page_reader.Page(
+                html.page(
+                    report_content.report({'a.json': found}, QUESTION, {})
+                )
+            ).texts
+        )
+        self.assertIn('no step has a latency: fast: ', text)
+        self.assertIn('expected at least 1000 I/Os', text)
 
     def test_a_result_without_steps_has_no_curve(self):
         self.assertIsNone(curves.curves(runs.run(), {}))
