@@ -94,6 +94,11 @@ take_orders() {
     set -f
     # shellcheck disable=SC2086  # words
     set -- $head
+    # Any guest writes what it likes: without a word, the shell would end.
+    if [ "$#" -ne 5 ]; then
+        set +f
+        return 1
+    fi
     next_run=$2
     IFS=,
     # shellcheck disable=SC2086  # one for each guest

@@ -18,6 +18,7 @@ from rally_scenarios.bench.fio import latency_log
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import precondition as rounds_before
 from rally_scenarios.bench.fleet import schedule
+from rally_scenarios.bench.protocol import frames
 from rally_scenarios.bench.stats import rounds
 from rally_scenarios.guest import next_orders
 
@@ -43,8 +44,16 @@ _ROUND_SLACK_SECONDS = 60
 _COPY_BLOCK_BYTES = 40000
 # Of one result; recorded ones have 3 to 7 KiB, and up to 4 more over time.
 _RESULT_BYTES = 12288
-# Of the latencies of one window, both directions; measured: 300 to 500.
+# Of the latencies of one window, both directions, packed; measured: 300 to
+# 500.  Those of a window that the task does not name are in the above.
 _LATENCY_BYTES = 600
+# Of a result before it is packed: fio's output; a second of a direction of a
+# process in one log; its latencies in one window.
+_OUTPUT_TEXT_BYTES = 256 * 1024
+_SECOND_TEXT_BYTES = 22
+# What is packed, in framed lines: BASE64, and 100 characters beside 480.
+_FRAMED_TO = 1.6
+_WINDOW_TEXT_BYTES = 800
 # The last line of a file that a guest does not need.
 _LICENCE = '# SPDX-License-Identifier: Apache-2.0\n'
 
@@ -153,8 +162,8 @@ class FleetOrders:
         """Check what the guest's script relies on.
 
         :raises ValueError: the nonce is none, there is no guest or more than
-            can be led, nothing is to be printed, or there is no start volume
-            where it gives the start
+            can be led, nothing is to be printed, there is no start volume
+            where it gives the start, or a result would be too long
         """
         if not _NONCE.fullmatch(self.run):
             raise ValueError(
@@ -187,6 +196,7 @@ class FleetOrders:
                 'guests that are kept get their orders on a start volume:'
                 ' expected no start by clock'
             )
+        self._check_results()
 
     @property
     def start_seconds(self) -> int:
@@ -205,22 +215,76 @@ class FleetOrders:
             ),
         )
 
+    def _series_bytes(self, pattern: fio_pattern.Pattern) -> int:
+        """IOPS and bandwidth of each second, before they are packed."""
+        return (
+            2
+            * self.profile.runtime_seconds
+            * _SECOND_TEXT_BYTES
+            * self._directions_of_processes(pattern)
+        )
+
+    def _directions_of_processes(self, pattern: fio_pattern.Pattern) -> int:
+        return pattern.numjobs * self.volumes * len(pattern.directions)
+
+    def _windows(self) -> int:
+        return -(-self.profile.runtime_seconds // self.latency_step_seconds)
+
+    def _sent_bytes(self, pattern: fio_pattern.Pattern) -> int:
+        """How much a result has in its framed lines."""
+        found = max(
+            self.volumes * _RESULT_BYTES,
+            int(self._series_bytes(pattern) * frames.PACKED_TO * _FRAMED_TO),
+        )
+        if self.latency_seconds:
+            found += self._windows() * self.volumes * _LATENCY_BYTES
+        return found
+
+    def _check_results(self) -> None:
+        """Check that results can be sent and are taken.
+
+        :raises ValueError: they are too long
+        """
+        most = frames.MAX_UNPACKED_BYTES - _OUTPUT_TEXT_BYTES
+        for pattern in dict.fromkeys(
+            slot.pattern for slot in self.schedule.slots
+        ):
+            size = self._series_bytes(pattern) + (
+                self._windows()
+                * _WINDOW_TEXT_BYTES
+                * self._directions_of_processes(pattern)
+            )
+            if size > most:
+                raise ValueError(
+                    f'pattern {pattern.name!r}: what changes over time in'
+                    f' {self.profile.runtime_seconds} s of'
+                    f' {pattern.numjobs * self.volumes} processes has about'
+                    f' {size / 2**20:.1f} MiB, expected at most'
+                    f' {most / 2**20:.1f} MiB: order fewer seconds or'
+                    f' processes, or longer latency_seconds'
+                )
+        size = self._most_sent_bytes()
+        if size > frames.MAX_KEPT_CHARS:
+            raise ValueError(
+                f'the results of a guest have about {size / 2**20:.0f} MiB,'
+                f' expected at most {frames.MAX_KEPT_CHARS // 2**20} MiB:'
+                f' order fewer slots, seconds or processes'
+            )
+
+    def _most_sent_bytes(self) -> int:
+        """Of all results of a guest, of the tier that has most."""
+        return max(
+            sum(
+                self._sent_bytes(slot.pattern)
+                for slot in self.schedule.of_tier(tier)
+            )
+            for tier in {slot.tier for slot in self.schedule.slots}
+        )
+
     @property
     def copy_seconds(self) -> int:
         """How long guests may print copies after the end of the schedule."""
-        most_slots = max(
-            len(self.schedule.of_tier(slot.tier))
-            for slot in self.schedule.slots
-        )
-        most_bytes = most_slots * self.volumes * _RESULT_BYTES
-        if self.latency_seconds:
-            most_seconds = max(
-                sum(slot.seconds for slot in self.schedule.of_tier(tier))
-                for tier in {slot.tier for slot in self.schedule.slots}
-            )
-            windows = most_seconds // self.latency_seconds
-            most_bytes += windows * self.volumes * _LATENCY_BYTES
-        blocks = 1 + most_bytes // _COPY_BLOCK_BYTES
+        blocks = 1 + self._most_sent_bytes() // _COPY_BLOCK_BYTES
         return (self.copies - 1) * blocks * self.copy_pause_seconds
 
 

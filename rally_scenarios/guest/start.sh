@@ -235,6 +235,10 @@ follow() {
     done
     # shellcheck disable=SC2086  # words
     set -- $record
+    if [ "$#" -ne 6 ]; then
+        event FAILED ": the start signal is not what a leader writes"
+        return 1
+    fi
     start=$3 missing=$4 clocks=${5#,}
     case ,$missing, in
         *",$CT_INDEX,"*)
@@ -245,6 +249,10 @@ follow() {
     # shellcheck disable=SC2086  # one for each guest
     set -- $clocks
     unset IFS
+    if [ "$#" -le "$CT_INDEX" ]; then
+        event FAILED ": the start signal has no clock of ours"
+        return 1
+    fi
     shift "$CT_INDEX"
     case ${1:--} in
         -)

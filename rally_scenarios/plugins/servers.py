@@ -42,6 +42,14 @@ REQUEST_FAILED = (
     neutron_exceptions.NeutronClientException,
     nova_exceptions.ClientException,
 )
+#: What clients raise if what answers is not the API: they have None where a
+#: proxy in front of it sends a page.
+NO_ANSWER_OF_THE_API = (
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
 
 
 class FleetError(exceptions.RallyException):

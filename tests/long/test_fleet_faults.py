@@ -126,7 +126,7 @@ class FleetFaultsTest(test_measurement.MeasurementCase):
         )
         report, _ = self.run_command('rally', 'task', 'report', '--json')
         self.assertIn(
-            'general: its boot volumes have the volume type'
+            'general: volumes that fio works on have the volume type'
             ' archive, expected general',
             report,
         )

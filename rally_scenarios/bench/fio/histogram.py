@@ -33,6 +33,8 @@ _GROUP_BUCKETS = 64
 _GROUPS = 59
 #: What is longer is in the last bucket of a fio with 29 groups.
 MOST_NS = 2**34
+#: Value of that bucket, the mean of its range.
+LAST_BUCKET_NS = MOST_NS - 2**26
 
 
 @functools.cache

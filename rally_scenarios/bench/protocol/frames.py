@@ -22,19 +22,29 @@ read, nor what a schedule is.
 
 import base64
 import binascii
+from collections.abc import Iterator
 from dataclasses import dataclass
 from dataclasses import field
 import hashlib
+import itertools
 import re
 import zlib
 
 _MARK = '@ctiers '
 _MAX_LINE_CHARS = 800
 _MAX_EVENTS = 1000
-_MAX_FRAMES_PER_SLOT = 400
-_MAX_UNPACKED_BYTES = 4 * 1024**2
-# Of all results of a guest, packed: more than a thousand of the usual size.
-_MAX_KEPT_CHARS = 32 * 1024**2
+#: Of a result, unpacked.
+MAX_UNPACKED_BYTES = 4 * 1024**2
+#: What guests send is packed to a fifth of it, or less: 22 bytes that tell a
+#: second of a process have 4.
+PACKED_TO = 1 / 4
+# A line has 360 bytes of what is packed.
+_MAX_FRAMES_PER_SLOT = 3000
+# That are listed as missing, of one slot.
+_MAX_MISSING = 400
+#: Of all results of a guest, packed, in BASE64: more than a thousand of the
+#: usual size.
+MAX_KEPT_CHARS = 32 * 1024**2
 
 _FRAME = re.compile(
     r'@ctiers (?P<digest>[0-9a-f]{16}) '
@@ -96,7 +106,8 @@ class Missing:
 
     #: numbers below the highest one heard
     events: tuple[int, ...] = ()
-    #: {slot: numbers of its lines, from 1; empty: all of them}
+    #: {slot: numbers of its lines, from 1, the first of many; empty: all of
+    #: them}
     lines: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -120,13 +131,11 @@ def _unpack(packed: bytes) -> bytes:
     # 31: a gzip header is required, zlib.h inflateInit2.
     inflater = zlib.decompressobj(wbits=31)
     try:
-        text = inflater.decompress(packed, _MAX_UNPACKED_BYTES)
+        text = inflater.decompress(packed, MAX_UNPACKED_BYTES)
     except zlib.error as error:
         raise DamagedResult(f'not gzip data: {error}') from error
     if inflater.unconsumed_tail:
-        raise DamagedResult(
-            f'unpacks to more than {_MAX_UNPACKED_BYTES} bytes'
-        )
+        raise DamagedResult(f'unpacks to more than {MAX_UNPACKED_BYTES} bytes')
     if not inflater.eof or inflater.unused_data:
         raise DamagedResult('gzip data is truncated or followed by more')
     return text
@@ -152,6 +161,7 @@ class GuestConsole:
         self._parts: dict[int, dict[int, str]] = {}
         self._claims: dict[int, set[tuple[int, str]]] = {}
         self._damaged: set[str] = set()
+        self._too_long: dict[int, int] = {}
         self._kept_chars = 0
 
     @property
@@ -188,7 +198,9 @@ class GuestConsole:
         for slot, claims in self._claims.items():
             if len(claims) == 1:
                 ((total, _digest),) = claims
-                absent = self._absent(slot, total)
+                absent = tuple(
+                    itertools.islice(self._absent(slot, total), _MAX_MISSING)
+                )
                 if absent:
                     lines[slot] = absent
         last = max(self._events, default=0)
@@ -201,9 +213,9 @@ class GuestConsole:
             ),
         )
 
-    def _absent(self, slot: int, total: int) -> tuple[int, ...]:
+    def _absent(self, slot: int, total: int) -> Iterator[int]:
         parts = self._parts[slot]
-        return tuple(seq for seq in range(1, total + 1) if seq not in parts)
+        return (seq for seq in range(1, total + 1) if seq not in parts)
 
     def feed(self, text: str) -> None:
         """Take in console text, old and new.
@@ -228,6 +240,11 @@ class GuestConsole:
             claims to be
         """
         claims = self._claims.get(slot, set())
+        if not claims and slot in self._too_long:
+            raise DamagedResult(
+                f'it has {self._too_long[slot]} lines: expected at most'
+                f' {_MAX_FRAMES_PER_SLOT}'
+            )
         if not claims:
             raise DamagedResult('nothing of it arrived')
         if len(claims) > 1:
@@ -236,7 +253,7 @@ class GuestConsole:
             )
         ((total, digest),) = claims
         parts = self._parts[slot]
-        missing = self._absent(slot, total)
+        missing = list(self._absent(slot, total))
         if missing:
             raise DamagedResult(
                 f'{len(missing)} of {total} lines are missing, the first is'
@@ -297,12 +314,16 @@ class GuestConsole:
         if found is None:
             return False
         seq, total = int(found['seq']), int(found['total'])
-        if not 1 <= seq <= total <= _MAX_FRAMES_PER_SLOT:
+        if not 1 <= seq <= total:
+            return False
+        if total > _MAX_FRAMES_PER_SLOT:
+            if len(self._too_long) < _MAX_EVENTS:
+                self._too_long[slot] = total
             return False
         if slot not in self._parts and len(self._parts) >= _MAX_EVENTS:
             return False
         self._kept_chars += len(rest)
-        if self._kept_chars > _MAX_KEPT_CHARS:
+        if self._kept_chars > MAX_KEPT_CHARS:
             return False
         parts = self._parts.setdefault(slot, {})
         claims = self._claims.setdefault(slot, set())

@@ -10,6 +10,7 @@ import fractions
 import math
 
 from cinder_tiers.domain.catalog import expectations
+from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.result import result as run_result
 
 #: Completions above a percentile, in each repeat: with less, where it lies is
@@ -145,6 +146,16 @@ def figure(
         return None
     if limit.percent is not None:
         return clat.histogram().percentile_ns(limit.percent) / 1e6
+    told = [each for each in _directions(merged, limit) if each.total_ios]
+    if told:
+        # By fio itself: its buckets end somewhere, see ``histogram``.
+        return (
+            math.fsum(
+                each.clat_moments.mean_ns * each.total_ios for each in told
+            )
+            / sum(each.total_ios for each in told)
+            / 1e6
+        )
     return (
         math.fsum(ns * count for ns, count in clat.bins)
         / sum(count for _ns, count in clat.bins)
@@ -173,6 +184,38 @@ def not_told(
             ' latency: expected one of version 3 or later, of a job without'
             ' unified_rw_reporting'
         )
+    return ''
+
+
+def too_long_for_fio(
+    slots: Sequence[run_result.SlotResult], limit: expectations.Limit
+) -> str:
+    """Why a figure may be larger than it is shown; empty if it is not.
+
+    :param slots: in which all guests are complete, and which have the figure
+    :param limit: of any quantity
+    """
+    if limit.percent is None:
+        return ''
+    for slot in slots:
+        clat = _clat(slot.merged, limit)
+        longest_ns = max(
+            (
+                each.clat_moments.max_ns
+                for each in _directions(slot.merged, limit)
+            ),
+            default=0,
+        )
+        if (
+            longest_ns > histogram.MOST_NS
+            and clat.bins[-1][0] == histogram.LAST_BUCKET_NS
+            and clat.histogram().percentile_ns(limit.percent)
+            == histogram.LAST_BUCKET_NS
+        ):
+            return (
+                f'fio counts all above {histogram.MOST_NS / 1e9:.1f} s in one'
+                f' bucket, and the longest was {longest_ns / 1e9:.1f} s'
+            )
     return ''
 
 

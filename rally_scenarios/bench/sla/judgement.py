@@ -40,6 +40,7 @@ LOSSES = {
     'failed': ('broken', 'fio failed', 'damaged result', 'wrong tier'),
 }
 _GUESTS_NAMED = 5
+_THROUGHPUT = ('iops', 'mib_per_s')
 # The difference for which the number of repeats is computed.
 _WANTED_PERCENT = 10.0
 
@@ -132,6 +133,15 @@ class Order:
                 f'at_least_percent {self.at_least_percent:g}: expected 0 or'
                 f' more'
             )
+        named = expectations.find_quantity(self.by)
+        if named and self.direction not in (
+            None,
+            named.direction or self.direction,
+        ):
+            wrong.append(
+                f'by {self.by} with direction {self.direction}: expected'
+                f' direction {named.direction}, or leave it out'
+            )
         if self.limit is None:
             wrong.append(
                 f'by {self.quantity[:60]!r}: expected'
@@ -193,7 +203,7 @@ class Terms:
     in_catalog: Mapping[str, expectations.Expectations] | None = None
     #: tiers, or patterns, better before worse
     order: tuple[Order, ...] = ()
-    #: {tier: volume type that all its boot volumes must have}
+    #: {tier: volume type that all volumes must have on which fio works}
     placement: Mapping[str, str] = field(default_factory=dict)
     #: {key of LOSSES: how many guests at most}
     losses: Mapping[str, int] = field(default_factory=dict)
@@ -253,7 +263,8 @@ def _placement(
         found = known[tier].value
         yield Finding(
             outcome=(Outcome.HELD if found == expected else Outcome.BROKEN),
-            text=f'{tier}: its boot volumes have the volume type {found},'
+            text=f'{tier}: volumes that fio works on have the volume type'
+            f' {found},'
             f' expected {expected}',
         )
 
@@ -435,21 +446,34 @@ def _of_limit(
         )
     found = intervals.estimate_mean(values, looks=looks)
     used = figures.complete(slots)
-    too_few = figures.too_few_ios(used, limit)
+    outcome = _outcome(found, limit, bound, figures.resolution(used, limit))
     text = (
         f'{place}: {_title(limit)} {_amount(found.mean, limit)}'
         f' ({_interval(found, len(slots))}), {asked}'
     )
-    if too_few:
+    too_few = figures.too_few_ios(used, limit)
+    # That almost nothing was done is no doubt that too little was done.
+    is_proof = (
+        limit.metric in _THROUGHPUT
+        and limit.time_percent is None
+        and outcome is Outcome.BROKEN
+    )
+    if too_few and not is_proof:
         return Finding(
             outcome=Outcome.CANNOT_TELL,
             text=f'{text}; {too_few}',
             has_too_few_ios=True,
         )
-    return Finding(
-        outcome=_outcome(found, limit, bound, figures.resolution(used, limit)),
-        text=text,
-    )
+    too_long = figures.too_long_for_fio(used, limit)
+    if too_long:
+        return Finding(
+            # The figure is at least what it is shown as.
+            outcome=outcome
+            if outcome is Outcome.BROKEN
+            else Outcome.CANNOT_TELL,
+            text=f'{text}; {too_long}',
+        )
+    return Finding(outcome=outcome, text=text)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from novaclient import exceptions as nova_exceptions
 
 from rally_scenarios.bench.result import caveats
 from rally_scenarios.bench.result import result as run_result
+from rally_scenarios.plugins import servers
 
 _ERRORS = (
     cinder_exceptions.ClientException,
@@ -39,6 +40,13 @@ def _fact(read: Callable[[], str | None], otherwise: str) -> run_result.Fact:
     except _ERRORS as error:
         return run_result.Fact(
             value=None, reason=str(error) or type(error).__name__
+        )
+    except servers.NO_ANSWER_OF_THE_API as error:
+        # A fact never costs the result that it is about.
+        return run_result.Fact(
+            value=None,
+            reason='the answer is not one of the API, maybe of a proxy in'
+            f' front of it ({type(error).__name__}: {error})',
         )
     return run_result.Fact(
         value=value or None, reason='' if value else otherwise

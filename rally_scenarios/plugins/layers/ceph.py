@@ -267,4 +267,4 @@ def noted(place: Place, folder: pathlib.Path) -> Iterator[set[str]]:
             yield unremoved
         finally:
             (remove_all if unremoved else _remove_image)(place)
-        file.unlink()
+            file.unlink()

@@ -168,26 +168,41 @@ class Layers(harmless.Scenario):
         if plan.below_guests:
             layers_ceph.remove_unfinished(folder)
             pool = layers_ceph.find_pool(plan.host.ceph, arguments.pool)
-            found = self._below_guests(
-                plan,
-                folder,
-                _bench(plan, pool, arguments),
-                arguments.settle_seconds,
-                failures,
-            )
+            bench = _bench(plan, pool, arguments)
+            try:
+                self._below_guests(
+                    plan,
+                    folder,
+                    bench,
+                    arguments.settle_seconds,
+                    found,
+                    failures,
+                )
+            except process.LayerError as error:
+                # It has measured before something could not be removed.
+                failures.append(str(error))
         # What was asked for stands before what the fleet reports.
         of_guests: list[dict] = []
+        path = None
         try:
-            path = None
             if 'guest' in plan.chosen:
                 measured, path = self._guests(
                     plan, arguments, of_guests, failures
                 )
                 found += measured
-            self._report(plan, folder, arguments.tier, pool, found, path)
+        except Exception as error:
+            found += [
+                _of_guests(pattern, None, str(error))
+                for pattern in plan.patterns
+            ]
+            raise
         finally:
-            for output in of_guests:
-                self.add_output(**output)
+            # The layers below took hours, whatever became of the guests.
+            try:
+                self._report(plan, folder, arguments.tier, pool, found, path)
+            finally:
+                for output in of_guests:
+                    self.add_output(**output)
         if failures:
             raise process.LayerError(
                 f'{len(failures)} measurements failed: ' + ' | '.join(failures)
@@ -199,14 +214,15 @@ class Layers(harmless.Scenario):
         folder: pathlib.Path,
         bench: measure.Bench,
         settle_seconds: float,
+        found: list[model.Measurement],
         failures: list[str],
-    ) -> list[model.Measurement]:
+    ) -> None:
         """All patterns at all layers of this host.
 
+        :param found: gets their measurements
         :param failures: gets a line for each that failed
-        :returns: their measurements
+        :raises process.LayerError: not all that was made can be removed
         """
-        found = []
         with layers_ceph.noted(bench.place, folder) as unremoved:
             measures = {
                 'raw': measure.raw,
@@ -239,7 +255,6 @@ class Layers(harmless.Scenario):
                         )
                         if found[-1].figures:
                             rally_utils.interruptable_sleep(settle_seconds)
-        return found
 
     def _guests(
         self,

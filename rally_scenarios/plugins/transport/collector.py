@@ -331,6 +331,11 @@ class ResultCollector:
                 keystone_exceptions.ClientException,
             ) as error:
                 problems.append(f'server {guest.server_id}: {error}')
+            except servers.NO_ANSWER_OF_THE_API:
+                problems.append(
+                    f'server {guest.server_id}: the answer is not one of Nova,'
+                    f' maybe of a proxy in front of it'
+                )
         return _Reading(
             began_ms=began_ms,
             by_ms=by_ms,

@@ -92,6 +92,16 @@ class ConsoleTransport:
             raise TransportError(
                 f'console of server {guest.server_id}: {error}'
             ) from error
+        except servers.NO_ANSWER_OF_THE_API as error:
+            raise TransportError(
+                f'console of server {guest.server_id}: the answer is not one'
+                f' of Nova, maybe of a proxy in front of it'
+            ) from error
+        if not isinstance(text, str):
+            raise TransportError(
+                f'console of server {guest.server_id}: found'
+                f' {type(text).__name__}, expected text'
+            )
         self._last[guest.name] = text
         return text
 

@@ -9,6 +9,7 @@ import numpy as np
 import testtools
 
 from rally_scenarios.bench.fleet import verdict
+from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.sla import judgement
 from rally_scenarios.bench.stats import intervals
 from tests.unit.bench import results
@@ -63,6 +64,75 @@ class LimitTest(testtools.TestCase):
                     '4k': [
                         results.slot([200, 300], clat_ms=2500 * (1, 2, 4, 4))
                     ]
+                }
+            }
+        )
+        self.assertEqual([expected], judge(found, **{name: bound})[0])
+
+    @ddt.data(
+        # fio's own mean, of which no bucket has the end.
+        ('mean_ms_max', 2000, Outcome.BROKEN),
+        ('mean_ms_max', 6100, Outcome.HELD),
+        ('p50_ms_max', 2, Outcome.HELD),
+        # 17.1 s or more.
+        ('p95_ms_max', 16900, Outcome.BROKEN),
+        ('p95_ms_max', 18000, Outcome.CANNOT_TELL),
+        ('p95_ms_max', 60000, Outcome.CANNOT_TELL),
+        ('read_p95_ms_max', 18000, Outcome.CANNOT_TELL),
+    )
+    @ddt.unpack
+    def test_what_is_longer_than_the_buckets_of_fio(
+        self, name, bound, expected
+    ):
+        """A tenth of the I/Os takes a minute: fio says 17.1 s of these."""
+        clat_ms = [1] * 9000 + [2**34 / 1e6 - 2**26 / 1e6] * 1000
+        reads = dataclasses.replace(
+            results.direction(500, clat_ms, alone=True),
+            clat_moments=run_result.Moments(
+                mean_ns=6001e6, max_ns=60_000_000_000
+            ),
+        )
+        found = results.run(
+            {
+                'fast': {
+                    '4k': [
+                        results.slot(
+                            [500], clat_ms=clat_ms, directions={'read': reads}
+                        )
+                    ]
+                    * 3
+                }
+            }
+        )
+        outcomes, (text,) = judge(found, **{name: bound})
+        self.assertEqual([expected], outcomes, text)
+        if name.startswith(('p95', 'read_p95')):
+            self.assertIn('the longest was 60.0 s', text)
+
+    @ddt.data(
+        ('write_iops_min', 100, Outcome.BROKEN),
+        ('write_mib_per_s_min', 100, Outcome.BROKEN),
+        ('write_iops_min', 0.01, Outcome.CANNOT_TELL),
+        ('write_mean_ms_max', 0.5, Outcome.CANNOT_TELL),
+    )
+    @ddt.unpack
+    def test_that_hardly_anything_was_written_is_no_doubt_of_too_little(
+        self, name, bound, expected
+    ):
+        found = results.run(
+            {
+                'fast': {
+                    '4k': [
+                        results.slot(
+                            [1000],
+                            clat_ms=[1] * 10000,
+                            directions={
+                                'read': results.direction(1000, [1] * 9995),
+                                'write': results.direction(0.1, [1] * 5),
+                            },
+                        )
+                    ]
+                    * 3
                 }
             }
         )
@@ -430,6 +500,29 @@ class NotRunTest(testtools.TestCase):
 
 @ddt.ddt
 class OrderTest(testtools.TestCase):
+    def test_an_order_has_one_direction(self):
+        error = self.assertRaises(
+            ValueError,
+            judgement.Order,
+            patterns=('4k',),
+            tiers=('a', 'b'),
+            by='read_p99_ms',
+            direction='write',
+        )
+        self.assertIn('expected direction read, or leave it out', str(error))
+        for by, direction in (
+            ('read_p99_ms', 'read'),
+            ('read_p99_ms', None),
+            ('p99_ms', 'read'),
+        ):
+            judged = judgement.Order(
+                patterns=('4k',),
+                tiers=('a', 'b'),
+                by=by,
+                direction=direction,
+            )
+            self.assertEqual('read_p99_ms', judged.quantity)
+
     def order(self, *by_tier, by='iops', **asked):
         """Outcomes of tiers called a, b and so on, in this order."""
         names = 'abcdefghi'[: len(by_tier)]
@@ -710,17 +803,15 @@ class PlacementTest(testtools.TestCase):
     def test_all_volumes_must_have_the_type(self):
         self.assertEqual(
             [
-                'fast: its boot volumes have the volume type ssd, expected '
-                'ssd:'
-                ' held'
+                'fast: volumes that fio works on have the volume type ssd,'
+                ' expected ssd: held'
             ],
             self.placed({'fast': 'ssd'}, fast='ssd'),
         )
         self.assertEqual(
             [
-                'fast: its boot volumes have the volume type hdd, ssd, '
-                'expected'
-                ' ssd: broken'
+                'fast: volumes that fio works on have the volume type hdd,'
+                ' ssd, expected ssd: broken'
             ],
             self.placed({'fast': 'hdd, ssd'}, fast='ssd'),
         )

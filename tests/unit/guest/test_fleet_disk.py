@@ -122,6 +122,17 @@ class DataDiskTest(test_fleet_script.LocalFleetCase):
         self.assertIn('boot from another image', found.reasons[0])
         self.assertEqual([], list(self.devices.iterdir()))
 
+    def test_each_file_system_of_it_may_be_mounted(self):
+        """A line end would cut the frame that says so in two."""
+        self.mounts.write_text(
+            f'{self.devices}/vdb15 /boot/efi vfat rw 0 0\n'
+            f'{self.devices}/vdb1 /m\u00e9dia ext4 rw 0 0\n'
+        )
+        found = self.outcome()
+        self.assertEqual(verdict.Verdict.BROKEN, found.verdict)
+        self.assertIn('vdb is mounted', found.reasons[0])
+        self.assertIn('boot from another image', found.reasons[0])
+
     def test_nor_is_one_that_lvm_or_a_raid_has(self):
         """The root is on a volume of LVM, of a partition of the disk."""
         self.mounts.write_text('/dev/mapper/vg-root / ext4 rw 0 0\n')

@@ -115,9 +115,18 @@ class ResultTest(testtools.TestCase):
 
     def test_a_claim_of_too_many_lines_is_not_believed(self):
         text = console.frame(
-            f'{console.RUN} g000 data 3 1/401 {"0" * 16} AAAA'
+            f'{console.RUN} g000 data 3 1/3001 {"0" * 16} AAAA'
         )
-        self.assertEqual('nothing of it arrived', reason(text))
+        self.assertEqual(
+            'it has 3001 lines: expected at most 3000', reason(text)
+        )
+
+    def test_of_many_lines_that_are_missing_the_first_are_named(self):
+        text = console.frame(
+            f'{console.RUN} g000 data 3 2/3000 {"0" * 16} AAAA'
+        )
+        self.assertEqual((1, *range(3, 402)), heard(text).missing.lines[3])
+        self.assertIn('2999 of 3000 lines are missing', reason(text))
 
     @settings(max_examples=300)
     @given(strategies.data())

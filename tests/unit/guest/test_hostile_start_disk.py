@@ -14,10 +14,13 @@ import ddt
 import fixtures
 import testtools
 
+from rally_scenarios.guest import next_orders
 from rally_scenarios.guest import orders
 from tests.unit.guest import test_fleet_script
 
 SECTOR_BYTES = 4096
+#: Of the orders of a further run, see keep.sh.
+FIRST_UNIT = 64
 RUN = test_fleet_script.RUN
 #: In place of a number; {file} is made by whoever runs it.
 TEXTS = (
@@ -66,7 +69,7 @@ class HostileStartDiskTest(testtools.TestCase):
                     'CT_TIMER_LIST=/proc/timer_list CT_UPTIME=/proc/uptime',
                     *map(
                         orders.script_file,
-                        ('wait.sh', 'delivery.sh', 'start.sh'),
+                        ('wait.sh', 'delivery.sh', 'start.sh', 'keep.sh'),
                     ),
                     f'start_device={self.disk}',
                     'open_console; read_clock; deadline=$now',
@@ -95,11 +98,31 @@ class HostileStartDiskTest(testtools.TestCase):
                     shell, 1, 'follow; echo "status $?, $offset"'
                 )
                 self.assertIn('status 1', said, times)
+        for times in ('5000 - 0:0:1', '5000', '- .', '5000 - 0:0:1,0:0:1 -'):
+            self.write(f'GO {RUN} {times} .\n')
+            said = self.run_guest(shell, 1, 'follow; echo "status $?"')
+            self.assertIn('status 1', said, times)
+            self.assertIn(' FAILED : ', said, times)
         self.write(f'GO {RUN} 5000 - 0:0:1,-7:4:1 .\n')
         self.assertIn(
             'status 0, -5',
             self.run_guest(shell, 1, 'follow; echo "status $?, $offset"'),
         )
+
+    @ddt.data(*SHELLS)
+    def test_orders_that_are_none_end_no_guest(self, shell):
+        for head in ('ORDERS x .', 'ORDERS .', 'ORDERS a 2 b,c . more .'):
+            self.disk.write_bytes(
+                bytes(FIRST_UNIT * next_orders.UNIT_BYTES)
+                + f'{head}\n'.encode().ljust(next_orders.UNIT_BYTES, b'\0')
+            )
+            said = self.run_guest(
+                shell,
+                1,
+                'set -u; CT_KEEP_KEY=key last_run=; take_orders;'
+                ' echo "status $?, $-"',
+            )
+            self.assertRegex(said, 'status 1, [^f]*\n', head)
 
     @ddt.data(*SHELLS)
     def test_an_answer_that_is_no_time_is_none(self, shell):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import base64
+import dataclasses
+import random
 import shutil
 import subprocess
 
@@ -9,7 +11,10 @@ import testtools
 
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import schedule
+from rally_scenarios.bench.protocol import frames
 from rally_scenarios.guest import orders
+from tests.unit.bench import recorded
+from tests.unit.guest import console_text
 
 PROFILE = fio_pattern.Profile(region_mib=8, ramp_seconds=5, runtime_seconds=6)
 
@@ -144,6 +149,86 @@ class OrdersTest(testtools.TestCase):
         # 144 results of 12 KiB in blocks of 40000 bytes.
         self.assertEqual(
             45 * 4, fleet(schedule=plan, copy_pause_seconds=4).copy_seconds
+        )
+
+    @ddt.data(
+        # processes, seconds, fio's rw
+        (1, 28800, 'write'),
+        (16, 2400, 'write'),
+        (16, 1200, 'randrw'),
+        (64, 600, 'read'),
+    )
+    @ddt.unpack
+    def test_what_is_ordered_comes_whole(self, processes, seconds, rw):
+        """Of the longest that are, with values that hardly repeat."""
+        plan = self.long_plan(processes, seconds, rw)
+        ordered = fleet(schedule=plan, profile=self.long_profile(seconds))
+        draw = random.Random(1)
+        directions = (0, 1) if rw == 'randrw' else (rw == 'write',)
+        logs = '\n'.join(
+            f'\n@{name}\n'
+            + ''.join(
+                f'{1795303800000 + 1000 * second + draw.randrange(3)},'
+                f' {draw.randrange(100, 10000)}, {direction:d}\n'
+                for _process in range(processes)
+                for second in range(seconds)
+                for direction in directions
+            )
+            for name in ('series', 'bandwidth')
+        )
+        output = recorded.text('randwrite-4k') + logs.encode()
+        lines = console_text.result(0, output)
+        heard = frames.GuestConsole(run=console_text.RUN, guest='g000')
+        heard.feed(''.join(lines))
+        self.assertEqual(output, heard.result(0))
+        # All of it once more, in blocks with pauses.
+        self.assertGreaterEqual(
+            ordered.copy_seconds,
+            sum(map(len, lines)) / 40000 * 5 * 0.75,
+        )
+
+    @ddt.data(
+        (16, 3600, 'randrw', {}),
+        (256, 600, 'read', {}),
+        (1, 3600, 'randrw', {'latency_seconds': 1}),
+    )
+    @ddt.unpack
+    def test_a_result_that_would_be_too_long_is_refused(
+        self, processes, seconds, rw, about
+    ):
+        error = self.assertRaises(
+            ValueError,
+            fleet,
+            schedule=self.long_plan(processes, seconds, rw),
+            profile=self.long_profile(seconds),
+            **about,
+        )
+        self.assertIn("pattern 'long': what changes over time", str(error))
+        self.assertIn('order fewer seconds', str(error))
+
+    def test_results_that_together_are_too_long_are_refused(self):
+        error = self.assertRaises(
+            ValueError,
+            fleet,
+            schedule=self.long_plan(16, 2400, 'write', repeats=80),
+            profile=self.long_profile(2400),
+        )
+        self.assertIn('the results of a guest have about', str(error))
+
+    @staticmethod
+    def long_profile(seconds):
+        return dataclasses.replace(PROFILE, runtime_seconds=seconds)
+
+    def long_plan(self, processes, seconds, rw, repeats=1):
+        return schedule.plan(
+            ['database'],
+            [
+                fio_pattern.Pattern(
+                    name='long', rw=rw, bs='4k', numjobs=processes
+                )
+            ],
+            self.long_profile(seconds),
+            repeats=repeats,
         )
 
     def test_the_whole_matrix_of_a_paper_fits(self):

@@ -75,6 +75,7 @@ class Cloud:
         self.limits = {'maxServerGroups': 10, 'maxServerGroupMembers': 10}
         self.clocks = 'sync=chrony bound=400'
         self.deletes_unanswered = 0
+        self.most_servers = 100
         self.most_in_build = 0
         self.everything_made = []
         self.readings = 0
@@ -364,6 +365,10 @@ class _Servers:
         assert image is None and flavor
         # without a network a guest finds user data nowhere else
         assert config_drive or nics != 'none'
+        if len(self._cloud.servers_by_id) >= self._cloud.most_servers:
+            raise nova_exceptions.Forbidden(
+                403, 'Quota exceeded for instances'
+            )
         networks = [] if nics == 'none' else [nic['net-id'] for nic in nics]
         if not set(networks) <= set(self._cloud.networks):
             raise nova_exceptions.BadRequest(400, 'there is no such network')

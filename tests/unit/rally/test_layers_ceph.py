@@ -72,6 +72,17 @@ class NotesTest(testtools.TestCase):
             '--namespace cinder-tiers-layers-0123 ls', self.words('rados')[0]
         )
 
+    def test_a_run_that_fails_leaves_no_note_of_what_it_has_removed(self):
+        def fail():
+            with layers_ceph.noted(PLACE, self.folder):
+                raise OSError('unplugged')
+
+        self.assertRaises(OSError, fail)
+        self.assertEqual([], list(self.folder.iterdir()))
+        (self.tools / 'rbd').write_text('#!/bin/sh\necho no >&2; exit 2\n')
+        self.assertRaises(process.LayerError, fail)
+        self.assertEqual(1, len(list(self.folder.iterdir())))
+
     def test_the_next_run_removes_what_a_killed_one_left(self):
         self.cut_off()
         layers_ceph.remove_unfinished(self.folder)

@@ -8,13 +8,19 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
+from cinderclient.v3 import volumes
 from keystoneauth1 import identity
 from keystoneauth1 import session as keystone_session
+from novaclient import api_versions
 from novaclient import client as nova_client
+from novaclient.v2 import servers as nova_servers
+import requests
 import testtools
 
 from rally_scenarios.guest import orders
+from rally_scenarios.plugins.environment import openstack as environment
 from rally_scenarios.plugins import servers
 from rally_scenarios.plugins.transport import collector
 from rally_scenarios.plugins.transport import console
@@ -267,6 +273,58 @@ class ParallelCollectorTest(testtools.TestCase):
             'server server-0: no answer within 1 s',
             found.evidence(self.guests[0]),
         )
+
+
+class Page:
+    """Answers each request of a client with a page that is no JSON.
+
+    Clients of OpenStack take None for its content then.
+    """
+
+    api_version = api_versions.APIVersion('2.48')
+
+    def __init__(self):
+        self.client = self
+
+    def request(self, *_args, **_kwargs):
+        return requests.Response(), None
+
+    get = post = request
+
+
+class PageOfAProxyTest(testtools.TestCase):
+    def test_a_console_that_is_a_page_is_read_again_later(self):
+        nova = types.SimpleNamespace(
+            servers=nova_servers.ServerManager(Page())
+        )
+        transport = console.ConsoleTransport(nova, pace=readers.Pace(10000))
+        guest = servers.Guest(
+            name='g000', tier='t', server_id='server-0', host=''
+        )
+        error = self.assertRaises(
+            console.TransportError, transport.read, guest
+        )
+        self.assertIn('maybe of a proxy', str(error))
+        self.assertIn('maybe of a proxy', transport.evidence(guest))
+        found = collector.ResultCollector(
+            nova=nova,
+            run=console_text.RUN,
+            guests=[guest],
+            pause_seconds=0.01,
+            transport=transport,
+            pace=readers.Pace(10000),
+        )
+        self.addCleanup(found.close)
+        found.collect(1)
+        self.assertGreater(found.readings['g000'], 10)
+        self.assertEqual((), found.console(guest).events)
+
+    def test_facts_that_are_pages_cost_nothing(self):
+        cinder = types.SimpleNamespace(volumes=volumes.VolumeManager(Page()))
+        qos, backends = environment.read_tiers(cinder, {'t': ['volume']})
+        for fact in (qos['t'], backends['t']):
+            self.assertIsNone(fact.value)
+            self.assertIn('maybe of a proxy', fact.reason)
 
 
 class NovaOverHttpTest(testtools.TestCase):
