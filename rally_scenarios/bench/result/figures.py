@@ -88,9 +88,14 @@ def _total_latency_ms(
         return None
     if limit.metric == 'lat_longest_ms':
         return max(each.lat_moments.max_ns for each in found) / 1e6
+    return _mean_ms([(each.lat_moments, each.total_ios) for each in found])
+
+
+def _mean_ms(found: Sequence[tuple[run_result.Moments, int]]) -> float:
+    """Of moments, each of so many I/Os."""
     return (
-        math.fsum(each.lat_moments.mean_ns * each.total_ios for each in found)
-        / sum(each.total_ios for each in found)
+        math.fsum(moments.mean_ns * ios for moments, ios in found)
+        / sum(ios for _moments, ios in found)
         / 1e6
     )
 
@@ -149,13 +154,7 @@ def figure(
     told = [each for each in _directions(merged, limit) if each.total_ios]
     if told:
         # By fio itself: its buckets end somewhere, see ``histogram``.
-        return (
-            math.fsum(
-                each.clat_moments.mean_ns * each.total_ios for each in told
-            )
-            / sum(each.total_ios for each in told)
-            / 1e6
-        )
+        return _mean_ms([(each.clat_moments, each.total_ios) for each in told])
     return (
         math.fsum(ns * count for ns, count in clat.bins)
         / sum(count for _ns, count in clat.bins)
