@@ -44,13 +44,16 @@ _ROUND_SLACK_SECONDS = 60
 _COPY_BLOCK_BYTES = 40000
 # Of one result; recorded ones have 3 to 7 KiB, and up to 4 more over time.
 _RESULT_BYTES = 12288
-# Of the latencies of one window, both directions, packed; measured: 300 to
-# 500.  Those of a window that the task does not name are in the above.
-_LATENCY_BYTES = 600
-# Of a result before it is packed: fio's output; a second of a direction of a
-# process in one log; its latencies in one window.
-_OUTPUT_TEXT_BYTES = 256 * 1024
-_SECOND_TEXT_BYTES = 22
+# Of the latencies of one window and direction, packed; measured: 150 to 250.
+# Those of windows that the task does not name are in the above.
+_LATENCY_BYTES = 300
+# Nova keeps so much of a console.
+_CONSOLE_BYTES = 100 * 1024
+# Of a result before it is packed: fio's output of one volume; a second of a
+# direction of a process in one log, with up to seven digits; its latencies in
+# one window.
+_OUTPUT_TEXT_BYTES = 64 * 1024
+_SECOND_TEXT_BYTES = 26
 # What is packed, in framed lines: BASE64, and 100 characters beside 480.
 _FRAMED_TO = 1.6
 _WINDOW_TEXT_BYTES = 800
@@ -237,7 +240,11 @@ class FleetOrders:
             int(self._series_bytes(pattern) * frames.PACKED_TO * _FRAMED_TO),
         )
         if self.latency_seconds:
-            found += self._windows() * self.volumes * _LATENCY_BYTES
+            found += (
+                self._windows()
+                * self._directions_of_processes(pattern)
+                * _LATENCY_BYTES
+            )
         return found
 
     def _check_results(self) -> None:
@@ -245,7 +252,9 @@ class FleetOrders:
 
         :raises ValueError: they are too long
         """
-        most = frames.MAX_UNPACKED_BYTES - _OUTPUT_TEXT_BYTES
+        most = (
+            frames.MAX_UNPACKED_BYTES - self.volumes * 2 * _OUTPUT_TEXT_BYTES
+        )
         for pattern in dict.fromkeys(
             slot.pattern for slot in self.schedule.slots
         ):
@@ -259,9 +268,22 @@ class FleetOrders:
                     f'pattern {pattern.name!r}: what changes over time in'
                     f' {self.profile.runtime_seconds} s of'
                     f' {pattern.numjobs * self.volumes} processes has about'
-                    f' {size / 2**20:.1f} MiB, expected at most'
-                    f' {most / 2**20:.1f} MiB: order fewer seconds or'
-                    f' processes, or longer latency_seconds'
+                    f' {size // 1024} KiB, expected at most'
+                    f' {most // 1024} KiB: order fewer seconds or processes,'
+                    f' or longer latency_seconds'
+                )
+            sent = self._sent_bytes(pattern)
+            if (
+                self.results_on_console
+                and self.copies < 2
+                and sent > _CONSOLE_BYTES
+            ):
+                raise ValueError(
+                    f'pattern {pattern.name!r}: its result has about'
+                    f' {sent // 1024} KiB, of which Nova keeps'
+                    f' {_CONSOLE_BYTES // 1024} KiB when it is printed at'
+                    f' once, with copies {self.copies}: expected 2 or more,'
+                    f' or the transport ssh'
                 )
         size = self._most_sent_bytes()
         if size > frames.MAX_KEPT_CHARS:

@@ -263,15 +263,23 @@ follow() {
     samples=${width#*:}
     width=${width%:*}
     lower=${1%%:*}
-    for count in "$start" "${lower#-}" "$width" "$samples"; do
+    # Of a clock that counts in 10 ms, an answer may be older than it says, and
+    # the bounds cross by as much.
+    for count in "$start" "${lower#-}" "${width#-}" "$samples"; do
         if ! is_count "$count"; then
             event FAILED ": the start signal is not what a leader writes"
             return 1
         fi
     done
+    if [ "$width" -lt -20 ]; then
+        event FAILED ": the bounds of its clock cross by ${width#-} ms"
+        return 1
+    fi
     offset=$((lower + width / 2))
     # Either clock may have lost most of a step.
     error=$((width / 2 + clock_step))
+    # That of the leader may be the coarse one.
+    [ "$error" -gt 0 ] || error=10
 }
 
 start_by_volume() {

@@ -945,6 +945,13 @@ def _too_few(
         _too_few_of(side, values, limit, observations, least)
         for side, values in zip((first, second), sides, strict=True)
     ]
+    if not any(reasons):
+        # Where one side alone is, the other is better by at least so much.
+        too_long = [
+            figures.too_long_for_fio(_complete(side), limit)
+            for side in (first, second)
+        ]
+        return ' and '.join(dict.fromkeys(too_long)) if all(too_long) else ''
     if reasons[0] == reasons[1]:
         return reasons[0]
     names = (

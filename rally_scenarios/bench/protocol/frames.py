@@ -34,12 +34,12 @@ _MARK = '@ctiers '
 _MAX_LINE_CHARS = 800
 _MAX_EVENTS = 1000
 #: Of a result, unpacked.
-MAX_UNPACKED_BYTES = 4 * 1024**2
-#: What guests send is packed to a fifth of it, or less: 22 bytes that tell a
-#: second of a process have 4.
+MAX_UNPACKED_BYTES = 6 * 1024**2
+#: What guests send is packed to a fifth of it, or less: the 22 to 26 bytes of
+#: a second of a process have 4 to 5.
 PACKED_TO = 1 / 4
 # A line has 360 bytes of what is packed.
-_MAX_FRAMES_PER_SLOT = 3000
+_MAX_FRAMES_PER_SLOT = 4500
 # That are listed as missing, of one slot.
 _MAX_MISSING = 400
 #: Of all results of a guest, packed, in BASE64: more than a thousand of the
@@ -193,7 +193,9 @@ class GuestConsole:
         lines = {
             slot: ()
             for slot in ended
-            if slot is not None and slot not in self._claims
+            if slot is not None
+            and slot not in self._claims
+            and slot not in self._too_long
         }
         for slot, claims in self._claims.items():
             if len(claims) == 1:
@@ -317,9 +319,10 @@ class GuestConsole:
         if not 1 <= seq <= total:
             return False
         if total > _MAX_FRAMES_PER_SLOT:
-            if len(self._too_long) < _MAX_EVENTS:
-                self._too_long[slot] = total
-            return False
+            if slot in self._too_long or len(self._too_long) >= _MAX_EVENTS:
+                return False
+            self._too_long[slot] = total
+            return True
         if slot not in self._parts and len(self._parts) >= _MAX_EVENTS:
             return False
         self._kept_chars += len(rest)

@@ -455,6 +455,7 @@ def _of_limit(
     # That almost nothing was done is no doubt that too little was done.
     is_proof = (
         limit.metric in _THROUGHPUT
+        and limit.is_least
         and limit.time_percent is None
         and outcome is Outcome.BROKEN
     )
@@ -486,6 +487,8 @@ class _Pair:
     difference: differences.Difference | None = None
     #: why not
     outcome: Outcome = Outcome.CANNOT_TELL
+    #: why the second may be worse than its figure; empty if it is not
+    worse_is_too_long: str = ''
 
 
 def _orders(
@@ -568,9 +571,16 @@ def _pair(
     too_few = figures.too_few_ios(used, limit)
     if too_few:
         return _Pair(text=text + too_few, order=order)
+    too_long = [
+        figures.too_long_for_fio([of_place[repeat] for repeat in both], limit)
+        for of_place in by_repeat
+    ]
+    if all(too_long):
+        return _Pair(text=text + too_long[0], order=order)
     return _Pair(
         text=text,
         order=order,
+        worse_is_too_long=too_long[1],
         difference=differences.of_blocks(
             *sides,
             resolution=figures.resolution(used, limit),
@@ -616,6 +626,11 @@ def _of_pair(pair: _Pair, probability: float, claims: int) -> Finding:
         )
         return Finding(outcome=Outcome.CANNOT_TELL, text=f'{text}; {need}')
     is_kept = (found.mean < pair.order.bound) == pair.order.limit.is_least
+    if pair.worse_is_too_long and not is_kept:
+        return Finding(
+            outcome=Outcome.CANNOT_TELL,
+            text=f'{text}; {pair.worse_is_too_long}',
+        )
     return Finding(
         outcome=Outcome.HELD if is_kept else Outcome.BROKEN,
         text=text,

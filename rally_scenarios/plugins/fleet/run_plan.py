@@ -402,12 +402,18 @@ def orders_of(
     )
 
 
-def check_orders(plan: Plan, *, keep: bool = False) -> None:
-    """Whether every guest can be given its orders.
+def check_orders(
+    plan: Plan,
+    *,
+    keep: bool = False,
+    transport: Mapping[str, Any] | None = None,
+) -> None:
+    """Whether every guest can be given its orders, and can send its results.
 
     :param keep: whether guests wait for the orders of further runs
+    :param transport: the argument of the scenario
     :raises ValueError: the user data of a tier's guests would be too long, or
-        guests that are to be kept start by clock
+        a result, or guests that are to be kept start by clock
     """
     fleet_orders = dataclasses.replace(
         orders_of(
@@ -420,6 +426,7 @@ def check_orders(plan: Plan, *, keep: bool = False) -> None:
         ),
         keep=keep,
         orders_key='0' * 64 if keep else '',
+        **access.copies(transport),
     )
     for tier in dict.fromkeys(slot.tier for slot in plan.slots.slots):
         # The first guest of a tier has all of its slots; its number may be
@@ -449,6 +456,10 @@ class PlanValidator(task_validator.ArgumentsValidator):
         arguments = fleet_arguments.FleetArguments(
             **(workload.get('args') or {})
         )
-        check_orders(planned(arguments), keep=arguments.keep is not None)
-        disks_of_tiers(arguments.fleets)
         access.check(arguments.transport)
+        check_orders(
+            planned(arguments),
+            keep=arguments.keep is not None,
+            transport=arguments.transport,
+        )
+        disks_of_tiers(arguments.fleets)

@@ -21,7 +21,7 @@ from rally_scenarios.bench.result import caveats
 
 AtLeastOne = Annotated[int, task_scenario.Field(ge=1)]
 Name = Annotated[str, task_scenario.Field(min_length=1)]
-# Their results come home as one, of which 4 MiB are read, packed 190 KiB.
+# Their results come home as one, of which a part each is fio's own output.
 _MOST_PER_GUEST = 16
 
 

@@ -168,19 +168,14 @@ class Layers(harmless.Scenario):
         if plan.below_guests:
             layers_ceph.remove_unfinished(folder)
             pool = layers_ceph.find_pool(plan.host.ceph, arguments.pool)
-            bench = _bench(plan, pool, arguments)
-            try:
-                self._below_guests(
-                    plan,
-                    folder,
-                    bench,
-                    arguments.settle_seconds,
-                    found,
-                    failures,
-                )
-            except process.LayerError as error:
-                # It has measured before something could not be removed.
-                failures.append(str(error))
+            self._below_guests(
+                plan,
+                folder,
+                _bench(plan, pool, arguments),
+                arguments.settle_seconds,
+                found,
+                failures,
+            )
         # What was asked for stands before what the fleet reports.
         of_guests: list[dict] = []
         path = None
@@ -191,6 +186,9 @@ class Layers(harmless.Scenario):
                 )
                 found += measured
         except Exception as error:
+            # They are not in this error.
+            for failure in failures:
+                LOG.warning('%s', failure)
             found += [
                 _of_guests(pattern, None, str(error))
                 for pattern in plan.patterns
@@ -220,41 +218,60 @@ class Layers(harmless.Scenario):
         """All patterns at all layers of this host.
 
         :param found: gets their measurements
-        :param failures: gets a line for each that failed
-        :raises process.LayerError: not all that was made can be removed
+        :param failures: gets a line for each that failed, and one if not all
+            that was made can be removed
         """
-        with layers_ceph.noted(bench.place, folder) as unremoved:
-            measures = {
-                'raw': measure.raw,
-                'osd': measure.osd,
-                'rados': functools.partial(measure.rados, unremoved=unremoved),
-                'librbd': measure.librbd,
-            }
-            for layer in plan.below_guests:
-                with atomic.ActionTimer(self, f'cinder_tiers.{layer}'):
-                    if layer == 'librbd' and not _image_is_ready(
-                        bench, plan.patterns, found, failures
-                    ):
-                        continue
-                    for pattern in plan.patterns:
-                        found.append(
-                            measure.measured(
-                                layer,
-                                pattern,
-                                functools.partial(
-                                    measures[layer], bench, pattern
-                                ),
-                                failures,
-                            )
-                        )
-                        LOG.info(
-                            'Layer %s, %s: %s',
+        is_measured = False
+        try:
+            with layers_ceph.noted(bench.place, folder) as unremoved:
+                self._measure_below_guests(
+                    plan, bench, settle_seconds, unremoved, found, failures
+                )
+                is_measured = True
+        except process.LayerError as error:
+            if not is_measured:
+                # It stands for what ended the measurements, such as Ctrl-C.
+                raise
+            failures.append(str(error))
+
+    def _measure_below_guests(
+        self,
+        plan: run_plan.Plan,
+        bench: measure.Bench,
+        settle_seconds: float,
+        unremoved: set[str],
+        found: list[model.Measurement],
+        failures: list[str],
+    ) -> None:
+        measures = {
+            'raw': measure.raw,
+            'osd': measure.osd,
+            'rados': functools.partial(measure.rados, unremoved=unremoved),
+            'librbd': measure.librbd,
+        }
+        for layer in plan.below_guests:
+            with atomic.ActionTimer(self, f'cinder_tiers.{layer}'):
+                if layer == 'librbd' and not _image_is_ready(
+                    bench, plan.patterns, found, failures
+                ):
+                    continue
+                for pattern in plan.patterns:
+                    found.append(
+                        measure.measured(
                             layer,
-                            pattern.name,
-                            found[-1].figures or found[-1].reason,
+                            pattern,
+                            functools.partial(measures[layer], bench, pattern),
+                            failures,
                         )
-                        if found[-1].figures:
-                            rally_utils.interruptable_sleep(settle_seconds)
+                    )
+                    LOG.info(
+                        'Layer %s, %s: %s',
+                        layer,
+                        pattern.name,
+                        found[-1].figures or found[-1].reason,
+                    )
+                    if found[-1].figures:
+                        rally_utils.interruptable_sleep(settle_seconds)
 
     def _guests(
         self,

@@ -103,6 +103,18 @@ def check(given: Mapping[str, Any] | None) -> None:
         )
 
 
+def copies(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """How often guests print what, as ``orders.FleetOrders`` has it.
+
+    :param given: the argument transport; None: the console
+    """
+    if given and given['kind'] == 'ssh':
+        # It can be asked again; and a console that only has events holds
+        # those of a whole matrix.
+        return {'copies': 1, 'results_on_console': False}
+    return {'copies': (given or {}).get('copies', _CONSOLE_COPIES)}
+
+
 class GuestAccess:
     """The way to the guests of one run.
 
@@ -192,14 +204,12 @@ class GuestAccess:
         :param pause_seconds: from a reading of a guest to its next
         """
         if self._by_ssh:
-            # It can be asked again; and a console that only has events holds
-            # those of a whole matrix.
-            return {'copies': 1, 'results_on_console': False}
+            return copies(self._given)
         seconds_per_console = max(
             _SECONDS_PER_CONSOLE / self.readers, 1 / self._requests_per_second
         )
         return {
-            'copies': self._given.get('copies', _CONSOLE_COPIES),
+            **copies(self._given),
             'copy_pause_seconds': max(
                 _LEAST_COPY_PAUSE_SECONDS,
                 math.ceil(2 * (pause_seconds + guests * seconds_per_console)),

@@ -518,6 +518,48 @@ class RunsTestCase(testtools.TestCase):
         )
 
 
+class BeyondBucketsTestCase(testtools.TestCase):
+    """fio counts all above 17.2 s in one bucket."""
+
+    QUESTION = comparison.Question(
+        quantities=('p99_ms',), least_difference_percent=5
+    )
+
+    def run_of(self, run, longest_ms):
+        clat_ms = [min(longest_ms, 2**34 / 1e6 - 2**26 / 1e6)] * 1000
+        done = dataclasses.replace(
+            results.direction(500, clat_ms, alone=True),
+            clat_moments=run_result.Moments(
+                mean_ns=1e6 * longest_ms, max_ns=round(1e6 * longest_ms)
+            ),
+        )
+        return dataclasses.replace(
+            one_tier(*[500] * 4, clat_ms=clat_ms, directions={'read': done}),
+            run=run * 16,
+        )
+
+    def finding(self, first_ms, second_ms):
+        (claim,) = comparison.runs(
+            [self.run_of('a', first_ms)],
+            {'': [self.run_of('b', second_ms)]},
+            self.QUESTION,
+        ).claims
+        return claim.finding, claim.reason
+
+    def test_two_that_are_there_are_not_compared(self):
+        finding, reason = self.finding(18_000, 600_000)
+        self.assertEqual(comparison.Finding.CANNOT_TELL, finding)
+        self.assertIn('the longest was 600.0 s', reason)
+
+    def test_one_that_is_there_is_worse(self):
+        self.assertEqual(
+            comparison.Finding.WORSE, self.finding(100, 600_000)[0]
+        )
+        self.assertEqual(
+            comparison.Finding.BETTER, self.finding(600_000, 100)[0]
+        )
+
+
 class TiersTestCase(testtools.TestCase):
     """The tiers of one run."""
 

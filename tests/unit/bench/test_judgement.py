@@ -113,6 +113,7 @@ class LimitTest(testtools.TestCase):
         ('write_iops_min', 100, Outcome.BROKEN),
         ('write_mib_per_s_min', 100, Outcome.BROKEN),
         ('write_iops_min', 0.01, Outcome.CANNOT_TELL),
+        ('write_iops_max', 0.09, Outcome.CANNOT_TELL),
         ('write_mean_ms_max', 0.5, Outcome.CANNOT_TELL),
     )
     @ddt.unpack
@@ -500,6 +501,39 @@ class NotRunTest(testtools.TestCase):
 
 @ddt.ddt
 class OrderTest(testtools.TestCase):
+    @ddt.data(
+        # ms of the better and of the worse; 17,112 stands for that or more
+        (10, None, Outcome.HELD),
+        (16000, None, Outcome.CANNOT_TELL),
+        (None, 10, Outcome.BROKEN),
+        (None, None, Outcome.CANNOT_TELL),
+    )
+    @ddt.unpack
+    def test_what_is_longer_than_the_buckets_of_fio(
+        self, better, worse, expected
+    ):
+        def repeat(ms):
+            clat_ms = [ms or 2**34 / 1e6 - 2**26 / 1e6] * 1000
+            done = results.direction(500, clat_ms, alone=True)
+            if ms is None:
+                done = dataclasses.replace(
+                    done,
+                    clat_moments=run_result.Moments(
+                        mean_ns=30e9, max_ns=60_000_000_000
+                    ),
+                )
+            return results.slot(
+                [500], clat_ms=clat_ms, directions={'read': done}
+            )
+
+        (found,) = self.order(
+            [repeat(better)] * 4,
+            [repeat(worse)] * 4,
+            by='p99_ms',
+            at_least_percent=50,
+        )
+        self.assertEqual(expected, found.outcome, found.text)
+
     def test_an_order_has_one_direction(self):
         error = self.assertRaises(
             ValueError,

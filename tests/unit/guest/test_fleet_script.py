@@ -255,7 +255,9 @@ class FleetScriptTest(LocalFleetCase):
         fleet.start(1, shell='busybox', timer_list='/no/such/file')
         fleet.wait()
         coarse = fleet.outcomes()[1]
-        self.assertEqual(verdict.Verdict.COMPLETE, coarse.verdict)
+        self.assertEqual(
+            (verdict.Verdict.COMPLETE, ()), (coarse.verdict, coarse.reasons)
+        )
         self.assertLessEqual(
             abs(coarse.clock_offset_ms), coarse.clock_error_ms
         )

@@ -115,18 +115,31 @@ class ResultTest(testtools.TestCase):
 
     def test_a_claim_of_too_many_lines_is_not_believed(self):
         text = console.frame(
-            f'{console.RUN} g000 data 3 1/3001 {"0" * 16} AAAA'
+            f'{console.RUN} g000 data 3 1/4501 {"0" * 16} AAAA'
         )
         self.assertEqual(
-            'it has 3001 lines: expected at most 3000', reason(text)
+            'it has 4501 lines: expected at most 4500', reason(text)
         )
+
+    def test_a_result_that_is_too_long_is_not_asked_for_again(self):
+        found = heard(
+            console.event(1, 'END slot=3')
+            + ''.join(
+                console.frame(
+                    f'{console.RUN} g000 data 3 {seq}/4501 {"0" * 16} AAAA'
+                )
+                for seq in (1, 1, 2)
+            )
+        )
+        self.assertFalse(found.missing)
+        self.assertEqual(1, found.damaged_lines)
 
     def test_of_many_lines_that_are_missing_the_first_are_named(self):
         text = console.frame(
-            f'{console.RUN} g000 data 3 2/3000 {"0" * 16} AAAA'
+            f'{console.RUN} g000 data 3 2/4500 {"0" * 16} AAAA'
         )
         self.assertEqual((1, *range(3, 402)), heard(text).missing.lines[3])
-        self.assertIn('2999 of 3000 lines are missing', reason(text))
+        self.assertIn('4499 of 4500 lines are missing', reason(text))
 
     @settings(max_examples=300)
     @given(strategies.data())

@@ -103,6 +103,23 @@ class HostileStartDiskTest(testtools.TestCase):
             said = self.run_guest(shell, 1, 'follow; echo "status $?"')
             self.assertIn('status 1', said, times)
             self.assertIn(' FAILED : ', said, times)
+        # The bounds of a clock that counts in 10 ms may cross.
+        for bounds, offset, error in (
+            ('-7:-8:3', -11, r'\d+'),
+            ('0:-20:3', -10, '10'),
+        ):
+            self.write(f'GO {RUN} 5000 - 0:0:1,{bounds} .\n')
+            self.assertRegex(
+                self.run_guest(
+                    shell, 1, 'follow; echo "status $?, $offset, $error"'
+                ),
+                f'status 0, {offset}, {error}\n',
+            )
+        self.write(f'GO {RUN} 5000 - 0:0:1,0:-21:3 .\n')
+        self.assertIn(
+            'the bounds of its clock cross by 21 ms',
+            self.run_guest(shell, 1, 'follow; echo "status $?"'),
+        )
         self.write(f'GO {RUN} 5000 - 0:0:1,-7:4:1 .\n')
         self.assertIn(
             'status 0, -5',

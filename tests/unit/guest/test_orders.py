@@ -153,10 +153,10 @@ class OrdersTest(testtools.TestCase):
 
     @ddt.data(
         # processes, seconds, fio's rw
-        (1, 28800, 'write'),
-        (16, 2400, 'write'),
-        (16, 1200, 'randrw'),
-        (64, 600, 'read'),
+        (1, 86400, 'write'),
+        (16, 5400, 'write'),
+        (16, 2700, 'randrw'),
+        (64, 1200, 'read'),
     )
     @ddt.unpack
     def test_what_is_ordered_comes_whole(self, processes, seconds, rw):
@@ -169,7 +169,7 @@ class OrdersTest(testtools.TestCase):
             f'\n@{name}\n'
             + ''.join(
                 f'{1795303800000 + 1000 * second + draw.randrange(3)},'
-                f' {draw.randrange(100, 10000)}, {direction:d}\n'
+                f' {draw.randrange(100, 2000000)}, {direction:d}\n'
                 for _process in range(processes)
                 for second in range(seconds)
                 for direction in directions
@@ -190,7 +190,7 @@ class OrdersTest(testtools.TestCase):
     @ddt.data(
         (16, 3600, 'randrw', {}),
         (256, 600, 'read', {}),
-        (1, 3600, 'randrw', {'latency_seconds': 1}),
+        (1, 5400, 'randrw', {'latency_seconds': 1}),
     )
     @ddt.unpack
     def test_a_result_that_would_be_too_long_is_refused(
@@ -205,6 +205,16 @@ class OrdersTest(testtools.TestCase):
         )
         self.assertIn("pattern 'long': what changes over time", str(error))
         self.assertIn('order fewer seconds', str(error))
+
+    def test_the_only_print_of_a_long_result_would_be_pushed_out(self):
+        long = {
+            'schedule': self.long_plan(16, 600, 'randrw'),
+            'profile': self.long_profile(600),
+        }
+        error = self.assertRaises(ValueError, fleet, copies=1, **long)
+        self.assertIn('expected 2 or more, or the transport ssh', str(error))
+        fleet(copies=1, results_on_console=False, **long)
+        fleet(copies=1)
 
     def test_results_that_together_are_too_long_are_refused(self):
         error = self.assertRaises(

@@ -190,6 +190,18 @@ class LayersBelowTest(LayersCase):
         self.assertEqual({'osd': True}, self.measured())
         self.assertTrue(self.rows())
 
+    def test_what_ends_the_measurements_ends_it_though_nothing_is_removed(
+        self,
+    ):
+        self.tool('rbd', 'echo no answer >&2; exit 110')
+        # What no clock can wait for.
+        error = self.assertRaises(
+            process.LayerError, self.run_scenario, settle_seconds=-1
+        )
+        self.assertIn('no answer', str(error))
+        self.assertIsInstance(error.__context__, ValueError)
+        self.assertEqual([], self.cloud.everything_made)
+
     def test_a_quota_of_guests_costs_no_figure_of_the_layers_below(self):
         self.cloud.most_servers = 1
         self.assertRaises(nova_exceptions.Forbidden, self.run_scenario)
