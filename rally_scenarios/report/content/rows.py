@@ -60,6 +60,10 @@ def _of_profile(
     return pattern.name, pattern.rw
 
 
+def _of_guests(count: int) -> str:
+    return '1 guest' if count == 1 else f'{count} guests'
+
+
 def rows(result: run_result.RunResult) -> tuple[Row, ...]:
     """All rows of a run, tier by tier, in the order of the profile."""
     steps = result.has_guest_steps
@@ -70,7 +74,7 @@ def rows(result: run_result.RunResult) -> tuple[Row, ...]:
         for found in tier.patterns:
             name, kind = _of_profile(result, found)
             guests = max((len(slot.guests) for slot in found.slots), default=0)
-            step = f'{guests} guests' if steps else ''
+            step = _of_guests(guests) if steps else ''
             if several:
                 group, words = name, (tier.tier, step)
                 colour = ('', tier.tier)
@@ -141,7 +145,7 @@ def line_charts(
             for row in group:
                 steps.setdefault(row.guests, []).append(row)
             made += [
-                chart(f'{name}, {guests} guests', tuple(members))
+                chart(f'{name}, {_of_guests(guests)}', tuple(members))
                 for guests, members in steps.items()
             ]
     return tuple(made)

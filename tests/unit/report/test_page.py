@@ -464,7 +464,7 @@ class SeveralTestCase(testtools.TestCase):
             text_of(runs.run(tiers=('one',), patterns=1, steps=(1, 2, 4)))
         )
         (alternative, _light, _dark) = page.pictures()[0]
-        self.assertIn('1 guests', alternative)
+        self.assertIn('1 guest', alternative)
         self.assertIn('4 guests', alternative)
 
     def test_each_colour_of_a_chart_of_lines_has_its_name(self):
@@ -472,7 +472,7 @@ class SeveralTestCase(testtools.TestCase):
             ({'patterns': 6}, {'randread-4k', 'randread-8k'}),
             (
                 {'patterns': 1, 'steps': (1, 2, 4)},
-                {'1 guests', '2 guests', '4 guests'},
+                {'1 guest', '2 guests', '4 guests'},
             ),
         ):
             page = page_reader.Page(text_of(runs.run(tiers=('one',), **about)))
@@ -506,7 +506,7 @@ class SeveralTestCase(testtools.TestCase):
             text_of(runs.run(tiers=('one', 'other'), patterns=1, steps=(1, 4)))
         )
         self.assertEqual(
-            ['randread-4k, 1 guests', 'randread-4k, 4 guests'],
+            ['randread-4k, 1 guest', 'randread-4k, 4 guests'],
             [
                 found[1]
                 for alternative, _light, _dark in page.pictures()
