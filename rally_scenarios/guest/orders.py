@@ -49,14 +49,14 @@ _RESULT_BYTES = 12288
 _LATENCY_BYTES = 300
 # Nova keeps so much of a console.
 _CONSOLE_BYTES = 100 * 1024
-# Of a result before it is packed: fio's output of one volume; a second of a
-# direction of a process in one log, with up to seven digits; its latencies in
-# one window.
-_OUTPUT_TEXT_BYTES = 64 * 1024
+# Of a result before it is packed: fio's output of both directions of a volume;
+# a second of a direction of a process in one log, with up to seven digits; its
+# latencies in one window.
+_OUTPUT_TEXT_BYTES = 128 * 1024
 _SECOND_TEXT_BYTES = 26
+_WINDOW_TEXT_BYTES = 800
 # What is packed, in framed lines: BASE64, and 100 characters beside 480.
 _FRAMED_TO = 1.6
-_WINDOW_TEXT_BYTES = 800
 # The last line of a file that a guest does not need.
 _LICENCE = '# SPDX-License-Identifier: Apache-2.0\n'
 
@@ -252,9 +252,7 @@ class FleetOrders:
 
         :raises ValueError: they are too long
         """
-        most = (
-            frames.MAX_UNPACKED_BYTES - self.volumes * 2 * _OUTPUT_TEXT_BYTES
-        )
+        most = frames.MAX_UNPACKED_BYTES - self.volumes * _OUTPUT_TEXT_BYTES
         for pattern in dict.fromkeys(
             slot.pattern for slot in self.schedule.slots
         ):

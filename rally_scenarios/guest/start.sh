@@ -250,7 +250,7 @@ follow() {
     set -- $clocks
     unset IFS
     if [ "$#" -le "$CT_INDEX" ]; then
-        event FAILED ": the start signal has no clock of ours"
+        event FAILED ": the start signal has no clock of this guest"
         return 1
     fi
     shift "$CT_INDEX"

@@ -50,6 +50,10 @@ NO_ANSWER_OF_THE_API = (
     TypeError,
     ValueError,
 )
+#: What to say of them.
+NOT_THE_API = (
+    'the answer is not one of the API, maybe of a proxy in front of it'
+)
 
 
 class FleetError(exceptions.RallyException):

@@ -125,7 +125,7 @@ class CopiesTest(PaperCase):
                 results,
                 guest_steps=[4],
                 replicas=copies,
-                # Of two, one that is 33 % better cannot be told.
+                # Two repeats were too few to show 33 %.
                 repeats=4,
             )
             (files[copies],) = results.glob('*.json')

@@ -946,7 +946,7 @@ def _too_few(
         for side, values in zip((first, second), sides, strict=True)
     ]
     if not any(reasons):
-        # Where one side alone is, the other is better by at least so much.
+        # If that is so of one side alone, it is worse by at least as much.
         too_long = [
             figures.too_long_for_fio(_complete(side), limit)
             for side in (first, second)

@@ -452,7 +452,7 @@ def _of_limit(
         f' ({_interval(found, len(slots))}), {asked}'
     )
     too_few = figures.too_few_ios(used, limit)
-    # That almost nothing was done is no doubt that too little was done.
+    # Hardly any I/Os are proof that IOPS or bandwidth are too low.
     is_proof = (
         limit.metric in _THROUGHPUT
         and limit.is_least

@@ -45,8 +45,7 @@ def _fact(read: Callable[[], str | None], otherwise: str) -> run_result.Fact:
         # A fact never costs the result that it is about.
         return run_result.Fact(
             value=None,
-            reason='the answer is not one of the API, maybe of a proxy in'
-            f' front of it ({type(error).__name__}: {error})',
+            reason=f'{servers.NOT_THE_API} ({type(error).__name__}: {error})',
         )
     return run_result.Fact(
         value=value or None, reason='' if value else otherwise

@@ -333,8 +333,7 @@ class ResultCollector:
                 problems.append(f'server {guest.server_id}: {error}')
             except servers.NO_ANSWER_OF_THE_API:
                 problems.append(
-                    f'server {guest.server_id}: the answer is not one of Nova,'
-                    f' maybe of a proxy in front of it'
+                    f'server {guest.server_id}: {servers.NOT_THE_API}'
                 )
         return _Reading(
             began_ms=began_ms,

@@ -94,8 +94,7 @@ class ConsoleTransport:
             ) from error
         except servers.NO_ANSWER_OF_THE_API as error:
             raise TransportError(
-                f'console of server {guest.server_id}: the answer is not one'
-                f' of Nova, maybe of a proxy in front of it'
+                f'console of server {guest.server_id}: {servers.NOT_THE_API}'
             ) from error
         if not isinstance(text, str):
             raise TransportError(

@@ -173,7 +173,7 @@ class Chart:
     caveats: tuple[str, ...] = ()
     #: what its colours stand for, if those of its figure do not say it
     keys: tuple[Key, ...] = ()
-    #: why there is nothing to draw, if there is no mark
+    #: shown in place of a chart without marks: why it has none
     undrawn: str = NONE_COMPLETE
 
 

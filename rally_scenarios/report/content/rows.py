@@ -130,9 +130,10 @@ def line_charts(
     of guests.
     """
     found = tuple(found)
+    of_figure = keys(found)
     made = []
     for name, group in groups(found).items():
-        if not keys(found):
+        if not of_figure:
             made.append(
                 dataclasses.replace(
                     chart(name, group), keys=keys_of_chart(group)
