@@ -37,6 +37,8 @@ _SHARE = f'{_SIZE}/[0-9]{{1,3}}'
 _BLOCK_SPLIT = re.compile(f'{_SHARE}(:{_SHARE}){{,15}}', _AS_FIO)
 _ENGINE = re.compile(r'[a-z0-9_]{1,32}')
 MIXES = ('rw', 'readwrite', 'randrw')
+#: Of the volumes of QEMU; direct I/O of anything else is an error.
+SECTOR_BYTES = 512
 #: How I/Os are spaced that are paced: evenly, or by chance, as those of many
 #: users are.
 RATE_PROCESSES = ('linear', 'poisson')
@@ -194,8 +196,8 @@ class Pattern:
         ]
 
     @property
-    def bs_range_bytes(self) -> tuple[int, int]:
-        """The smallest and the largest block; k and m are powers of 1024."""
+    def bs_all_bytes(self) -> tuple[int, ...]:
+        """Blocks as they are given; k and m are powers of 1024."""
         if self.bs is not None:
             sizes = [self.bs]
         elif self.bsrange is not None:
@@ -204,8 +206,12 @@ class Pattern:
             sizes = [
                 part.partition('/')[0] for part in self.bssplit.split(':')
             ]
-        found = [block_bytes(size) for size in sizes]
-        return min(found), max(found)
+        return tuple(block_bytes(size) for size in sizes)
+
+    @property
+    def bs_range_bytes(self) -> tuple[int, int]:
+        """The smallest and the largest block."""
+        return min(self.bs_all_bytes), max(self.bs_all_bytes)
 
     @property
     def bs_bytes(self) -> int:
@@ -376,8 +382,15 @@ def measure_argv(pattern: Pattern, profile: Profile) -> tuple[str, ...]:
 
     :returns: words after ``fio``, without ``--filename``
     :raises ValueError: one block of the pattern, for each of its jobs, or its
-        size does not fit the region
+        size does not fit the region, or a block is no whole number of sectors
     """
+    odd = [each for each in pattern.bs_all_bytes if each % SECTOR_BYTES]
+    if odd:
+        raise ValueError(
+            f'pattern {pattern.name!r}: blocks of'
+            f' {", ".join(map(str, odd))} bytes: expected multiples of'
+            f' {SECTOR_BYTES}, since direct I/O reads and writes whole sectors'
+        )
     optional = [
         ('bs', pattern.bs),
         ('bsrange', pattern.bsrange),

@@ -10,8 +10,10 @@ the host that reads the consoles: between which two readings an event came is
 known.  For each event, *host time minus guest's time on the leader's clock*
 lies between two bounds, and if all clocks go alike, all these intervals have
 a point in common.  The point in most of them is taken for right (Marzullo's
-rule), and who says otherwise has a wrong clock.  If as many say one thing as
-another, as when two guests differ, neither can be believed.
+rule), and who says otherwise has a wrong clock.  First each guest's own events
+are taken together that way, so that a guest that had more turns than others
+has no more of a say; then those of all guests.  If as many guests say one
+thing as another, as when two guests differ, neither can be believed.
 
 A guest prints an event some time after it looked at the clock, and one line
 may be seconds late.  What a guest says time after time is not: the least late
@@ -96,28 +98,40 @@ def _claims(
                 )
 
 
-def _agreed(claims: Iterable[_Claim]) -> list[tuple[int, int]]:
-    """The spans that lie within the most claims; none without a claim.
+def _deepest(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Where the most spans lie over each other; none without a span.
 
     Mostly one.  Of several, the lower one comes first: delays make claims too
     high, and nothing too low.
     """
     edges = []
-    for claim in claims:
-        if claim.least_ms is not None and claim.least_ms <= claim.most_ms:
-            # At the same place, beginnings come first.
-            edges += [(claim.least_ms - _PRINTING_MS, 0), (claim.most_ms, 1)]
+    for begin_ms, end_ms in spans:
+        # At the same place, beginnings come first.
+        edges += [(begin_ms, 0), (end_ms, 1)]
     best, depth = 0, 0
-    spans: list[tuple[int, int]] = []
+    found: list[tuple[int, int]] = []
     edges.sort()
     for number, (at_ms, is_end) in enumerate(edges):
         depth += -1 if is_end else 1
         if depth > best:
-            best, spans = depth, []
+            best, found = depth, []
         if depth == best and not is_end:
             # An end follows, or a beginning that makes it better still.
-            spans.append((at_ms, edges[number + 1][0]))
-    return spans
+            found.append((at_ms, edges[number + 1][0]))
+    return found
+
+
+def _agreed(claims: Iterable[_Claim]) -> list[tuple[int, int]]:
+    """The spans that the most guests agree on; none without a claim."""
+    of_guests: dict[str, list[tuple[int, int]]] = {}
+    for claim in claims:
+        if claim.least_ms is not None and claim.least_ms <= claim.most_ms:
+            of_guests.setdefault(claim.outcome.guest, []).append(
+                (claim.least_ms - _PRINTING_MS, claim.most_ms)
+            )
+    return _deepest(
+        span for own in of_guests.values() for span in _deepest(own)
+    )
 
 
 def _objection(claims: Sequence[_Claim], agreed: tuple[int, int]) -> str:

@@ -307,7 +307,7 @@ def time_limits_seconds(*expected: Duration) -> Mapping[str, int]:
 def _limits_seconds(expected: Duration) -> dict[str, int]:
     wanted = {
         'volumes': 2 * max(expected.volumes, expected.delete),
-        'boot': expected.boot,
+        'boot': 2 * expected.boot,
         'prepare': 2 * expected.prepare,
         # The leader may boot first and be ready long before the last.
         # Rounds have a time of their own, whatever the cloud is like.

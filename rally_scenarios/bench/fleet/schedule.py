@@ -27,6 +27,9 @@ from rally_scenarios.bench.fio import pattern as fio_pattern
 # the next slot, and shows.  Many guests on few cores need more.
 GAP_SECONDS = 4
 _OF_IT_FOR_IN_FLIGHT_SECONDS = 2
+#: How long before its time guests launch fio (``early`` of guest/fleet.sh): a
+#: gap must not be shorter.
+LAUNCH_SECONDS = 3
 # librbd's rbd_cache_max_dirty: what fsync has to write out at the end.
 _WRITE_CACHE_BYTES = 24 * 1024**2
 

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
 
-"""Whether each guest's volume lies in the tier that is to be measured.
+"""Whether each guest's volumes lie in the tier that is to be measured.
 
 Figures of a volume that landed elsewhere are those of another tier.  Who
 knows Cinder's volume type of a tier says so; where none does, volumes of
-one tier must at least agree.
+one tier must at least agree, whichever guest has them.
 
 Pure: this module must not know Cinder.
 """
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -27,11 +28,14 @@ def _most_have(types: Sequence[str | None]) -> tuple[str | None, ...]:
 
 
 def _objection(
-    found: str | None, of_tier: Sequence[str | None], expected: str | None
+    found: Iterable[str | None],
+    of_tier: Sequence[str | None],
+    expected: str | None,
 ) -> str:
-    """What is wrong with the type of a volume, or empty."""
+    """What is wrong with the types of a guest's volumes, or empty."""
     accepted = _most_have(of_tier) if expected is None else (expected,)
-    if found in accepted:
+    wrong = sorted({each or 'none' for each in found if each not in accepted})
+    if not wrong:
         return ''
     others = ', '.join(sorted({each or 'none' for each in of_tier}))
     wanted = (
@@ -40,31 +44,32 @@ def _objection(
         else f'one for all volumes of the tier, which have {others}'
     )
     return (
-        f'its volume has the volume type {found or "none"}, expected {wanted}'
+        f'its volume has the volume type {" and ".join(wrong)}, expected'
+        f' {wanted}'
     )
 
 
 def reject_wrong_volume_types(
     outcomes: Sequence[verdict.GuestOutcome],
-    found: Mapping[str, str | None],
+    found: Mapping[str, Sequence[str | None]],
     expected: Mapping[str, str],
 ) -> list[verdict.GuestOutcome]:
     """Outcomes in which no figure is of a volume on the wrong tier.
 
     :param outcomes: of all guests
-    :param found: {guest: volume type of its volume, None if it has none}
+    :param found: {guest: volume type of each of its volumes, None if that has
+        none}
     :param expected: {tier: its volume type}, of the tiers of which it is
         known; of others, the type that most of their volumes have
     """
+    of_tiers: dict[str, list[str | None]] = {}
+    for outcome in outcomes:
+        of_tiers.setdefault(outcome.tier, []).extend(found[outcome.guest])
     result = []
     for outcome in outcomes:
         reason = _objection(
             found[outcome.guest],
-            [
-                found[each.guest]
-                for each in outcomes
-                if each.tier == outcome.tier
-            ],
+            of_tiers[outcome.tier],
             expected.get(outcome.tier),
         )
         result.append(

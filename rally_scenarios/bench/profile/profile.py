@@ -131,18 +131,27 @@ class NamedProfile:
         for name in sorted({n for n in names if names.count(n) > 1}):
             yield f'pattern named twice: {name}'
         for pattern in self.patterns:
-            engine = pattern.ioengine or self.method.ioengine
-            if pattern.iodepth > 1 and engine in SYNCHRONOUS_ENGINES:
-                yield (
-                    f'pattern {pattern.name!r}: iodepth'
-                    f' {pattern.iodepth} with the engine {engine}, which'
-                    f' waits for each I/O: expected iodepth 1, or an'
-                    f' engine such as libaio'
-                )
-            try:
-                fio_pattern.measure_argv(pattern, self.method)
-            except ValueError as error:
-                yield str(error)
+            for check in (check_engine, fio_pattern.measure_argv):
+                try:
+                    check(pattern, self.method)
+                except ValueError as error:
+                    yield str(error)
+
+
+def check_engine(
+    pattern: fio_pattern.Pattern, method: fio_pattern.Profile
+) -> None:
+    """That a pattern's engine can have as much in flight as it asks for.
+
+    :raises ValueError: it waits for each I/O
+    """
+    engine = pattern.ioengine or method.ioengine
+    if pattern.iodepth > 1 and engine in SYNCHRONOUS_ENGINES:
+        raise ValueError(
+            f'pattern {pattern.name!r}: iodepth {pattern.iodepth} with the'
+            f' engine {engine}, which waits for each I/O: expected iodepth 1,'
+            f' or an engine such as libaio'
+        )
 
 
 def _fits(pattern: fio_pattern.Pattern, region_mib: int) -> bool:
@@ -262,16 +271,29 @@ def changed(
     :param method: fields of ``fio_pattern.Profile`` that are to change
     :raises ValueError: the values are wrong, or the patterns do not fit them
     """
+    before = {name: str(getattr(profile.method, name)) for name in method}
+    patterns = profile.patterns
+    if 'ioengine' in method:
+        # Those of a job file have engines of their own.
+        before['ioengine'] = ', '.join(
+            sorted(
+                {each.ioengine or profile.method.ioengine for each in patterns}
+            )
+        )
+        patterns = tuple(
+            dataclasses.replace(each, ioengine=None) for each in patterns
+        )
     words = [
-        f'{name} {getattr(profile.method, name)} -> {value}'
+        f'{name} {before[name]} -> {value}'
         for name, value in method.items()
-        if value != getattr(profile.method, name)
+        if before[name] != str(value)
     ]
     if repeats is not None and repeats != profile.repeats:
         words.append(f'repeats {profile.repeats} -> {repeats}')
     return dataclasses.replace(
         profile,
         method=dataclasses.replace(profile.method, **method),
+        patterns=patterns,
         repeats=profile.repeats if repeats is None else repeats,
         changed=(*profile.changed, *words),
     )

@@ -190,6 +190,8 @@ def _busy_cpus(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     ) -> float | None:
         own = cpus.get(guest.guest)
         busy = guest.cpu.busy_percent
+        # Each volume has jobs of its own.
+        wanted *= len(guest.volumes or ()) or 1
         if own is None or busy < BUSY_LIMIT_PERCENT * min(wanted, own) / own:
             return None
         return busy

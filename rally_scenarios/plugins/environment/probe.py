@@ -202,28 +202,34 @@ class Probe:
             ceph['conf'], ceph.get('user', DEFAULT_USER)
         )
         self._guests: Sequence[servers.Guest] = ()
-        self._volumes: Mapping[str, str] = {}
+        self._volumes: Mapping[str, Sequence[str]] = {}
         if self._cluster:
             self._cluster.check()
 
     def look_before(
-        self, guests: Sequence[servers.Guest], volumes: Mapping[str, str]
+        self,
+        guests: Sequence[servers.Guest],
+        volumes: Mapping[str, Sequence[str]],
     ) -> None:
         """Look at Ceph before guests measure.
 
         :param guests: all of the run
-        :param volumes: {guest: id of the volume that it works on}
+        :param volumes: {guest: ids of the volumes that it works on}
         """
         self._guests, self._volumes = guests, volumes
         if self._cluster:
-            self._cluster.look_before(volumes)
+            self._cluster.look_before(self._first_volumes())
+
+    def _first_volumes(self) -> dict[str, str]:
+        """What a guest's image in Ceph is told of: its first volume."""
+        return {guest: ids[0] for guest, ids in self._volumes.items()}
 
     def look_after(self) -> build.Environment:
         """Look again, and ask OpenStack, while all is still there."""
         known = self._of_openstack() if self._cinder else (build.NOT_ASKED)
         if not self._cluster:
             return known
-        watch = self._cluster.look_after(self._volumes)
+        watch = self._cluster.look_after(self._first_volumes())
         images = self._cluster.images
         return dataclasses.replace(
             known,
@@ -241,7 +247,7 @@ class Probe:
     def _of_openstack(self) -> build.Environment:
         tiers: dict[str, list[str]] = {}
         for guest in self._guests:
-            tiers.setdefault(guest.tier, []).append(self._volumes[guest.name])
+            tiers.setdefault(guest.tier, []).extend(self._volumes[guest.name])
         qos, backends = openstack.read_tiers(self._cinder, tiers)
         facts = openstack.read_cloud(
             self._cinder,

@@ -296,6 +296,7 @@ class FleetRun:
         self._add_output = add_output
         self.kept: KeptResult | None = None
         self._took_s: dict[str, float] = {}
+        self._is_deleted = False
 
     def run(self) -> None:
         """Make the fleet, measure, report, keep, and delete in any case.
@@ -378,6 +379,7 @@ class FleetRun:
         context, keep = self._context, self._context.arguments.keep
         is_any = any(context.resources.made_of().values())
         left = context.resources.delete(context.limits_seconds['volumes'])
+        self._is_deleted = not left
         if keep is None:
             if left:
                 LOG.warning('Left to the cleanup of Rally: %s', left)
@@ -445,13 +447,7 @@ class FleetRun:
         announcement.announce(fleet_orders)
         with self._timer('boot_guests'):
             guests = self._guests(fleet_orders)
-        context.probe.look_before(
-            guests,
-            {
-                guest: volumes[0]
-                for guest, volumes in resources.measured().items()
-            },
-        )
+        context.probe.look_before(guests, resources.measured())
         collected = self._collect(fleet_orders, guests)
         result = build.build_result(
             run=fleet_orders.run,
@@ -539,29 +535,32 @@ class FleetRun:
         late_after_ms = self._context.arguments.late_after_ms
         resources = self._context.resources
         volumes = resources.measured()
-        outcomes = common_clock.reject_wrong_clocks(
-            [
-                verdict.judge(
-                    collector.console(guest),
-                    guest=guest.name,
-                    tier=guest.tier,
-                    position=guest.position,
-                    plan=slots,
-                    late_after_ms=late_after_ms,
-                    volumes=volumes[guest.name],
+        return volume_types.reject_wrong_volume_types(
+            common_clock.reject_wrong_clocks(
+                [
+                    verdict.judge(
+                        collector.console(guest),
+                        guest=guest.name,
+                        tier=guest.tier,
+                        position=guest.position,
+                        plan=slots,
+                        late_after_ms=late_after_ms,
+                        volumes=volumes[guest.name],
+                    )
+                    for guest in guests
+                ],
+                collector.first_seen,
+                late_after_ms=late_after_ms,
+            ),
+            dict(
+                zip(
+                    (each.name for each in guests),
+                    resources.types_of_guests,
+                    strict=True,
                 )
-                for guest in guests
-            ],
-            collector.first_seen,
-            late_after_ms=late_after_ms,
+            ),
+            self._context.plan.shape.expected_types,
         )
-        for types in zip(*resources.types_of_guests, strict=True):
-            outcomes = volume_types.reject_wrong_volume_types(
-                outcomes,
-                dict(zip((each.name for each in guests), types, strict=True)),
-                self._context.plan.shape.expected_types,
-            )
-        return outcomes
 
     def _collect(
         self,
@@ -665,8 +664,15 @@ class FleetRun:
             )
 
     def _add_time_to_delete(self) -> None:
-        """Write the result again, with what came after it was written."""
-        if self.kept is None or self.kept.result.cost is None:
+        """Write the result again, with what came after it was written.
+
+        Of a fleet that is there still, the time says nothing.
+        """
+        if (
+            self.kept is None
+            or self.kept.result.cost is None
+            or not self._is_deleted
+        ):
             return
         result = dataclasses.replace(
             self.kept.result,

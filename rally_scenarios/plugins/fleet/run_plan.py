@@ -194,7 +194,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         guest_steps,
         guests_per_tier,
         tier_mib_per_second,
-        arguments.gap_seconds or schedule.GAP_SECONDS,
+        _gap_seconds(arguments),
         _seed(arguments),
         shape.measured_per_guest,
         side_by_side=arguments.side_by_side,
@@ -209,6 +209,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
             )
     guests = guests_per_tier * len(tiers)
     rounds = _precondition(arguments, chosen.method)
+    _check_time_for_rounds(shape.after_seconds, rounds)
     if rounds and shape.measured_per_guest > 1:
         raise ValueError(
             f'precondition with volume: per_guest'
@@ -244,6 +245,21 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         assumed=assumed,
         latency_seconds=arguments.latency_seconds,
     )
+
+
+def _gap_seconds(arguments: fleet_arguments.FleetArguments) -> int:
+    """The least time between two runs.
+
+    :raises ValueError: guests would launch fio while others are measured
+    """
+    found = arguments.gap_seconds or schedule.GAP_SECONDS
+    if found < schedule.LAUNCH_SECONDS:
+        raise ValueError(
+            f'gap_seconds {found}: expected at least'
+            f' {schedule.LAUNCH_SECONDS}, since guests launch fio so long'
+            f' before its time, while the run before may still be measured'
+        )
+    return found
 
 
 def _rates(
@@ -286,8 +302,28 @@ def _precondition(
         round_seconds=given.get('round_seconds', ROUND_SECONDS),
         most_rounds=given.get('most_rounds', MOST_ROUNDS),
     )
+    named_profile.check_engine(found.pattern, profile)
     fio_pattern.round_argv(found.pattern, profile, seconds=1)
     return found
+
+
+def _check_time_for_rounds(
+    after_seconds: int | None, rounds: rounds_before.Precondition | None
+) -> None:
+    """That rounds can end before a start by clock.
+
+    :raises ValueError: the fewest that can be steady take longer
+    """
+    if None in (after_seconds, rounds) or (
+        after_seconds > rounds.least_seconds
+    ):
+        return
+    raise ValueError(
+        f'start: after_seconds {after_seconds} with precondition, of which'
+        f' the fewest rounds take {rounds.least_seconds} s and all of them'
+        f' {rounds.seconds} s: expected more, and the time to boot and to'
+        f' fill on top; without after_seconds the time follows from them'
+    )
 
 
 def _shape(

@@ -12,7 +12,9 @@ import os
 import pathlib
 import tempfile
 
+from cinder_tiers.domain import errors
 from cinder_tiers.files import read_bounded
+from cinder_tiers.files import write_atomic
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins import servers
 
@@ -117,16 +119,14 @@ def write(folder: pathlib.Path, result: run_result.RunResult) -> pathlib.Path:
     stamp = result.ended_at[:19].replace(':', '').replace('-', '')
     path = folder / f'{stamp}-{result.run}.json'
     try:
-        with tempfile.NamedTemporaryFile(
-            'w', dir=folder, encoding='ascii', delete=False
-        ) as file:
-            file.write(run_result.write(result))
-            file.flush()
-            os.fsync(file.fileno())
-        pathlib.Path(file.name).chmod(0o644)
-        pathlib.Path(file.name).replace(path)
-    except OSError as error:
-        raise servers.FleetError(
-            f'cannot write the result to {path}: {error}'
-        ) from error
+        write_atomic.write(
+            str(path),
+            run_result.write(result),
+            replace=True,
+            mode=0o644,
+            is_exact=True,
+            follows=False,
+        )
+    except errors.TiersError as error:
+        raise servers.FleetError(f'Result not kept: {error}') from error
     return path

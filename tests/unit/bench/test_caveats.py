@@ -185,6 +185,37 @@ class CaveatsTest(testtools.TestCase):
                 (cpus, busy),
             )
 
+    def test_each_volume_has_a_job_that_can_fill_a_cpu(self):
+        volume = run_result.VolumeFigures(
+            volume='v', iops=1.0, bw_bytes=4096, total_ios=1, p99_ns=1
+        )
+        for volumes, busy, has_caveat in (
+            (4, 89.9, False),
+            (4, 90.0, True),
+            (2, 44.0, False),
+            (2, 45.0, True),
+        ):
+            slot = with_cpu(busy)
+            found = caveats.find_caveats(
+                run(
+                    dataclasses.replace(
+                        slot,
+                        guests=tuple(
+                            dataclasses.replace(
+                                each, volumes=(volume,) * volumes
+                            )
+                            for each in slot.guests
+                        ),
+                    ),
+                    guests=[with_system(cpus=4)],
+                )
+            )
+            self.assertEqual(
+                ['guest CPU'] * has_caveat,
+                [one.about for one in found],
+                (volumes, busy),
+            )
+
     def test_starts_further_apart_than_they_may_be(self):
         def apart(skew_ms, error_ms=0):
             slot = results.slot([10])

@@ -49,7 +49,7 @@ class DurationTest(testtools.TestCase):
         self.assertEqual(
             {
                 'volumes': 2 * 400 + 60,
-                'boot': 1000 + 60,
+                'boot': 2 * 1000 + 60,
                 'prepare': 2 * 2000 + 60,
                 'ready': 2 * 3000 + 60,
                 'end': 100,
@@ -86,7 +86,7 @@ class DurationTest(testtools.TestCase):
         self.assertEqual((100, 4000), (fast.boot, fast.prepare))
         limits = duration.time_limits_seconds(fast, assumed)
         self.assertEqual(
-            (1060, 8060, 2 * 4100 + 60),
+            (2060, 8060, 2 * 4100 + 60),
             (limits['boot'], limits['prepare'], limits['ready']),
         )
 
@@ -135,7 +135,11 @@ class DurationTest(testtools.TestCase):
             PLAN, PROFILE, guests=25, by_clock=True, tier_mib_per_second=10
         )
         self.assertEqual(2 * (30 + 500) + 60, found.after)
-        self.assertEqual(300, duration.time_limits_seconds(found)['boot'])
+        found = duration.estimate(
+            PLAN, PROFILE, guests=300, by_clock=True, tier_mib_per_second=10
+        )
+        self.assertEqual(300, found.boot)
+        self.assertEqual(660, duration.time_limits_seconds(found)['boot'])
 
     def test_rounds_before_the_first_turn_take_their_time_once(self):
         plain, rounds = (

@@ -83,6 +83,40 @@ class CommonClockTest(testtools.TestCase):
             [[V.COMPLETE] * 2] * 2, self.behind(lambda at_ms: 0, TRUE[:2])
         )
 
+    def test_a_guest_of_more_turns_has_no_more_of_a_say(self):
+        """As the first of guest_steps, which runs in each of them."""
+        first, *others = TRUE
+        others = [
+            dataclasses.replace(each, slots=each.slots[1:]) for each in others
+        ]
+        for by_ms in (-60000, 60000):
+
+            def told(outcomes, by_ms=by_ms):
+                return verdicts(
+                    outcomes,
+                    {
+                        each.guest: heard(
+                            each,
+                            phase_ms=700 * number,
+                            **(
+                                {}
+                                if number
+                                else {'behind_ms': lambda _: by_ms}
+                            ),
+                        )
+                        for number, each in enumerate(outcomes)
+                    },
+                )
+
+            self.assertEqual(
+                [[V.WRONG_CLOCK] * 2, [V.WRONG_CLOCK]],
+                told([first, others[0]]),
+            )
+            self.assertEqual(
+                [[V.WRONG_CLOCK] * 2, [V.COMPLETE], [V.COMPLETE]],
+                told([first, *others]),
+            )
+
     def test_clocks_that_nobody_sets_may_drift_for_hours(self):
         """200 ppm from the host's: 6 s in 8 hours, and 0.2 s in a block."""
         hour_ms = 3_600_000
@@ -268,7 +302,12 @@ class PlacingTest(testtools.TestCase):
             outcome.verdict
             for outcome in volume_types.reject_wrong_volume_types(
                 TRUE,
-                dict(zip(('g000', 'g001', 'g002'), types, strict=True)),
+                {
+                    guest: types if isinstance(types, tuple) else (types,)
+                    for guest, types in zip(
+                        ('g000', 'g001', 'g002'), types, strict=True
+                    )
+                },
                 expected,
             )
         ]
@@ -291,12 +330,24 @@ class PlacingTest(testtools.TestCase):
             [V.WRONG_TIER] * 3, self.found('a', 'a', 'a', database='b')
         )
 
+    def test_each_volume_of_a_guest_must_be_on_the_tier(self):
+        good, bad = ('fast',) * 4, ('fast', 'fast', 'fast', 'slow')
+        self.assertEqual(
+            [V.COMPLETE, V.WRONG_TIER, V.COMPLETE],
+            self.found(good, bad, good),
+        )
+        # Even where the same one of all guests is elsewhere.
+        self.assertEqual([V.WRONG_TIER] * 3, self.found(bad, bad, bad))
+        self.assertEqual(
+            [V.WRONG_TIER] * 3, self.found(bad, bad, bad, database='fast')
+        )
+
     def test_a_cloud_without_volume_types_has_no_wrong_tier(self):
         self.assertEqual([V.COMPLETE] * 3, self.found(None, None, None))
 
     def test_the_reason_names_both_types(self):
         found = volume_types.reject_wrong_volume_types(
-            TRUE[:1], {'g000': 'slow'}, {'database': 'fast'}
+            TRUE[:1], {'g000': ['slow']}, {'database': 'fast'}
         )
         self.assertEqual(
             ('its volume has the volume type slow, expected fast',),
@@ -308,6 +359,6 @@ class PlacingTest(testtools.TestCase):
         self.assertEqual(
             V.LOST,
             volume_types.reject_wrong_volume_types(
-                [lost], {'g000': 'slow'}, {'database': 'fast'}
+                [lost], {'g000': ['slow']}, {'database': 'fast'}
             )[0].verdict,
         )

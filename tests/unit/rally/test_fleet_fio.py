@@ -2,7 +2,10 @@
 
 """The scenario against a cloud in memory (fake_cloud.py)."""
 
+from importlib import resources
 import pathlib
+import re
+import resource
 
 import fixtures
 import jsonschema
@@ -14,6 +17,7 @@ plugins.load()  # rally_openstack cannot be imported before
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins.fleet import report as fleet_report
 from rally_scenarios.plugins.report import tables
+from rally_scenarios.plugins.results import store
 from rally_scenarios.plugins import servers
 from tests.unit.guest import console_text
 from tests.unit.rally import fake_cloud
@@ -286,6 +290,7 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         for wrong, told in (
             ({'most_rounds': 3}, 'most_rounds 3: expected 5'),
             ({'bs': '64m'}, 'does not fit'),
+            ({'bs': '1000'}, 'multiples of 512'),
         ):
             error = self.assertRaises(
                 ValueError,
@@ -294,6 +299,52 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
                 region_mib=32,
             )
             self.assertIn(told, str(error))
+
+    def test_rounds_need_an_engine_for_their_depth(self):
+        error = self.assertRaises(
+            ValueError, self.run_scenario, precondition={}, ioengine='psync'
+        )
+        self.assertIn('iodepth 16 with the engine psync', str(error))
+
+    def test_rounds_that_cannot_end_before_the_start_are_refused(self):
+        error = self.assertRaises(
+            ValueError,
+            self.run_scenario,
+            precondition={'round_seconds': 60},
+            start={'by': 'clock', 'after_seconds': 120},
+        )
+        self.assertIn('the fewest rounds take 310 s', str(error))
+        self.assertEqual({}, self.cloud.volumes_by_id)
+
+    def test_a_gap_shorter_than_the_launch_of_fio_is_refused(self):
+        (early,) = re.findall(
+            r'^early=(\d+)000$',
+            resources.files('rally_scenarios.guest')
+            .joinpath('fleet.sh')
+            .read_text(),
+            re.MULTILINE,
+        )
+        error = self.assertRaises(
+            ValueError, self.run_scenario, gap_seconds=int(early) - 1
+        )
+        self.assertIn(f'expected at least {early}', str(error))
+        self.run_scenario(gap_seconds=int(early))
+
+    def test_a_result_that_cannot_be_written_leaves_nothing(self):
+        self.run_scenario()
+        result = self.result()
+        folder = pathlib.Path(self.other())
+        folder.mkdir()
+        limit, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        self.addCleanup(
+            resource.setrlimit, resource.RLIMIT_FSIZE, (limit, hard)
+        )
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+        error = self.assertRaises(
+            servers.FleetError, store.write, folder, result
+        )
+        self.assertIn('cannot be written: File too large', str(error))
+        self.assertEqual([], list(folder.iterdir()))
 
     def test_repeats_and_a_rule_for_them_are_refused(self):
         error = self.assertRaises(

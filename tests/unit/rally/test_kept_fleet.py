@@ -74,6 +74,8 @@ class KeptFleetTest(fleet_fio_case.FleetFioCase):
         # It says nothing of runs that make what they need.
         self.assertIsNotNone(one.cost)
         self.assertIsNone(two.cost)
+        # Nor does it say how long deleting takes, which it did not do.
+        self.assertIsNone(one.cost.delete_s)
         self.assertIn(
             'guests: made for the run in the first, kept from a former run in'
             ' the second',

@@ -231,6 +231,32 @@ class ChosenTest(testtools.TestCase):
             ),
         )
 
+    def test_an_engine_of_the_task_is_that_of_each_job(self):
+        path = self.job_file(JOB_FILE)
+        found = profiles.chosen(job_file=path, ioengine='io_uring')
+        self.assertEqual(
+            {'io_uring'},
+            {
+                word.partition('=')[2]
+                for pattern in found.patterns
+                for word in fio_pattern.measure_argv(pattern, found.method)
+                if word.startswith('--ioengine=')
+            },
+        )
+        self.assertEqual(('ioengine psync -> io_uring',), found.changed)
+        # What it has anyway is no change.
+        self.assertEqual(
+            (), profiles.chosen(job_file=path, ioengine='psync').changed
+        )
+
+    def test_a_region_of_the_task_leaves_the_sizes_of_jobs(self):
+        path = self.job_file(JOB_FILE)
+        before = profiles.chosen(job_file=path)
+        found = profiles.chosen(
+            job_file=path, region_mib=2 * before.method.region_mib
+        )
+        self.assertEqual(before.patterns, found.patterns)
+
     def test_a_job_file_that_is_absent_or_no_text_is_named(self):
         self.assertIn('cannot read it', self.problems(job_file='/no/such'))
         path = self.job_file('')
@@ -256,6 +282,9 @@ class ChosenTest(testtools.TestCase):
         {'profile': 'x'},
         {'profile': 'meyer2016', 'region_mib': 8},
         {'patterns': [{**PATTERN, 'bs': '64m'}]},
+        {'patterns': [{**PATTERN, 'bs': '1000'}]},
+        {'patterns': [{**PATTERN, 'bs': None, 'bsrange': '512-5000'}]},
+        {'patterns': [{**PATTERN, 'bs': None, 'bssplit': '100/50:4k/50'}]},
         {'patterns': [3]},
         {'patterns': [{**PATTERN, 'ioengine': 'sync', 'iodepth': 4}]},
     )
