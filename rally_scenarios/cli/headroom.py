@@ -257,6 +257,10 @@ class _Tier:
         self._sold: tuple[sold.SoldType, ...] | None = None
         self._carried: client_io.ClientIo | str | None = None
 
+    def warn(self, text: str) -> None:
+        """Says what to know of what is shown."""
+        self._shown.log.warning('%s', cells.printable(text))
+
     def declared(self) -> catalogs.Tier:
         """The tier of the tiers file.
 
@@ -389,11 +393,9 @@ def _answers(
     from rally_scenarios.bench.curve import headroom as rooms
     from rally_scenarios.bench.curve import load
 
-    names = _curve_names(read, parsed_args)
-    for name in names:
-        limits = dict(parsed_args.expect) or _declared_limits(tier, name)
+    for name, limits in _limits(tier, parsed_args, read).items():
         quantities = {
-            limit: expectations.find(limit).quantity for limit in limits
+            limit: expectations.find(limit).quantity for limit, _ in limits
         }
         curves = {
             quantity: _curve(read, parsed_args.tier, name, quantity)
@@ -408,7 +410,7 @@ def _answers(
                 load.within(curves[quantities[limit]], bound),
                 True,
             )
-            for limit, bound in limits.items()
+            for limit, bound in limits
         ]
         plain = curves[_DEFAULT_QUANTITY]
         rows += [
@@ -473,26 +475,53 @@ def _curve_names(
                 f'found {has}; name results of the task curve.yaml'
             )
         )
-    return parsed_args.curves or list(found)
+    return list(dict.fromkeys(parsed_args.curves)) or list(found)
 
 
-def _declared_limits(tier: _Tier, curve: str) -> dict[str, float]:
+#: (limit of latency, its value in ms)
+_Limits = tuple[tuple[str, float], ...]
+
+
+def _limits(
+    tier: _Tier,
+    parsed_args: argparse.Namespace,
+    read: list['run_result.RunResult'],
+) -> dict[str, _Limits]:
+    """{curve: the limits that it is looked at for}.
+
+    :raises exceptions.CommandError: the results have no such curve.
+    :raises errors.TiersError: nothing is expected of a curve that was named,
+        or of none of them.
+    """
+    names = _curve_names(read, parsed_args)
+    if parsed_args.expect:
+        return dict.fromkeys(names, tuple(dict.fromkeys(parsed_args.expect)))
+    found = {name: _declared_limits(tier, name) for name in names}
+    bare = [name for name, limits in found.items() if not limits]
+    if bare and (parsed_args.curves or len(bare) == len(found)):
+        raise errors.TiersError(
+            f'the tier {parsed_args.tier} expects no latency of '
+            f'{", ".join(bare)}: name one, such as --expect p99_ms_max=50'
+        )
+    if bare:
+        tier.warn(
+            f'the tier {parsed_args.tier} expects no latency of '
+            f'{", ".join(bare)}, which is left out: name one with --expect, '
+            'and its curve with --curve'
+        )
+    return {name: limits for name, limits in found.items() if limits}
+
+
+def _declared_limits(tier: _Tier, curve: str) -> _Limits:
     """Limits of latency that the tiers file has for the pattern of a curve.
 
-    :raises errors.TiersError: it has none, or cannot be read.
+    :raises errors.TiersError: it cannot be read.
     """
-    declared = tier.declared()
-    found = {
-        name: value
-        for name, value in declared.expect.get(curve, {}).items()
+    return tuple(
+        (name, float(value))
+        for name, value in tier.declared().expect.get(curve, {}).items()
         if results.is_latency(expectations.find(name))
-    }
-    if not found:
-        raise errors.TiersError(
-            f'the tier {declared.name} expects no latency of {curve}: '
-            'name one, such as --expect p99_ms_max=50'
-        )
-    return found
+    )
 
 
 def _check_same(read: list['run_result.RunResult'], curve: str) -> None:

@@ -156,7 +156,10 @@ sh measure.sh
             metavar='<percent>',
             type=arguments.percent,
             default=0.0,
-            help='a smaller gain does not count (default: 0)',
+            help=(
+                'a smaller gain does not count (default: 0; of a latency at '
+                'least 1.6, the width of a bucket of fio)'
+            ),
         )
         parser.add_argument(
             '--wanted-difference',
@@ -248,7 +251,7 @@ class _Tuning:
             parsed_args.catalog, include_root=parsed_args.include_root
         )
         self._file = sweep_reader.read_file(parsed_args.file, self._tiers)
-        self._space = _space_of(self._file.sweep, parsed_args)
+        self._space = _space_of(self._file, parsed_args)
         # The same at each start, also of a file without a seed.
         self._seed = int(
             hashlib.sha256(self._file.text.encode()).hexdigest()[:7], 16
@@ -301,6 +304,15 @@ class _Tuning:
             )
         return _PREVIEW_COLUMNS, rows
 
+    @property
+    def _least_percent(self) -> float:
+        """A smaller gain is none."""
+        from rally_scenarios.bench.tune import measured
+
+        return measured.least_gain_percent(
+            self._args.goal, self._args.least_difference
+        )
+
     def _outlook(self) -> 'budgets.Outlook':
         from rally_scenarios.bench.tune import budget as budgets
 
@@ -308,7 +320,7 @@ class _Tuning:
             self._args.budget / (60 * self._file.sweep.slot_minutes),
             [len(values) + 1 for values in self._space.values.values()],
             wanted_percent=self._args.wanted_difference,
-            least_percent=self._args.least_difference,
+            least_percent=self._least_percent,
         )
 
     def _length(self, outlook: 'budgets.Outlook') -> str:
@@ -348,7 +360,7 @@ class _Tuning:
                 for place, values in self._space.values.items()
             },
             seed=self._seed,
-            least_percent=self._args.least_difference,
+            least_percent=self._least_percent,
             wanted_percent=self._args.wanted_difference,
             about=json.dumps(
                 [
@@ -740,12 +752,15 @@ class _Tuning:
             )
 
 
-def _space_of(sweep: design.Sweep, parsed_args: argparse.Namespace) -> _Space:
+def _space_of(
+    file: sweep_reader.SweepFile, parsed_args: argparse.Namespace
+) -> _Space:
     """Options and values out of the treatments, each of one value.
 
     :raises errors.ProblemsFound: the file is no space, or of another tier.
     """
     problems = []
+    sweep = file.sweep
 
     def problem(found: str, expected: str, remedy: str) -> None:
         problems.append(
@@ -780,6 +795,13 @@ def _space_of(sweep: design.Sweep, parsed_args: argparse.Namespace) -> _Space:
             )
             continue
         ((place, value),) = one.changes.items()
+        if file.catalogs[one.name] == file.catalogs[design.DEFAULT]:
+            problem(
+                f'{_option(place)} {design.text(value)}, which the tiers file '
+                'has',
+                'other values: the one of the tiers file is tried anyway',
+                'remove it',
+            )
         values.setdefault(place, []).append(value)
     if problems:
         raise errors.ProblemsFound(problems)

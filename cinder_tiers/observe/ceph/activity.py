@@ -175,11 +175,15 @@ def parse_osd_perf(perf: collections.abc.Mapping) -> dict[str, object]:
     }
 
 
-def parse_image_stats(report: collections.abc.Mapping) -> dict[str, float]:
+def parse_image_stats(
+    report: collections.abc.Mapping,
+) -> dict[str, float] | None:
     """{image: I/Os in a second} of `rbd perf image stats`, the busiest.
 
     The first answer after a while is empty: the manager begins to ask the
     OSDs then (src/pybind/mgr/rbd_support/perf.py, get_perf_data).
+
+    :returns: None for an empty one, which says nothing.
     """
     counters = report['stat_descriptors']
     places = [counters.index(name) for name in ('write_ops', 'read_ops')]
@@ -189,6 +193,8 @@ def parse_image_stats(report: collections.abc.Mapping) -> dict[str, float]:
         for each in report['stats']
         for name, values in each.items()
     }
+    if not found:
+        return None
     busiest = sorted(found, key=found.__getitem__, reverse=True)
     return {name: found[name] for name in busiest[:MOST_IMAGES]}
 

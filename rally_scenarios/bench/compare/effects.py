@@ -96,7 +96,8 @@ class Effects:
     comparison: comparison.Comparison
     #: in the order of the sweep file
     unmeasured: tuple[Unmeasured, ...]
-    #: slots that no claim uses, of treatments that have figures; a line each
+    #: slots that no claim uses, of treatments that have figures, or whose
+    #: result another slot has as well; a line each
     left_out: tuple[str, ...]
 
 
@@ -146,8 +147,29 @@ def of_sweep(
         if treated
         else comparison.Comparison(circumstances=(), claims=()),
         unmeasured=tuple(unmeasured),
-        left_out=tuple(_left_out(swept, {each.name for each in treated})),
+        left_out=(
+            *_copies(swept),
+            *_left_out(swept, {each.name for each in treated}),
+        ),
     )
+
+
+def _copies(swept: Swept) -> Iterator[str]:
+    """Slots that have the same file, in words.
+
+    Whoever measures by hand, or in a world with a known truth, may mean it.
+    """
+    slots = [each for each in swept.slots if each.run is not None]
+    for number, slot in enumerate(slots):
+        same = next(
+            (each for each in slots[:number] if each.run == slot.run), None
+        )
+        if same is not None:
+            yield (
+                f'the result of slot {slot.number} is a copy of that of slot'
+                f' {same.number}: expected a run of its own; it counts as one,'
+                f' and the intervals are too narrow'
+            )
 
 
 def _unmeasured(swept: Swept, treatment: str) -> Unmeasured:

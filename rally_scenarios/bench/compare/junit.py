@@ -10,6 +10,7 @@ the schema of the Jenkins xUnit plugin, junit-10.xsd.
 import re
 from xml.etree import ElementTree
 
+from cinder_tiers.domain import text as escaping
 from rally_scenarios.bench.compare import comparison
 
 # What XML 1.0 cannot hold, not even as a reference (section 2.2).
@@ -24,7 +25,10 @@ _ELEMENTS = {
 
 
 def _text(value: str) -> str:
-    return _NOT_IN_XML.sub('\N{REPLACEMENT CHARACTER}', value)
+    """Text of a result file, which nobody checked, for a page of a CI."""
+    return _NOT_IN_XML.sub(
+        '\N{REPLACEMENT CHARACTER}', escaping.printable_lines(value)
+    )
 
 
 def write(found: comparison.Comparison) -> str:

@@ -9,6 +9,7 @@ compared with a pattern that was measured: what is not known of it fits any.
 Pure.  Must not know tiers.
 """
 
+from collections.abc import Iterator
 from collections.abc import Mapping
 from dataclasses import dataclass
 import math
@@ -97,6 +98,8 @@ class Likeness:
     nearly: tuple[str, ...]
     #: 0 for the same, 1 for each factor of 2, or for 10 points of the mix
     distance: float
+    #: what else differs, of which nothing is known by how much it matters
+    others: tuple[str, ...] = ()
 
 
 def compare(load: Load, pattern: Load) -> Likeness:
@@ -156,8 +159,38 @@ def compare(load: Load, pattern: Load) -> Likeness:
                 is_far=octaves > math.log2(MOST_FACTOR) + 1e-9,
             )
     return Likeness(
-        unlike=tuple(unlike), nearly=tuple(nearly), distance=distance
+        unlike=tuple(unlike),
+        nearly=tuple(nearly),
+        distance=distance,
+        others=tuple(_other_options(load, pattern)),
     )
+
+
+def _other_options(load: Load, pattern: Load) -> Iterator[str]:
+    """What else differs of two patterns, in words.
+
+    How blocks are spread, how much of the volume is used, how it ends.
+    """
+    if load.pattern is None or pattern.pattern is None:
+        return
+    mine, other = load.pattern, pattern.pattern
+    for words, one, two in (
+        ('blocks {}', _blocks(mine), _blocks(other)),
+        ('size_mib {}', mine.size_mib, other.size_mib),
+        ('end_fsync {}', mine.end_fsync, other.end_fsync),
+        ('rate_process {}', mine.rate_process, other.rate_process),
+    ):
+        if one != two:
+            yield (
+                f'{words.format("-" if one is None else one)}, measured with'
+                f' {"-" if two is None else two}'
+            )
+
+
+def _blocks(pattern: fio_pattern.Pattern) -> str | None:
+    """How blocks are spread; None: all are of one size."""
+    found = pattern.bssplit or pattern.bsrange
+    return found and found.lower()
 
 
 def _share(load: Load, direction: str) -> float:

@@ -181,11 +181,16 @@ def _like(found: Sequence[run_result.RunResult], load: loads.Load) -> _Like:
     for name in far:
         near.pop(name, None)
     if any(each.distance == 0 for each in near.values()):
-        near = {n: each for n, each in near.items() if each.distance == 0}
+        same = {n: each for n, each in near.items() if each.distance == 0}
+        # With a hot part, or blocks of two sizes, it is another one.
+        fewest = min(len(each.others) for each in same.values())
+        near = {
+            n: each for n, each in same.items() if len(each.others) == fewest
+        }
     nearly = dict.fromkeys(
         f'{name}: {words}'
         for name, each in near.items()
-        for words in each.nearly
+        for words in (*each.nearly, *each.others)
     )
     reason = ''
     if not near:

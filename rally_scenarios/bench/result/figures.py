@@ -19,7 +19,7 @@ LEAST_ABOVE = 10
 #: What a run lacks of which a pattern has no sound result.
 NONE_COMPLETE = 'no repeat in which all guests are complete'
 # From one of fio's buckets to the next, see ``fio.histogram``.
-_BUCKET_WIDTH = 1 / 64
+BUCKET_WIDTH = 1 / 64
 
 
 def complete(
@@ -280,6 +280,6 @@ def resolution(
     :param limit: of any quantity
     """
     if limit.unit == 'ms':
-        return _BUCKET_WIDTH
+        return BUCKET_WIDTH
     # One I/O more or less was counted.
     return 1 / min(_ios(slot.merged, limit) or 1 for slot in slots)

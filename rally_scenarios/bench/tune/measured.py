@@ -36,6 +36,20 @@ def _figure(
     return found
 
 
+def least_gain_percent(goal: str, asked_percent: float) -> float:
+    """A gain that counts, in percent, at least.
+
+    A latency may be off by a bucket of fio in every run, so that no number of
+    blocks shows less.
+
+    :param goal: name as in ``expectations.find_quantity``
+    :param asked_percent: a smaller one is none, whatever can be seen
+    """
+    if expectations.find_quantity(goal).unit != 'ms':
+        return asked_percent
+    return max(asked_percent, 100 * figures.BUCKET_WIDTH)
+
+
 def gain(
     default: run_result.RunResult,
     treated: run_result.RunResult,
@@ -66,11 +80,12 @@ def broken(
     treated: run_result.RunResult,
     expected: Mapping[str, expectations.Expectations],
 ) -> tuple[str, ...]:
-    """Promises that a run breaks and that of the default does not.
+    """Promises that a run breaks and that of the default holds.
 
-    One that the default holds is broken as well if the run has no figure of
-    it, or one of too few I/Os: no guest of the tier may have come so far, or
-    the tier may be so slow.
+    What the default may break itself says nothing against the other.  One that
+    it holds is broken as well if the run has no figure of it, or one of too
+    few I/Os: no guest of the tier may have come so far, or the tier may be so
+    slow.
 
     :param expected: {tier: its expectations}
     """
@@ -84,9 +99,6 @@ def broken(
     return tuple(
         other.text
         for one, other in zip(before, after, strict=True)
-        if (other.outcome is broken and one.outcome is not broken)
-        or (
-            (other.outcome is lost or other.has_too_few_ios)
-            and one.outcome is held
-        )
+        if one.outcome is held
+        and (other.outcome in (broken, lost) or other.has_too_few_ios)
     )

@@ -30,6 +30,8 @@ _SLOW_OSD_MS = 5.0
 GREATER_LOAD = 2.0
 # And by so many I/Os in a second, at least.
 _LEAST_IOPS = 10.0
+#: So many images are the busiest of more (observe.ceph.activity.MOST_IMAGES).
+FULL_LIST = 10
 #: Named of each change.
 MOST_NAMED = 8
 
@@ -145,11 +147,17 @@ def _slow(status: series.Status) -> set[str]:
 def _images(before: series.Status, after: series.Status) -> Iterator[str]:
     if before.image_iops is None or after.image_iops is None:
         return
+    # One that was not among the busiest did no more than the least of them.
+    most = 0.0
+    if len(before.image_iops) >= FULL_LIST:
+        most = min(before.image_iops.values())
     for name, iops in after.image_iops.items():
-        if _grew(before.image_iops.get(name, 0.0), iops):
+        old = before.image_iops.get(name)
+        if _grew(most if old is None else old, iops):
+            known = f'{most:.0f} or less' if old is None and most else ''
             yield (
-                f'image {name} went from '
-                f'{before.image_iops.get(name, 0.0):.0f} to {iops:.0f} IOPS'
+                f'image {name} went from {known or f"{old or 0:.0f}"} to'
+                f' {iops:.0f} IOPS'
             )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from dataclasses import replace
 import enum
 import math
+import statistics
 
 from cinder_tiers.domain.catalog import expectations
 from rally_scenarios.bench.watch import change
@@ -86,7 +87,7 @@ def added(
             if each.outcome is expectation.Outcome.BROKEN
         },
     )
-    return changed, verdict(changed, findings)
+    return changed, verdict(changed, findings, least_percent=least_percent)
 
 
 def _until(kept: series.Series, moment: float) -> series.Series:
@@ -136,14 +137,18 @@ def _change(
 
 
 def verdict(
-    kept: series.Series, findings: Sequence[expectation.Finding]
+    kept: series.Series,
+    findings: Sequence[expectation.Finding],
+    *,
+    least_percent: float = change.LEAST_PERCENT,
 ) -> Verdict:
     """What is said of a tier at the end of its latest window.
 
     :param kept: with at least one window
     :param findings: of its expectations
+    :param least_percent: see ``added``
     """
-    wrong = sorted(_wrong(kept, findings), key=_rank)
+    wrong = sorted(_wrong(kept, findings, least_percent), key=_rank)
     if wrong:
         since = wrong[0][1]
         return Verdict(
@@ -191,8 +196,49 @@ def _named(kept: series.Series, since: float) -> tuple[str, ...]:
     return circumstances.around(kept.windows, since)
 
 
+def _rise(
+    kept: series.Series, direction: str, least_percent: float
+) -> series.LevelChange | None:
+    """The greater latency that a tier still has, from the level before.
+
+    What rose and fell again by a part is still greater than before it rose.
+    What came back need not be a change of its own: a level of a few minutes is
+    too short to be one side of a change.
+
+    :returns: None without one within the time that is remembered
+    """
+    # By half of what makes a change: each window has noise of its own.
+    least = math.log1p(least_percent / 100) / 2
+
+    def is_above(after: float, rise: series.LevelChange) -> bool:
+        return after - math.log(max(rise.before_ms, 1e-3)) >= least
+
+    rise = None
+    for each in sorted(kept.changes, key=lambda change_: change_.since):
+        if each.direction != direction or not _is_remembered(kept, each.since):
+            continue
+        if rise is None:
+            rise = each if each.is_worse else None
+        elif is_above(math.log(max(each.after_ms, 1e-3)), rise):
+            rise = replace(rise, after_ms=each.after_ms)
+        else:
+            rise = None
+    levels = [
+        level
+        for window in kept.windows
+        if (level := window.level(direction)) is not None
+    ]
+    if rise is None or not is_above(
+        statistics.median(levels[-change.LEAST_WINDOWS :]), rise
+    ):
+        return None
+    return rise
+
+
 def _wrong(
-    kept: series.Series, findings: Sequence[expectation.Finding]
+    kept: series.Series,
+    findings: Sequence[expectation.Finding],
+    least_percent: float,
 ) -> Iterator[tuple[State, float, str]]:
     """(state, since when, sentence) of each thing that is wrong."""
     last = kept.windows[-1]
@@ -216,15 +262,11 @@ def _wrong(
                 f'{each.name}: {each.text}',
             )
     for direction in series.DIRECTIONS:
-        change_ = kept.last_change(direction)
-        if (
-            change_ is not None
-            and change_.is_worse
-            and _is_remembered(kept, change_.since)
-        ):
+        rise = _rise(kept, direction, least_percent)
+        if rise is not None:
             yield (
                 State.SLOWER,
-                change_.since,
+                rise.since,
                 f'the median latency of a {direction} went from '
-                f'{change_.before_ms:.3g} to {change_.after_ms:.3g} ms',
+                f'{rise.before_ms:.3g} to {rise.after_ms:.3g} ms',
             )

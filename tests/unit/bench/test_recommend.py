@@ -214,6 +214,40 @@ class RecommendationTestCase(testtools.TestCase):
             recommended([run(tiers)], load())[0][0],
         )
 
+    def test_a_hot_part_is_not_the_very_same(self):
+        hot = dataclasses.replace(PATTERNS[0], name='hot', size_mib=64)
+        split = dataclasses.replace(
+            PATTERNS[0], name='split', bs=None, bssplit='2k/50:6k/50'
+        )
+        equal = (100, 101, 99, 100)
+        names = ('rand-write', 'hot', 'split')
+        found = run(
+            {
+                'general': dict.fromkeys(names, equal),
+                'database': {
+                    'rand-write': (300, 303, 301, 305),
+                    'hot': equal,
+                    'split': equal,
+                },
+            }
+        )
+        found = dataclasses.replace(
+            found,
+            profile=dataclasses.replace(
+                found.profile, patterns=(*PATTERNS, hot, split)
+            ),
+        )
+        self.assertEqual(
+            ('database', 'recommended'), recommended([found], load())[0][0]
+        )
+        # What was not measured as it is says what differs.
+        (advice,) = recommendation.recommend(
+            [found], [load(end_fsync=True)], IOPS
+        ).recommendations
+        self.assertIn(
+            'rand-write: end_fsync True, measured with False', advice.nearly
+        )
+
     def test_what_was_not_measured_is_not_recommended(self):
         for wanted in (load('rand-read'), load(bs='1m')):
             found, reason = recommended(

@@ -233,6 +233,62 @@ class SeldomTestCase(testtools.TestCase):
 
 
 @ddt.ddt
+class CameBackTestCase(testtools.TestCase):
+    """A tier is slower as long as it is, for an hour at most."""
+
+    def verdicts(self, *levels):
+        """Of each window: (state, first reason).
+
+        :param levels: (windows, median of writes in ms), one after another
+        """
+        draw = random.Random(5)
+        kept = series.Series(tier='database', pools=('tier-database',))
+        found = []
+        values = [ms for count, ms in levels for _ in range(count)]
+        for number, ms in enumerate(values):
+            kept, verdict = judgement.added(
+                kept,
+                window(
+                    number,
+                    write_ms=tuple(
+                        ms * draw.lognormvariate(0, 0.1) for _ in range(10)
+                    ),
+                ),
+                {},
+            )
+            found.append((verdict.state, ''.join(verdict.reasons[:1])))
+        return found
+
+    @ddt.data(5, 6, 7, 8, 9, 10, 12, 15, 30)
+    def test_what_came_back_is_not_slower(self, slow):
+        found = self.verdicts((60, 10), (slow, 30), (100, 10))
+        states = [state for state, _ in found]
+        self.assertIn(judgement.State.SLOWER, states[60 : 60 + slow])
+        # As many windows say that it has come back as said that it rose.
+        self.assertNotIn(judgement.State.SLOWER, states[60 + slow + 5 :])
+
+    def test_what_came_back_in_part_is_still_slower(self):
+        found = self.verdicts((60, 10), (20, 40), (80, 20))
+        state, reason = found[-1]
+        self.assertEqual(judgement.State.SLOWER, state)
+        self.assertRegex(
+            reason,
+            r'^the median latency of a write went from (9|10)\S* to '
+            r'(19|20|21)\S* ms$',
+        )
+        self.assertEqual(
+            {judgement.State.SLOWER}, {state for state, _ in found[66:]}
+        )
+
+    def test_a_rise_after_it_came_back_is_a_rise_of_its_own(self):
+        found = self.verdicts((60, 10), (20, 40), (40, 10), (20, 40))
+        self.assertNotIn(
+            judgement.State.SLOWER, {state for state, _ in found[85:118]}
+        )
+        self.assertEqual(judgement.State.SLOWER, found[-1][0])
+
+
+@ddt.ddt
 class CircumstancesTestCase(testtools.TestCase):
     @ddt.data(
         (
@@ -282,6 +338,27 @@ class CircumstancesTestCase(testtools.TestCase):
             circumstances.around(
                 [window(0), window(1, status=unread)], windows[0].began_at
             ),
+        )
+
+    def test_an_image_that_was_not_among_the_busiest(self):
+        busiest = {f'volume-{number}': 100.0 + number for number in range(10)}
+        windows = [
+            window(0, status=dataclasses.replace(QUIET, image_iops=busiest)),
+            window(
+                1,
+                status=dataclasses.replace(
+                    QUIET,
+                    # They did at most what the least of the ten did.
+                    image_iops={**busiest, 'steady': 101.0, 'new': 400.0},
+                ),
+            ),
+        ]
+        self.assertEqual(
+            [
+                f'{circumstances.time_text(windows[1].began_at)} image new'
+                ' went from 100 or less to 400 IOPS'
+            ],
+            list(circumstances.around(windows, windows[1].began_at)),
         )
 
     def test_the_nearest_is_first_and_the_far_is_not_named(self):

@@ -189,6 +189,17 @@ class CompareTestCase(testtools.TestCase):
         self.assertEqual(1, ran.status)
         self.assertIn('cannot write', ran.stderr)
 
+    def test_junit_shows_no_text_that_turns_round(self):
+        tier = 'gen\u202eeral\x85'
+        before = self.file('before.json', **{tier: (100, 101, 99)})
+        after = self.file('after.json', **{tier: (50, 51, 49)})
+        path = self.folder / 'junit.xml'
+        self.compare(before, after, '--junit', str(path))
+        text = path.read_text('utf-8')
+        self.assertIn('gen\\u202eeral', text)
+        self.assertNotIn('\u202e', text)
+        self.assertNotIn('\x85', text)
+
     def test_a_result_is_never_replaced_by_what_is_made_of_it(self):
         before = self.file('before.json', general=(100, 101, 99))
         after = self.file('after.json', general=(50, 51, 49))

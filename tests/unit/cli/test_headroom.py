@@ -164,6 +164,24 @@ class ToldTestCase(Results, testtools.TestCase):
         self.assertEqual(1, ran.status)
         self.assertIn('archive w: no repeat has all guests', ran.stderr)
 
+    def test_each_limit_has_a_row_and_a_curve_is_shown_once(self):
+        ran = self.told(
+            *('database', self.result, *P99, '--expect', 'p99_ms_max=20'),
+            *(*TOLD, '--curve', 'w', '--curve', 'w', '-f', 'json'),
+        )
+        found = json.loads(ran.stdout)
+        self.assertEqual(
+            ['p99_ms_max 100'] * 2
+            + ['p99_ms_max 20'] * 2
+            + ['knee of p99'] * 2
+            + ['70 % of the most'] * 2,
+            [row['Until'] for row in found],
+        )
+        # There is no room before the second one, which the status is about.
+        self.assertEqual(
+            4 if 'none left' in ran.stdout else 0, ran.status, ran.stderr
+        )
+
     def test_one_repeat_tells_nothing(self):
         one = self.write_result(curve_run(factors=(1,)), 'one.json')
         ran = self.told('database', one, *P99, *TOLD)
@@ -263,6 +281,48 @@ class ToldTestCase(Results, testtools.TestCase):
 
 
 class FromTheCloudTestCase(Results, tiers_file_case.TiersFileTestCase):
+    def test_a_curve_of_which_nothing_is_expected_is_left_out(self):
+        runs = [curve_run(name=name) for name in ('w', 'v')]
+        path = self.write_result(
+            dataclasses.replace(
+                runs[0],
+                profile=dataclasses.replace(
+                    runs[0].profile,
+                    patterns=tuple(
+                        each for run in runs for each in run.profile.patterns
+                    ),
+                ),
+                tiers=(
+                    dataclasses.replace(
+                        runs[0].tiers[0],
+                        patterns=tuple(
+                            each
+                            for run in runs
+                            for each in run.tiers[0].patterns
+                        ),
+                    ),
+                ),
+            )
+        )
+        ran = self.run_tier('headroom', 'database', path, *TOLD)
+        self.assertEqual(1, ran.status)
+        self.assertIn('expects no latency of w, v', ran.stderr)
+        self.write(
+            self.text.replace(
+                '  general:', '    expect: {w: {p99_ms_max: 100}}\n  general:'
+            )
+        )
+        ran = self.run_tier('headroom', 'database', path, *TOLD, '-f', 'json')
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertIn('no latency of v, which is left out', ran.stderr)
+        self.assertEqual(
+            {'w'}, {row['Curve'] for row in json.loads(ran.stdout)}
+        )
+        ran = self.run_tier(
+            'headroom', 'database', path, *TOLD, '--curve', 'v'
+        )
+        self.assertEqual(1, ran.status)
+
     def test_what_is_sold_and_expected_comes_from_the_cloud(self):
         self.result = self.write_result(curve_run())
         ran = self.run_tier('headroom', 'database', self.result)

@@ -141,6 +141,23 @@ class EffectsTestCase(testtools.TestCase):
         ran = self.effects(self.sweep(osd_slow=0.5, osd_gone=None).file)
         self.assertEqual(4, ran.status, ran.stderr)
 
+    def test_a_copy_of_a_result_is_told(self):
+        sweep = self.sweep(slow=0.5)
+        self.assertNotIn('a copy of', self.effects(sweep.file).stderr)
+        first, second = (
+            sweep.path / f'slot-{each.number:04}.json'
+            for each in [
+                slot
+                for slot in sweep.results.sweep.slots
+                if slot.treatment == 'slow'
+            ][:2]
+        )
+        second.write_bytes(first.read_bytes())
+        self.assertRegex(
+            self.effects(sweep.file).stderr,
+            r'the result of slot \d+ is a copy of that of slot \d+',
+        )
+
     def test_only_results_in_the_folder_are_read(self):
         sweep = self.sweep(osd_fast=2)
         (self.folder / 'out').rename(self.folder / 'moved')

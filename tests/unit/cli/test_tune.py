@@ -312,6 +312,10 @@ class TuneTestCase(test_sweep.SweptCloudTestCase):
                 'no slot_minutes',
             ),
             (SPACE.format(tier='plain'), "one of 'limited'"),
+            (
+                SPACE.format(tier='limited').replace("'200'", "'500'"),
+                'read_iops_sec 500, which the tiers file has',
+            ),
         ):
             self.file.write_text(text, 'utf-8')
             ran = self.tune('true')

@@ -13,6 +13,8 @@ import threading
 import testtools
 
 from cinder_tiers.domain import errors
+from cinder_tiers.observe.ceph import activity
+from rally_scenarios.bench.watch import circumstances
 from rally_scenarios.bench.watch import judgement
 from rally_scenarios.bench.watch import pace
 from rally_scenarios.bench.watch import series
@@ -123,6 +125,24 @@ class WatchTestCase(testtools.TestCase):
             open_session=lambda cluster: contextlib.nullcontext(self.session),
             **options,
         )
+
+    def test_a_manager_that_has_not_begun_to_ask_says_nothing_of_images(self):
+        self.session = rbd_in_memory.Session(
+            self.rbd,
+            {
+                **ANSWERS,
+                'rbd perf image stats': {
+                    **ANSWERS['rbd perf image stats'],
+                    'stats': [],
+                },
+            },
+        )
+        (found,) = self.watch()
+        self.assertIsNone(found.last.status.image_iops)
+        self.assertEqual(201.0, found.last.status.client_iops)
+
+    def test_the_busiest_images_are_as_many_as_are_read(self):
+        self.assertEqual(activity.MOST_IMAGES, circumstances.FULL_LIST)
 
     def test_latencies_and_facts_of_a_window(self):
         self.rbd.latency_s = {'write': 0.02, 'read': 0.01}
