@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from dataclasses import replace
 import enum
+import itertools
 import math
 import statistics
 
@@ -199,7 +200,7 @@ def _named(kept: series.Series, since: float) -> tuple[str, ...]:
 def _rise(
     kept: series.Series, direction: str, least_percent: float
 ) -> series.LevelChange | None:
-    """The greater latency that a tier still has, from the level before.
+    """The latest greater latency that a tier still has.
 
     What rose and fell again by a part is still greater than before it rose.
     What came back need not be a change of its own: a level of a few minutes is
@@ -210,29 +211,33 @@ def _rise(
     # By half of what makes a change: each window has noise of its own.
     least = math.log1p(least_percent / 100) / 2
 
-    def is_above(after: float, rise: series.LevelChange) -> bool:
-        return after - math.log(max(rise.before_ms, 1e-3)) >= least
+    def is_above(level: float, rise: series.LevelChange) -> bool:
+        return level - math.log(max(rise.before_ms, 1e-3)) >= least
 
-    rise = None
+    rises: list[series.LevelChange] = []
     for each in sorted(kept.changes, key=lambda change_: change_.since):
         if each.direction != direction or not _is_remembered(kept, each.since):
             continue
-        if rise is None:
-            rise = each if each.is_worse else None
-        elif is_above(math.log(max(each.after_ms, 1e-3)), rise):
-            rise = replace(rise, after_ms=each.after_ms)
-        else:
-            rise = None
-    levels = [
-        level
-        for window in kept.windows
-        if (level := window.level(direction)) is not None
-    ]
-    if rise is None or not is_above(
-        statistics.median(levels[-change.LEAST_WINDOWS :]), rise
-    ):
+        after = math.log(max(each.after_ms, 1e-3))
+        rises = [rise for rise in rises if is_above(after, rise)]
+        if each.is_worse:
+            rises.append(each)
+        elif rises:
+            rises[-1] = replace(rises[-1], after_ms=each.after_ms)
+    levels = itertools.islice(
+        (
+            level
+            for window in reversed(kept.windows)
+            if (level := window.level(direction)) is not None
+        ),
+        change.LEAST_WINDOWS,
+    )
+    if not rises or not (latest := list(levels)):
         return None
-    return rise
+    present = statistics.median(latest)
+    return next(
+        (rise for rise in reversed(rises) if is_above(present, rise)), None
+    )
 
 
 def _wrong(

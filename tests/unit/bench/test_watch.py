@@ -5,6 +5,7 @@
 import dataclasses
 import json
 import random
+import re
 
 import ddt
 import testtools
@@ -279,6 +280,18 @@ class CameBackTestCase(testtools.TestCase):
         self.assertEqual(
             {judgement.State.SLOWER}, {state for state, _ in found[66:]}
         )
+
+    def test_of_two_rises_the_latest_that_is_left_is_said(self):
+        found = self.verdicts((60, 10), (40, 20), (30, 45), (30, 20))
+        said = [
+            [round(float(ms)) for ms in re.findall(r'[\d.]+', reason)]
+            for _, reason in (found[90], found[125], found[-1])
+        ]
+        for expected, actual in zip(
+            ((10, 20), (20, 45), (10, 20)), said, strict=True
+        ):
+            for one, other in zip(expected, actual, strict=True):
+                self.assertAlmostEqual(one, other, delta=2)
 
     def test_a_rise_after_it_came_back_is_a_rise_of_its_own(self):
         found = self.verdicts((60, 10), (20, 40), (40, 10), (20, 40))
