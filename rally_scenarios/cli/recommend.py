@@ -367,8 +367,7 @@ def _loads_of_job(path: str) -> 'list[loads.Load]':
         ) from error
     profile = job_file.profile(text, name='job', file=path)
     return [
-        loads.of_pattern(each, ioengine=profile.method.ioengine)
-        for each in profile.patterns
+        loads.of_pattern(each, profile.method) for each in profile.patterns
     ]
 
 
@@ -379,9 +378,7 @@ def _loads_of_patterns(
     from rally_scenarios.bench.recommend import load as loads
 
     known = {
-        pattern.name: loads.of_pattern(
-            pattern, ioengine=run.profile.method.ioengine
-        )
+        pattern.name: loads.of_pattern(pattern, run.profile.method)
         for run in reversed(found)
         for pattern in run.profile.patterns
     }

@@ -157,8 +157,8 @@ sh measure.sh
             type=arguments.percent,
             default=0.0,
             help=(
-                'a smaller gain does not count (default: 0; of a latency at '
-                'least 1.6, the width of a bucket of fio)'
+                'a smaller gain does not count (default: 0; of a percentile '
+                'at least 1.6, the width of a bucket of fio)'
             ),
         )
         parser.add_argument(

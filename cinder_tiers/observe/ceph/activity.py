@@ -9,7 +9,9 @@ goes on while the manager is away, or its module rbd_support is off.
 
 import collections.abc
 import dataclasses
+import math
 import statistics
+import time
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
@@ -17,6 +19,8 @@ from cinder_tiers.observe.ceph import client_io
 
 #: Images that are named, the busiest first.
 MOST_IMAGES = 10
+#: After so many seconds the manager no longer counts I/Os of images.
+_QUERY_EXPIRES_S = 60.0
 #: OSDs of which the latency is kept, the slowest: of thousands, the others
 #: would be most of what is kept of a tier.
 MOST_OSDS = 100
@@ -74,6 +78,8 @@ class Reader:
         # of OSDs it is long.
         self._epoch: int | None = None
         self._dump: dict = {}
+        #: {pool: when, by the monotonic clock}
+        self._asked_for_images: dict[str, float] = {}
 
     def read(self, pools: collections.abc.Sequence[str]) -> Activity:
         """What the pools of a tier and their cluster do.
@@ -95,13 +101,7 @@ class Reader:
             },
             lambda: parse_config_log(session.command('config log', num=1)),
             # The last: a manager that is away is waited for.
-            lambda: {
-                'image_iops': parse_image_stats(
-                    session.ask_manager(
-                        'rbd perf image stats', pool_spec=pools[0]
-                    )
-                )
-            },
+            lambda: {'image_iops': self._image_iops(pools[0])},
         ):
             try:
                 found |= read_facts()
@@ -114,6 +114,23 @@ class Reader:
                 # A release that says it in another way.
                 continue
         return Activity(**found)
+
+    def _image_iops(self, pool: str) -> dict[str, float] | None:
+        """I/Os in a second of the busiest images; None: not known yet.
+
+        The first answer after a while is empty: the manager begins to ask the
+        OSDs then, and ends when nobody has asked for it for a minute
+        (src/pybind/mgr/rbd_support/perf.py, get_perf_data and
+        QUERY_EXPIRE_INTERVAL).
+        """
+        now = time.monotonic()
+        before = self._asked_for_images.get(pool, -math.inf)
+        found = parse_image_stats(
+            self._session.ask_manager('rbd perf image stats', pool_spec=pool)
+        )
+        self._asked_for_images[pool] = now
+        is_first = now - before >= _QUERY_EXPIRES_S
+        return None if is_first and not found else found
 
     def _status(self) -> dict[str, object]:
         status = self._session.command('status')
@@ -175,16 +192,8 @@ def parse_osd_perf(perf: collections.abc.Mapping) -> dict[str, object]:
     }
 
 
-def parse_image_stats(
-    report: collections.abc.Mapping,
-) -> dict[str, float] | None:
-    """{image: I/Os in a second} of `rbd perf image stats`, the busiest.
-
-    The first answer after a while is empty: the manager begins to ask the
-    OSDs then (src/pybind/mgr/rbd_support/perf.py, get_perf_data).
-
-    :returns: None for an empty one, which says nothing.
-    """
+def parse_image_stats(report: collections.abc.Mapping) -> dict[str, float]:
+    """{image: I/Os in a second} of `rbd perf image stats`, the busiest."""
     counters = report['stat_descriptors']
     places = [counters.index(name) for name in ('write_ops', 'read_ops')]
     found = {
@@ -193,8 +202,6 @@ def parse_image_stats(
         for each in report['stats']
         for name, values in each.items()
     }
-    if not found:
-        return None
     busiest = sorted(found, key=found.__getitem__, reverse=True)
     return {name: found[name] for name in busiest[:MOST_IMAGES]}
 

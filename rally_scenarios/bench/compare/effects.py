@@ -167,8 +167,8 @@ def _copies(swept: Swept) -> Iterator[str]:
         if same is not None:
             yield (
                 f'the result of slot {slot.number} is a copy of that of slot'
-                f' {same.number}: expected a run of its own; it counts as one,'
-                f' and the intervals are too narrow'
+                f' {same.number}: expected a run of its own; it is counted'
+                f' as one, so the intervals are too narrow'
             )
 
 

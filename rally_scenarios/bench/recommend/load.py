@@ -47,12 +47,16 @@ class Load:
     iops: float | None = None
     #: pattern that it is of; None: it is known from counters
     pattern: fio_pattern.Pattern | None = None
+    #: part of the volume that it works on; None: not known
+    size_mib: int | None = None
 
 
-def of_pattern(pattern: fio_pattern.Pattern, *, ioengine: str) -> Load:
+def of_pattern(
+    pattern: fio_pattern.Pattern, method: fio_pattern.Profile
+) -> Load:
     """The load of a pattern.
 
-    :param ioengine: that it has if it names none
+    :param method: has the engine and the region of one that names none
     """
     reads = {'read': 100.0, 'write': 0.0}.get(pattern.directions[0], 50.0)
     if pattern.rw in fio_pattern.MIXES:
@@ -62,7 +66,7 @@ def of_pattern(pattern: fio_pattern.Pattern, *, ioengine: str) -> Load:
             else float(pattern.rwmixread_percent)
         )
     is_synchronous = (
-        pattern.ioengine or ioengine
+        pattern.ioengine or method.ioengine
     ) in named_profile.SYNCHRONOUS_ENGINES
     return Load(
         name=pattern.name,
@@ -74,6 +78,7 @@ def of_pattern(pattern: fio_pattern.Pattern, *, ioengine: str) -> Load:
         is_random=pattern.rw.startswith('rand'),
         rate=(pattern.rate_iops, pattern.rate_kib),
         pattern=pattern,
+        size_mib=pattern.size_mib or method.region_mib,
     )
 
 
@@ -174,23 +179,43 @@ def _other_options(load: Load, pattern: Load) -> Iterator[str]:
     if load.pattern is None or pattern.pattern is None:
         return
     mine, other = load.pattern, pattern.pattern
-    for words, one, two in (
-        ('blocks {}', _blocks(mine), _blocks(other)),
-        ('size_mib {}', mine.size_mib, other.size_mib),
-        ('end_fsync {}', mine.end_fsync, other.end_fsync),
-        ('rate_process {}', mine.rate_process, other.rate_process),
-    ):
-        if one != two:
-            yield (
-                f'{words.format("-" if one is None else one)}, measured with'
-                f' {"-" if two is None else two}'
-            )
+    if _spread(mine) != _spread(other):
+        yield (f'blocks of {_blocks(mine)}, measured with {_blocks(other)}')
+    if load.size_mib != pattern.size_mib:
+        yield (
+            f'on {load.size_mib} MiB of the volume, measured on'
+            f' {pattern.size_mib} MiB'
+        )
+    if mine.end_fsync != other.end_fsync:
+        words = ('without', 'with')
+        yield (
+            f'{words[mine.end_fsync]} fsync at the end, measured'
+            f' {words[other.end_fsync]}'
+        )
+    paces = [
+        each.rate_process or fio_pattern.RATE_PROCESSES[0]
+        for each in (mine, other)
+    ]
+    if mine.rate_iops and paces[0] != paces[1]:
+        yield f'paced {paces[0]}, measured {paces[1]}'
 
 
-def _blocks(pattern: fio_pattern.Pattern) -> str | None:
-    """How blocks are spread; None: all are of one size."""
-    found = pattern.bssplit or pattern.bsrange
-    return found and found.lower()
+def _spread(pattern: fio_pattern.Pattern) -> object:
+    """How blocks are spread; the same for all that are of one size."""
+    if pattern.bssplit is not None:
+        shares: dict[int, int] = {}
+        for part in pattern.bssplit.split(':'):
+            size, share = part.split('/')
+            bytes_ = fio_pattern.block_bytes(size)
+            shares[bytes_] = shares.get(bytes_, 0) + int(share)
+        shares = {size: share for size, share in shares.items() if share}
+        return None if len(shares) == 1 else shares
+    smallest, largest = pattern.bs_range_bytes
+    return None if smallest == largest else (smallest, largest)
+
+
+def _blocks(pattern: fio_pattern.Pattern) -> str:
+    return pattern.bs or pattern.bsrange or pattern.bssplit or ''
 
 
 def _share(load: Load, direction: str) -> float:

@@ -172,9 +172,7 @@ def _like(found: Sequence[run_result.RunResult], load: loads.Load) -> _Like:
                 continue  # a file may have patterns that nobody knows
             likeness = loads.compare(
                 load,
-                loads.of_pattern(
-                    pattern, ioengine=run.profile.method.ioengine
-                ),
+                loads.of_pattern(pattern, run.profile.method),
             )
             (far if likeness.unlike else near)[each.pattern] = likeness
     # The same name may be of another pattern in another run.

@@ -39,13 +39,13 @@ def _figure(
 def least_gain_percent(goal: str, asked_percent: float) -> float:
     """A gain that counts, in percent, at least.
 
-    A latency may be off by a bucket of fio in every run, so that no number of
-    blocks shows less.
+    A percentile of a latency may be off by a bucket of fio in every run, so
+    that no number of blocks shows less.
 
     :param goal: name as in ``expectations.find_quantity``
     :param asked_percent: a smaller one is none, whatever can be seen
     """
-    if expectations.find_quantity(goal).unit != 'ms':
+    if expectations.find_quantity(goal).percent is None:
         return asked_percent
     return max(asked_percent, 100 * figures.BUCKET_WIDTH)
 

@@ -668,22 +668,21 @@ class FleetRun:
 
         Of a fleet that is there still, the time says nothing.
         """
-        if (
-            self.kept is None
-            or self.kept.result.cost is None
-            or not self._is_deleted
-        ):
+        if self.kept is None or self.kept.result.cost is None:
             return
-        result = dataclasses.replace(
-            self.kept.result,
-            cost=dataclasses.replace(
-                self.kept.result.cost, delete_s=self._took_s['delete']
-            ),
+        if self._is_deleted:
+            result = dataclasses.replace(
+                self.kept.result,
+                cost=dataclasses.replace(
+                    self.kept.result.cost, delete_s=self._took_s['delete']
+                ),
+            )
+            self.kept = KeptResult(
+                result=result, path=store.write(self._context.folder, result)
+            )
+        self._add_output(
+            complete=fleet_report.cost_output(self.kept.result.cost)
         )
-        self.kept = KeptResult(
-            result=result, path=store.write(self._context.folder, result)
-        )
-        self._add_output(complete=fleet_report.cost_output(result.cost))
 
 
 def _turns_seconds(

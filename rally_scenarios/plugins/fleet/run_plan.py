@@ -186,6 +186,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
     )
     tiers = [fleet['tier'] for fleet in arguments.fleets]
     shape = _shape(arguments, chosen)
+    gap_seconds = arguments.gap_seconds or schedule.GAP_SECONDS
     slots = schedule.plan(
         tiers,
         chosen.patterns,
@@ -194,11 +195,12 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         guest_steps,
         guests_per_tier,
         tier_mib_per_second,
-        _gap_seconds(arguments),
+        gap_seconds,
         _seed(arguments),
         shape.measured_per_guest,
         side_by_side=arguments.side_by_side,
     )
+    _check_gap(gap_seconds, slots)
     for tier in tiers:
         found = len(slots.of_tier(tier))
         if found > named_profile.MAX_SLOTS:
@@ -247,19 +249,17 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
     )
 
 
-def _gap_seconds(arguments: fleet_arguments.FleetArguments) -> int:
-    """The least time between two runs.
+def _check_gap(gap_seconds: int, slots: schedule.Schedule) -> None:
+    """That guests launch fio when no others are measured.
 
-    :raises ValueError: guests would launch fio while others are measured
+    :raises ValueError: the gap is too short
     """
-    found = arguments.gap_seconds or schedule.GAP_SECONDS
-    if found < schedule.LAUNCH_SECONDS:
+    if gap_seconds < schedule.LAUNCH_SECONDS and len(slots.slots) > 1:
         raise ValueError(
-            f'gap_seconds {found}: expected at least'
+            f'gap_seconds {gap_seconds}: expected at least'
             f' {schedule.LAUNCH_SECONDS}, since guests launch fio so long'
             f' before its time, while the run before may still be measured'
         )
-    return found
 
 
 def _rates(

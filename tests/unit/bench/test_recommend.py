@@ -64,7 +64,7 @@ def run(tiers, *, nonce='0123456789abcdef'):
 def load(name='rand-write', **changed):
     (pattern,) = [each for each in PATTERNS if each.name == name]
     return loads.of_pattern(
-        dataclasses.replace(pattern, **changed), ioengine='libaio'
+        dataclasses.replace(pattern, **changed), results.PROFILE.method
     )
 
 
@@ -245,8 +245,30 @@ class RecommendationTestCase(testtools.TestCase):
             [found], [load(end_fsync=True)], IOPS
         ).recommendations
         self.assertIn(
-            'rand-write: end_fsync True, measured with False', advice.nearly
+            'rand-write: with fsync at the end, measured without',
+            advice.nearly,
         )
+
+    def test_what_is_only_spelled_otherwise_is_the_very_same(self):
+        for one, other in (
+            ({}, {'size_mib': results.PROFILE.method.region_mib}),
+            ({'bs': '4k'}, {'bs': '4096'}),
+            (
+                {'bs': None, 'bsrange': '4k-8k'},
+                {'bs': None, 'bsrange': '4096-8K'},
+            ),
+            (
+                {'bs': None, 'bssplit': '4k/60:64k/40'},
+                {'bs': None, 'bssplit': '64K/40:4096/60'},
+            ),
+            ({'bs': '4k'}, {'bs': None, 'bssplit': '4k/100'}),
+            (
+                {'rate_iops': 9},
+                {'rate_iops': 9, 'rate_process': 'linear'},
+            ),
+        ):
+            found = loads.compare(load(**one), load(**other))
+            self.assertEqual((0.0, ()), (found.distance, found.others), other)
 
     def test_what_was_not_measured_is_not_recommended(self):
         for wanted in (load('rand-read'), load(bs='1m')):

@@ -126,11 +126,12 @@ class BrokenTestCase(testtools.TestCase):
             self.assertIn('b rand', found)
             self.assertEqual((), self.broken(treated, treated))
 
-    def test_a_gain_of_a_latency_is_more_than_a_bucket_of_fio(self):
+    def test_a_gain_of_a_percentile_is_more_than_a_bucket_of_fio(self):
         for goal, asked, least in (
             ('p99_ms', 1.0, 100 / 64),
             ('p99_ms', 5.0, 5.0),
             ('iops', 1.0, 1.0),
+            ('lat_mean_ms', 1.0, 1.0),
         ):
             self.assertEqual(least, measured.least_gain_percent(goal, asked))
 

@@ -14,6 +14,7 @@ plugins.load()  # rally_openstack cannot be imported before
 from rally_scenarios.bench.compare import circumstances
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
+from rally_scenarios.plugins.fleet import report as fleet_report
 from rally_scenarios.plugins.fleet import run
 from rally_scenarios.plugins.fleet import run_plan
 from rally_scenarios.plugins import servers
@@ -60,6 +61,15 @@ class KeptFleetTest(fleet_fio_case.FleetFioCase):
         (path,) = self.results.glob('*.kept-fleet')
         # With what it has, commands can be run in the guests.
         self.assertEqual(0o600, path.stat().st_mode & 0o777)
+        (rows,) = (
+            each['data']['rows']
+            for each in self.scenario._output['complete']
+            if each['title'] == fleet_report.COST_TITLE
+        )
+        self.assertEqual(
+            {'delete': '-'},
+            {part: taken for part, _told, taken in rows if part == 'delete'},
+        )
         self.run_scenario(patterns=fleet_fio_case.PATTERNS[:1])
         self.assertEqual(first, self.made())
         self.assertEqual({}, self.cloud.image_contents)

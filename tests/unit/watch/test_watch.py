@@ -126,20 +126,20 @@ class WatchTestCase(testtools.TestCase):
             **options,
         )
 
-    def test_a_manager_that_has_not_begun_to_ask_says_nothing_of_images(self):
-        self.session = rbd_in_memory.Session(
-            self.rbd,
-            {
-                **ANSWERS,
-                'rbd perf image stats': {
-                    **ANSWERS['rbd perf image stats'],
-                    'stats': [],
-                },
+    def test_images_of_a_manager_that_only_begins_to_ask_are_not_known(self):
+        answers = {
+            **ANSWERS,
+            'rbd perf image stats': {
+                **ANSWERS['rbd perf image stats'],
+                'stats': [],
             },
-        )
-        (found,) = self.watch()
-        self.assertIsNone(found.last.status.image_iops)
-        self.assertEqual(201.0, found.last.status.client_iops)
+        }
+        reader = activity.Reader(rbd_in_memory.Session(self.rbd, answers))
+        found = reader.read(['tier-database'])
+        self.assertEqual((None, 201.0), (found.image_iops, found.client_iops))
+        # Of a pool that was just asked about, nothing is nothing.
+        self.assertEqual({}, reader.read(['tier-database']).image_iops)
+        self.assertIsNone(reader.read(['other']).image_iops)
 
     def test_the_busiest_images_are_as_many_as_are_read(self):
         self.assertEqual(activity.MOST_IMAGES, circumstances.FULL_LIST)
