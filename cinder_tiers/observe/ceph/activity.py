@@ -119,7 +119,7 @@ class Reader:
         """I/Os in a second of the busiest images; None: not known yet.
 
         The first answer after a while is empty: the manager begins to ask the
-        OSDs then, and ends when nobody has asked for it for a minute
+        OSDs then, and stops a minute after the last request for them
         (src/pybind/mgr/rbd_support/perf.py, get_perf_data and
         QUERY_EXPIRE_INTERVAL).
         """

@@ -155,9 +155,9 @@ def of_sweep(
 
 
 def _copies(swept: Swept) -> Iterator[str]:
-    """Slots that have the same file, in words.
+    """Sentences on slots whose results are copies.
 
-    Whoever measures by hand, or in a world with a known truth, may mean it.
+    They are not left out: a simulation with known results copies files.
     """
     slots = [each for each in swept.slots if each.run is not None]
     for number, slot in enumerate(slots):

@@ -25,7 +25,7 @@ _ELEMENTS = {
 
 
 def _text(value: str) -> str:
-    """Text of a result file, which nobody checked, for a page of a CI."""
+    """Untrusted text of a result file, escaped for the page of a CI."""
     return _NOT_IN_XML.sub(
         '\N{REPLACEMENT CHARACTER}', escaping.printable_lines(value)
     )

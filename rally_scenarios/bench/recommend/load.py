@@ -172,7 +172,7 @@ def compare(load: Load, pattern: Load) -> Likeness:
 
 
 def _other_options(load: Load, pattern: Load) -> Iterator[str]:
-    """What else differs of two patterns, in words.
+    """Sentences on other options in which two patterns differ.
 
     How blocks are spread, how much of the volume is used, how it ends.
     """

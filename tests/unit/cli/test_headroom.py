@@ -177,7 +177,7 @@ class ToldTestCase(Results, testtools.TestCase):
             + ['70 % of the most'] * 2,
             [row['Until'] for row in found],
         )
-        # There is no room before the second one, which the status is about.
+        # The exit status is about the second limit, too.
         self.assertEqual(
             4 if 'none left' in ran.stdout else 0, ran.status, ran.stderr
         )

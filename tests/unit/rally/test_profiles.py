@@ -244,7 +244,7 @@ class ChosenTest(testtools.TestCase):
             },
         )
         self.assertEqual(('ioengine psync -> io_uring',), found.changed)
-        # What it has anyway is no change.
+        # An engine that the job file already has is not a change.
         self.assertEqual(
             (), profiles.chosen(job_file=path, ioengine='psync').changed
         )
