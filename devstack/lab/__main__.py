@@ -5,9 +5,8 @@ import argparse
 from collections.abc import Callable, Iterator
 import contextlib
 import dataclasses
-import fcntl
 import json
-import os
+import functools
 import pathlib
 import signal
 import subprocess
@@ -24,6 +23,7 @@ from lab.host import guest_link
 from lab.host import preflight
 from lab.host import throttle
 from lab import layout
+from lab import lock
 from lab.openstack import access
 from lab.processes import lab_processes
 from lab.processes import readiness
@@ -93,6 +93,7 @@ def main() -> int:
         RuntimeError,
         OSError,
         LabUnavailableError,
+        lock.LabBusyError,
         restart.UnknownServiceError,
         second_ceph.SecondCephError,
         guest_link.GuestLinkError,
@@ -228,10 +229,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _up(options: argparse.Namespace, root: pathlib.Path) -> int:
-    prepared = _prepare_lab(
-        root, ceph_only=options.ceph_only, network=bool(options.network)
+    prepare = functools.partial(
+        _prepare_lab,
+        root,
+        ceph_only=options.ceph_only,
+        network=bool(options.network),
     )
-    with _lock(prepared) as lab:
+    with lock.hold(prepare) as lab:
         if options.threads:
             lab.choose_threads(options.threads)
         guest_network.choose(lab, supervisord.Supervisor(lab), options.network)
@@ -240,27 +244,27 @@ def _up(options: argparse.Namespace, root: pathlib.Path) -> int:
 
 
 def _restart(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _lock(_load_lab(root)) as lab:
+    with lock.hold(functools.partial(_load_lab, root)) as lab:
         restart.restart(lab, options.service, _print_line)
     return 0
 
 
 def _second_ceph(options: argparse.Namespace, root: pathlib.Path) -> int:
     act = {'up': second_ceph.up, 'destroy': second_ceph.destroy}
-    with _lock(_load_lab(root)) as lab:
+    with lock.hold(functools.partial(_load_lab, root)) as lab:
         act[options.action](lab, _print_line)
     return 0
 
 
 def _debian_image(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _lock(_load_lab(root)) as lab:
+    with lock.hold(functools.partial(_load_lab, root)) as lab:
         debian_image.add(lab, _print_line)
     return 0
 
 
 def _scratch_disk(options: argparse.Namespace, root: pathlib.Path) -> int:
     act = {'up': scratch_disk.up, 'destroy': scratch_disk.destroy}
-    with _lock(_load_lab(root)) as lab:
+    with lock.hold(functools.partial(_load_lab, root)) as lab:
         _print_line(act[options.action](lab))
     return 0
 
@@ -282,14 +286,18 @@ def _status(options: argparse.Namespace, root: pathlib.Path) -> int:
 
 
 def _down(options: argparse.Namespace, root: pathlib.Path) -> int:
-    with _lock(_load_lab(root)) as lab:
+    with lock.hold(functools.partial(_load_lab, root)) as lab:
         down.down(lab, _print_line)
     return 0
 
 
 def _destroy(options: argparse.Namespace, root: pathlib.Path) -> int:
-    lab = layout.load(root)
-    with _lock(lab) if lab else contextlib.nullcontext():
+    with contextlib.ExitStack() as stack:
+        # What was interrupted may have left a folder without a description.
+        if layout.load(root):
+            stack.enter_context(
+                lock.hold(functools.partial(_load_lab, root))
+            )
         down.destroy(
             root, keep_downloads=options.keep_downloads, print_line=_print_line
         )
@@ -326,7 +334,7 @@ def _demo(options: argparse.Namespace, root: pathlib.Path) -> int:
         if options.transport == 'both'
         else (options.transport,)
     )
-    with _lock(_prepare_lab(root)) as lab:
+    with lock.hold(functools.partial(_prepare_lab, root)) as lab:
         if 'ssh' in transports and not lab.has_network:
             raise LabUnavailableError(
                 f'{root}: guests have no network, so SSH does not reach them. '
@@ -383,22 +391,6 @@ def _load_lab(root: pathlib.Path) -> layout.Layout:
             f'devstack/lab.sh up, or set {layout.ROOT_VARIABLE}.'
         )
     return lab
-
-
-@contextlib.contextmanager
-def _lock(lab: layout.Layout) -> Iterator[layout.Layout]:
-    """Lock the lab against a second command that changes it."""
-    descriptor = os.open(lab.root / layout.DESCRIPTION, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise LabUnavailableError(
-            f'{lab.root}: another lab.sh is working on it; wait until it ends'
-        ) from None
-    else:
-        yield lab
-    finally:
-        os.close(descriptor)
 
 
 def _print_line(line: str) -> None:
