@@ -2,11 +2,11 @@
 """The command line of the lab: parse, call, print."""
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 import contextlib
 import dataclasses
-import json
 import functools
+import json
 import pathlib
 import signal
 import subprocess
@@ -295,9 +295,7 @@ def _destroy(options: argparse.Namespace, root: pathlib.Path) -> int:
     with contextlib.ExitStack() as stack:
         # What was interrupted may have left a folder without a description.
         if layout.load(root):
-            stack.enter_context(
-                lock.hold(functools.partial(_load_lab, root))
-            )
+            stack.enter_context(lock.hold(functools.partial(_load_lab, root)))
         down.destroy(
             root, keep_downloads=options.keep_downloads, print_line=_print_line
         )

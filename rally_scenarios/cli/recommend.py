@@ -222,12 +222,30 @@ tiers.yaml
             self.log.warning('%s', cells.printable(each))
         return advice
 
+    def _loads_of_job(self, path: str) -> 'list[loads.Load]':
+        from rally_scenarios.bench.profile import job_file
+        from rally_scenarios.bench.recommend import load as loads
+
+        try:
+            text = _content(path, job_file.MAX_BYTES).decode('utf-8')
+        except UnicodeDecodeError as error:
+            raise exceptions.CommandError(
+                f'{path}: found bytes that are not UTF-8; name a job file of '
+                'fio'
+            ) from error
+        profile = job_file.profile(text, name='job', file=path)
+        for each in profile.assumptions:
+            self.log.warning('%s', cells.printable(each))
+        return [
+            loads.of_pattern(each, profile.method) for each in profile.patterns
+        ]
+
     def _recommend(
         self, parsed_args: argparse.Namespace, catalog: catalogs.Catalog
     ) -> tuple[tuple[str, ...], list[cells.Row]]:
         found = list(results.read_all(parsed_args.results).values())
         wanted = (
-            _loads_of_job(parsed_args.job)
+            self._loads_of_job(parsed_args.job)
             if parsed_args.job
             else _loads_of_patterns(found, parsed_args.pattern)
         )
@@ -353,22 +371,6 @@ def _volumes(
             for path in parsed_args.diagnostics
         ]
     )
-
-
-def _loads_of_job(path: str) -> 'list[loads.Load]':
-    from rally_scenarios.bench.profile import job_file
-    from rally_scenarios.bench.recommend import load as loads
-
-    try:
-        text = _content(path, job_file.MAX_BYTES).decode('utf-8')
-    except UnicodeDecodeError as error:
-        raise exceptions.CommandError(
-            f'{path}: found bytes that are not UTF-8; name a job file of fio'
-        ) from error
-    profile = job_file.profile(text, name='job', file=path)
-    return [
-        loads.of_pattern(each, profile.method) for each in profile.patterns
-    ]
 
 
 def _loads_of_patterns(

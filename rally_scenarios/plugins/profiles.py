@@ -16,7 +16,6 @@ import pathlib
 import re
 from typing import Any
 
-from rally.common import validation
 import yaml
 
 from cinder_tiers.domain import errors
@@ -26,7 +25,6 @@ from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.profile import job_file
 from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.bench.profile import yaml_profile
-from rally_scenarios.plugins import task_validator
 
 # Of a task that lists its patterns and says no more.
 _DEFAULTS = {'region_mib': 32, 'ramp_seconds': 5, 'runtime_seconds': 6}
@@ -196,19 +194,3 @@ def from_task(arguments: Mapping[str, Any]) -> named_profile.NamedProfile:
     :raises ValueError: see ``chosen``
     """
     return chosen(**{name: arguments.get(name) for name in ARGUMENTS})
-
-
-@validation.configure(name='cinder_tiers_profile')
-class ProfileValidator(task_validator.TaskValidator):
-    """Refuses a task whose patterns cannot be had."""
-
-    WRONG = (errors.ProblemsFound, ValueError, TypeError)
-
-    def check(self, workload: Mapping[str, Any], plugin_cfg: object) -> None:
-        """Look at the arguments of the scenario.
-
-        :param workload: configuration of the workload
-        :param plugin_cfg: not used
-        :raises Exception: one of ``WRONG``
-        """
-        from_task(workload.get('args') or {})

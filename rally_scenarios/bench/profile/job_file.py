@@ -44,12 +44,14 @@ class _Lines:
     """A job file's sections, and what is wrong with them.
 
     :ivar jobs: [(line of the section, its name, {option: its setting}), ...]
+    :ivar passed_over: {option that changes no load: the line it is first in}
     """
 
     def __init__(self, text: str, file: str) -> None:
         self._file = file
         self.problems: list[errors.Problem] = []
         self.jobs: list[tuple[int, str, dict[str, _Setting]]] = []
+        self.passed_over: dict[str, int] = {}
         self._globals: dict[str, _Setting] = {}
         self._current: dict[str, _Setting] | None = None
         # As fio does, which ends a line at a line feed only.
@@ -133,6 +135,8 @@ class _Lines:
                 'options that say how a disk is used',
                 'remove it',
             )
+        elif job_options.PASSED_OVER.fullmatch(option):
+            self.passed_over.setdefault(option, number)
         elif re.search(r'\s=|=\s', line):
             self.problem(
                 number,
@@ -197,6 +201,9 @@ def _pattern(
             numjobs=numjobs,
             rate_iops=values.get('rate_iops'),
             rate_kib=values.get('rate'),
+            rate_process=values.get('rate_process')
+            if {'rate', 'rate_iops'} & values.keys()
+            else None,
             # fio's size is of one process, a pattern's of all.
             size_mib=values['size'] * numjobs,
             startdelay_seconds=values.get('startdelay', 0),
@@ -308,6 +315,11 @@ def profile(
                 repeats=repeats,
                 source=named_profile.Source(paper=file, where='the file'),
                 patterns=tuple(pattern for _, pattern in jobs),
+                assumptions=tuple(
+                    f'{file}:{line}: {option} is passed over: it does not '
+                    'change what is read and written'
+                    for option, line in lines.passed_over.items()
+                ),
             )
         except ValueError as error:
             lines.problem(1, str(error), 'what fio can run', 'fix it')

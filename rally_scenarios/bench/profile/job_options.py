@@ -15,6 +15,7 @@ ALIASES = {
     'readwrite': 'rw',
     'blocksize': 'bs',
     'blocksize_range': 'bsrange',
+    'allrandrepeat': 'randrepeat',
     'start_delay': 'startdelay',
 }
 
@@ -31,11 +32,22 @@ ENGINES = (
     'pvsync2',
 )
 
+#: Options that shape what fio prints, or how it runs its jobs, and not what
+#: they read and write: a job file means the same load without them. Of direct
+#: I/O on a region that is filled before, so do the last three.
+PASSED_OVER = re.compile(
+    r'thread|new_group|unified_rw_reporting|significant_figures|per_job_logs|'
+    r'(clat_|lat_|slat_)?percentiles|percentile_list|gtod_reduce|gtod_cpu|'
+    r'clocksource|disable_(lat|clat|slat|bw_measurement|bw)|disk_util|'
+    r'write_(bw|lat|iops|hist)_log|log_\w+|(bw|iops)avgtime|stats|'
+    r'invalidate|fallocate|overwrite'
+)
+
 _RUNS = ('exec_prerun', 'exec_postrun', 'profile', 'flow')
 _NAMES_FILES = re.compile(
     r'filename.*|directory|opendir|file_service_type|nrfiles|openfiles|'
     r'write_.*|read_iolog|merge_blktrace_.*|replay_.*|.*_file|'
-    r'log_.*|per_job_logs|unlink.*|create_.*|pre_read|buffer_pattern|'
+    r'unlink.*|create_.*|pre_read|buffer_pattern|'
     r'verify.*|allow_mounted_write|mem|iomem|hugepage-size|cgroup.*|'
     r'ioscheduler|aux-path|output.*|hostname|port|clientname|pool|rbdname|'
     r'offset.*'
@@ -157,6 +169,7 @@ _READERS = {
     'numjobs': _number(1, 256),
     'rate_iops': _number(1, 10**8),
     'rate': _whole(1024, 'KiB'),
+    'rate_process': _one_of(*fio_pattern.RATE_PROCESSES),
     'size': _whole(1024**2, 'MiB'),
     'startdelay': _seconds,
     # A job has one file and opens it once, so both say the same.
@@ -176,11 +189,11 @@ _READERS = {
 
 
 def refusal(option: str) -> str:
-    """Why an option is not taken over; empty if it is.
+    """Why an option is refused; empty if it is taken or passed over.
 
     :param option: its name, after ALIASES
     """
-    if option in _READERS:
+    if option in _READERS or PASSED_OVER.fullmatch(option):
         return ''
     if option in _RUNS:
         return 'would run something else than the job, in the guest as root'

@@ -35,7 +35,6 @@ from rally_scenarios.plugins.transport import access
 )
 @validation.add('required_platform', platform='openstack', users=True)
 @validation.add(runner.NAME)
-@validation.add('cinder_tiers_profile')
 @validation.add(sla.NAMES_VALIDATOR)
 @validation.add('cinder_tiers_plan')
 @scenario.configure(

@@ -99,11 +99,49 @@ class JobFileTest(testtools.TestCase):
         )
 
     @ddt.data(
+        'thread',
+        'percentile_list=50:95:99:99.9',
+        'lat_percentiles=1',
+        'clat_percentiles=0',
+        'slat_percentiles=1',
+        'unified_rw_reporting=both',
+        'gtod_reduce=1',
+        'disable_slat=1',
+        'log_avg_msec=1000',
+        'write_bw_log=/etc/cron.d/x',
+        'invalidate=1',
+        'fallocate=none',
+    )
+    def test_an_option_that_changes_no_load_is_passed_over(self, line):
+        job = f'{GLOBAL}{line}\n[a]\nrw=randread\n'
+        found = read(job)
+        self.assertEqual(
+            read(GLOBAL + '[a]\nrw=randread\n').patterns, found.patterns
+        )
+        option = line.partition('=')[0]
+        self.assertEqual(
+            (
+                f'my.fio:6: {option} is passed over: it does not change what '
+                'is read and written',
+            ),
+            found.assumptions,
+        )
+        # None of it reaches a guest.
+        words = fio_pattern.measure_argv(found.patterns[0], found.method)
+        self.assertNotIn('/etc/cron.d/x', ' '.join(words))
+
+    def test_arrivals_by_chance_are_taken_over(self):
+        job = GLOBAL + '[a]\nrw=randread\nrate_process=poisson\n'
+        (paced,) = read(job + 'rate_iops=100\n').patterns
+        self.assertEqual('poisson', paced.rate_process)
+        (free,) = read(job).patterns
+        self.assertIsNone(free.rate_process)
+
+    @ddt.data(
         ('exec_prerun=rm -rf /', 'would run something else'),
         ('exec_postrun=true', 'would run something else'),
         ('filename=/dev/vda', 'the guest alone knows its disk'),
         ('directory=/etc', 'names, makes or places files'),
-        ('write_bw_log=/etc/cron.d/x', 'names, makes or places files'),
         ('write_iolog=x', 'names, makes or places files'),
         ('read_iolog=x', 'names, makes or places files'),
         ('ioengine=external:/tmp/x.so', 'expected one of libaio'),

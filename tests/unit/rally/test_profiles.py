@@ -15,10 +15,13 @@ import testtools
 from cinder_tiers.domain import errors
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.profile import profile as named_profile
+from rally_scenarios.plugins.fleet import run_plan
+from rally_scenarios.plugins.fleet import scenario
 from rally_scenarios.plugins import profiles
 
 KEYS = {'meyer2016', 'ornl2013', 'poat2016', 'lin2013', 'idcf2014'}
 JOB_FILE = '[mine]\nrw=randread\ndirect=1\ntime_based\nsize=64m\nruntime=20\n'
+FLEETS = [{'tier': 'a', 'image': 'a'}]
 PATTERN = {'name': 'x', 'rw': 'read', 'bs': '4k', 'iodepth': 1}
 
 
@@ -291,9 +294,9 @@ class ChosenTest(testtools.TestCase):
     def test_rally_refuses_it_before_anything_is_made(self, arguments):
         self.assertRaises(
             validation.ValidationError,
-            profiles.ProfileValidator().validate,
+            run_plan.PlanValidator().validate,
             {},
-            {'args': arguments},
-            None,
+            {'args': {'fleets': FLEETS, **arguments}},
+            scenario.FleetFio,
             None,
         )
