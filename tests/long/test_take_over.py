@@ -179,17 +179,15 @@ class TakeOverTest(volumes.VolumesTestCase):
         self.assertEqual([], self.marked_types())
         self.assert_places('out: no marks', **without)
 
-        self.apply(self.declare(ours=('general',), follow=False), 'general')
-        self.assert_places('in: a fallback', **without)
         self.change_cinder(
             default + volumes.API_DOOR_CLOSED, 'cinder-scheduler'
         )
         self.assert_places('in: the filter in the scheduler', **without)
         self.change_cinder(default, 'cinder-api')
-        self.assert_places('in: the paste filter', **by_fallback)
-        self.apply(self.declare(ours=('general',)))
+        self.assert_places('in: the paste filter', **without)
+        self.apply(self.declare(ours=('general',)), 'general')
         lab.wait_until_tiers_are_known()
-        self.assert_places('in: a type follows the image', **by_fallback)
+        self.assert_places('in: a fallback', **by_fallback)
         self.change_cinder('', 'cinder-api')
         self.assert_places('in: it is the default type', **by_fallback)
         self.apply(self.declared, 'database', 'archive')

@@ -36,7 +36,6 @@ class DocumentedTestCase(testtools.TestCase):
         ]
         self.assertEqual(
             [
-                ((), ['general']),
                 (('image-tier',), ['general']),
                 (('image-tier',), ['general', 'gold']),
                 (('image-tier',), ['general', 'database']),
@@ -48,7 +47,7 @@ class DocumentedTestCase(testtools.TestCase):
         )
         # Blank volumes have a tier to go to at each of them.
         self.assertEqual(
-            [False] * 4, list(map(fallback_rules.has_open_default, steps))
+            [False] * 3, list(map(fallback_rules.has_open_default, steps))
         )
 
     def test_the_fallback_of_each_zone(self):
