@@ -20,6 +20,15 @@ from cinder_tiers.doors import placement_request
 LOG = logging.getLogger(__name__)
 
 PATH = 'volumes'
+#: Why a create is refused wherever it would go.
+_OF_REQUEST = frozenset(
+    {
+        decision.Rule.ACCESS_NEEDED,
+        decision.Rule.ERROR,
+        decision.Rule.IMAGE_REFUSED,
+        decision.Rule.KEY_NEEDED,
+    }
+)
 
 
 def schemas() -> collections.abc.Iterable[requests.Schema]:
@@ -60,10 +69,10 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
             has=_has(context, volume.get('backup_id')),
         )
     )
-    if placed.decision.verdict is decision.Verdict.REFUSED:
-        return outcome.refuse(placed.decision)
     if group_id is not None:
         return _in_group(request, volume, group_id, placed)
+    if placed.decision.verdict is decision.Verdict.REFUSED:
+        return outcome.refuse(placed.decision)
     if placed.tier_type is None:
         return _held(request, volume, placed)
     return _with(
@@ -311,20 +320,40 @@ def _in_group(
     placed: placement_request.Placement,
 ) -> outcome.Outcome:
     """A volume goes where its group is, and has a type of the group."""
+    decided = placed.decision
+    is_refused = decided.verdict is decision.Verdict.REFUSED
+    # That the fallback tier is closed to the project does not matter here.
+    if not (
+        is_refused and _OF_REQUEST & {one.rule for one in decided.reasons}
+    ):
+        type_id = _type_of_group(request, volume, group_id, placed)
+        if type_id is not None:
+            return _with(request, volume, volume_type=type_id)
+    # Cinder wants a type of the group, and says so.
+    return outcome.refuse(decided) if is_refused else outcome.PASS
+
+
+def _type_of_group(
+    request: requests.ApiRequest,
+    volume: dict,
+    group_id: str,
+    placed: placement_request.Placement,
+) -> str | None:
+    """Id of the type of a tier that a volume has in its group, if any."""
+    state = placed.state
     try:
         group = objects.Group.get_by_id(request.context, group_id)
     except exception.NotFound:
-        return outcome.PASS
-    state = placed.state
-    if state is None:
-        return outcome.PASS
-    members = {one.id for one in group.volume_types}
+        return None
     named = door.of_process('api').types.find(
         request.context, volume['volume_type']
     )
-    if named is None or named.type_id in members:
-        return outcome.PASS
-    brings_key = placed.facts is not None and placed.facts.image.brings_key
+    if state is None or named is None:
+        return None
+    members = {one.id for one in group.volume_types}
+    needs = named.offers
+    if placed.facts is not None and placed.facts.image.brings_key:
+        needs |= {decision.Feature.ENCRYPTION}
     others = [
         state.types[tier.name]
         for tier in sorted(
@@ -332,15 +361,14 @@ def _in_group(
             key=lambda one: (not one.fallback, -one.priority, one.name),
         )
     ]
-    for wanted in (placed.tier_type, *others):
-        if (
-            wanted is not None
+    return next(
+        (
+            wanted.type_id
+            for wanted in (placed.tier_type, *others)
+            if wanted is not None
             and wanted.type_id in members
             and wanted.may_use(request.context)
-            and (
-                not brings_key or decision.Feature.ENCRYPTION in wanted.offers
-            )
-        ):
-            return _with(request, volume, volume_type=wanted.type_id)
-    # Cinder wants a type of the group, and says so.
-    return outcome.PASS
+            and needs <= wanted.offers
+        ),
+        None,
+    )

@@ -8,6 +8,7 @@ from cinder.api.schemas import groups
 
 from cinder_tiers.api import outcome
 from cinder_tiers.api import request as requests
+from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
 from cinder_tiers.doors import placement_request
@@ -47,10 +48,11 @@ def consistency_schemas() -> collections.abc.Iterable[requests.Schema]:
 
 
 def steer(request: requests.ApiRequest) -> outcome.Outcome:
-    """Put the fallback tier's type for types that follow the image.
+    """Put a tier's type for types that follow the image.
 
     Volumes of a group go where it is, and have one of its types: what leaves
-    the choice to their images chooses nothing.
+    the choice to their images chooses nothing. It is the fallback tier's
+    unless another type of the group says a different place.
 
     :param request: the create.
     :raises Exception: whatever Cinder's database layer raises.
@@ -82,35 +84,82 @@ def _steer(
     group = request.document[key]
     context = request.context
     api = door.of_process('api')
-    placements: dict[str, placement_request.Placement] = {}
-    chosen: dict[str, str] = {}
+    found: dict[str, applied.VolumeType] = {}
     # A tenant may write thousands: each is looked up once, as long as all are
     # found, and each that follows the image is placed once, however spelt.
     for ident in dict.fromkeys(idents):
         # As Cinder does it (group/api.py, `create`): so it finds private ones.
-        found = api.types.find(context.elevated(), ident)
-        if found is None:
+        one = api.types.find(context.elevated(), ident)
+        if one is None:
             return outcome.type_not_found(ident)
-        if named_types.is_closed_now(found, context):
-            return outcome.type_not_found(found.type_id)
-        if not (found.follows_image and found.may_use(context)):
-            chosen[ident] = ident
-            continue
-        placed = placements.get(found.type_id)
-        if placed is None:
-            placed = placements[found.type_id] = _place(
-                request, found, group.get('availability_zone')
-            )
-        if placed.decision.verdict is decision.Verdict.REFUSED:
+        if named_types.is_closed_now(one, context):
+            return outcome.type_not_found(one.type_id)
+        found[ident] = one
+    follow = {
+        one.type_id: one
+        for one in found.values()
+        if one.follows_image and one.may_use(context)
+    }
+    others = [one for one in found.values() if one.type_id not in follow]
+    instead: dict[str, str | None] = {}
+    placed = None
+    for type_id, one in follow.items():
+        placed = _place(request, one, group.get('availability_zone'))
+        instead[type_id] = _type_instead(one, placed, others)
+        if instead[type_id] is None and (
+            placed.decision.verdict is decision.Verdict.REFUSED
+        ):
             return outcome.refuse(placed.decision)
-        chosen[ident] = placed.tier_type.type_id if placed.tier_type else ident
-    types = [chosen[ident] for ident in idents]
+    # One type only once.
+    taken = {one.type_id for one in others}
+    types = []
+    for ident in idents:
+        type_id = instead.get(found[ident].type_id)
+        if type_id is None:
+            types.append(ident)
+        elif type_id not in taken:
+            types.append(type_id)
+            taken.add(type_id)
     if types == idents:
         return outcome.PASS
-    # One type only once.
     return outcome.Outcome(
-        placed=next(reversed(placements.values())),
+        placed=placed,
         document={key: {**group, 'volume_types': join(dict.fromkeys(types))}},
+    )
+
+
+def _type_instead(
+    follow: applied.VolumeType,
+    placed: placement_request.Placement,
+    others: list[applied.VolumeType],
+) -> str | None:
+    """The type in place of one that follows the image.
+
+    A group is where all its types can be. With the fallback tier's, Cinder
+    would find no backend where another type says a different one.
+
+    :param follow: the type that follows the image.
+    :param placed: where the group would go by itself.
+    :param others: the other types of the group.
+    :returns: its id, that of another one as well; None where the type stays,
+        so that the other types say where the group is.
+    """
+    wanted = placed.tier_type
+    if wanted is not None and all(
+        backends.may_share(wanted.extra_specs, other.extra_specs)
+        for other in others
+    ):
+        return wanted.type_id
+    if placed.state is None or placed.decision.because_of(decision.Rule.ERROR):
+        return wanted and wanted.type_id
+    tiers = {one.type_id for one in placed.state.types.values()}
+    return next(
+        (
+            other.type_id
+            for other in others
+            if other.type_id in tiers and follow.offers <= other.offers
+        ),
+        None,
     )
 
 

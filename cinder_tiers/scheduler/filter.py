@@ -13,6 +13,7 @@ import weakref
 
 from cinder import context as cinder_context
 from cinder.scheduler import filters
+from cinder.volume import volume_utils
 from oslo_log import log as logging
 
 from cinder_tiers.domain.placement import decision
@@ -82,7 +83,8 @@ class TierFilter(filters.BaseBackendFilter):
                 return []
             asked = requests.parse_request(filter_properties)
             if asked is not None:
-                return self._keep(backends, asked)
+                kept = self._keep(backends, asked)
+                return _beside_others(kept, backends, asked, filter_properties)
             if not filter_properties.get('resource_type'):
                 return backends
             return self._keep_unbound(backends, filter_properties)
@@ -163,6 +165,35 @@ class TierFilter(filters.BaseBackendFilter):
             exc_info=error,
         )
         return kept
+
+
+def _beside_others(
+    kept: list,
+    backends: list,
+    asked: placement_request.PlacementRequest,
+    filter_properties: dict,
+) -> list:
+    """The backends for a type that follows the image, in a group of several.
+
+    Cinder asks for each type of a group on its own, and takes a backend that
+    serves all of them. Where the fallback tier has none of these, the other
+    types say where the group is.
+    """
+    hosts = _hosts_of(kept)
+    for specs in requests.specs_beside(filter_properties) if kept else ():
+        hosts &= _hosts_of(matching.matcher_of(specs).keep(backends))
+    if hosts or not kept:
+        return kept
+    _remember(asked.context, None)
+    state = door.of_process('scheduler').applied(asked.context)
+    return guard.keep_permitted(backends, asked, state)
+
+
+def _hosts_of(backends: list) -> set[str]:
+    """A group is on a backend, whatever the pools of its volumes."""
+    return {
+        volume_utils.extract_host(backend.backend_id) for backend in backends
+    }
 
 
 def _may_retype(filter_properties: dict) -> bool:

@@ -104,6 +104,25 @@ def parse_request(
     )
 
 
+def specs_beside(filter_properties: dict) -> list[dict[str, str]]:
+    """The extra specs of the other types of a group, for one of its types.
+
+    :param filter_properties: as FilterScheduler fills them in; of a type that
+        follows the image.
+    :returns: of each type that does not; empty for what is no new group.
+    :raises Exception: whatever Cinder's database layer raises.
+    """
+    spec = filter_properties.get('request_spec') or {}
+    group_id = spec.get('group_id')
+    if not group_id or spec.get('volume_id'):
+        return []
+    group = objects.Group.get_by_id(
+        filter_properties['context'].elevated(), group_id
+    )
+    found = [one.extra_specs or {} for one in group.volume_types]
+    return [specs for specs in found if not extra_specs.follows_image(specs)]
+
+
 def read_unbound(
     filter_properties: dict,
 ) -> placement_request.PlacementRequest | None:

@@ -108,6 +108,29 @@ def alternatives(wanted: str | None) -> tuple[str, ...]:
     return (wanted,) if wanted else ()
 
 
+def may_share(
+    one: collections.abc.Mapping[str, str],
+    other: collections.abc.Mapping[str, str],
+) -> bool:
+    """Whether a backend can serve two volume types, by what these say alone.
+
+    :param one: extra specs {key: value} of a volume type.
+    :param other: those of another, whose every capability is looked for in
+        the first: of one that is not there, nothing is known.
+
+    >>> ssd, both = {'volume_backend_name': 'ssd'}, '<or> ssd <or> hdd'
+    >>> may_share(ssd, {'volume_backend_name': both, 'tiers:name': 'x'})
+    True
+    >>> may_share(ssd, {'volume_backend_name': 'hdd'})
+    False
+    """
+    return all(
+        set(alternatives(one.get(key))) & set(alternatives(wanted))
+        for key, wanted in other.items()
+        if capability_names({key: wanted})
+    )
+
+
 def find_mismatch(
     backend: Backend,
     extra_specs: collections.abc.Mapping[str, str | None],

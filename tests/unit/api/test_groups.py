@@ -108,6 +108,83 @@ class GroupsTestCase(GroupCase):
                 self.create_consistent(follow, 'plain', ''),
             )
 
+    @ddt.data('create', 'create_consistent')
+    def test_beside_a_tier_that_is_elsewhere_it_gets_its_type(self, create):
+        """With that of the fallback tier no backend serves the group."""
+        create = getattr(self, create)
+        for name in ('database', 'general', 'archive'):
+            if name in self.types:
+                self.cinder.delete_type(self.types[name])
+        for name, more in (
+            ('general', {'tiers_fallback': '<is> True'}),
+            ('database', {'tiers_tags': 'database'}),
+            ('archive', {'tiers_tags': 'archive'}),
+        ):
+            self.add_type(
+                name,
+                tiers_name=name,
+                volume_backend_name=f'tier-{name}',
+                **more,
+            )
+        self.add_type('other', volume_backend_name='other')
+        self.add_type('ceph', storage_protocol='ceph')
+        self.add_type(
+            'both', volume_backend_name='<or> tier-general <or> other'
+        )
+        for types, wanted in (
+            (('image-tier', 'database'), ['database']),
+            (('database', self.follow), ['database']),
+            (('image-tier', self.types['database']), ['database']),
+            (('image-tier', 'general'), ['general']),
+            (('image-tier', 'plain'), ['general', 'plain']),
+            (('image-tier', 'both'), ['general', 'both']),
+            (('image-tier', 'plain', 'database'), ['database', 'plain']),
+            # No backend serves both tiers, with us or without.
+            (
+                ('image-tier', 'database', 'archive'),
+                ['database', 'archive'],
+            ),
+            # No tier is there: the other type says where the group is.
+            (('image-tier', 'other'), ['image-tier', 'other']),
+            (('image-tier', 'ceph'), ['image-tier', 'ceph']),
+        ):
+            self.assert_types(wanted, create(*types))
+
+    def test_a_fallback_closed_to_the_project_is_no_matter_beside_another(
+        self,
+    ):
+        self.cinder.delete_type(self.types['general'])
+        self.add_type(
+            'closed',
+            [OTHER_PROJECT],
+            tiers_name='closed',
+            tiers_fallback='<is> True',
+        )
+        answer = self.create('image-tier', 'database')
+        self.assert_types(['database'], answer)
+        group = self.row(answer)
+        group.update({'status': 'available', 'host': 'node@any#any'})
+        group.save()
+        for image in (
+            self.glance.add_image(),
+            self.glance.add_image('database'),
+        ):
+            self.assert_type(
+                'database',
+                version='3.13',
+                volume_type='image-tier',
+                group_id=group.id,
+                imageRef=image,
+            )
+        self.assertEqual(403, self.create('image-tier', 'plain').status)
+
+    def test_a_type_that_is_encrypted_is_none_for_another(self):
+        luks = self.add_type('luks', tiers_follow_image='<is> True')
+        self.cinder.add_encryption(luks)
+        self.assert_types(
+            ['luks', 'database'], self.create('luks', 'database')
+        )
+
     def test_other_types_are_cinders(self):
         self.assert_types(
             ['database', 'plain'], self.create('database', self.types['plain'])
@@ -263,6 +340,14 @@ class InGroupTestCase(GroupCase):
         self.assert_in_group('general', ['general', 'plain'], imageRef=image)
         self.assert_in_group('general', ['general', 'database'])
         self.assert_in_group('database', ['database', 'plain'])
+
+    def test_that_of_a_tier_rather_than_one_that_follows_the_image(self):
+        image = self.glance.add_image('database')
+        self.assert_in_group(
+            'database', ['image-tier', 'database'], imageRef=image
+        )
+        self.assert_in_group('database', ['image-tier', 'database'])
+        self.assert_in_group('image-tier', ['image-tier', 'plain'])
 
     def test_of_no_tier_cinder_decides(self):
         group = self.add_group('plain')

@@ -266,7 +266,16 @@ class GroupTestCase(OperationsTestCase):
             'both', volume_backend_name='<or> tier-general <or> plain'
         )
         self.assert_group_lands_on(self.general, both, self.follow)
-        group = self.cloud.create_group(self.database_type, self.follow)
+        other = self.cinder.add_type('other', volume_backend_name='plain')
+        for named, backend in (
+            (self.database_type, self.database),
+            (other, self.plain),
+        ):
+            for types in ((named, self.follow), (self.follow, named)):
+                self.assert_group_lands_on(backend, *types)
+        group = self.cloud.create_group(
+            self.database_type, self.follow, self.general_type
+        )
         self.assertEqual(('error', None), (group.status, group.host))
 
     def test_its_fall_back_tier_may_overflow(self):
