@@ -90,27 +90,30 @@ Example: openstack tier backend-config > tiers.conf
             catalog = reader.read_file(
                 parsed_args.catalog, include_root=parsed_args.include_root
             )
-        as_json = parsed_args.format == 'json'
-        if parsed_args.target in ceph_access.TARGETS:
-            text = (
-                _json(ceph_access.values(catalog, parsed_args.target))
-                if as_json
-                else ceph_access.commands(catalog, parsed_args.target)
-            )
-        elif parsed_args.target in owner_fragments.TARGETS:
-            text = (
-                _json(owner_fragments.values(catalog, parsed_args.target))
-                if as_json
-                else owner_fragments.text(catalog, parsed_args.target)
-            )
-        else:
-            text = _cinder_conf(
-                catalog,
-                secret_uuid=parsed_args.rbd_secret_uuid,
-                default_conf=parsed_args.ceph_conf,
-                as_json=as_json,
-            )
+            text = _text(parsed_args, catalog)
         base.write_file(self.app.stdout, text)
+
+
+def _text(parsed_args: argparse.Namespace, catalog: catalogs.Catalog) -> str:
+    as_json = parsed_args.format == 'json'
+    if parsed_args.target in ceph_access.TARGETS:
+        return (
+            _json(ceph_access.values(catalog, parsed_args.target))
+            if as_json
+            else ceph_access.commands(catalog, parsed_args.target)
+        )
+    if parsed_args.target in owner_fragments.TARGETS:
+        return (
+            _json(owner_fragments.values(catalog, parsed_args.target))
+            if as_json
+            else owner_fragments.text(catalog, parsed_args.target)
+        )
+    return _cinder_conf(
+        catalog,
+        secret_uuid=parsed_args.rbd_secret_uuid,
+        default_conf=parsed_args.ceph_conf,
+        as_json=as_json,
+    )
 
 
 def _cinder_conf(

@@ -289,12 +289,38 @@ class RealReaderTestCase(CephUsersCase):
                 )
 
 
+HYBRID = """
+  hybrid:
+    tags: [hybrid]
+    priority: 5
+    rbd:
+      cluster: ceph
+      pool: {pool}
+      device_class: hdd
+      primary_device_class: ssd
+      pg_num: 8
+      replicated: {{size: 3, min_size: 2}}
+"""
+
+
 @testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
 class UsersOfCommandsTestCase(test_real_commands.CommandsTestCase):
     """The commands, as users that `ceph` makes from what is printed."""
 
     # Is run as an administrator by its own module.
     test_plan_apply_plan_drift_plan = None
+
+    def setUp(self):
+        super().setUp()
+        self.hybrid = f'{self.mark}-hybrid'
+        # Its CRUSH rule takes a command that no other tier needs.
+        with open(self.path, 'a') as file:
+            file.write(HYBRID.format(pool=self.hybrid))
+
+    def remove(self):
+        super().remove()
+        real_ceph.delete_pools(self.session, [self.hybrid])
+        self.session.command('osd crush rule rm', name=self.hybrid)
 
     def as_user(self, target):
         """From now on the commands act as the user of `--for`."""

@@ -25,19 +25,27 @@ from tests.unit.domain import mon_caps
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / 'cinder_tiers'
 #: Where commands of pools are chosen.
 CHOSEN = PACKAGE / 'domain' / 'resources' / 'pool_options.py'
+#: The CRUSH map, which apply reads to change it; `allow r` covers that.
+READ_TO_WRITE = 'osd getcrushmap'
+MAP = (
+    PACKAGE.parent / 'tests/unit/execute/data/crush-map-16.2.15.bin'
+).read_bytes()
 READS = {one.prefix: one for one in ceph_access.READS}
 WRITES = {one.prefix: one for one in ceph_access.WRITES}
 
 
-def sent(folder):
-    """The commands of Ceph that the sources of a folder name."""
+def sent(*folders):
+    """The commands of Ceph that the sources of folders name."""
     found = set()
-    for path in sorted(folder.rglob('*.py')):
+    for path in sorted(
+        path for folder in folders for path in folder.rglob('*.py')
+    ):
         for node in ast.walk(ast.parse(path.read_text('utf-8'))):
             if not (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)
-                and node.func.attr in ('ask_manager', 'command', 'tell')
+                and node.func.attr
+                in ('_ask', 'ask_manager', 'command', 'tell')
             ):
                 continue
             prefix = node.args[node.func.attr == 'tell']
@@ -67,6 +75,14 @@ class Recorder:
             )
         )
 
+    def crush_map(self):
+        """Of a cluster with the classes hdd and ssd."""
+        return MAP, 1
+
+    def set_crush_map(self, data, *, prior_version):
+        """Keep the command."""
+        self.command('osd setcrushmap', prior_version=prior_version)
+
     def set_rbd_option(self, pool, option, value):
         """Keep the pool that is written to."""
         self.pools.add(pool)
@@ -94,6 +110,11 @@ def applied(catalog, actual):
     return recorder
 
 
+HYBRID = given.rbd(
+    pool='tier-hybrid', device_class='hdd', primary_device_class='ssd'
+)
+
+
 def everything():
     """A catalog that has all that apply can send anything for."""
     (database, general, *others) = given.tiers_of_all_kinds()
@@ -117,6 +138,7 @@ def everything():
         database,
         general,
         *others,
+        given.tier('hybrid', rbd=HYBRID),
         images_pool='images',
         cinder_user='volumes',
         host_osd_options={'a': options},
@@ -175,7 +197,9 @@ class CephAccessTestCase(testtools.TestCase):
         }
         self.assertEqual(
             WRITES.keys() | {one.prefix for one in ceph_access.FAULT_WRITES},
-            (sent(PACKAGE / 'execute') | chosen) - READS.keys(),
+            (sent(PACKAGE / 'execute', PACKAGE / 'clients') | chosen)
+            - READS.keys()
+            - {READ_TO_WRITE},
         )
 
     @ddt.data(
@@ -250,6 +274,37 @@ class CephAccessTestCase(testtools.TestCase):
                 (prefix, arguments),
             )
         self.assertEqual('allow *', caps['osd'])
+
+    @ddt.data(
+        {'protection': catalogs.ErasureCoded(k=2, m=1)},
+        {'primary_affinity': 0.5},
+        {'primary_device_class': 'ssd', 'device_class': 'hdd'},
+        {'cache': given.cache()},
+        {'cache': given.cache(rbd=dataclasses.replace(HYBRID, pool='cache'))},
+        {
+            'cache': given.cache(
+                rbd=given.rbd(pool='cache', primary_affinity=0.5)
+            )
+        },
+        {
+            'cache': given.cache(
+                rbd=given.rbd(pool='cache', osd_options={'osd_max_scrubs': 2})
+            )
+        },
+        {'osd_options': {'osd_max_scrubs': 2}},
+        {'options': {'quota_max_bytes': 10**12, 'noscrub': True}},
+        {'rbd_options': {'rbd_cache': True}},
+    )
+    def test_what_one_key_needs_is_covered(self, changes):
+        catalog = given.of(given.tier(rbd=given.rbd(**changes)))
+        caps = ceph_access.writer(catalog, catalog.clusters['ceph']).caps
+        for prefix, arguments in applied(catalog, nothing()).sent:
+            self.assertTrue(
+                mon_caps.allows(
+                    caps['mon'], prefix, WRITES[prefix].permission, arguments
+                ),
+                (prefix, arguments),
+            )
 
     def test_the_rbd_options_that_apply_sets_are_covered(self):
         catalog = given.of(*given.tiers_of_all_kinds())

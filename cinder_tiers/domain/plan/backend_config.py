@@ -10,6 +10,8 @@ import configparser
 import io
 
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.placement import tier_specs
 from cinder_tiers.domain.resources import cephx_user
 from cinder_tiers.domain import text as escaping
 from cinder_tiers.domain.validation import fallback as fallback_rules
@@ -24,10 +26,26 @@ def backends(
     """What cinder.conf needs for the tiers.
 
     :param default_conf: ceph.conf of clusters that name none.
-    :param secret_uuid: of clusters that name none.
+    :param secret_uuid: of the cluster that names none.
     :returns: {section: {option: value}}, DEFAULT first.
+    :raises errors.ProblemsFound: `secret_uuid` would be that of several
+        clusters.
     """
     tiers = new_backends(catalog)
+    without = clusters_without_secret(catalog)
+    if secret_uuid and len(without) > 1:
+        raise errors.ProblemsFound(
+            [
+                errors.Problem(
+                    where=catalog.source.where(('clusters',)),
+                    found=f'the libvirt secret {secret_uuid} for clusters '
+                    f'{", ".join(without)}, which set no secret_uuid',
+                    expected='a secret for each cluster: a secret holds one '
+                    'key, and cephx users of two clusters have two',
+                    remedy='set secret_uuid of each cluster',
+                )
+            ]
+        )
     sections = {'DEFAULT': {}}
     # An empty one would switch all backends off.
     if tiers:
@@ -47,8 +65,26 @@ def backends(
         uuid = cluster.secret_uuid or secret_uuid
         if uuid:
             section['rbd_secret_uuid'] = uuid
+        if zone := backend_zone(tier):
+            section['backend_availability_zone'] = zone
         sections[tier.section] = section
     return sections
+
+
+def clusters_without_secret(catalog: catalogs.Catalog) -> tuple[str, ...]:
+    """Names of the clusters of new backends that have no `secret_uuid`."""
+    used = {tier.rbd.cluster for tier in new_backends(catalog)}
+    return tuple(
+        name
+        for name, cluster in catalog.clusters.items()
+        if name in used and not cluster.secret_uuid
+    )
+
+
+def backend_zone(tier: catalogs.Tier) -> str | None:
+    """The availability zone of a tier whose type allows just one."""
+    zones = tier_specs.zones(tier.extra_specs)
+    return next(iter(zones)) if zones and len(zones) == 1 else None
 
 
 def new_backends(catalog: catalogs.Catalog) -> tuple[catalogs.Tier, ...]:
@@ -149,6 +185,7 @@ def service_comments(
     :param secret_uuid: of clusters that name none.
     """
     lines = []
+    without = clusters_without_secret(catalog)
     for cluster in catalog.clusters_in_use:
         client = f'client.{cluster.cinder_user}'
         uuid = cluster.secret_uuid or secret_uuid
@@ -159,6 +196,10 @@ def service_comments(
                 f'under the UUID {uuid} ("virsh secret-define", "virsh '
                 f'secret-set-value").'
                 if uuid
+                else 'under a UUID of its own, which must be secret_uuid of '
+                'the cluster in the tiers file: rbd_secret_uuid of nova.conf '
+                f'cannot serve the {len(without)} clusters without one.'
+                if len(without) > 1
                 else 'and nova.conf its UUID and user: [libvirt] '
                 'rbd_secret_uuid, '
                 f'rbd_user = {cluster.cinder_user}; or set secret_uuid '

@@ -98,6 +98,8 @@ _CACHE_WRITES = ('osd tier add', 'osd tier cache-mode', 'osd tier set-overlay')
 #: no user with less than all rights is made for it.
 _CACHE_REMOVALS = ('osd tier remove', 'osd tier remove-overlay')
 _AFFINITY_WRITES = ('osd primary-affinity',)
+# For a rule of two device classes, Ceph has no command of its own.
+_MAP_WRITES = ('osd setcrushmap',)
 # A sweep removes again what was not set before it.
 _OPTION_WRITES = ('config rm', 'config set')
 _USER_WRITES = ('auth caps', 'auth get-or-create')
@@ -112,6 +114,7 @@ WRITES = tuple(
         *_CACHE_WRITES,
         *_CACHE_REMOVALS,
         *_AFFINITY_WRITES,
+        *_MAP_WRITES,
         *_OPTION_WRITES,
         *_USER_WRITES,
     )
@@ -250,13 +253,18 @@ def _prefixes(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> tuple[str, ...]:
     """Of the commands that apply sends for a catalog."""
-    pools = [tier.rbd for tier in catalog.tiers_of(cluster.name)]
+    pools = _storages(catalog, cluster)
     return (
         *_POOL_WRITES,
         *(_CACHE_WRITES if any(one.cache for one in pools) else ()),
         *(
             _AFFINITY_WRITES
             if any(one.primary_affinity is not None for one in pools)
+            else ()
+        ),
+        *(
+            _MAP_WRITES
+            if any(one.primary_device_class for one in pools)
             else ()
         ),
         *(_OPTION_WRITES if _has_osd_options(catalog, cluster) else ()),
@@ -268,7 +276,18 @@ def _has_osd_options(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> bool:
     return bool(cluster.host_osd_options) or any(
-        tier.rbd.osd_options for tier in catalog.tiers_of(cluster.name)
+        one.osd_options for one in _storages(catalog, cluster)
+    )
+
+
+def _storages(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> tuple[catalogs.RbdPool, ...]:
+    """The pools of the tiers, and those of their caches."""
+    return tuple(
+        rbd
+        for tier in catalog.tiers_of(cluster.name)
+        for _, rbd in tier.storages
     )
 
 

@@ -24,8 +24,15 @@ ROOK_NAMESPACE = 'rook-ceph'
 _KUBERNETES_NAME = re.compile(
     r'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'
 )
-#: Erasure code plugins that Rook knows.
+#: What the schema of CephBlockPool allows (Rook 1.20, ErasureCodedSpec).
 _ROOK_PLUGINS = frozenset({'isa', 'jerasure'})
+_ROOK_STRIPE_UNITS = {
+    2**12: '4Ki',
+    2**14: '16Ki',
+    2**16: '64Ki',
+    2**18: '256Ki',
+    2**20: '1Mi',
+}
 _ROTATIONAL_CLASS = 'hdd'
 #: Variable of openstack-ansible with the UUID of the libvirt secret.
 _OSA_UUID = '{{ cinder_ceph_client_uuid }}'
@@ -82,7 +89,8 @@ def _block_pool(
     ]
     profiles = {one.name: one for one in wanted.erasure_code_profiles}
     spec: dict[str, object] = {'failureDomain': rule.failure_domain}
-    if rule.root != catalogs.CRUSH_ROOT:
+    # For two classes, Rook's template of a rule needs the root by its name.
+    if rule.root != catalogs.CRUSH_ROOT or rule.primary_device_class:
         spec['crushRoot'] = rule.root
     if rule.device_class:
         spec['deviceClass'] = rule.device_class
@@ -95,6 +103,11 @@ def _block_pool(
             'size': pool.size,
             'requireSafeReplicaSize': pool.size > 1,
         }
+        if rule.primary_device_class:
+            spec['replicated']['hybridStorage'] = {
+                'primaryDeviceClass': rule.primary_device_class,
+                'secondaryDeviceClass': rule.device_class,
+            }
     for section, name, value in rook_values(pool).values():
         spec.setdefault(section, {})[name] = value
     return {
@@ -114,24 +127,12 @@ def _erasure_coded(
     }
     if profile.plugin in _ROOK_PLUGINS:
         spec['algorithm'] = profile.plugin
-    if profile.stripe_unit_bytes:
-        spec['stripeUnit'] = _quantity(profile.stripe_unit_bytes)
+    if profile.stripe_unit_bytes in _ROOK_STRIPE_UNITS:
+        spec['stripeUnit'] = _ROOK_STRIPE_UNITS[profile.stripe_unit_bytes]
     if profile.num_failure_domains:
         spec['crushNumFailureDomains'] = profile.num_failure_domains
         spec['crushOSDsPerFailureDomain'] = profile.osds_per_failure_domain
     return spec
-
-
-def _quantity(size_bytes: int) -> str:
-    """Bytes as Kubernetes writes them.
-
-    >>> _quantity(16384), _quantity(2**20), _quantity(1000)
-    ('16Ki', '1Mi', '1000')
-    """
-    for suffix, unit in (('Mi', 2**20), ('Ki', 2**10)):
-        if size_bytes % unit == 0:
-            return f'{size_bytes // unit}{suffix}'
-    return str(size_bytes)
 
 
 def rook_values(
@@ -185,6 +186,14 @@ def _rook_notes(
                 )
         protection = tier.rbd.protection
         if isinstance(protection, catalogs.ErasureCoded):
+            unit = protection.stripe_unit_bytes
+            if unit and unit not in _ROOK_STRIPE_UNITS:
+                yield (
+                    f'Rook allows no stripe unit of {unit} bytes, only '
+                    f'{", ".join(_ROOK_STRIPE_UNITS.values())}: the data '
+                    f'pool of tier {tier.name} would have the default of '
+                    'Ceph.'
+                )
             if protection.technique or (
                 protection.plugin and protection.plugin not in _ROOK_PLUGINS
             ):
@@ -203,6 +212,25 @@ def _rook_notes(
                 f'Rook has no cache tiers: that of tier {tier.name} is not '
                 'among these.'
             )
+        left = [
+            name
+            for name in (
+                'rbd_options',
+                'osd_options',
+                'primary_affinity',
+                'osd_requirements',
+            )
+            if getattr(tier.rbd, name) not in (None, {})
+        ]
+        if left:
+            yield (
+                f'Rook has no {", ".join(left)} of tier {tier.name}: '
+                '"openstack tier apply" sets, or compares, what they declare.'
+            )
+    if cluster.host_osd_options:
+        yield (
+            'Rook has no host_osd_options: "openstack tier apply" sets them.'
+        )
 
 
 def cephadm(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
@@ -225,6 +253,17 @@ def cephadm(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
                 'you remove it.',
                 'cephadm owns no pool and no CRUSH rule: "openstack tier '
                 'apply" creates those.',
+                *(
+                    f'cephadm cannot give OSDs of class {name} what '
+                    f'osd_requirements declare under {", ".join(left)}: '
+                    '"openstack tier audit" compares it.'
+                    for name in _classes(catalog, cluster)
+                    if (
+                        left := _beyond_cephadm(
+                            _required(catalog, cluster, name)
+                        )
+                    )
+                ),
             ),
         )
         for cluster in catalog.clusters_in_use
@@ -236,10 +275,11 @@ def _classes(
 ) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(
-            rbd.device_class
+            name
             for tier in catalog.tiers_of(cluster.name)
             for _, rbd in tier.storages
-            if rbd.device_class
+            for name in (rbd.primary_device_class, rbd.device_class)
+            if name
         )
     )
 
@@ -253,6 +293,14 @@ def _required(
         for _, rbd in tier.storages
         if rbd.device_class == device_class and rbd.osd_requirements
     )
+
+
+def _beyond_cephadm(
+    required: tuple[catalogs.Requirements, ...],
+) -> list[str]:
+    """Names of requirements that no OSD service specification has."""
+    names = {name for one in required for name in one.declared}
+    return sorted(names - {'rotational', 'fast_db', 'fast_wal'})
 
 
 def _osd_specification(
@@ -299,6 +347,11 @@ def kolla_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
             ),
             'pool': _for_ansible(tier.rbd.pool),
             'enabled': '{{ cinder_backend_ceph | bool }}',
+            **(
+                {'availability_zone': _for_ansible(zone)}
+                if (zone := backend_config.backend_zone(tier))
+                else {}
+            ),
         }
         for tier in backend_config.new_backends(catalog)
     ]
@@ -311,16 +364,15 @@ def kolla_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
                     {
                         'cinder_backend_ceph': True,
                         'cinder_ceph_backends': backends,
-                        # Else it is looked for under rbd-1.
-                        'cinder_backup_backend_ceph_name': backends[0]['name'],
                     },
                 ),
                 notes=(
                     *_kolla_notes(catalog),
-                    'cinder_backup_backend_ceph_name decides which Ceph '
-                    'cluster cinder-backup uses. If you keep a backend of '
-                    'your own for it, such as rbd-1, name that one: backups '
-                    'must stay where they are.',
+                    'cinder_backup_backend_ceph_name, rbd-1 by default, must '
+                    'name an entry of cinder_ceph_backends: cinder-backup '
+                    'uses its cluster. Keep the entry where your backups '
+                    'are. In a cloud without backups you may set '
+                    f'cinder_backup_backend_ceph_name: {backends[0]["name"]}',
                 ),
             )
         )
@@ -353,6 +405,14 @@ def _kolla_notes(
         'each Ceph backend that you have, such as rbd-1, or its volumes can '
         'no longer be served.'
     )
+    clusters = _clusters_of_backends(catalog)
+    if len(clusters) > 1:
+        yield (
+            'kolla-ansible has one libvirt secret for all backends, '
+            'cinder_rbd_secret_uuid, and gives it one key: volumes of '
+            f'clusters {", ".join(clusters)} cannot all be attached, unless '
+            'their cephx users have the same name and key in each cluster.'
+        )
     for cluster in catalog.clusters_in_use:
         name = _cluster_of(cluster)
         yield (
@@ -370,16 +430,25 @@ def _kolla_notes(
             )
 
 
+def _clusters_of_backends(catalog: catalogs.Catalog) -> tuple[str, ...]:
+    return tuple(
+        dict.fromkeys(
+            tier.rbd.cluster for tier in backend_config.new_backends(catalog)
+        )
+    )
+
+
 def openstack_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
     """Backends as openstack-ansible has them.
 
     Variables: openstack-ansible-os_cinder doc/source/configure-cinder.rst and
     defaults/main.yml.
     """
+    without = backend_config.clusters_without_secret(catalog)
     sections = backend_config.backends(
         catalog,
         default_conf=backend_config.DEFAULT_CONF,
-        secret_uuid=_OSA_UUID,
+        secret_uuid=_OSA_UUID if len(without) == 1 else None,
     )
     default = backend_config.default_section(catalog)
     del sections['DEFAULT']
@@ -408,7 +477,19 @@ def openstack_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
                         }
                     },
                 ),
-                notes=('Keep the backends that are already there.',),
+                notes=(
+                    'Keep the backends that are already there.',
+                    *(
+                        (
+                            'A libvirt secret holds one key: clusters '
+                            f'{", ".join(without)} need a secret each. Set '
+                            'secret_uuid of each in the tiers file, and add '
+                            'rbd_secret_uuid with it.',
+                        )
+                        if len(without) > 1
+                        else ()
+                    ),
+                ),
             )
         )
     found.append(

@@ -104,3 +104,31 @@ def with_one_connection(
             'two names of one Ceph cluster',
             remedy='set conf of each, or declare one of them only',
         )
+
+
+def with_one_secret(
+    catalog: catalogs.Catalog,
+) -> collections.abc.Iterator[errors.Problem]:
+    """Clusters whose cephx users would have their keys in one place.
+
+    A libvirt secret holds one value (virSecretSetValue), so that volumes of
+    one of them cannot be attached, unless both users have the same key.
+    """
+    first: dict[str, str] = {}
+    for cluster in catalog.clusters.values():
+        if not cluster.secret_uuid:
+            continue
+        name = first.setdefault(cluster.secret_uuid.lower(), cluster.name)
+        if name == cluster.name:
+            continue
+        yield errors.Problem(
+            where=catalog.source.where(
+                ('clusters', cluster.name, 'secret_uuid')
+            ),
+            found=f'cluster {cluster.name!r} has the secret_uuid of cluster '
+            f'{name!r}, {cluster.secret_uuid}',
+            expected='a libvirt secret for each cluster: a secret holds one '
+            'key, and cephx users of two clusters have two',
+            remedy='define another secret on the compute hosts, and name it '
+            'here',
+        )

@@ -41,6 +41,7 @@ COMPRESSION_HINT = 'unheeded-compression-hint'
 LOST_DOMAIN = 'lost-failure-domain'
 NO_FALLBACK = 'no-fallback'
 SHARED_CONF = 'shared-conf'
+SHARED_SECRET = 'shared-secret'  # noqa: S105 - the name of a rule
 
 
 def of_kind(kind: actions.Kind) -> str:
@@ -84,6 +85,7 @@ ALL: collections.abc.Mapping[str, str] = types.MappingProxyType(
         LOST_DOMAIN: 'One lost failure domain of shared ones stops no I/O.',
         NO_FALLBACK: 'Types that follow the image have a fallback tier.',
         SHARED_CONF: 'Each cluster is reached in a way of its own.',
+        SHARED_SECRET: 'Each cluster has a libvirt secret of its own.',
         **{
             of_kind(
                 kind

@@ -26,6 +26,7 @@ _CHECKS = {
     rules.COMPRESSION_HINT: rbd_options.unheeded_hints,
     rules.LOST_DOMAIN: erasure_code.stopped_by_one_domain,
     rules.SHARED_CONF: cluster_rules.with_one_connection,
+    rules.SHARED_SECRET: cluster_rules.with_one_secret,
 }
 
 

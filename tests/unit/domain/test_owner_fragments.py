@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import dataclasses
+
 import ddt
 import jinja2
 import testtools
 
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import backend_config
 from cinder_tiers.domain.plan import owner_fragments
+from cinder_tiers.domain.validation import warnings
 from tests.unit.domain import catalogs as given
 
 #: Of a libvirt secret.
 UUID = '11111111-2222-3333-4444-555555555555'
+
+
+HYBRID = given.rbd(
+    pool='hybrid', device_class='hdd', primary_device_class='ssd'
+)
 
 
 def coded(**settings):
@@ -21,7 +30,9 @@ def coded(**settings):
             rbd=given.rbd(
                 pool='tier-archive',
                 device_class='hdd',
-                protection=catalogs.ErasureCoded(k=4, m=2, **settings),
+                protection=catalogs.ErasureCoded(
+                    **{'k': 4, 'm': 2, **settings}
+                ),
             ),
         )
     )
@@ -166,6 +177,34 @@ class RookTestCase(testtools.TestCase):
         for text in ('no object named', 'cache', 'not be as declared'):
             self.assertNotIn(text, plain)
 
+    def test_a_pool_of_two_classes_is_hybrid(self):
+        spec = self.resources(given.of(given.tier(rbd=HYBRID)))['hybrid'][
+            'spec'
+        ]
+        self.assertEqual(
+            {'primaryDeviceClass': 'ssd', 'secondaryDeviceClass': 'hdd'},
+            spec['replicated']['hybridStorage'],
+        )
+        self.assertEqual('default', spec['crushRoot'])
+
+    def test_a_stripe_unit_that_rook_refuses_is_left_out_and_said(self):
+        for size_bytes, expected in (
+            (4096, '4Ki'),
+            (8192, None),
+            (2**18, '256Ki'),
+            (2**20, '1Mi'),
+            (2**21, None),
+        ):
+            catalog = coded(stripe_unit_bytes=size_bytes)
+            pool = self.resources(catalog)['tier-archive-data']
+            self.assertEqual(
+                expected, pool['spec']['erasureCoded'].get('stripeUnit')
+            )
+            self.assertEqual(
+                expected is None,
+                f'no stripe unit of {size_bytes} bytes' in self.notes(catalog),
+            )
+
 
 class CephadmTestCase(testtools.TestCase):
     def specifications(self, *tiers):
@@ -222,6 +261,199 @@ class CephadmTestCase(testtools.TestCase):
         )
         self.assertNotIn('db_devices', found['ssd']['spec'])
 
+    def test_the_class_of_the_first_copy_has_disks_as_well(self):
+        found = self.specifications(given.tier(rbd=HYBRID))
+        self.assertEqual({'ssd', 'hdd'}, set(found))
+
+    def test_what_cephadm_cannot_give_is_said(self):
+        required = catalogs.Requirements(
+            rotational=True, io_scheduler=('none',), alloc_size_bytes=4096
+        )
+        (fragment,) = owner_fragments.cephadm(
+            given.of(given.tier(rbd=given.rbd(osd_requirements=required)))
+        )
+        self.assertIn(
+            'declare under alloc_size, io_scheduler', ' '.join(fragment.notes)
+        )
+
+
+class SecretsTestCase(testtools.TestCase):
+    """A libvirt secret holds the key of one cluster."""
+
+    def setUp(self):
+        super().setUp()
+        self.catalog = dataclasses.replace(
+            given.of(
+                given.tier('a'),
+                given.tier('b', rbd=given.rbd(cluster='two', pool='b')),
+            ),
+            clusters={
+                name: catalogs.Cluster(name=name, cinder_user=f'c-{name}')
+                for name in ('ceph', 'two')
+            },
+        )
+
+    def with_secrets(self, **secrets):
+        return dataclasses.replace(
+            self.catalog,
+            clusters={
+                name: dataclasses.replace(
+                    cluster, secret_uuid=secrets.get(name)
+                )
+                for name, cluster in self.catalog.clusters.items()
+            },
+        )
+
+    def sections(self, catalog, secret_uuid):
+        return {
+            name: section.get('rbd_secret_uuid')
+            for name, section in backend_config.backends(
+                catalog, default_conf='x', secret_uuid=secret_uuid
+            ).items()
+        }
+
+    def test_one_is_not_given_to_two_clusters(self):
+        problem = self.assertRaises(
+            errors.ProblemsFound, self.sections, self.catalog, UUID
+        )
+        self.assertIn('for clusters ceph, two', str(problem))
+
+    def test_it_is_that_of_the_only_cluster_without(self):
+        self.assertEqual(
+            {'DEFAULT': None, 'tier-a': UUID, 'tier-b': 'own'},
+            self.sections(self.with_secrets(two='own'), UUID),
+        )
+
+    def test_nova_is_not_said_to_serve_two_clusters_with_one(self):
+        said = backend_config.service_comments(self.catalog, secret_uuid=None)
+        self.assertNotIn('nova.conf its UUID', said)
+        self.assertIn('cannot serve the 2 clusters without one', said)
+
+    def test_openstack_ansible_gives_its_own_to_one_cluster_only(self):
+        hosts, _ = owner_fragments.openstack_ansible(self.catalog)
+        backends = hosts.documents[0]['container_vars']['cinder_backends']
+        self.assertNotIn('rbd_secret_uuid', backends['tier-a'])
+        self.assertIn('clusters ceph, two need a secret', str(hosts.notes))
+
+    def test_kolla_ansible_has_one_for_all(self):
+        globals_, *_ = owner_fragments.kolla_ansible(
+            self.with_secrets(two='b')
+        )
+        self.assertIn('clusters ceph, two cannot all be', str(globals_.notes))
+
+    def test_two_clusters_with_one_are_warned_of(self):
+        for secrets, count in (
+            ({'ceph': 'aa', 'two': 'AA'}, 1),
+            ({'ceph': 'aa', 'two': 'bb'}, 0),
+            ({}, 0),
+        ):
+            found = [
+                one
+                for one in warnings.check(self.with_secrets(**secrets))
+                if one.rule == 'shared-secret'
+            ]
+            self.assertEqual(count, len(found))
+
+
+#: Each key of the pool of a tier, with another value than `given.rbd` has.
+KEYS = {
+    'pool': 'other',
+    'device_class': 'nvme',
+    'primary_device_class': 'nvme',
+    'crush_root': 'other',
+    'protection': catalogs.Replicated(size=2),
+    'failure_domain': 'rack',
+    'pg_num': 64,
+    'options': {'quota_max_objects': 7},
+    'osd_options': {'osd_max_scrubs': 2},
+    'primary_affinity': 0.5,
+    'osd_requirements': catalogs.Requirements(rotational=True),
+    'rbd_options': {'rbd_cache': True},
+    'cache': given.cache(),
+}
+CODED_KEYS = {
+    'k': 5,
+    'm': 3,
+    'min_size': 6,
+    'plugin': 'isa',
+    'technique': 'cauchy',
+    'stripe_unit_bytes': 8192,
+    'num_failure_domains': 3,
+}
+#: Of each owner, keys that it has nothing to do with: of pools and clusters
+#: that apply makes, or that are where and how cinder.conf says.
+NOT_THEIRS = {
+    'rook': {'cluster', 'data_pool_name', 'unprotected_writes'},
+    'cephadm': {
+        *(set(KEYS) - {'device_class', 'primary_device_class'}),
+        *CODED_KEYS,
+    }
+    - {'osd_requirements'},
+    'kolla-ansible': {*(set(KEYS) - {'pool'}), *CODED_KEYS},
+    'openstack-ansible': {*(set(KEYS) - {'pool'}), *CODED_KEYS},
+}
+OWNERS = {
+    'rook': owner_fragments.rook,
+    'cephadm': owner_fragments.cephadm,
+    'kolla-ansible': owner_fragments.kolla_ansible,
+    'openstack-ansible': owner_fragments.openstack_ansible,
+}
+
+
+@ddt.ddt
+class EachKeyTestCase(testtools.TestCase):
+    """Each key of a pool is in the fragment of its owner, or is said."""
+
+    def test_the_keys_are_all_that_there_are(self):
+        self.assertEqual(
+            set(KEYS) | {'cluster', 'data_pool_name'},
+            {field.name for field in dataclasses.fields(catalogs.RbdPool)},
+        )
+        self.assertEqual(
+            set(CODED_KEYS)
+            | {'unprotected_writes', 'osds_per_failure_domain'},
+            {
+                field.name
+                for field in dataclasses.fields(catalogs.ErasureCoded)
+            },
+        )
+
+    @ddt.data(*sorted({(owner, key) for owner in OWNERS for key in KEYS}))
+    @ddt.unpack
+    def test_a_key_of_a_pool(self, owner, key):
+        make = OWNERS[owner]
+        before = make(given.of(given.tier(rbd=given.rbd())))
+        after = make(given.of(given.tier(rbd=given.rbd(**{key: KEYS[key]}))))
+        self.assertEqual(key in NOT_THEIRS[owner], before == after)
+
+    @ddt.data(*sorted(CODED_KEYS))
+    def test_a_key_of_chunks(self, key):
+        more = (
+            {'osds_per_failure_domain': 2}
+            if key == 'num_failure_domains'
+            else {}
+        )
+        for owner, make in OWNERS.items():
+            self.assertEqual(
+                key in NOT_THEIRS[owner],
+                make(coded())
+                == make(coded(**{'k': 4, key: CODED_KEYS[key], **more})),
+                owner,
+            )
+
+    def test_the_zone_of_a_type_is_that_of_its_backend(self):
+        specs = {'RESKEY:availability_zones': 'north'}
+        catalog = given.of(given.tier(extra_specs=specs))
+        globals_, *_ = owner_fragments.kolla_ansible(catalog)
+        (backend,) = globals_.documents[0]['cinder_ceph_backends']
+        self.assertEqual('north', backend['availability_zone'])
+        sections = backend_config.backends(
+            catalog, default_conf='x', secret_uuid=None
+        )
+        self.assertEqual(
+            'north', sections['tier-database']['backend_availability_zone']
+        )
+
 
 class KollaAnsibleTestCase(testtools.TestCase):
     def test_backends_have_what_the_template_of_kolla_reads(self):
@@ -243,9 +475,8 @@ class KollaAnsibleTestCase(testtools.TestCase):
             ],
             document['cinder_ceph_backends'],
         )
-        self.assertEqual(
-            'tier-database', document['cinder_backup_backend_ceph_name']
-        )
+        # To paste it would move backups to another cluster.
+        self.assertNotIn('cinder_backup_backend_ceph_name', document)
         self.assertIn('fast.client.cinder.keyring', '\n'.join(globals_.notes))
         self.assertIn(UUID, '\n'.join(globals_.notes))
         # kolla-ansible copies the keyring of each backend for cinder-backup.
