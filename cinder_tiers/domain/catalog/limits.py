@@ -188,8 +188,9 @@ INTEGER = Range(0, 2**63 - 1)
 QOS_LIMIT = Text(
     min_chars=1,
     max_chars=_LONG,
-    expected=f'an integer of 0 or more, at most {INTEGER.most}, or text of 1 '
-    f'to {_LONG} characters',
+    expected=f'an integer of 0 or more, at most {INTEGER.most} (a key '
+    f'that only a storage driver knows may have a word, up to {_LONG} '
+    'characters)',
 )
 ENCRYPTION_PROVIDER = Text(
     pattern=_GRAPHIC,

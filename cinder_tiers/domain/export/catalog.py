@@ -22,6 +22,7 @@ from cinder_tiers.domain.placement import rbd_location
 from cinder_tiers.domain.placement import tier_specs as extra_specs
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.resources import cephx_user
+from cinder_tiers.domain.resources import qos_limits
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
@@ -310,6 +311,12 @@ def _pool_of(
         raise ValueError(
             f'client.{location.user} lacks capabilities that apply grants '
             f'for pool {rbd.pool} ({", ".join(lacking)})'
+        )
+    for fault in qos_limits.faults_of_rbd(
+        (tier.qos and tier.qos.back_end) or {}
+    ):
+        raise ValueError(
+            f'{fault.found} in its QoS spec, but {fault.expected} is needed'
         )
     for text in remarks:
         draft.remark(text, tier=tier.name)

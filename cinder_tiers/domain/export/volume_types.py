@@ -222,22 +222,25 @@ def _qos(
             tiers=(catalogs.Tier(name=name, backend_name='any', qos=qos),),
             without_fallback=True,
         )
-        if (
-            not specs
-            or not all(map(_is_limit, specs.items()))
-            or catalog_rules.check(alone)
-        ):
+        why = [
+            f'{key}={value} cannot be written'
+            for key, value in specs.items()
+            if not _is_limit(key, value)
+        ] or [
+            f'{one.found}, but {one.expected} is needed'
+            for one in catalog_rules.check(alone)
+        ]
+        if why or not specs:
             remarks.append(
-                f'{what} is left out: a tiers file cannot declare it; it '
-                'stays as it is'
+                f'{what} is left out: {"; ".join(why) or "it limits nothing"}'
+                '; it stays as it is'
             )
             return None
         return qos
     return None
 
 
-def _is_limit(item: tuple[str, str]) -> bool:
-    key, value = item
+def _is_limit(key: str, value: object) -> bool:
     return (
         limits.QOS_KEY.fits(key)
         and isinstance(value, str)

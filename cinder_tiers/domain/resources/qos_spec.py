@@ -14,22 +14,13 @@ import dataclasses
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.resources import qos_limits
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import type_succession
-
-#: Limits of the consumer front-end that Nova passes to libvirt
-#: (nova/virt/libvirt/volume/volume.py), and what Cinder makes them from for
-#: the size of a volume (cinder/volume/manager.py, _driver_initialize).
-LIBVIRT_LIMITS = tuple(
-    f'{direction}_{what}_sec{form}'
-    for direction in ('total', 'read', 'write')
-    for what in ('bytes', 'iops')
-    for form in ('', '_max', '_per_gb', '_per_gb_min')
-) + ('size_iops_sec',)
 
 #: Beside the limits in its table of QoS specs (cinder/db/api.py).
 _KEYS_OF_CINDER = ('consumer', 'QoS_Specs_Name')
@@ -233,7 +224,7 @@ def qos_spec_name(tier: str) -> str:
 
 
 def check(catalog: catalogs.Catalog) -> kinds.Problems:
-    """Limits that Cinder or libvirt would refuse."""
+    """Limits that Cinder, the hypervisor or librbd would refuse."""
     for tier in catalog.tiers:
         qos = tier.qos
         if qos is None:
@@ -253,7 +244,20 @@ def check(catalog: catalogs.Catalog) -> kinds.Problems:
                 ),
                 remedy='remove one of them, or make them equal',
             )
-        yield from _totals(catalog, (*path, 'front_end'), qos.front_end or {})
+        faults = {
+            fault.key: ('front_end', fault)
+            for fault in qos_limits.faults_of_hypervisor(qos.front_end or {})
+        }
+        if tier.rbd is not None:
+            for fault in qos_limits.faults_of_rbd(qos.back_end or {}):
+                faults.setdefault(fault.key, ('back_end', fault))
+        for consumer, fault in faults.values():
+            yield errors.Problem(
+                where=catalog.source.where((*path, consumer, fault.key)),
+                found=fault.found,
+                expected=fault.expected,
+                remedy=fault.remedy,
+            )
         for consumer in ('front_end', 'back_end'):
             yield from _spellings(
                 catalog, (*path, consumer), getattr(qos, consumer) or {}
@@ -261,16 +265,17 @@ def check(catalog: catalogs.Catalog) -> kinds.Problems:
 
 
 def misspelled(catalog: catalogs.Catalog) -> kinds.Problems:
-    """Limits with a name near to one of libvirt's, which limit nothing.
+    """Limits with a name near to one that is known, which limit nothing.
 
-    Nova passes over what it does not know. They are not problems of the file:
-    other hypervisors have other names, and a QoS spec that exists is exported
-    as it is.
+    Nova and Cinder's RBD driver pass over what they do not know. They are not
+    problems of the file: other hypervisors have other names, and a QoS spec
+    that exists is exported as it is.
     """
     for tier in catalog.tiers:
-        for name in (tier.qos and tier.qos.front_end) or {}:
-            meant = spelling.did_you_mean(name, LIBVIRT_LIMITS)
-            if name not in LIBVIRT_LIMITS and meant:
+        qos = tier.qos or catalogs.Qos()
+        for name in qos.front_end or {}:
+            meant = spelling.did_you_mean(name, qos_limits.LIBVIRT)
+            if name not in qos_limits.LIBVIRT and meant:
                 yield errors.Problem(
                     where=catalog.source.where(
                         ('tiers', tier.name, 'qos', 'front_end', name)
@@ -279,6 +284,24 @@ def misspelled(catalog: catalogs.Catalog) -> kinds.Problems:
                     'libvirt',
                     expected='a limit of libvirt',
                     remedy=f'{meant}fix it, unless your hypervisor knows it',
+                )
+        if tier.rbd is None or qos.front_end:
+            continue
+        for name in qos.back_end or {}:
+            if name not in qos_limits.RBD:
+                meant = spelling.did_you_mean(name, qos_limits.RBD)
+                yield errors.Problem(
+                    where=catalog.source.where(
+                        ('tiers', tier.name, 'qos', 'back_end', name)
+                    ),
+                    found=f"the limit {name!r}, which Cinder's RBD driver "
+                    'does not pass to librbd',
+                    expected="a limit of Cinder's RBD driver",
+                    remedy=(
+                        'move it to front_end'
+                        if name in qos_limits.LIBVIRT
+                        else f'{meant}fix it, or remove it'
+                    ),
                 )
 
 
@@ -300,26 +323,6 @@ def _spellings(
                 found=f'the limit {key!r}, but {other}',
                 expected='each key once (the database ignores case)',
                 remedy='remove it',
-            )
-
-
-def _totals(
-    catalog: catalogs.Catalog,
-    path: catalogs.Path,
-    specs: collections.abc.Mapping[str, str],
-) -> kinds.Problems:
-    for total in specs:
-        if not total.startswith('total_'):
-            continue
-        rest = total.removeprefix('total_')
-        parts = sorted({f'read_{rest}', f'write_{rest}'} & specs.keys())
-        if parts:
-            yield errors.Problem(
-                where=catalog.source.where((*path, total)),
-                found=f'{total} together with {" and ".join(parts)}',
-                expected='a limit for the total, or for reads and writes '
-                '(libvirt refuses both together)',
-                remedy=f'remove {total}, or {" and ".join(parts)}',
             )
 
 

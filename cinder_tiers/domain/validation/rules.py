@@ -78,7 +78,7 @@ ALL: collections.abc.Mapping[str, str] = types.MappingProxyType(
         SHARED_BACKEND: 'A backend of tiers with pools leads to one pool.',
         OSD_REQUIREMENTS: 'One OSD can meet the requirements of its tiers.',
         EXPECTATION: 'Limits of expected performance can be met.',
-        QOS_LIMIT: 'Limits of QoS are known to libvirt.',
+        QOS_LIMIT: 'Limits of QoS are known to Nova or the RBD driver.',
         OSD_OPTION: 'Options of OSDs exist in a release of Ceph.',
         FIO_PATTERN: 'Patterns of fio exist in a profile.',
         COMPRESSION_HINT: 'Hints of compression have an effect.',

@@ -125,12 +125,46 @@ class ValidateTestCase(testtools.TestCase):
         self.assertEqual(0, ran.status, ran.stdout)
         self.assertIn("the limit 'totl_iops_sec'", ran.stderr)
         self.assertIn("did you mean 'total_iops_sec'?", ran.stderr)
-        for name in ('total_iops_sec_max', 'read_bytes_sec_per_gb', 'odd'):
+        for name in ('total_iops_sec', 'read_bytes_sec_per_gb', 'odd'):
             path = test_commands.edited(
                 self, ('tags: [archive]', QOS.format(name))
             )
             ran = shell.openstack('tier', 'validate', path)
             self.assertNotIn('the limit', ran.stderr)
+
+    @ddt.data(
+        ('total_bytes_sec: "100M"', 'without a unit'),
+        ('total_iops_sec_max: 500', 'declare total_iops_sec'),
+        ('total_iops_sec: 9, total_iops_sec_max: 5', 'raise'),
+        ('total_iops_sec_per_gb: "0.5"', 'for each GiB'),
+    )
+    @ddt.unpack
+    def test_a_limit_that_cannot_be_attached_is_a_problem(self, limits, way):
+        path = test_commands.edited(
+            self,
+            (
+                'tags: [archive]',
+                f'tags: [archive]\n    qos: {{front_end: {{{limits}}}}}',
+            ),
+        )
+        ran = shell.openstack('tier', 'validate', path)
+        self.assertEqual(1, ran.status)
+        self.assertRegex(ran.stdout + ran.stderr, rf'{path}:\d+')
+        self.assertIn(way, ran.stdout + ran.stderr)
+
+    def test_a_fraction_is_not_told_to_become_text(self):
+        path = test_commands.edited(
+            self,
+            (
+                'tags: [archive]',
+                'tags: [archive]\n    qos: {front_end: '
+                '{total_iops_sec_per_gb: 0.5}}',
+            ),
+        )
+        said = shell.openstack('tier', 'validate', path)
+        said = said.stdout + said.stderr
+        self.assertIn('an integer of 0 or more', said)
+        self.assertNotIn('text of', said)
 
     @ddt.data(
         ('{}', '{}', "'admin' and the same default conf"),

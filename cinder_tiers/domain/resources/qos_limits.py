@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Limits of volumes that the hypervisor or the driver can take.
+
+Cinder stores any text for them, and a volume with a limit that is none can be
+created, but not attached. Pure. Must not know how a QoS spec is planned.
+"""
+
+import collections.abc
+import dataclasses
+import re
+
+_DIRECTIONS = ('total', 'read', 'write')
+#: {what is limited in a second: its unit}
+_UNITS = {'bytes': 'bytes', 'iops': 'operations'}
+_LIMITS = tuple(
+    f'{direction}_{what}_sec' for direction in _DIRECTIONS for what in _UNITS
+)
+_SIZE = 'size_iops_sec'
+#: Limits of the consumer front-end that Nova passes to libvirt
+#: (nova/virt/libvirt/volume/volume.py), and what Cinder makes them from for
+#: the size of a volume (cinder/volume/manager.py, _parse_connection_options).
+LIBVIRT = (
+    *(
+        f'{limit}{form}'
+        for limit in _LIMITS
+        for form in ('', '_max', '_per_gb', '_per_gb_min')
+    ),
+    _SIZE,
+)
+#: Limits of the consumer back-end that Cinder's RBD driver passes to librbd
+#: (QOS_KEY_MAP, cinder/volume/drivers/rbd.py).
+RBD = tuple(f'{limit}{form}' for limit in _LIMITS for form in ('', '_max'))
+#: Of QEMU (THROTTLE_VALUE_MAX, include/qemu/throttle.h) and of libvirt
+#: (QEMU_BLOCK_IOTUNE_MAX).
+MOST = 10**15
+#: With it, a volume of 100,000 GiB still has a limit that QEMU takes.
+_MOST_OF_GIB = 10**10
+
+_DIGITS = re.compile('[0-9]+')
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Fault:
+    """A limit that cannot be kept."""
+
+    key: str
+    found: str
+    #: Completes "expected ..." of a message.
+    expected: str
+    #: What to do next, as an imperative.
+    remedy: str
+
+
+_Specs = collections.abc.Mapping[str, str]
+_Faults = collections.abc.Iterator[Fault]
+
+
+def faults_of_hypervisor(specs: _Specs) -> _Faults:
+    """What libvirt and QEMU, or Cinder on the way there, would refuse.
+
+    The rules of QEMU are in throttle_is_valid (util/throttle.c).
+
+    :param specs: {key: value} of a QoS spec; other keys are passed over.
+    """
+    numbers = {}
+    yield from _not_numbers(specs, LIBVIRT, numbers)
+    for limit in _LIMITS:
+        yield from _faults_of_size(limit, specs, numbers)
+        yield from _faults_of_burst(limit, specs, numbers)
+    for what in _UNITS:
+        yield from _faults_of_totals(what, specs, numbers)
+    if numbers.get(_SIZE) and not any(
+        _is_limited(f'{direction}_iops_sec', specs, numbers)
+        for direction in _DIRECTIONS
+    ):
+        yield Fault(
+            key=_SIZE,
+            found=f'{_SIZE} without a limit of operations',
+            expected='total_iops_sec, read_iops_sec or write_iops_sec as '
+            'well (QEMU refuses it otherwise)',
+            remedy=f'declare one of them, or remove {_SIZE}',
+        )
+
+
+def faults_of_rbd(specs: _Specs) -> _Faults:
+    """What librbd would not take from Cinder's RBD driver.
+
+    It logs that, and goes on without a limit.
+
+    :param specs: {key: value} of a QoS spec; other keys are passed over.
+    """
+    numbers = {}
+    yield from _not_numbers(specs, RBD, numbers)
+    for limit in _LIMITS:
+        yield from _faults_of_burst(limit, specs, numbers)
+    # QOS_KEY_MAP of Cinder 29 has rbd_qos_bps_burst for both.
+    key, taken_for = 'total_iops_sec_max', 'total_bytes_sec'
+    if numbers.get(key) and numbers.get(taken_for):
+        yield Fault(
+            key=key,
+            found=f'{key} together with {taken_for}',
+            expected="one of them under back_end: Cinder's RBD driver takes "
+            f'{key} for the burst of {taken_for}',
+            remedy=f'remove {key}',
+        )
+
+
+def _not_numbers(
+    specs: _Specs,
+    keys: collections.abc.Container[str],
+    numbers: dict[str, int],
+) -> _Faults:
+    """Limits that are no number in range.
+
+    :param keys: that must have one.
+    :param numbers: {key: number}; gets those that have one.
+    """
+    for key, value in specs.items():
+        if key not in keys:
+            continue
+        if not _DIGITS.fullmatch(value) or int(value) > MOST:
+            yield Fault(
+                key=key,
+                found=f'{key} {value!r}',
+                expected=f'an integer from 0 to {MOST}: {_unit(key)}',
+                remedy='write an integer, without a unit',
+            )
+        else:
+            numbers[key] = int(value)
+
+
+def _unit(key: str) -> str:
+    if key == _SIZE:
+        return 'bytes that count as one operation'
+    unit = next(unit for what, unit in _UNITS.items() if what in key)
+    return f'{unit} in a second' + (
+        ' for each GiB' if key.endswith('_per_gb') else ''
+    )
+
+
+def _is_limited(
+    limit: str, specs: _Specs, numbers: collections.abc.Mapping[str, int]
+) -> bool:
+    """Whether volumes get a limit; 0 is none."""
+    by_size = f'{limit}_per_gb'
+    if by_size in specs:
+        return bool(numbers.get(by_size) or numbers.get(f'{by_size}_min'))
+    return bool(numbers.get(limit))
+
+
+def _faults_of_size(
+    limit: str, specs: _Specs, numbers: collections.abc.Mapping[str, int]
+) -> _Faults:
+    """A limit that Cinder makes from the size of a volume."""
+    by_size, most = f'{limit}_per_gb', f'{limit}_max'
+    least = f'{by_size}_min'
+    if by_size not in specs:
+        if least in specs:
+            yield Fault(
+                key=least,
+                found=f'{least} without {by_size}',
+                expected=f'{by_size} as well (Cinder ignores the minimum '
+                'otherwise, and nothing is limited)',
+                remedy=f'declare {by_size}, or {limit} in place of {least}',
+            )
+        return
+    if most not in specs and numbers.get(by_size, 0) > _MOST_OF_GIB:
+        yield Fault(
+            key=by_size,
+            found=f'{by_size} {numbers[by_size]}',
+            expected=f'at most {_MOST_OF_GIB}, or {most} as well: large '
+            f'volumes would exceed the {MOST} of QEMU',
+            remedy=f'lower {by_size}, or declare {most}',
+        )
+    for key in (by_size, least):
+        if most in numbers and numbers[most] < numbers.get(key, 0):
+            yield Fault(
+                key=most,
+                found=f'{most} {numbers[most]} below {key} {numbers[key]}',
+                expected=f'{numbers[key]} or more: with {by_size} it is the '
+                'most that a volume may do'
+                + ('' if numbers[most] else ', and 0 is no limit'),
+                remedy=f'raise {most}, or lower {key}',
+            )
+            return
+
+
+def _faults_of_burst(
+    limit: str, specs: _Specs, numbers: collections.abc.Mapping[str, int]
+) -> _Faults:
+    """A burst without its limit, or below it; 0 is no burst."""
+    burst = f'{limit}_max'
+    if not numbers.get(burst) or f'{limit}_per_gb' in specs:
+        return
+    if limit not in specs or numbers.get(limit) == 0:
+        yield Fault(
+            key=burst,
+            found=f'{burst} without {limit}',
+            expected=f'{limit} as well, because this is its burst',
+            remedy=f'declare {limit}, or remove {burst}',
+        )
+    elif numbers[burst] < numbers.get(limit, 0):
+        yield Fault(
+            key=burst,
+            found=f'{burst} {numbers[burst]} below {limit} {numbers[limit]}',
+            expected=f'{numbers[limit]} or more: a burst is not below its '
+            'limit',
+            remedy=f'raise {burst}, or remove it',
+        )
+
+
+def _faults_of_totals(
+    what: str, specs: _Specs, numbers: collections.abc.Mapping[str, int]
+) -> _Faults:
+    """A limit of reads and writes together beside one of either."""
+    total, *parts = (
+        next(
+            (
+                key
+                for key in (f'{limit}_per_gb', limit)
+                if key in specs and _is_limited(limit, specs, numbers)
+            ),
+            None,
+        )
+        for limit in (f'{each}_{what}_sec' for each in _DIRECTIONS)
+    )
+    beside = ' and '.join(filter(None, parts))
+    if total and beside:
+        yield Fault(
+            key=total,
+            found=f'{total} together with {beside}',
+            expected='a limit for the total, or for reads and writes '
+            '(libvirt refuses both together)',
+            remedy=f'remove {total}, or {beside}',
+        )
