@@ -21,13 +21,13 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.export import catalog as export_catalog
 from cinder_tiers.domain.export import inventory as inventories
+from cinder_tiers.domain.placement import backends as backends_of_cinder
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.plan import unserved
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.execute import apply as execution
 from cinder_tiers.execute import lock as locks
 from cinder_tiers.execute import registry
@@ -104,41 +104,52 @@ def plan(
         catalog does not fit the cloud, or nothing has a name of `allowed`.
     """
     with open_clusters(catalog) as clusters:
-        actual = for_plan.observe(
-            catalog=catalog, clusters=clusters, connection=connection
+        return _planned(
+            connection,
+            catalog,
+            clusters,
+            lambda made: consent.grant(made, allowed),
         )
-        planned = _planned(
-            catalog, actual, lambda made: consent.grant(made, allowed)
-        )
-    return dataclasses.replace(
-        planned, unserved_tiers=_unserved(connection, catalog, actual)
-    )
 
 
-def _unserved(
-    connection: _Connection,
-    catalog: catalogs.Catalog,
-    actual: actual_state.ActualState,
-) -> tuple[unserved.Unserved, ...] | errors.TiersError:
+def _backends(
+    connection: _Connection, catalog: catalogs.Catalog
+) -> tuple[backends_of_cinder.Backend, ...] | errors.TiersError:
+    """Those that report to Cinder's scheduler, or why that is not known."""
     if not catalog.ours:
         return ()
     try:
-        backends = visible_cloud.list_backends(connection)
+        return visible_cloud.list_backends(connection)
     except errors.TiersError as error:
         return error
-    return tuple(unserved.find(catalog, actual.cinder.volume_types, backends))
 
 
 def _planned(
+    connection: _Connection,
     catalog: catalogs.Catalog,
-    actual: actual_state.ActualState,
+    clusters: _Sessions,
     grant: collections.abc.Callable[[plans.Plan], plans.Plan],
 ) -> Planned:
-    granted = grant(plans.make(catalog=catalog, actual=actual))
+    backends = _backends(connection, catalog)
+    known = () if isinstance(backends, errors.TiersError) else backends
+    actual = for_plan.observe(
+        catalog=catalog,
+        clusters=clusters,
+        connection=connection,
+        backends=known,
+    )
+    made = plans.make(catalog=catalog, actual=actual, backends=known)
+    granted = grant(made)
     return Planned(
         catalog=catalog,
         plan=granted,
         effects=effects.of_plan(granted.actions, actual.ceph),
+        unserved_tiers=backends
+        if isinstance(backends, errors.TiersError)
+        else (
+            *unserved.find(catalog, actual.cinder.volume_types, backends),
+            *unserved.find_elsewhere(catalog, made, backends, actual.ceph),
+        ),
     )
 
 
@@ -211,13 +222,7 @@ def apply(
         locks.held(url=lock.url, cloud=identity, wait_s=lock.wait_s),
         open_clusters(catalog) as clusters,
     ):
-        planned = _planned(
-            catalog,
-            for_plan.observe(
-                catalog=catalog, clusters=clusters, connection=connection
-            ),
-            grant,
-        )
+        planned = _planned(connection, catalog, clusters, grant)
         agree(planned)
         return execution.apply(
             plan=planned.plan,

@@ -11,6 +11,8 @@ import openstack.connection
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.placement import backends as backends_of_cinder
+from cinder_tiers.domain.plan import expected_volumes
 from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
@@ -45,19 +47,26 @@ def observe(
     catalog: catalogs.Catalog,
     connection: openstack.connection.Connection,
     clusters: dict[str, ceph_session.Session],
+    backends: collections.abc.Iterable[backends_of_cinder.Backend] = (),
 ) -> actual_state.ActualState:
     """The state of Cinder, of the catalog's projects and of each cluster.
 
     :param clusters: {name of the cluster: session}.
+    :param backends: all that report to Cinder's scheduler.
     :raises errors.TiersError: when a service does not answer or refuses.
     """
-    return actual_state.ActualState(
+    found = actual_state.ActualState(
         cinder=observe_cinder(connection, catalog),
         projects=keystone.observe(connection, catalog.projects),
         ceph={
             name: observe_cluster(session, catalog)
             for name, session in clusters.items()
         },
+    )
+    doubts = expected_volumes.Doubts(catalog, found, backends)
+    return dataclasses.replace(
+        found,
+        cinder=cinder.with_use(connection, found.cinder, doubts.volume_types),
     )
 
 

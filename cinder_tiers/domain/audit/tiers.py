@@ -12,12 +12,12 @@ import dataclasses
 import enum
 import itertools
 
-from cinder_tiers.domain.audit import backend_pools
 from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.audit import practice
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.placement import backends as backends_of_cinder
+from cinder_tiers.domain.plan import backend_pools
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.plan import unserved
 from cinder_tiers.domain.resources import host_osd_options

@@ -7,10 +7,13 @@ separates them it is empty, so it is the drift check too. Must not know how
 actions are carried out or shown.
 """
 
+import collections.abc
 import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.placement import backends as backends_of_cinder
+from cinder_tiers.domain.plan import expected_volumes
 from cinder_tiers.domain.plan import owners
 from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain.state import action as actions
@@ -37,10 +40,15 @@ class Plan:
 
 
 def make(
-    *, catalog: catalogs.Catalog, actual: actual_state.ActualState
+    *,
+    catalog: catalogs.Catalog,
+    actual: actual_state.ActualState,
+    backends: collections.abc.Iterable[backends_of_cinder.Backend] = (),
 ) -> Plan:
     """Compares the catalog with what exists.
 
+    :param backends: all that report to Cinder's scheduler; none: where they
+        keep volumes is not known.
     :returns: a plan, empty when nothing is to be done.
     :raises errors.ProblemsFound: when a cluster cannot hold a tier, or a
         project is unknown.
@@ -51,8 +59,9 @@ def make(
     )
     if problems:
         raise errors.ProblemsFound(problems)
+    doubts = expected_volumes.Doubts(catalog, actual, backends)
     found = [
-        owners.left_to_owner(action, actual.ceph)
+        doubts.checked(owners.left_to_owner(action, actual.ceph))
         for one in registry.RESOURCES
         for action in one.plan(catalog, actual)
     ]

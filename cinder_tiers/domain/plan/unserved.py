@@ -12,8 +12,12 @@ import itertools
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.placement import backends as backends_of_cinder
+from cinder_tiers.domain.plan import backend_pools
+from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.resources import volume_type as volume_type_kind
 from cinder_tiers.domain import spelling
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 
 #: Suggestions at most: each takes a millisecond.
@@ -84,6 +88,39 @@ def find(
             else 'Cinder cannot place new volumes, which end in status error',
             remedy=_remedy(tier, by_name, suggestion),
         )
+
+
+def find_elsewhere(
+    catalog: catalogs.Catalog,
+    plan: plans.Plan,
+    backends: _Backends,
+    ceph: collections.abc.Mapping[str, ceph_state.CephState],
+) -> collections.abc.Iterator[Unserved]:
+    """Each tier of which backends keep volumes in another pool.
+
+    :param plan: where it refuses a pool, it says so itself.
+    :param backends: all that report to Cinder's scheduler.
+    :param ceph: {name of the cluster in the catalog: its state}.
+    :returns: in the order of the file.
+    """
+    refused = {
+        (action.key.cluster, action.key.name)
+        for action in plan.refused
+        if action.key.kind is actions.Kind.POOL
+    }
+    for one in backend_pools.find_elsewhere(
+        catalog,
+        backends,
+        {name: state.fsid for name, state in ceph.items() if state.fsid},
+    ):
+        rbd = catalog.tier(one.tier).rbd
+        if refused.isdisjoint((rbd.cluster, pool) for pool in rbd.pools):
+            yield Unserved(
+                tier=one.tier,
+                reason=f'pool {rbd.pool} is declared, and {one.reason}',
+                effect='new volumes are stored there, too',
+                remedy=one.remedy,
+            )
 
 
 def _why_not(

@@ -65,10 +65,15 @@ class VolumeType:
     #: they were asked for.
     projects: frozenset[str] = frozenset()
     extra_specs: collections.abc.Mapping[str, str]
-    #: Whether volumes have it; None: that was not asked.
-    has_volumes: bool | None = dataclasses.field(
+    #: How many volumes have it, of all projects; None: that was not asked.
+    volumes: int | None = dataclasses.field(
         default=None, metadata=difference.IS_NOTE
     )
+
+    @property
+    def has_volumes(self) -> bool:
+        """Whether volumes are known to have it."""
+        return bool(self.volumes)
 
     @property
     def is_ours(self) -> bool:

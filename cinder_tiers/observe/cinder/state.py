@@ -46,7 +46,7 @@ def with_use(
     found: cinder_state.CinderState,
     names: collections.abc.Iterable[str],
 ) -> cinder_state.CinderState:
-    """The same state, and of some volume types whether they have volumes.
+    """The same state, and of some volume types how many volumes have them.
 
     :param connection: of an administrator.
     :param found: what exists.
@@ -62,7 +62,7 @@ def with_use(
         if one.name in wanted & types.keys():
             types[one.name] = dataclasses.replace(
                 types[one.name],
-                has_volumes=observed_types.has_volumes(connection, one),
+                volumes=observed_types.count_volumes(connection, one),
             )
     return dataclasses.replace(found, volume_types=types)
 

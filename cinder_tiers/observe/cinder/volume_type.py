@@ -13,6 +13,9 @@ from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.cinder import scope as scopes
 
+#: Of Cinder's API: the first that counts what it lists.
+_COUNT_MICROVERSION = '3.45'
+
 
 def observe(
     connection: openstack.connection.Connection,
@@ -82,11 +85,11 @@ def _with_projects(
     )
 
 
-def has_volumes(
+def count_volumes(
     connection: openstack.connection.Connection,
     resource: volume_types.VolumeType,
-) -> bool:
-    """Whether a volume of any project has a volume type.
+) -> int:
+    """How many volumes of all projects have a volume type.
 
     :param resource: the type.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
@@ -102,9 +105,11 @@ def has_volumes(
                 'all_tenants': 'True',
                 'volume_type_id': resource.id,
                 'limit': '1',
+                'with_count': 'True',
             },
+            microversion=_COUNT_MICROVERSION,
         )
-        return bool(answer.json()['volumes'])
+        return answer.json()['count']
 
 
 def parse_volume_type(

@@ -422,13 +422,13 @@ class PlanTestCase(testtools.TestCase):
         types = actual.cinder.volume_types
         given_up = dataclasses.replace(gone, take_over=False)
         for tiers in ((tier,), (tier, given_up)):
-            for has_volumes in (True, False, None):
+            for volumes in (1, 0, None):
                 types['gone'] = dataclasses.replace(
-                    types['gone'], has_volumes=has_volumes
+                    types['gone'], volumes=volumes
                 )
                 (refused,) = self.make(given.of(*tiers), actual).refused
                 self.assertEqual(
-                    not has_volumes, refused.refusal.yields_to_consent
+                    not volumes, refused.refusal.yields_to_consent
                 )
 
     def test_foreign_extra_specs_stay_and_ours_are_put_right(self):

@@ -46,6 +46,40 @@ def find_elsewhere(
     :param backends: all that report to Cinder's scheduler.
     :returns: in the order of the file.
     """
+    for served in served_pools(catalog, backends, fsids):
+        # Nothing tells the zone of a backend: of a type that is for some
+        # zones, those with another pool may be in the others.
+        if (
+            extra_specs.zones(served.tier.extra_specs) is None
+            or not served.is_here
+        ):
+            yield from _elsewhere(served, fsids)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Served:
+    """What backends of a tier report of where they keep volumes."""
+
+    tier: catalogs.Tier
+    #: Whether one of them keeps volumes in the pool that is declared.
+    is_here: bool
+    #: {(fsid, pool): names of the backends}, sorted, of those that keep them
+    #: in a pool that no tier with these backends declares.
+    elsewhere: collections.abc.Mapping[
+        tuple[str, str], collections.abc.Sequence[str]
+    ]
+
+
+def served_pools(
+    catalog: catalogs.Catalog,
+    backends: collections.abc.Iterable[backends_of_cinder.Backend],
+    fsids: Fsids,
+) -> collections.abc.Iterator[Served]:
+    """Where backends keep the volumes of each managed tier with a pool.
+
+    :param backends: all that report to Cinder's scheduler.
+    :returns: in the order of the file.
+    """
     located: dict[
         object, list[tuple[backends_of_cinder.Backend, rbd_location.Location]]
     ] = {}
@@ -66,23 +100,21 @@ def find_elsewhere(
             for backend, location in located.get(tier.backend, ())
             if not backends_of_cinder.find_mismatch(backend, tier.extra_specs)
         ]
-        # Nothing tells the zone of a backend: of a type that is for some
-        # zones, those with another pool may be in the others.
-        if extra_specs.zones(tier.extra_specs) is not None and any(
-            not _differs(location, tier.rbd, fsids) for _, location in serving
-        ):
-            continue
-        yield from _elsewhere(
-            tier,
-            [
-                (backend, location)
-                for backend, location in serving
-                if all(
-                    _differs(location, rbd, fsids)
-                    for rbd in sharing[tier.backend]
-                )
-            ],
-            fsids,
+        elsewhere: dict[tuple[str, str], list[str]] = {}
+        for backend, location in serving:
+            if all(
+                _differs(location, rbd, fsids) for rbd in sharing[tier.backend]
+            ):
+                elsewhere.setdefault(
+                    (location.fsid, location.pool), []
+                ).append(backend.name)
+        yield Served(
+            tier=tier,
+            is_here=any(
+                not _differs(location, tier.rbd, fsids)
+                for _, location in serving
+            ),
+            elsewhere=dict(sorted(elsewhere.items())),
         )
 
 
@@ -94,18 +126,10 @@ def _differs(
 
 
 def _elsewhere(
-    tier: catalogs.Tier,
-    found: collections.abc.Iterable[
-        tuple[backends_of_cinder.Backend, rbd_location.Location]
-    ],
-    fsids: Fsids,
+    served: Served, fsids: Fsids
 ) -> collections.abc.Iterator[Elsewhere]:
-    names: dict[tuple[str, str], list[str]] = {}
-    for backend, location in found:
-        names.setdefault((location.fsid, location.pool), []).append(
-            backend.name
-        )
-    for (fsid, pool), several in sorted(names.items()):
+    tier = served.tier
+    for (fsid, pool), several in served.elsewhere.items():
         sides = {
             'pool': (pool, tier.rbd.pool),
             'fsid': (fsid, fsids.get(tier.rbd.cluster, fsid)),
