@@ -18,7 +18,7 @@ from keystoneauth1.identity import v3
 import keystoneauth1.session
 import openstack.connection
 
-_IDENT = re.compile('id-of-[^/]+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
+_IDENT = re.compile('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}')
 
 
 def measure(command, *cloud):

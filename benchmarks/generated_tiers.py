@@ -16,6 +16,7 @@ import errno
 import json
 import pathlib
 import sys
+import uuid
 
 from benchmarks import served_cloud
 from cinder_tiers.clients import ceph as ceph_session
@@ -38,6 +39,22 @@ RECORDED = (
 )
 PROJECTS = 10
 OSDS_OF_A_HOST = 20
+#: {id: name} of the ids that `id_of` gave.
+_NAMES = {}
+
+
+def id_of(name):
+    """The id of an object of Cinder or Keystone that has a name."""
+    found = str(uuid.uuid5(uuid.NAMESPACE_OID, name))
+    _NAMES[found] = name
+    return found
+
+
+def name_of(ident):
+    """The name of an id that `id_of` gave, or None."""
+    return _NAMES.get(ident)
+
+
 HOSTS_OF_A_RACK = 20
 #: {option of OSDs: its schema}, as `ceph config help` of 16.2.15 shows it.
 OSD_OPTIONS = {
@@ -363,7 +380,7 @@ class Cloud:
             case ['projects']:
                 return {
                     'projects': [
-                        {'id': f'id-of-{query["name"]}', 'name': query['name']}
+                        {'id': id_of(query['name']), 'name': query['name']}
                     ]
                 }
             case ['types']:
@@ -371,9 +388,9 @@ class Cloud:
             case ['types', ident, 'os-volume-type-access']:
                 return {
                     'volume_type_access': [
-                        {'project_id': f'id-of-{project}'}
+                        {'project_id': id_of(project)}
                         for tier in self._tiers
-                        if ident == f'id-of-{tier.name}'
+                        if ident == id_of(tier.name)
                         for project in tier.projects
                     ]
                 }
@@ -381,7 +398,7 @@ class Cloud:
                 return {
                     'qos_specs': [
                         {
-                            'id': f'id-of-{spec.name}',
+                            'id': id_of(spec.name),
                             'name': spec.name,
                             'consumer': spec.consumer,
                             'specs': dict(spec.specs),
@@ -390,11 +407,11 @@ class Cloud:
                     ]
                 }
             case ['qos-specs', ident, 'associations']:
-                name = ident.removeprefix('id-of-tier-')
+                name = _NAMES[ident].removeprefix('tier-')
                 return {
                     'qos_associations': [
                         {
-                            'id': f'id-of-{name}',
+                            'id': id_of(name),
                             'name': name,
                             'association_type': 'volume_type',
                         }
@@ -408,7 +425,7 @@ class Cloud:
         found = [
             (
                 volume_type_kind.volume_type_of(tier, projects=frozenset('x')),
-                f'id-of-{qos_spec_kind.qos_spec_name(tier.name)}',
+                id_of(qos_spec_kind.qos_spec_name(tier.name)),
             )
             for tier in self._tiers
         ]
@@ -419,7 +436,7 @@ class Cloud:
             ]
         return [
             {
-                'id': f'id-of-{one.name}',
+                'id': id_of(one.name),
                 'name': one.name,
                 'os-volume-type-access:is_public': one.is_public,
                 'is_public': one.is_public,

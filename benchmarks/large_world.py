@@ -282,15 +282,15 @@ class Cloud:
             ]['qos_specs']
         }
         self._access = {
-            f'id-of-{tier.name}': {
-                f'id-of-{project}' for project in tier.projects
+            generated_tiers.id_of(tier.name): {
+                generated_tiers.id_of(project) for project in tier.projects
             }
             for tier in catalog.tiers
         }
         for number in range(types - len(self._types)):
             name = f'other-{number}'
-            self._types[f'id-of-{name}'] = {
-                'id': f'id-of-{name}',
+            self._types[generated_tiers.id_of(name)] = {
+                'id': generated_tiers.id_of(name),
                 'name': name,
                 'is_public': True,
                 'os-volume-type-access:is_public': True,
@@ -359,12 +359,13 @@ class Cloud:
                 )
                 return {
                     'projects': [
-                        {'id': f'id-of-{one}', 'name': one} for one in names
+                        {'id': generated_tiers.id_of(one), 'name': one}
+                        for one in names
                     ]
                 }
             case 'GET', 'projects', ident:
-                name = ident.removeprefix('id-of-')
-                if name != ident:
+                name = generated_tiers.name_of(ident)
+                if name is not None:
                     return {'project': {'id': ident, 'name': name}}
             case 'GET', 'scheduler-stats', 'get_pools':
                 return {'pools': self._backends}
@@ -393,7 +394,7 @@ class Cloud:
                 )
             case ('POST',):
                 told = body['volume_type']
-                ident = f'id-of-{told["name"]}'
+                ident = generated_tiers.id_of(told['name'])
                 is_public = told.pop('os-volume-type-access:is_public', True)
                 self._types[ident] = {
                     'id': ident,
@@ -439,13 +440,13 @@ class Cloud:
             case ('POST',):
                 told = dict(body['qos_specs'])
                 name, consumer = told.pop('name'), told.pop('consumer')
-                self._specs[f'id-of-{name}'] = {
-                    'id': f'id-of-{name}',
+                self._specs[generated_tiers.id_of(name)] = {
+                    'id': generated_tiers.id_of(name),
                     'name': name,
                     'consumer': consumer,
                     'specs': told,
                 }
-                return {'qos_specs': self._specs[f'id-of-{name}']}
+                return {'qos_specs': self._specs[generated_tiers.id_of(name)]}
             case 'GET', ident, 'associate':
                 self._types[query['vol_type_id']]['qos_specs_id'] = ident
                 return 202, None

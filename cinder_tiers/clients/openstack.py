@@ -7,6 +7,7 @@ Must not know what is asked, nor of which object.
 
 import collections.abc
 import contextlib
+import re
 import urllib.parse
 
 import keystoneauth1.exceptions
@@ -15,13 +16,15 @@ from openstack import utils
 import requests.exceptions
 
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import identifier
 
 #: What openstacksdk raises when a service is absent or refuses.
 API_ERRORS = (
     openstack.exceptions.SDKException,
     keystoneauth1.exceptions.ClientException,
-    # What answered is not the service, as with the page of a proxy.
-    requests.exceptions.JSONDecodeError,
+    # What answered is not the service, as with the page of a proxy, or the
+    # answer broke off.
+    requests.exceptions.RequestException,
 )
 #: Of HTTP, and no refusal: Request Timeout, and Content Too Large and Too Many
 #: Requests of a limit of requests (the former is Cinder's own OverLimitFault).
@@ -30,6 +33,14 @@ _TRY_AGAIN = (408, 413, 429)
 _WITH_JSON = (200, 201)
 #: Bytes in which an answer begins with something else than space.
 _MOST_SPACE = 256
+#: Bytes of an answer; a page of 1,000 volumes has about three million.
+MOST_BYTES = 16 * 2**20
+_CHUNK_BYTES = 2**16
+_KEY = re.compile('(?=.*[0-9A-Za-z])[0-9A-Za-z_.: -]{1,255}')
+
+
+class AnswerTooLong(openstack.exceptions.SDKException):
+    """An answer has more than MOST_BYTES."""
 
 
 @contextlib.contextmanager
@@ -84,20 +95,58 @@ def asking_as_admin(
     )
 
 
+def checked_id(value: object) -> str:
+    """An id that a service gave, fit to be part of a URL.
+
+    :raises openstack.exceptions.SDKException: it is none.
+    """
+    if not identifier.is_id(value):
+        raise openstack.exceptions.SDKException(
+            f'{str(value)[:100]!r} is not an id: expected a UUID; see the '
+            'proxies before the service'
+        )
+    return str(value)
+
+
+def checked_key(key: str) -> str:
+    """The name of an extra spec, fit to be part of a URL.
+
+    Cinder takes `..` for one, after which a request is about the volume type.
+
+    :raises openstack.exceptions.SDKException: it is not fit.
+    """
+    if not _KEY.fullmatch(key):
+        raise openstack.exceptions.SDKException(
+            f'the name {key[:100]!r} cannot be part of a URL: expected '
+            'letters, digits and _.:- with a letter or a digit'
+        )
+    return key
+
+
 def request(
-    service: object, method: str, path: str, **arguments: object
+    service: object,
+    method: str,
+    path: str,
+    *ids: object,
+    **arguments: object,
 ) -> object:
     """A call that openstacksdk has no method for, or sends wrongly.
 
+    openstacksdk makes a part of the URL of any text.
+
     :param service: a proxy of openstacksdk, such as `block_storage`.
     :param method: of HTTP.
-    :param path: below the endpoint of the service.
+    :param path: below the endpoint of the service, with {} for each id.
+    :param ids: of the objects that it is about.
     :param arguments: of keystoneauth, such as `json` and `params`.
     :returns: the response.
     :raises openstack.exceptions.SDKException: the service refused it, or
-        something else answered in its place.
+        something else answered in its place, or one of `ids` is no id.
+    :raises AnswerTooLong: the answer has more than MOST_BYTES.
     """
-    answer = service.request(path, method, **arguments)
+    path = path.format(*map(checked_id, ids))
+    answer = service.request(path, method, stream=True, **arguments)
+    _read_bounded(answer, f'{method} {path}')
     openstack.exceptions.raise_from_response(answer)
     # Such as the page of a proxy; Cinder's answers of other statuses than
     # these may have any text.
@@ -116,6 +165,32 @@ def request(
     return answer
 
 
+def _read_bounded(answer: requests.Response, what: str) -> None:
+    content = bytearray()
+    with contextlib.closing(answer):
+        for chunk in answer.iter_content(_CHUNK_BYTES):
+            content += chunk
+            if len(content) > MOST_BYTES:
+                raise AnswerTooLong(
+                    f'the answer to {what} has more than '
+                    f'{MOST_BYTES // 2**20} MiB'
+                )
+    # What requests keeps of an answer that it has read itself.
+    answer._content = bytes(content)
+
+
+def highest_microversion(service: object, wanted: str | None) -> str | None:
+    """The microversion to ask a service with; None: its lowest.
+
+    :param service: a proxy of openstacksdk, such as `block_storage`.
+    :param wanted: the highest that is understood; a service that knows only
+        older ones is asked with its own.
+    """
+    return service.default_microversion or (
+        utils.maximum_supported_microversion(service, wanted)
+    )
+
+
 def rows(
     service: object,
     path: str,
@@ -125,7 +200,7 @@ def rows(
     params: collections.abc.Mapping[str, object],
     microversion: str | None = None,
 ) -> collections.abc.Iterator[dict]:
-    """All entries of a list that Cinder gives page by page.
+    """All entries of a list that Cinder or Glance gives page by page.
 
     As they are in the answers: to make a resource of openstacksdk from an
     entry takes about a millisecond, which is minutes for all volumes of a
@@ -134,29 +209,31 @@ def rows(
     :param service: a proxy of openstacksdk, such as `block_storage`.
     :param path: below the endpoint of the service.
     :param key: of the entries in an answer; each has an `id`.
-    :param links: of the links in an answer, which it has when there may be
-        another page.
-    :param params: of the query, beside those of the page.
-    :param microversion: the highest that is understood; a service that knows
-        only older ones is asked with its own.
+    :param links: of the links in an answer, or of the one link, which it has
+        when there may be another page.
+    :param params: of the query, beside those of the page; where `limit` is
+        among them, a page that is too long is asked for in smaller ones.
+    :param microversion: as of `highest_microversion`.
     :raises openstack.exceptions.SDKException: the service refused it.
     """
-    used = service.default_microversion or (
-        utils.maximum_supported_microversion(service, microversion)
-    )
-    marker: dict[str, str] = {}
+    used = highest_microversion(service, microversion)
+    asked = dict(params)
     while True:
-        page = request(
-            service,
-            'GET',
-            path,
-            params={**params, **marker},
-            microversion=used,
-        ).json()
+        try:
+            page = request(
+                service, 'GET', path, params=asked, microversion=used
+            ).json()
+        except AnswerTooLong:
+            if asked.get('limit', 1) == 1:
+                raise
+            asked['limit'] = max(1, asked['limit'] // 10)
+            continue
         yield from page[key]
-        if not page[key] or not any(
-            one.get('rel') == 'next' for one in page.get(links, ())
+        found = page.get(links) or ()
+        if not page[key] or not (
+            isinstance(found, str)
+            or any(one.get('rel') == 'next' for one in found)
         ):
             return
         # Not by the link itself, which may name a host behind a proxy.
-        marker = {'marker': page[key][-1]['id']}
+        asked['marker'] = page[key][-1]['id']

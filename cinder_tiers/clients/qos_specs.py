@@ -60,7 +60,7 @@ def created(block_storage: BlockStorage, name: str, ident: str) -> None:
 def _show(block_storage: BlockStorage, ident: str) -> QosSpec | None:
     try:
         answer = openstack_client.request(
-            block_storage, 'GET', f'/qos-specs/{ident}'
+            block_storage, 'GET', '/qos-specs/{}', ident
         )
     except openstack.exceptions.NotFoundException:
         return None
@@ -69,7 +69,7 @@ def _show(block_storage: BlockStorage, ident: str) -> QosSpec | None:
 
 def _parse(row: dict) -> QosSpec:
     return QosSpec(
-        id=row['id'],
+        id=openstack_client.checked_id(row['id']),
         name=row['name'],
         consumer=row.get('consumer') or '',
         specs=types.MappingProxyType(row.get('specs') or {}),

@@ -81,7 +81,7 @@ def create(block_storage: BlockStorage, **attributes: object) -> VolumeType:
     made = block_storage.create_type(**attributes)
     _BY_NAME.add(block_storage, made.name, made.id)
     return VolumeType(
-        id=made.id,
+        id=openstack_client.checked_id(made.id),
         name=made.name,
         description=made.description or '',
         is_public=bool(made.is_public),
@@ -94,7 +94,7 @@ def create(block_storage: BlockStorage, **attributes: object) -> VolumeType:
 def _show(block_storage: BlockStorage, ident: str) -> VolumeType | None:
     try:
         answer = openstack_client.request(
-            block_storage, 'GET', f'/types/{ident}'
+            block_storage, 'GET', '/types/{}', ident
         )
     except openstack.exceptions.NotFoundException:
         return None
@@ -103,7 +103,7 @@ def _show(block_storage: BlockStorage, ident: str) -> VolumeType | None:
 
 def _parse(row: dict) -> VolumeType:
     return VolumeType(
-        id=row['id'],
+        id=openstack_client.checked_id(row['id']),
         name=row['name'],
         description=row.get('description') or '',
         is_public=bool(row['is_public']),

@@ -4,15 +4,13 @@
 """Reads from Keystone which projects a catalog means. Writes nothing."""
 
 import collections.abc
-import re
+import contextlib
 
 import openstack.connection
 import openstack.exceptions
 
 from cinder_tiers.clients import openstack as openstack_client
-
-#: What an id of a project may look like; other text is not asked for as one.
-_ID = re.compile('[0-9A-Za-z_-]{1,64}')
+from cinder_tiers.domain import identifier
 
 
 def observe(
@@ -44,7 +42,7 @@ def names(
     found: dict[str, str | None] = {}
     for ident in ids:
         found[ident] = None
-        if not _ID.fullmatch(ident):
+        if not identifier.is_id(ident):
             continue
         try:
             found[ident] = _shown(connection, ident).name
@@ -67,8 +65,8 @@ def _shown(
     :raises openstack.exceptions.SDKException: Keystone refused, or something
         else answered; openstacksdk makes of a page a project without a name.
     """
-    found = connection.identity.get_project(ident)
-    if found.name is None:
+    found = connection.identity.get_project(openstack_client.checked_id(ident))
+    if found.name is None or not identifier.is_same(ident, found.id):
         raise openstack.exceptions.SDKException(
             f'the answer about project {ident} is not one of Keystone; see '
             'the proxies before it'
@@ -76,20 +74,29 @@ def _shown(
     return found
 
 
+def ids(
+    connection: openstack.connection.Connection, name: str
+) -> frozenset[str]:
+    """The ids of all projects that have a text as their name or their id.
+
+    :param connection: of a user who may list projects.
+    :raises openstack.exceptions.SDKException: Keystone refused.
+    """
+    found = {one.id for one in connection.identity.projects(name=name)}
+    if identifier.is_id(name):
+        with contextlib.suppress(openstack.exceptions.NotFoundException):
+            found.add(_shown(connection, name).id)
+    return frozenset(found)
+
+
 def _ids(
     connection: openstack.connection.Connection, name: str
 ) -> frozenset[str]:
     try:
-        ids = {one.id for one in connection.identity.projects(name=name)}
-        if _ID.fullmatch(name):
-            try:
-                ids.add(_shown(connection, name).id)
-            except openstack.exceptions.NotFoundException:
-                return frozenset(ids)
+        return ids(connection, name)
     except openstack_client.API_ERRORS as error:
         raise openstack_client.failure(
             error,
             f'Keystone did not look up project {name!r}: {error}; access: '
             'in the tiers file requires a user who may list projects',
         ) from error
-    return frozenset(ids)

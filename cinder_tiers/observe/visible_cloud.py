@@ -8,7 +8,8 @@ named, not guessed. Writes nothing. Must not know any rule of placement.
 
 import collections.abc
 import dataclasses
-import re
+import itertools
+import typing
 
 import openstack.connection
 import openstack.exceptions
@@ -17,9 +18,11 @@ from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.clients import volume_types
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.domain import identifier
 from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import image_properties
+from cinder_tiers.observe import keystone
 
 #: Extra specs that Cinder shows to everybody who sees any (cinder/policies/
 #: type_extra_specs.py, 29.0.0).
@@ -33,7 +36,11 @@ _REFUSALS = (
 #: Of Cinder's API: the first that returns the id of a volume's type.
 VOLUME_MICROVERSION = '3.63'
 _SCHEDULER = 'cinder-scheduler'
-_PROJECT_ID = re.compile('[0-9a-f]{32}')
+#: Below the endpoint of Glance.
+_IMAGE = '/images/{}'
+_Found = typing.TypeVar('_Found')
+#: Entries of a page of what is looked up by its name.
+_PAGE = 1000
 
 
 def observe(
@@ -293,20 +300,76 @@ def find_project(connection: openstack.connection.Connection, ref: str) -> str:
         would do.
     """
     try:
-        found = connection.identity.find_project(ref)
+        found = keystone.ids(connection, ref)
     except openstack_client.API_ERRORS as error:
-        if _PROJECT_ID.fullmatch(ref):
+        if identifier.is_id(ref):
             return ref
         raise openstack_client.failure(
             error,
             f'Keystone did not look up project {ref}: {error}; use its ID '
             'instead',
         ) from error
-    if found is None:
+    return _only(
+        found,
+        'project',
+        ref,
+        f'project {ref} does not exist; see "openstack project list"',
+    )
+
+
+def _only(
+    found: collections.abc.Iterable[_Found], what: str, ref: str, missing: str
+) -> _Found:
+    """The one that was found.
+
+    :param missing: what is said when there is none.
+    :raises errors.NotVisible: there is none, or more than one.
+    """
+    first = list(itertools.islice(found, 2))
+    if len(first) > 1:
         raise errors.NotVisible(
-            f'project {ref} does not exist; see "openstack project list"'
+            f'more than one {what} is named {ref}; use the ID instead'
         )
-    return found.id
+    if not first:
+        raise errors.NotVisible(missing)
+    return first[0]
+
+
+def _by_id(
+    service: object,
+    path: str,
+    ident: str,
+    *,
+    key: str | None = None,
+    microversion: str | None = None,
+) -> dict | None:
+    """An object by its id; None when there is none, or not for the user.
+
+    :param key: of the object in the answer; None: the answer is the object.
+    :raises openstack.exceptions.SDKException: the service refused it, or
+        answered with another object.
+    """
+    if not identifier.is_id(ident):
+        return None
+    try:
+        found = openstack_client.request(
+            service,
+            'GET',
+            path,
+            ident,
+            microversion=openstack_client.highest_microversion(
+                service, microversion
+            ),
+        ).json()
+    except _REFUSALS:
+        return None
+    found = found[key] if key else found
+    if not identifier.is_same(ident, found.get('id')):
+        raise openstack.exceptions.SDKException(
+            f'the answer is about {str(found.get("id"))[:100]!r}, not '
+            f'{ident}; see the proxies before it'
+        )
+    return found
 
 
 def find_image(
@@ -320,13 +383,42 @@ def find_image(
         than one, or Glance does not answer.
     """
     with openstack_client.asking(f'Glance did not show image {ref}'):
-        found = connection.image.find_image(ref)
-    if found is None:
-        raise errors.NotVisible(
-            f'image {ref} does not exist or is not visible to this user; '
-            'see "openstack image list"'
+        found = _by_id(connection.image, _IMAGE, ref)
+        return parse_image(
+            found
+            or _only(
+                (
+                    one
+                    for one in list_images(connection, name=ref, limit=_PAGE)
+                    # Glance takes some names for lists of names.
+                    if one['name'] == ref
+                ),
+                'image',
+                ref,
+                f'image {ref} does not exist or is not visible to this user; '
+                'see "openstack image list"',
+            )
         )
-    return parse_image(found)
+
+
+def list_images(
+    connection: openstack.connection.Connection, **params: object
+) -> collections.abc.Iterator[dict]:
+    """Images as Glance shows them, hidden ones last.
+
+    :param connection: of the user.
+    :param params: of the query.
+    :raises openstack.exceptions.SDKException: Glance refused it.
+    """
+    # A list is of hidden images, or of the others.
+    for is_hidden in ('False', 'True'):
+        yield from openstack_client.rows(
+            connection.image,
+            '/images',
+            key='images',
+            links='next',
+            params={**params, 'os_hidden': is_hidden},
+        )
 
 
 def read_image(
@@ -339,34 +431,31 @@ def read_image(
     :raises errors.Unreachable: Glance does not answer.
     """
     with openstack_client.asking(f'Glance did not show image {image_id}'):
-        try:
-            return parse_image(connection.image.get_image(image_id))
-        except _REFUSALS:
-            return None
+        found = _by_id(connection.image, _IMAGE, image_id)
+        return found and parse_image(found)
 
 
-def parse_image(found: object) -> facts.KnownImage:
-    """An image from the resource of openstacksdk.
+def parse_image(found: collections.abc.Mapping) -> facts.KnownImage:
+    """An image as Glance shows it.
 
-    :param found: the resource.
+    :param found: of Glance's answer.
     """
-    properties = found.properties or {}
-    type_ref = properties.get(image_properties.VOLUME_TYPE)
+    type_ref = found.get(image_properties.VOLUME_TYPE)
     return facts.KnownImage(
-        image_id=found.id,
-        name=found.name,
+        image_id=found['id'],
+        name=found.get('name'),
         type_ref=type_ref if isinstance(type_ref, str) else None,
         stands_for_snapshot=image_properties.boot_device(
-            properties.get(image_properties.BLOCK_DEVICES)
+            found.get(image_properties.BLOCK_DEVICES)
         )
         is not None,
         brings_key=image_properties.brings_key(
-            properties.get(image_properties.ENCRYPTION_KEY)
+            found.get(image_properties.ENCRYPTION_KEY)
         ),
         image=decision.Image(
-            owner=found.owner,
-            visibility=found.visibility,
-            tags=frozenset(found.tags or ()),
+            owner=found.get('owner'),
+            visibility=found['visibility'],
+            tags=frozenset(found.get('tags') or ()),
         ),
     )
 
@@ -383,16 +472,52 @@ def find_volume(
         more than one, or Cinder does not answer.
     """
     with openstack_client.asking(f'Cinder did not show volume {ref}'):
-        found = connection.block_storage.find_volume(
-            ref, all_projects=known.is_admin
+        found = _by_id(
+            connection.block_storage,
+            '/volumes/{}',
+            ref,
+            key='volume',
+            microversion=VOLUME_MICROVERSION,
         )
-    if found is None:
-        raise errors.NotVisible(
-            f'volume {ref} does not exist or is not visible to this user; '
-            'see "openstack volume list"'
+        return parse_volume(
+            found
+            or _only(
+                (
+                    one
+                    for one in list_volumes(
+                        connection,
+                        name=ref,
+                        limit=_PAGE,
+                        **({'all_tenants': 'True'} if known.is_admin else {}),
+                    )
+                    # An operator may have removed the filter.
+                    if one['name'] == ref
+                ),
+                'volume',
+                ref,
+                f'volume {ref} does not exist or is not visible to this '
+                'user; see "openstack volume list"',
+            ),
+            known,
         )
-    return parse_volume(
-        found.to_dict(original_names=True, computed=False), known
+
+
+def list_volumes(
+    connection: openstack.connection.Connection, **params: object
+) -> collections.abc.Iterator[dict]:
+    """Volumes as Cinder shows them with details.
+
+    :param connection: of the user.
+    :param params: of the query.
+    :raises openstack.exceptions.SDKException: Cinder refused it.
+    """
+    return openstack_client.rows(
+        connection.block_storage,
+        '/volumes/detail',
+        key='volumes',
+        links='volumes_links',
+        params=params,
+        microversion=VOLUME_MICROVERSION,
     )
 
 

@@ -115,6 +115,10 @@ class CinderApi:
             **properties,
         )
 
+    def asked(self):
+        """Paths that were asked of Keystone and Glance since the last call."""
+        return self._order('asked')
+
     def add_project(self, ident, name):
         """Adds a project to the stand-in for Keystone; returns its id."""
         return self._order('project', ident=ident, name=name)

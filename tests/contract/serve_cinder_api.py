@@ -241,6 +241,13 @@ class Orders:
         self._glance.images[ident] = {'id': ident, 'status': 'active', **image}
         return ident
 
+    def asked(self):
+        """Paths that were asked of Keystone and Glance; forgets them."""
+        found = [*self._keystone.asked, *self._glance.asked]
+        self._keystone.asked.clear()
+        self._glance.asked.clear()
+        return found
+
     def project(self, *, ident, name):
         """Adds a project; returns its id."""
         self._keystone.projects[ident] = name

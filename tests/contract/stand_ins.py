@@ -16,9 +16,14 @@ import urllib.parse
 class StandIn:
     """Answers requests with JSON; `answer` does it, (status, body)."""
 
+    def __init__(self):
+        #: Paths of all requests, in their order.
+        self.asked = []
+
     def __call__(self, environ, start_response):
         """Serve one request (PEP 3333)."""
         url = f'http://{environ["HTTP_HOST"]}{environ["SCRIPT_NAME"]}'
+        self.asked.append(environ['PATH_INFO'])
         body = environ['wsgi.input'].read(
             int(environ.get('CONTENT_LENGTH') or 0)
         )
@@ -41,6 +46,7 @@ class Keystone(StandIn):
     """Gives out tokens, and knows projects: {id: name}."""
 
     def __init__(self):
+        super().__init__()
         self.projects = {}
 
     def answer(self, request, url, query, token, body):
@@ -130,6 +136,7 @@ class Glance(StandIn):
     """Knows images: {id: image}, and shows them to who may see them."""
 
     def __init__(self):
+        super().__init__()
         self.images = {}
 
     def answer(self, request, url, query, token, body):
@@ -170,6 +177,8 @@ class Glance(StandIn):
                 ),
                 [],
             )
+        if request.endswith('/file'):
+            return 200, {'id': request, 'visibility': 'public'}, []
         found = re.fullmatch('GET /v2/images/([^/]*)', request)
         image = found and visible.get(found[1])
         return image and (200, image, [])

@@ -79,8 +79,9 @@ class QosSpecs:
                 if consented:
                     self._take(one, replaced, done)
                 self._call(
-                    'get',
-                    f'/{ident}/associate',
+                    'GET',
+                    '/qos-specs/{}/associate',
+                    ident,
                     params={'vol_type_id': one.id},
                 )
                 done.append(f'association with {name}')
@@ -103,8 +104,9 @@ class QosSpecs:
                 for row in self._block_storage.qos_spec_associations(spec.id)
             ):
                 self._call(
-                    'get',
-                    f'/{spec.id}/disassociate',
+                    'GET',
+                    '/qos-specs/{}/disassociate',
+                    spec.id,
                     params={'vol_type_id': volume_type.id},
                 )
                 done.append(
@@ -122,7 +124,12 @@ class QosSpecs:
             if found:
                 # With its associations in one call: without them nothing
                 # would show the next apply that it is managed.
-                self._call('delete', f'/{found.id}', params={'force': 'True'})
+                self._call(
+                    'DELETE',
+                    '/qos-specs/{}',
+                    found.id,
+                    params={'force': 'True'},
+                )
         except openstack_client.API_ERRORS as error:
             raise errors.ActionFailed(
                 f'Cinder refused to delete {key}: {error}'
@@ -131,8 +138,8 @@ class QosSpecs:
     def _create(self, wanted: cinder_state.QosSpec, done: list[str]) -> str:
         # In one call, so that what a killed apply leaves is whole.
         answer = self._call(
-            'post',
-            '',
+            'POST',
+            '/qos-specs',
             json={
                 'qos_specs': {
                     'name': wanted.name,
@@ -166,7 +173,9 @@ class QosSpecs:
         if current.consumer != wanted.consumer:
             changed['consumer'] = wanted.consumer
         if changed:
-            self._call('put', f'/{found.id}', json={'qos_specs': changed})
+            self._call(
+                'PUT', '/qos-specs/{}', found.id, json={'qos_specs': changed}
+            )
             done.extend(sorted(changed))
         for key in sorted(current.specs.keys() - wanted.specs.keys()):
             spelled_keys.remove(
@@ -175,8 +184,12 @@ class QosSpecs:
             done.append(key)
         return found.id
 
-    def _call(self, method: str, path: str, **arguments: object) -> object:
-        return _call(self._block_storage, method, path, **arguments)
+    def _call(
+        self, method: str, path: str, *ids: str, **arguments: object
+    ) -> object:
+        return openstack_client.request(
+            self._block_storage, method, path, *ids, **arguments
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -188,35 +201,28 @@ class _Limits:
     ident: str
 
     def read(self) -> dict[str, str]:
-        answer = _call(self.block_storage, 'get', f'/{self.ident}')
+        answer = openstack_client.request(
+            self.block_storage, 'GET', '/qos-specs/{}', self.ident
+        )
         return answer.json()['qos_specs'].get('specs') or {}
 
     def write(self, key: str, value: str) -> None:
-        _call(
+        openstack_client.request(
             self.block_storage,
-            'put',
-            f'/{self.ident}',
+            'PUT',
+            '/qos-specs/{}',
+            self.ident,
             json={'qos_specs': {key: value}},
         )
 
     def delete(self, key: str) -> None:
-        _call(
+        openstack_client.request(
             self.block_storage,
-            'put',
-            f'/{self.ident}/delete_keys',
+            'PUT',
+            '/qos-specs/{}/delete_keys',
+            self.ident,
             json={'keys': [key]},
         )
-
-
-def _call(
-    block_storage: qos_specs.BlockStorage,
-    method: str,
-    path: str,
-    **arguments: object,
-) -> object:
-    return openstack_client.request(
-        block_storage, method.upper(), f'/qos-specs{path}', **arguments
-    )
 
 
 def _is_of_others(

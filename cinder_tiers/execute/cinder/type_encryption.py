@@ -62,7 +62,7 @@ class TypeEncryptions:
                 'marker; no part of it was changed; run "openstack tier '
                 'plan" again'
             )
-        path = f'/types/{resource.id}/encryption'
+        path = '/types/{}/encryption'
         values = {
             'provider': wanted.provider,
             'control_location': wanted.control_location,
@@ -78,12 +78,17 @@ class TypeEncryptions:
         }
         if current is None:
             openstack_client.request(
-                self._block_storage, 'POST', path, json=body
+                self._block_storage, 'POST', path, resource.id, json=body
             )
             return
         ident = openstack_client.request(
-            self._block_storage, 'GET', path
+            self._block_storage, 'GET', path, resource.id
         ).json()['encryption_id']
         openstack_client.request(
-            self._block_storage, 'PUT', f'{path}/{ident}', json=body
+            self._block_storage,
+            'PUT',
+            '/types/{}/encryption/{}',
+            resource.id,
+            ident,
+            json=body,
         )

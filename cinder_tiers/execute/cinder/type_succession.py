@@ -45,7 +45,8 @@ def hand_over(
             openstack_client.request(
                 block_storage,
                 'PUT',
-                f'/default-types/{one.project_id}',
+                '/default-types/{}',
+                one.project_id,
                 json={'default_type': {'volume_type': standby.id}},
                 microversion='3.62',
             )
@@ -63,7 +64,7 @@ def _copy_encryption(
 ) -> None:
     had, has = (
         openstack_client.request(
-            block_storage, 'GET', f'/types/{one.id}/encryption'
+            block_storage, 'GET', '/types/{}/encryption', one.id
         ).json()
         for one in (old, standby)
     )
@@ -84,7 +85,7 @@ def _copy_qos(
 ) -> None:
     # openstacksdk's resource of a type does not have it.
     spec = (
-        openstack_client.request(block_storage, 'GET', f'/types/{old.id}')
+        openstack_client.request(block_storage, 'GET', '/types/{}', old.id)
         .json()['volume_type']
         .get('qos_specs_id')
     )
@@ -92,7 +93,8 @@ def _copy_qos(
         openstack_client.request(
             block_storage,
             'GET',
-            f'/qos-specs/{spec}/associate',
+            '/qos-specs/{}/associate',
+            spec,
             params={'vol_type_id': standby.id},
         )
         done.append('QoS spec of the new type')

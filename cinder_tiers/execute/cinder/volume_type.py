@@ -204,7 +204,8 @@ class VolumeTypes:
             openstack_client.request(
                 self._block_storage,
                 'PUT',
-                f'/types/{resource.id}',
+                '/types/{}',
+                resource.id,
                 json={'volume_type': {'is_public': wanted.is_public}},
             )
             done.append('is_public')
@@ -254,14 +255,16 @@ class _ExtraSpecs:
 
     def read(self) -> dict[str, str]:
         return openstack_client.request(
-            self.block_storage, 'GET', f'/types/{self.ident}/extra_specs'
+            self.block_storage, 'GET', '/types/{}/extra_specs', self.ident
         ).json()['extra_specs']
 
     def write(self, key: str, value: str) -> None:
         self.block_storage.update_type_extra_specs(self.ident, **{key: value})
 
     def delete(self, key: str) -> None:
-        self.block_storage.delete_type_extra_specs(self.ident, [key])
+        self.block_storage.delete_type_extra_specs(
+            self.ident, [openstack_client.checked_key(key)]
+        )
 
 
 def _check_harmless(

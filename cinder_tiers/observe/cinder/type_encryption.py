@@ -60,7 +60,10 @@ def _read(
     ):
         try:
             found = openstack_client.request(
-                connection.block_storage, 'GET', f'/types/{row.id}/encryption'
+                connection.block_storage,
+                'GET',
+                '/types/{}/encryption',
+                row.id,
             ).json()
         except openstack.exceptions.NotFoundException:
             return None  # the type was deleted since

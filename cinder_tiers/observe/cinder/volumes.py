@@ -46,13 +46,8 @@ def volumes(
         'Cinder did not list all volumes; run the audit again if a '
         'volume was deleted meanwhile'
     ):
-        for found in openstack_client.rows(
-            connection.block_storage,
-            '/volumes/detail',
-            key='volumes',
-            links='volumes_links',
-            params={'all_tenants': 'True', 'limit': page},
-            microversion=placement.VOLUME_MICROVERSION,
+        for found in placement.list_volumes(
+            connection, all_tenants='True', limit=page
         ):
             yield placement.parse_volume(found, known)
 
@@ -86,12 +81,10 @@ class Images:
 
     def _list(self) -> dict[str, facts.KnownImage]:
         with openstack_client.asking('Glance did not list images'):
-            # A list is of hidden images, or of the others.
             return {
-                one.id: placement.parse_image(one)
-                for is_hidden in (False, True)
-                for one in self._connection.image.images(
-                    visibility='all', is_hidden=is_hidden, limit=self._page
+                one['id']: placement.parse_image(one)
+                for one in placement.list_images(
+                    self._connection, visibility='all', limit=self._page
                 )
             }
 

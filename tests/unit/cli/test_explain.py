@@ -309,6 +309,59 @@ class ExplainTestCase(testtools.TestCase):
         self.assertTrue(all(line.isprintable() for line in lines), lines)
         self.assertIn('archive', ran.stdout)
 
+    @ddt.data('{}/file', '../../v3', '../tasks', '{}?a', '#', '{}\n', '')
+    def test_what_a_tenant_wrote_is_not_part_of_a_url(self, written):
+        image = self.api.add_image('archive', visibility='public')
+        volume = self.api.add_volume(
+            host=self.hosts['database'],
+            volume_type_id=self.types['database'],
+            image_id=written.format(image),
+        )
+        self.addCleanup(self.api.delete_volume, volume)
+        self.api.asked()
+        ran = shell.openstack(
+            *self.api.arguments_of('admin'),
+            'tier',
+            'explain',
+            '--volume',
+            volume,
+            '-f',
+            'json',
+        )
+        self.assertNotIn('Traceback', ran.stderr)
+        self.assertIsNone(json.loads(ran.stdout)['image'])
+        self.assert_plain(self.api.asked())
+
+    def assert_plain(self, paths):
+        """All of them are of words of the APIs and ids."""
+        for path in paths:
+            self.assertRegex(
+                path,
+                '^(/v3(/auth/tokens|/projects(/[0-9a-f]{32})?)?'
+                '|/v2/images(/[0-9a-f-]{36})?)?/?$',
+            )
+
+    @ddt.data(
+        ('--volume', '../types', 'volume ../types does not exist'),
+        ('--volume', 'detail', 'volume detail does not exist'),
+        ('--image', '../../v3', 'image ../../v3 does not exist'),
+        ('--project', '../users', 'project ../users does not exist'),
+    )
+    @ddt.unpack
+    def test_a_path_is_a_name(self, option, ref, said):
+        self.api.asked()
+        arguments = () if option != '--project' else ('--blank',)
+        self.assertIn(said, self.refuse(option, ref, *arguments))
+        self.assert_plain(self.api.asked())
+
+    def test_one_of_two_is_not_chosen(self):
+        for _ in range(2):
+            self.api.add_image('archive', name='twice')
+        self.assertIn(
+            'more than one image is named twice',
+            self.refuse('--image', 'twice'),
+        )
+
     # Members: what Cinder's policy hides is named and not guessed
 
     def test_by_default_the_tier_cannot_be_told(self):

@@ -38,6 +38,14 @@ class Proxy(http.server.BaseHTTPRequestHandler):
 ONE_ANSWER = """
         self.answer(int(sys.argv[1]), *sys.argv[2:])
 """
+#: An answer that is longer than any of Cinder's, unless few entries of a list
+#: are asked for.
+LONG_ANSWER = """
+        entries = [{'id': number, 'text': 'x' * 2**20} for number in range(20)]
+        _, _, limit = self.path.partition('limit=')
+        found = {'rows': entries[:int(limit)] if limit else entries}
+        self.answer(200, 'application/json', json.dumps(found))
+"""
 #: Versions of a service, and a page in place of all else.
 VERSIONS = """
         url = f'http://127.0.0.1:{self.server.server_port}/v3/'
@@ -99,6 +107,35 @@ class FailureTestCase(testtools.TestCase):
         error = self.assertRaises(errors.Unreachable, ask)
         self.assertIs(errors.Unreachable, type(error))
         self.assertIn('text/html', str(error))
+
+    def test_an_answer_has_a_bound(self):
+        url = self.serve(LONG_ANSWER)
+        service = adapter.Adapter(session.Session(), endpoint_override=url)
+        error = self.assertRaises(
+            clients.AnswerTooLong, clients.request, service, 'GET', '/types'
+        )
+        self.assertIn('GET /types has more than 16 MiB', str(error))
+        found = clients.rows(
+            service, '/types', key='rows', links='next', params={'limit': 30}
+        )
+        self.assertEqual([0, 1, 2], [one['id'] for one in found])
+
+    @ddt.data('../types', 'detail', '', None, 7, 'a' * 32 + '/file', 'a' * 31)
+    def test_a_url_has_no_other_text_than_ids(self, ident):
+        self.assertRaises(
+            openstack.exceptions.SDKException,
+            clients.request,
+            None,
+            'GET',
+            '/types/{}',
+            ident,
+        )
+
+    @ddt.data('..', '.', '', 'a/b', 'a?b', '%2e%2e', 'a\n')
+    def test_a_key_that_would_be_another_url(self, key):
+        self.assertRaises(
+            openstack.exceptions.SDKException, clients.checked_key, key
+        )
 
     def test_what_openstacksdk_makes_of_such_a_page_is_no_answer(self):
         connection = self.behind_a_page()
