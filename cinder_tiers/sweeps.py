@@ -361,9 +361,9 @@ def run(
         if back.is_complete and not isinstance(failure, errors.TiersError):
             raise failure
         if not back.is_complete:
-            raise errors.NotAsBefore('\n'.join([str(failure), *said])) from (
-                failure
-            )
+            raise errors.NotAsBefore(
+                *errors.lines_of(failure), *said
+            ) from failure
         raise errors.with_more(failure, *said) from failure
 
 

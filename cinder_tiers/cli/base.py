@@ -96,7 +96,7 @@ def connect(
         try:
             shown.app.prepare_to_run_command(shown)
         except sdk_exceptions.ConfigException as error:
-            raise exceptions.CommandError(
+            raise CommandFailed(
                 f'Cannot log in: {error}; choose a cloud of clouds.yaml with '
                 'OS_CLOUD or --os-cloud, or set the OS_ variables of an openrc'
             ) from error
@@ -266,6 +266,10 @@ def write_file(stream: typing.TextIO, text: str) -> None:
         stream.write(text)
 
 
+class CommandFailed(errors.LinesError, exceptions.CommandError):
+    """The lines with which a command ends."""
+
+
 #: What keystoneauth raises when Keystone does not answer, or is not there.
 _NO_ANSWER = (
     keystoneauth1.exceptions.ConnectionError,
@@ -319,9 +323,11 @@ class StatusLister(StatusCommand, command.Lister):
         data: collections.abc.Iterable[cells.Row],
     ) -> int:
         """Shows the table in the format that is asked for."""
-        if parsed_args.formatter in cells.FLAT_FORMATS:
-            data = [cells.flat(row) for row in data]
-        return super().produce_output(parsed_args, column_names, data)
+        return super().produce_output(
+            parsed_args,
+            column_names,
+            [cells.of_format(row, parsed_args.formatter) for row in data],
+        )
 
 
 class TextFormatter(formatters.ListFormatter):
@@ -380,7 +386,7 @@ class DocumentFormatter(formatters.ListFormatter):
         :raises exceptions.CommandError: columns were chosen or sorted.
         """
         if parsed_args.columns or parsed_args.sort_columns:
-            raise exceptions.CommandError(
+            raise CommandFailed(
                 f'-f {parsed_args.formatter} has no columns; remove -c and '
                 '--sort-column, or choose another format'
             )
@@ -417,6 +423,17 @@ def text_width(stream: typing.TextIO) -> int:
 class StatusShowOne(StatusCommand, command.ShowOne):
     """A command that shows one object."""
 
+    def produce_output(
+        self,
+        parsed_args: argparse.Namespace,
+        column_names: collections.abc.Sequence[str],
+        data: cells.Row,
+    ) -> int:
+        """Shows the object in the format that is asked for."""
+        if parsed_args.formatter == 'shell':
+            data = cells.of_format(data, parsed_args.formatter)
+        return super().produce_output(parsed_args, column_names, data)
+
 
 class CatalogLister(StatusLister):
     """A command that takes a tiers file and shows a table."""
@@ -432,16 +449,14 @@ class CatalogLister(StatusLister):
 def user_errors() -> collections.abc.Iterator[None]:
     """Shows expected failures as OSC does, without a traceback.
 
-    What could steer a terminal is escaped: services and files are quoted.
-
-    :raises exceptions.CommandError: in place of an errors.TiersError.
+    :raises CommandFailed: in place of an errors.LinesError.
     """
     try:
         yield
-    except errors.TiersError as error:
-        raise exceptions.CommandError(
-            escaping.printable_lines(str(error))
-        ) from error
+    except CommandFailed:
+        raise
+    except errors.LinesError as error:
+        raise CommandFailed(*errors.lines_of(error)) from error
 
 
 def log_effects(

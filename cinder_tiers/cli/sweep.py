@@ -495,7 +495,7 @@ def _check(
         if getattr(parsed_args, name) and not parsed_args.restore:
             problem(f'--{name}', 'given without --restore', '--restore')
     if problems:
-        raise errors.WrongArguments('\n'.join(map(str, problems)))
+        raise errors.WrongArguments(*map(str, problems))
 
 
 def _blocks(text: str) -> int:

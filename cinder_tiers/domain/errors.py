@@ -10,6 +10,8 @@ import collections.abc
 import dataclasses
 import itertools
 
+from cinder_tiers.domain import text as escaping
+
 #: As many problems of one input are listed. A file of 1 MB can have 200,000,
 #: which nobody reads, and which take seconds and 30 MB to tell.
 MOST_PROBLEMS = 1000
@@ -36,7 +38,28 @@ class Problem:
         )
 
 
-class TiersError(Exception):
+class LinesError(Exception):
+    r"""An error of lines, which other people's text cannot end or begin.
+
+    >>> str(LinesError('tier a\n::error::b', 'Try again.'))
+    'tier a\\n\\x3a:error::b\nTry again.'
+
+    :param lines: what is not printable in a line is escaped.
+    """
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__(*map(escaping.printable, lines))
+
+    def __str__(self) -> str:
+        return '\n'.join(self.args)
+
+
+def lines_of(error: Exception) -> tuple[str, ...]:
+    """The text of an error, each line of it apart."""
+    return error.args if isinstance(error, LinesError) else (str(error),)
+
+
+class TiersError(LinesError):
     """An expected failure; its text is fit for the user as it is."""
 
 
@@ -60,7 +83,7 @@ class ProblemsFound(TiersError):
                 rule=found[-1].rule,
             )
         self.problems = tuple(found)
-        super().__init__('\n'.join(str(problem) for problem in self.problems))
+        super().__init__(*map(str, self.problems))
 
 
 class WrongArguments(TiersError):
@@ -87,14 +110,14 @@ class NotAsBefore(ActionFailed):
     """What a sweep has changed is still so, at least in part."""
 
 
-def with_more(error: Exception, more: str) -> TiersError:
-    """An error with one more line, and with the same exit status.
+def with_more(error: Exception, *more: str) -> TiersError:
+    """An error with more lines, and with the same exit status.
 
     >>> with_more(Unreachable('Ceph did not answer'), 'Try again.')
-    Unreachable('Ceph did not answer\\nTry again.')
+    Unreachable('Ceph did not answer', 'Try again.')
     """
     kind: type[TiersError] = ActionFailed
     for one in (NotAsBefore, Unreachable):
         if isinstance(error, one):
             kind = one
-    return kind(f'{error}\n{more}')
+    return kind(*lines_of(error), *more)

@@ -3,10 +3,14 @@
 
 import re
 
-#: Of an order to a CI system, which reads them from anywhere in a log:
-#: ##vso[...] (Azure Pipelines), ##teamcity[...], ##[...] (GitHub, runner's
-#: ActionCommand.TryParse).
-_ORDER = re.compile(r'##(?=[A-Za-z]*\[)')
+#: Of an order to a CI system, which reads them from a log: ##vso[...] (Azure
+#: Pipelines), ##teamcity[...], ##[...] (GitHub, runner's
+#: ActionCommand.TryParse) anywhere; ::error::, ::add-path::, ... (GitHub,
+#: Gitea) at the start of a line, where wrapping may put it. No word of this
+#: kind is part of an IPv6 address.
+_ORDER = re.compile(
+    r'#(?=#[A-Za-z]*\[)|:(?=:(?:echo|[A-Za-z-]{5,})(?:\s.*?)?::)', re.DOTALL
+)
 
 
 def printable(text: str) -> str:
@@ -17,7 +21,9 @@ def printable(text: str) -> str:
     >>> printable('a\x1b[2J\u202eb')
     'a\\x1b[2J\\u202eb'
     >>> printable('##vso[task.setvariable variable=PATH]/x')
-    '#\\x23vso[task.setvariable variable=PATH]/x'
+    '\\x23#vso[task.setvariable variable=PATH]/x'
+    >>> printable('a\n::error file=b::c')
+    'a\\n\\x3a:error file=b::c'
     """
     if not text.isprintable():
         text = ''.join(
@@ -26,7 +32,11 @@ def printable(text: str) -> str:
             else char.encode('unicode_escape').decode('ascii')
             for char in text
         )
-    return _ORDER.sub(r'#\\x23', text)
+    return _ORDER.sub(_escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f'\\x{ord(found[0]):02x}'
 
 
 def printable_lines(text: str) -> str:

@@ -14,7 +14,6 @@ from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import difference
-from cinder_tiers.domain import text as escaping
 
 
 _LOOK_EVERY_S = 0.2
@@ -78,20 +77,11 @@ def apply(
     """
     if plan.refused:
         raise errors.Refused(
-            '\n'.join(
-                [
-                    (
-                        'Nothing was changed because the plan has refused '
-                        'actions:'
-                    ),
-                    *(
-                        escaping.printable(
-                            f'{action.verb} {action.key}: {action.objection}'
-                        )
-                        for action in plan.refused
-                    ),
-                ]
-            )
+            'Nothing was changed because the plan has refused actions:',
+            *(
+                f'{action.verb} {action.key}: {action.objection}'
+                for action in plan.refused
+            ),
         )
     results: list[actions.Result] = []
     missing: set[actions.Key] = set()

@@ -137,7 +137,7 @@ def held(
         if ended is None or error is ended:
             raise
         # That the lock was lost must not hide what ended the work.
-        raise errors.with_more(ended, str(error)) from error
+        raise errors.with_more(ended, *errors.lines_of(error)) from error
 
 
 @contextlib.contextmanager

@@ -111,10 +111,8 @@ def bring_back(
     ]
     if amiss:
         raise errors.ActionFailed(
-            '\n'.join(
-                ['The sweep was stopped because the default was not restored:']
-                + amiss
-            )
+            'The sweep was stopped because the default was not restored:',
+            *amiss,
         )
 
 
@@ -189,13 +187,9 @@ def _default(
             return actual
         if time.monotonic() >= end:
             raise errors.ActionFailed(
-                '\n'.join(
-                    [
-                        'The sweep was stopped because the default is not '
-                        'in effect, so nothing can be compared with it:',
-                        *amiss,
-                    ]
-                )
+                'The sweep was stopped because the default is not in '
+                'effect, so nothing can be compared with it:',
+                *amiss,
             )
         time.sleep(_LOOK_EVERY_S)
 

@@ -252,16 +252,10 @@ def check_same(saved: SavedPlan, plan: plans.Plan) -> None:
                 + _difference(old[name], new[name])
             )
     raise errors.ActionFailed(
-        '\n'.join(
-            [
-                (
-                    'Nothing was changed because the cloud has changed since '
-                    'the plan was saved:'
-                ),
-                *(lines or ['the order of the actions']),
-                'Run "openstack tier plan" again.',
-            ]
-        )
+        'Nothing was changed because the cloud has changed since the plan '
+        'was saved:',
+        *(lines or ['the order of the actions']),
+        'Run "openstack tier plan" again.',
     )
 
 

@@ -6,7 +6,6 @@ import argparse
 import collections.abc
 import pathlib
 
-from osc_lib import exceptions
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -119,7 +118,7 @@ Example: openstack tier compare before.json after.json --least-difference 5
     ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
         """Reads, compares and shows.
 
-        :raises exceptions.CommandError: a file cannot be read, or what is
+        :raises base.CommandFailed: a file cannot be read, or what is
             asked for cannot be compared.
         """
         # numpy and scipy take a second, which no other command should need.
@@ -127,7 +126,7 @@ Example: openstack tier compare before.json after.json --least-difference 5
             from rally_scenarios.bench.compare import comparison
             from rally_scenarios.bench.compare import junit
         except ImportError as error:
-            raise exceptions.CommandError(
+            raise base.CommandFailed(
                 f'tier compare needs the extra "rally" of cinder-tiers: '
                 f'{error}; install cinder-tiers[rally]'
             ) from error
@@ -136,13 +135,8 @@ Example: openstack tier compare before.json after.json --least-difference 5
                 parsed_args.junit,
                 [*parsed_args.baseline, *parsed_args.results],
             )
-        try:
-            with base.user_errors():
-                found = _compare(parsed_args)
-        except comparison.ComparisonError as error:
-            raise exceptions.CommandError(
-                cells.printable_lines(str(error))
-            ) from error
+        with base.user_errors():
+            found = _compare(parsed_args)
         for each in found.circumstances:
             self.log.warning('%s', cells.printable(each))
         if parsed_args.junit:
@@ -217,7 +211,7 @@ def _write(path: str, text: str) -> None:
     try:
         pathlib.Path(path).write_text(text, encoding='utf-8')
     except OSError as error:
-        raise exceptions.CommandError(
+        raise base.CommandFailed(
             f'cannot write {path}: {error.strerror}; name another file'
         ) from error
 

@@ -6,7 +6,6 @@ import argparse
 import collections.abc
 
 from cliff import columns
-from osc_lib import exceptions
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -131,18 +130,18 @@ Example: openstack tier effects results/sweep.json --least-difference 5
     ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
         """Reads, compares and shows.
 
-        :raises exceptions.CommandError: a file cannot be read, or what is
+        :raises base.CommandFailed: a file cannot be read, or what is
             asked for cannot be compared.
         """
         try:
             from rally_scenarios.bench.compare import comparison
             from rally_scenarios.bench.compare import effects
         except ImportError as error:
-            raise exceptions.CommandError(
+            raise base.CommandFailed(
                 f'tier effects needs the extra "rally" of cinder-tiers: '
                 f'{error}; install cinder-tiers[rally]'
             ) from error
-        try:
+        with base.user_errors():
             question = comparison.Question(
                 quantities=sweep_results.quantities(parsed_args),
                 least_difference_percent=parsed_args.least_difference,
@@ -152,10 +151,6 @@ Example: openstack tier effects results/sweep.json --least-difference 5
             found = effects.of_sweep(
                 swept, question, tiers=parsed_args.tiers or None
             )
-        except comparison.ComparisonError as error:
-            raise exceptions.CommandError(
-                cells.printable_lines(str(error))
-            ) from error
         for each in (
             *sweep_results.warnings(file),
             *found.comparison.circumstances,

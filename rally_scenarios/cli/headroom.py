@@ -8,7 +8,6 @@ import dataclasses
 import typing
 
 from cliff import columns
-from osc_lib import exceptions
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -202,15 +201,14 @@ Example: openstack tier headroom database curve.json --expect p99_ms_max=50
     ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
         """Reads, computes and shows.
 
-        :raises exceptions.CommandError: a file cannot be read, there is no
+        :raises base.CommandFailed: a file cannot be read, there is no
             curve of the tier, or nothing is expected of it.
         """
         # numpy and scipy take a second, which no other command should need.
         try:
-            from rally_scenarios.bench.curve import curve as load_curve
             from rally_scenarios.bench.curve import headroom as rooms
         except ImportError as error:
-            raise exceptions.CommandError(
+            raise base.CommandFailed(
                 f'tier headroom needs the extra "rally" of cinder-tiers: '
                 f'{error}; install cinder-tiers[rally]'
             ) from error
@@ -227,12 +225,7 @@ Example: openstack tier headroom database curve.json --expect p99_ms_max=50
             read = list(results.read_all(parsed_args.results).values())
             for each in _circumstances(read, parsed_args.tier):
                 self.log.warning('%s', cells.printable(each))
-            try:
-                answers = list(_answers(tier, parsed_args, read))
-            except load_curve.CurveError as error:
-                raise exceptions.CommandError(
-                    cells.printable_lines(str(error))
-                ) from error
+            answers = list(_answers(tier, parsed_args, read))
         found = {one.room.finding for one in answers if one.is_expected}
         self.exit_status = exit_status.OK
         if rooms.Finding.CANNOT_TELL in found:
@@ -455,7 +448,7 @@ def _curve_names(
 ) -> list[str]:
     """Names of the curves that are asked for.
 
-    :raises exceptions.CommandError: the results have no such curve.
+    :raises base.CommandFailed: the results have no such curve.
     """
     found = dict.fromkeys(
         pattern.asked.curve
@@ -469,11 +462,9 @@ def _curve_names(
     if missing or not found:
         wanted = ', '.join(missing) or 'a paced pattern'
         has = ', '.join(found) or 'no load curve'
-        raise exceptions.CommandError(
-            cells.printable(
-                f'no result has {wanted} of the tier {parsed_args.tier}: '
-                f'found {has}; name results of the task curve.yaml'
-            )
+        raise base.CommandFailed(
+            f'no result has {wanted} of the tier {parsed_args.tier}: '
+            f'found {has}; name results of the task curve.yaml'
         )
     return list(dict.fromkeys(parsed_args.curves)) or list(found)
 
@@ -489,7 +480,7 @@ def _limits(
 ) -> dict[str, _Limits]:
     """{curve: the limits that it is looked at for}.
 
-    :raises exceptions.CommandError: the results have no such curve.
+    :raises base.CommandFailed: the results have no such curve.
     :raises errors.TiersError: nothing is expected of a curve that was named,
         or of none of them.
     """

@@ -6,7 +6,6 @@ import argparse
 import collections.abc
 import typing
 
-from osc_lib import exceptions
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -149,15 +148,14 @@ tiers.yaml
     ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
         """Reads, compares and shows.
 
-        :raises exceptions.CommandError: a file cannot be read, or nothing can
+        :raises base.CommandFailed: a file cannot be read, or nothing can
             be compared.
         """
         # numpy and scipy take a second, which no other command should need.
         try:
-            from rally_scenarios.bench.compare import comparison
-            from rally_scenarios.bench.recommend import counters
+            from rally_scenarios.bench.compare import comparison  # noqa: F401
         except ImportError as error:
-            raise exceptions.CommandError(
+            raise base.CommandFailed(
                 f'tier recommend needs the extra "rally" of cinder-tiers: '
                 f'{error}; install cinder-tiers[rally]'
             ) from error
@@ -175,17 +173,9 @@ tiers.yaml
             catalog = reader.read_file(
                 parsed_args.catalog, include_root=parsed_args.include_root
             )
-            try:
-                if parsed_args.volumes or parsed_args.diagnostics:
-                    return self._place(parsed_args, catalog)
-                return self._recommend(parsed_args, catalog)
-            except (
-                comparison.ComparisonError,
-                counters.CountersError,
-            ) as error:
-                raise exceptions.CommandError(
-                    cells.printable_lines(str(error))
-                ) from error
+            if parsed_args.volumes or parsed_args.diagnostics:
+                return self._place(parsed_args, catalog)
+            return self._recommend(parsed_args, catalog)
 
     def _advice(
         self,
@@ -229,7 +219,7 @@ tiers.yaml
         try:
             text = _content(path, job_file.MAX_BYTES).decode('utf-8')
         except UnicodeDecodeError as error:
-            raise exceptions.CommandError(
+            raise base.CommandFailed(
                 f'{path}: found bytes that are not UTF-8; name a job file of '
                 'fio'
             ) from error
@@ -272,12 +262,10 @@ tiers.yaml
         from rally_scenarios.bench.recommend import recommendation
 
         if parsed_args.on and catalog.tier(parsed_args.on) is None:
-            raise exceptions.CommandError(
-                cells.printable(
-                    f'--on {parsed_args.on}: the tiers file has no such tier: '
-                    'expected one of '
-                    f'{", ".join(one.name for one in catalog.tiers)}'
-                )
+            raise base.CommandFailed(
+                f'--on {parsed_args.on}: the tiers file has no such tier: '
+                'expected one of '
+                f'{", ".join(one.name for one in catalog.tiers)}'
             )
         of_pool = _tiers_of_pools(catalog, parsed_args.cluster)
         volumes = _volumes(parsed_args)
@@ -314,16 +302,16 @@ tiers.yaml
 def _content(path: str, max_bytes: int) -> bytes:
     """A file that a user named, whoever wrote it.
 
-    :raises exceptions.CommandError: it cannot be read, or is too long.
+    :raises base.CommandFailed: it cannot be read, or is too long.
     """
     try:
         found = read_bounded.read(path, max_bytes=max_bytes + 1)
     except OSError as error:
-        raise exceptions.CommandError(
+        raise base.CommandFailed(
             f'cannot read {path}: {error.strerror}; name another file'
         ) from error
     if len(found) > max_bytes:
-        raise exceptions.CommandError(
+        raise base.CommandFailed(
             f'{path}: has more than {max_bytes} bytes; name another file'
         )
     return found
@@ -335,7 +323,7 @@ def _tiers_of_pools(
     """{pool: its tiers}: several clusters may have a pool of one name.
 
     :param cluster: only its pools; None: those of all clusters
-    :raises exceptions.CommandError: no tier is in that cluster.
+    :raises base.CommandFailed: no tier is in that cluster.
     """
     found: dict[str, tuple[str, ...]] = {}
     clusters = set()
@@ -347,11 +335,9 @@ def _tiers_of_pools(
             for pool in one.rbd.pools:
                 found[pool] = (*found.get(pool, ()), one.name)
     if cluster is not None and cluster not in clusters:
-        raise exceptions.CommandError(
-            cells.printable(
-                f'no tier of the tiers file is in cluster {cluster}: expected '
-                f'one of {", ".join(sorted(clusters)) or "none"}'
-            )
+        raise base.CommandFailed(
+            f'no tier of the tiers file is in cluster {cluster}: expected '
+            f'one of {", ".join(sorted(clusters)) or "none"}'
         )
     return found
 

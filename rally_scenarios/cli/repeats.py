@@ -6,7 +6,6 @@ import argparse
 import collections.abc
 
 from cliff import columns
-from osc_lib import exceptions
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -143,24 +142,19 @@ Example: openstack tier repeats run.json --difference 10 --quantity iops
     ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
         """Reads, plans and shows.
 
-        :raises exceptions.CommandError: the file cannot be read, or what is
+        :raises base.CommandFailed: the file cannot be read, or what is
             asked for cannot be planned.
         """
         # numpy and scipy take a second, which no other command should need.
         try:
-            from rally_scenarios.bench.compare import comparison
+            from rally_scenarios.bench.compare import comparison  # noqa: F401
         except ImportError as error:
-            raise exceptions.CommandError(
+            raise base.CommandFailed(
                 f'tier repeats needs the extra "rally" of cinder-tiers: '
                 f'{error}; install cinder-tiers[rally]'
             ) from error
-        try:
-            with base.user_errors():
-                found, is_between_runs = _needs(parsed_args)
-        except comparison.ComparisonError as error:
-            raise exceptions.CommandError(
-                cells.printable_lines(str(error))
-            ) from error
+        with base.user_errors():
+            found, is_between_runs = _needs(parsed_args)
         if is_between_runs:
             self.log.warning(
                 'between runs: the noise is that of repeats of one fleet, and '

@@ -7,10 +7,8 @@ import pathlib
 import typing
 
 from osc_lib.command import command
-from osc_lib import exceptions
 
 from cinder_tiers.cli import base
-from cinder_tiers.cli.render import cells
 from cinder_tiers.files import write_atomic
 from rally_scenarios.cli import arguments
 from rally_scenarios.cli import results
@@ -86,34 +84,23 @@ Examples: openstack tier report run.json -o report.html
     def take_action(self, parsed_args: argparse.Namespace) -> None:
         """Reads, draws and writes.
 
-        :raises exceptions.CommandError: a file cannot be read or written, or
+        :raises base.CommandFailed: a file cannot be read or written, or
             what is asked for cannot be shown.
         """
         try:
-            from rally_scenarios.bench.compare import comparison
-            from rally_scenarios.report import drawing
             from rally_scenarios.report import html
             from rally_scenarios.report import pdf
         except ImportError as error:
-            raise exceptions.CommandError(
+            raise base.CommandFailed(
                 f'tier report needs the extra "report" of cinder-tiers: '
                 f'{error}; install cinder-tiers[report]'
             ) from error
         results.keep_from_replacing(parsed_args.output, parsed_args.results)
-        try:
+        with base.user_errors():
             # What is missing is said before charts are drawn.
             program = pdf.find_program() if _is_pdf(parsed_args) else None
             page = html.page(_report(parsed_args))
             content = pdf.print_page(page, program) if program else page
-        except (
-            comparison.ComparisonError,
-            drawing.DrawingError,
-            pdf.PrintingError,
-        ) as error:
-            raise exceptions.CommandError(
-                cells.printable_lines(str(error))
-            ) from error
-        with base.user_errors():
             write_atomic.write(
                 parsed_args.output, content, replace=True, mode=0o666
             )
@@ -128,7 +115,7 @@ def _is_pdf(parsed_args: argparse.Namespace) -> bool:
 def _report(parsed_args: argparse.Namespace) -> 'report.Report':
     """What is to be shown, of results, of a sweep or of a tuning.
 
-    :raises exceptions.CommandError: a file cannot be read, or a sweep or a
+    :raises base.CommandFailed: a file cannot be read, or a sweep or a
         tuning is named with other files.
     """
     from rally_scenarios.bench.compare import comparison
@@ -144,7 +131,7 @@ def _report(parsed_args: argparse.Namespace) -> 'report.Report':
     ):
         found = [path for path in paths if is_it(path)]
         if found and len(paths) > 1:
-            raise exceptions.CommandError(
+            raise base.CommandFailed(
                 f'{found[0]} is of a {what}: expected it to be the only '
                 'file; write a separate report of it'
             )
@@ -181,11 +168,9 @@ def _report_of_sweep(parsed_args: argparse.Namespace) -> 'report.Report':
         slot.run is not None and slot.treatment == swept.default
         for slot in swept.slots
     ):
-        raise exceptions.CommandError(
-            cells.printable_lines(
-                f'{path}: no slot of the default has a sound result; see '
-                '"openstack tier response" for what is known of its faults'
-            )
+        raise base.CommandFailed(
+            f'{path}: no slot of the default has a sound result; see '
+            '"openstack tier response" for what is known of its faults'
         )
     try:
         return report.of_sweep(
@@ -199,9 +184,7 @@ def _report_of_sweep(parsed_args: argparse.Namespace) -> 'report.Report':
             faulty=faulty,
         )
     except ValueError as error:
-        raise exceptions.CommandError(
-            cells.printable_lines(f'{path}: {error}')
-        ) from error
+        raise base.CommandFailed(f'{path}: {error}') from error
 
 
 def _report_of_tuning(parsed_args: argparse.Namespace) -> 'report.Report':
@@ -216,11 +199,9 @@ def _report_of_tuning(parsed_args: argparse.Namespace) -> 'report.Report':
     )
     slots = list(tune_results.sound_slots(path, tuning))
     if not slots:
-        raise exceptions.CommandError(
-            cells.printable_lines(
-                f'{path}: no sound result of its blocks was found; expected '
-                'their folders, such as block-0001, beside it'
-            )
+        raise base.CommandFailed(
+            f'{path}: no sound result of its blocks was found; expected '
+            'their folders, such as block-0001, beside it'
         )
     return report.of_tuning(pathlib.Path(path).name, tuning, slots)
 

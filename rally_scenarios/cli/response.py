@@ -102,13 +102,13 @@ Example: openstack tier response results/sweep.json --bound 20
     ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
         """Reads, analyses and shows.
 
-        :raises exceptions.CommandError: a file cannot be read, or an argument
+        :raises base.CommandFailed: a file cannot be read, or an argument
             is not possible.
         """
         try:
             from rally_scenarios.bench.fault import response
         except ImportError as error:
-            raise exceptions.CommandError(
+            raise base.CommandFailed(
                 f'tier response needs the extra "rally" of cinder-tiers: '
                 f'{error}; install cinder-tiers[rally]'
             ) from error
@@ -117,7 +117,7 @@ Example: openstack tier response results/sweep.json --bound 20
                 window_s=parsed_args.window, bound_percent=parsed_args.bound
             )
         except ValueError as error:
-            raise exceptions.CommandError(str(error)) from error
+            raise base.CommandFailed(str(error)) from error
         with base.user_errors():
             found = sweep_files.read(parsed_args.sweep)
         self._statuses = {exit_status.OK}

@@ -8,10 +8,10 @@ import os
 import typing
 
 from cliff import columns
-from osc_lib import exceptions
 
-from cinder_tiers.cli.render import cells
+from cinder_tiers.cli import base
 from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain import errors
 from cinder_tiers.files import read_bounded
 from rally_scenarios.cli import arguments
 
@@ -161,7 +161,7 @@ def read(path: str, *, has_times: bool = False) -> 'run_result.RunResult':
     """The result of a file that a user named.
 
     :param has_times: whether it is to be drawn, see `run_result.read`
-    :raises exceptions.CommandError: cannot be read, or not a result file.
+    :raises base.CommandFailed: cannot be read, or not a result file.
     """
     from rally_scenarios.bench.result import result as run_result
 
@@ -171,12 +171,12 @@ def read(path: str, *, has_times: bool = False) -> 'run_result.RunResult':
             has_times=has_times,
         )
     except OSError as error:
-        raise exceptions.CommandError(
+        raise base.CommandFailed(
             f'cannot read {path}: {error.strerror}; name another file'
         ) from error
     except run_result.ResultFileError as error:
-        raise exceptions.CommandError(
-            cells.printable_lines(f'{path}: {error}')
+        raise base.CommandFailed(
+            *(f'{path}: {line}' for line in errors.lines_of(error))
         ) from error
 
 
@@ -187,7 +187,7 @@ def keep_from_replacing(output: str, inputs: list[str]) -> None:
 
     :param output: path that is to be written
     :param inputs: paths that are read
-    :raises exceptions.CommandError: they are one file.
+    :raises base.CommandFailed: they are one file.
     """
     for path in inputs:
         try:
@@ -195,11 +195,9 @@ def keep_from_replacing(output: str, inputs: list[str]) -> None:
         except OSError:
             continue
         if is_same:
-            raise exceptions.CommandError(
-                cells.printable_lines(
-                    f'{output} is a file that is read: expected another one '
-                    'to write; name it'
-                )
+            raise base.CommandFailed(
+                f'{output} is a file that is read: expected another one '
+                'to write; name it'
             )
 
 
@@ -215,12 +213,12 @@ def read_all(
 
     :param has_times: whether they are to be drawn, see `run_result.read`
     :param kept: gives what is needed of a result, before the next is read
-    :raises exceptions.CommandError: as `read`, or a file is named twice, or
+    :raises base.CommandFailed: as `read`, or a file is named twice, or
         several are of one run.
     """
     twice = sorted({path for path in paths if paths.count(path) > 1})
     if twice:
-        raise exceptions.CommandError(
+        raise base.CommandFailed(
             f'{", ".join(twice)}: the same file is named twice; name others'
         )
     found = {}
@@ -232,5 +230,5 @@ def read_all(
 
     wrong = run_result.copies({path: run.run for path, run in found.items()})
     if wrong:
-        raise exceptions.CommandError(cells.printable_lines('\n'.join(wrong)))
+        raise base.CommandFailed(*wrong)
     return found

@@ -46,7 +46,7 @@ def read(path: str) -> 'tuple[sweep_files.Results, effects.Swept]':
     A result that cannot be read is a slot without a sound result.
 
     :param path: of its sweep.json
-    :raises exceptions.CommandError: cannot be read, or not of a sweep
+    :raises base.CommandFailed: cannot be read, or not of a sweep
     """
     from rally_scenarios.bench.compare import effects
 

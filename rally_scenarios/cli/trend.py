@@ -6,7 +6,6 @@ import argparse
 import collections.abc
 
 from cliff import columns
-from osc_lib import exceptions
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -91,27 +90,23 @@ Example: openstack tier trend mon.json tue.json wed.json thu.json --changes
     ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
         """Reads, looks for changes and shows.
 
-        :raises exceptions.CommandError: a file cannot be read, or what is
+        :raises base.CommandFailed: a file cannot be read, or what is
             asked for cannot be found out.
         """
         try:
             from rally_scenarios.bench.compare import comparison
             from rally_scenarios.bench.compare import trend
         except ImportError as error:
-            raise exceptions.CommandError(
+            raise base.CommandFailed(
                 f'tier trend needs the extra "rally" of cinder-tiers: '
                 f'{error}; install cinder-tiers[rally]'
             ) from error
         read = results.read_all(parsed_args.results)
-        try:
+        with base.user_errors():
             found = trend.over_time(
                 list(read.values()),
                 results.quantities(parsed_args, comparison.QUANTITIES),
             )
-        except comparison.ComparisonError as error:
-            raise exceptions.CommandError(
-                cells.printable_lines(str(error))
-            ) from error
         for each in _left_out(found):
             self.log.warning('%s', cells.printable(each))
         last = {

@@ -13,7 +13,6 @@ import os
 import time
 import typing
 
-from osc_lib import exceptions
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -201,7 +200,7 @@ sh measure.sh
         try:
             from rally_scenarios.tune import study as studies
         except ImportError as error:
-            raise exceptions.CommandError(
+            raise base.CommandFailed(
                 f'tier tune needs the extra "tune" of cinder-tiers: {error}; '
                 'install cinder-tiers[tune]'
             ) from error
@@ -216,18 +215,14 @@ sh measure.sh
                     write_atomic.keep_names(os.path.dirname(path))
                     study = studies.Study(storage, tuning.terms(studies))
                 except studies.StudyInUseError as error:
-                    raise exceptions.CommandError(
-                        cells.printable(
-                            f'{path}: {error}: a tuning of this tier is '
-                            'running; wait until it ends'
-                        )
+                    raise base.CommandFailed(
+                        f'{path}: {error}: a tuning of this tier is '
+                        'running; wait until it ends'
                     ) from error
                 except (studies.StudyError, OSError) as error:
-                    raise exceptions.CommandError(
-                        cells.printable_lines(
-                            f'{path}: {error}; remove the file to start a '
-                            'new search'
-                        )
+                    raise base.CommandFailed(
+                        f'{path}: {error}; remove the file to start a '
+                        'new search'
                     ) from error
                 tuning.claim_folder(study)
                 with interruption.Interrupt(

@@ -12,7 +12,6 @@ import threading
 import typing
 
 from cliff import columns
-from osc_lib import exceptions
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -126,7 +125,7 @@ Example: openstack tier watch --tier database --for 10min -f json
     def take_action(self, parsed_args: argparse.Namespace) -> _Shown:
         """Measures, judges and shows.
 
-        :raises exceptions.CommandError: expected failures, or numpy and scipy
+        :raises base.CommandFailed: expected failures, or numpy and scipy
             are not installed.
         """
         # numpy and scipy take a second, which no other command should need.
@@ -135,7 +134,7 @@ Example: openstack tier watch --tier database --for 10min -f json
             from rally_scenarios.watch import files
             from rally_scenarios.watch import watch as watching
         except ImportError as error:
-            raise exceptions.CommandError(
+            raise base.CommandFailed(
                 f'tier watch needs the extra "rally" of cinder-tiers: '
                 f'{error}; install cinder-tiers[rally]'
             ) from error

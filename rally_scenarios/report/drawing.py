@@ -24,6 +24,7 @@ import altair
 from altair.utils import schemapi
 import vl_convert
 
+from cinder_tiers.domain import errors
 from cinder_tiers.domain import text as escaping
 from rally_scenarios.report.content import figure
 
@@ -72,7 +73,7 @@ _LONG_NUMBER = re.compile(r'(\.\d)\d+')
 _NEEDLESS = ('class', 'role', 'aria-', 'pointer-events')
 
 
-class DrawingError(ValueError):
+class DrawingError(errors.LinesError, ValueError):
     """A chart that could not be drawn; names it."""
 
 

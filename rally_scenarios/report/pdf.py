@@ -15,6 +15,8 @@ import signal
 import subprocess
 import tempfile
 
+from cinder_tiers.domain import errors
+
 #: The variable that names the program.
 VARIABLE = 'CINDER_TIERS_CHROMIUM'
 #: Its names in distributions, in the order in which they are tried.
@@ -53,7 +55,7 @@ _END_SECONDS = 10
 _MOST_LINES = 3
 
 
-class PrintingError(Exception):
+class PrintingError(errors.LinesError):
     """A page could not be printed; the message says why and what to do."""
 
 
@@ -102,8 +104,8 @@ def print_page(
     # What was killed while it wrote has no end.
     if not (content.startswith(b'%PDF-') and b'%%EOF' in content[-32:]):
         raise PrintingError(
-            f'{program} printed no PDF'
-            + ''.join(f'\n  {line}' for line in said[-_MOST_LINES:])
+            f'{program} printed no PDF',
+            *(f'  {line}' for line in said[-_MOST_LINES:]),
         )
     return content
 

@@ -31,6 +31,7 @@ import warnings
 import optuna
 from optuna.storages import journal
 
+from cinder_tiers.domain import errors
 from rally_scenarios.bench.result import json_record
 from rally_scenarios.bench.tune import budget
 from rally_scenarios.bench.tune import decision
@@ -56,7 +57,7 @@ _NOT_OURS = (
 MakeSampler = Callable[[int], optuna.samplers.BaseSampler]
 
 
-class StudyError(ValueError):
+class StudyError(errors.LinesError, ValueError):
     """A journal that is not of this tuning; the message says why."""
 
 

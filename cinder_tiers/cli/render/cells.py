@@ -6,6 +6,8 @@ Each has a form for people and one for programs. Pure. Other people's text may
 hold what steers a terminal: what is not printable is escaped, in each form.
 """
 
+import re
+
 from cliff import columns
 
 from cinder_tiers.domain import text
@@ -17,12 +19,22 @@ printable = text.printable
 printable_lines = text.printable_lines
 
 
-#: Formats for programs that have text and numbers only.
-FLAT_FORMATS = frozenset({'csv', 'value'})
+#: A text that a spreadsheet computes; its programs take wide characters for
+#: the narrow ones in some languages.
+_FORMULA = re.compile('[-=+@\uff0d\uff1d\uff0b\uff20]')
+#: A number, with % and an interval or without, and the dash of what is not
+#: there.
+_NUMBER = r'[-+]?\d[\d.,]*(?:[eE][-+]?\d+)?'
+_NO_FORMULA = re.compile(
+    rf'{_NUMBER}(?: ?%)?(?: \({_NUMBER} to {_NUMBER}\))?|-'
+)
+#: What a shell reads between double quotes, besides the quote itself, which
+#: cliff escapes.
+_OF_SHELL = re.compile(r'[\\$`]')
 
 
 class Flat(columns.FormattableColumn):
-    """A cell in one of `FLAT_FORMATS`: what has parts is a line of text."""
+    """A cell for a format of text and numbers: parts are a line of text."""
 
     def human_readable(self) -> str:
         """That of the cell."""
@@ -36,12 +48,55 @@ class Flat(columns.FormattableColumn):
         return found
 
 
-def flat(row: Row) -> Row:
-    """The row for one of `FLAT_FORMATS`."""
-    return tuple(
-        Flat(cell) if isinstance(cell, columns.FormattableColumn) else cell
-        for cell in row
-    )
+def _flat(cell: object) -> object:
+    return Flat(cell) if isinstance(cell, columns.FormattableColumn) else cell
+
+
+def inert(text: str) -> str:
+    """A text that no spreadsheet computes; numbers are as they were.
+
+    >>> inert('=1+1'), inert('-48.5'), inert('-')
+    ("'=1+1", '-48.5', '-')
+    """
+    is_formula = _FORMULA.match(text) and not _NO_FORMULA.fullmatch(text)
+    return f"'{text}" if is_formula else text
+
+
+class Inert(Flat):
+    """A cell of a CSV file."""
+
+    def machine_readable(self) -> object:
+        """That of a flat cell, as a text that no spreadsheet computes."""
+        return inert(str(super().machine_readable()))
+
+
+def _in_csv(cell: object) -> object:
+    if isinstance(cell, columns.FormattableColumn):
+        return Inert(cell)
+    return inert(cell) if isinstance(cell, str) else cell
+
+
+def _in_shell(cell: object) -> object:
+    if isinstance(cell, columns.FormattableColumn):
+        cell = str(cell.machine_readable())
+    if isinstance(cell, str):
+        return _OF_SHELL.sub(r'\\\g<0>', cell)
+    return cell
+
+
+#: {format of cliff: {cell: what that format can show}}.
+_OF_FORMAT = {'csv': _in_csv, 'shell': _in_shell, 'value': _flat}
+
+
+def of_format(row: Row, name: str) -> Row:
+    """The row as a format of cliff can show it.
+
+    In CSV no text is a formula; in the assignments of a shell, none is a
+    command.
+
+    :param name: of the format, such as `csv`.
+    """
+    return tuple(map(_OF_FORMAT.get(name, lambda cell: cell), row))
 
 
 class Fields(columns.FormattableColumn):

@@ -51,9 +51,7 @@ def check(
     ]
     if found:
         raise errors.Refused(
-            '\n'.join(
-                ['Nothing was changed because faults are refused:', *found]
-            )
+            'Nothing was changed because faults are refused:', *found
         )
 
 

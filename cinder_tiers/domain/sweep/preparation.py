@@ -18,7 +18,6 @@ from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.sweep import design
 from cinder_tiers.domain.sweep import kept as keeping
 from cinder_tiers.domain.sweep import memory
-from cinder_tiers.domain import text as escaping
 
 #: {device class with its cluster: {option: value in effect}}
 Effective = collections.abc.Mapping[
@@ -101,13 +100,8 @@ def prepare(
     objections.extend(judged.objections)
     if objections:
         raise errors.Refused(
-            '\n'.join(
-                [
-                    'Nothing was changed because the sweep has refused '
-                    'treatments:',
-                    *map(escaping.printable, objections),
-                ]
-            )
+            'Nothing was changed because the sweep has refused treatments:',
+            *objections,
         )
     kept = keeping.of_plans(
         planned.values(),
@@ -130,18 +124,10 @@ def _check_default(
     made = plans.make(catalog=catalog, actual=actual)
     if made.actions:
         raise errors.ActionFailed(
-            '\n'.join(
-                [
-                    'Nothing was changed because the cloud is not as the '
-                    'tiers file declares it, so there is no default to '
-                    'compare with:',
-                    *(
-                        escaping.printable(f'{one.verb} {one.key}')
-                        for one in made.actions
-                    ),
-                    'Run "openstack tier apply" first.',
-                ]
-            )
+            'Nothing was changed because the cloud is not as the tiers file '
+            'declares it, so there is no default to compare with:',
+            *(f'{one.verb} {one.key}' for one in made.actions),
+            'Run "openstack tier apply" first.',
         )
 
 

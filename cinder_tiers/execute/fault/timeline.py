@@ -156,9 +156,7 @@ class Timeline:
         left = [one for one in self._courses if one.is_open]
         if left:
             raise errors.ActionFailed(
-                '\n'.join(
-                    f'{one.target.name}: {one.record.problem}' for one in left
-                )
+                *(f'{one.target.name}: {one.record.problem}' for one in left)
             )
 
     def wait_for_health(

@@ -18,6 +18,7 @@ import itertools
 import math
 
 from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain import errors
 from rally_scenarios.bench.compare import circumstances
 from rally_scenarios.bench.compare import same_pattern
 from rally_scenarios.bench.result import figures
@@ -28,7 +29,7 @@ from rally_scenarios.bench.stats import differences
 QUANTITIES = ('iops', 'p99_ms')
 
 
-class ComparisonError(ValueError):
+class ComparisonError(errors.LinesError, ValueError):
     """What is asked for cannot be compared; says why."""
 
 
@@ -112,7 +113,7 @@ class Question:
                 f'power {self.power:g}: expected at least 0.5 and less than 1'
             )
         if wrong:
-            raise ComparisonError('\n'.join(wrong))
+            raise ComparisonError(*wrong)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -400,7 +401,7 @@ def runs(
             )
         ]
     if wrong:
-        raise ComparisonError('\n'.join(wrong))
+        raise ComparisonError(*wrong)
     return Comparison(
         circumstances=tuple(found), claims=_decide(observed, question)
     )
@@ -467,7 +468,7 @@ def treatments(
             )
         ]
     if wrong:
-        raise ComparisonError('\n'.join(wrong))
+        raise ComparisonError(*wrong)
     return Comparison(
         circumstances=tuple(dict.fromkeys(found)),
         claims=_decide(observed, question),
@@ -578,7 +579,7 @@ def _tiers_together(
             'belong together'
         )
     if wrong:
-        raise ComparisonError('\n'.join(wrong))
+        raise ComparisonError(*wrong)
     return tiers
 
 

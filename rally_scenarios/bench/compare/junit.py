@@ -27,7 +27,7 @@ _ELEMENTS = {
 def _text(value: str) -> str:
     """Untrusted text of a result file, escaped for the page of a CI."""
     return _NOT_IN_XML.sub(
-        '\N{REPLACEMENT CHARACTER}', escaping.printable_lines(value)
+        '\N{REPLACEMENT CHARACTER}', escaping.printable(value)
     )
 
 
@@ -62,8 +62,8 @@ def write(found: comparison.Comparison) -> str:
             )
         else:
             ElementTree.SubElement(case, 'system-out').text = _text(words)
-    ElementTree.SubElement(suite, 'system-out').text = _text(
-        '\n'.join(found.circumstances)
+    ElementTree.SubElement(suite, 'system-out').text = '\n'.join(
+        map(_text, found.circumstances)
     )
     ElementTree.indent(suite)
     return ElementTree.tostring(

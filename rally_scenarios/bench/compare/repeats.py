@@ -138,7 +138,7 @@ def of_variation(
     if claims < 1:
         wrong.append(f'{claims} claims: expected at least 1')
     if wrong:
-        raise comparison.ComparisonError('\n'.join(wrong))
+        raise comparison.ComparisonError(*wrong)
     need = _need(
         differences.of_variation(
             variation_percent, is_paired=between is Between.TIERS

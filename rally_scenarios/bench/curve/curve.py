@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import enum
 
 from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain import errors
 from rally_scenarios.bench.result import figures
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.bench.stats import intervals
@@ -26,7 +27,7 @@ from rally_scenarios.bench.stats import intervals
 PACED_SHARE = 0.98
 
 
-class CurveError(ValueError):
+class CurveError(errors.LinesError, ValueError):
     """Results that have no such curve; it says why and what would help."""
 
 

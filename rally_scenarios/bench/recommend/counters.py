@@ -24,6 +24,7 @@ import json
 import math
 
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
 from rally_scenarios.bench.recommend import load as loads
 
 MAX_BYTES = 64 * 2**20
@@ -40,7 +41,7 @@ _SINCE_LAUNCH = (
 _MOST = 1e15
 
 
-class CountersError(ValueError):
+class CountersError(errors.LinesError, ValueError):
     """A text that cannot be used; the message says why."""
 
 
@@ -102,9 +103,7 @@ class _Fields:
         if self.wrong:
             rest = len(self.wrong) - 10
             raise CountersError(
-                '\n'.join(
-                    [*self.wrong[:10], *([f'and {rest} more'] * (rest > 0))]
-                )
+                *self.wrong[:10], *([f'and {rest} more'] * (rest > 0))
             )
 
 

@@ -26,6 +26,9 @@ import types
 import typing
 from typing import Any
 
+from cinder_tiers.domain import errors
+
+
 # A field's comment and its name.
 _FIELD = re.compile(r'^((?: *#: .*\n)+) *(\w+):', re.MULTILINE)
 # A document of 1 MB can have 200 MB of mistakes.
@@ -34,6 +37,10 @@ _MOST_CHARS = 1000
 #: Whole numbers are below: of larger ones, no mean can be computed.
 _BEYOND = 10**100
 _PLAIN = {int: 'integer', float: 'number', str: 'string', bool: 'boolean'}
+
+
+class RecordError(errors.LinesError, ValueError):
+    """Values that are not of a record; a line for each thing wrong."""
 
 
 def plain(value: object) -> object:
@@ -241,7 +248,7 @@ def read(kind: type, value: object, version: int | None = None) -> object:
         it that were read before are taken as they are
     :param version: of the document: fields that came ``since`` then may be
         missing; None: nothing may
-    :raises ValueError: it is none; a line for everything that is wrong, of
+    :raises RecordError: it is none; a line for everything that is wrong, of
         which the last may say how much more there is
     """
     reader = _Reader(version)
@@ -250,7 +257,7 @@ def read(kind: type, value: object, version: int | None = None) -> object:
     if len(reader.wrong) > len(told):
         told.append(f'and {len(reader.wrong) - len(told)} more')
     if told:
-        raise ValueError('\n'.join(told))
+        raise RecordError(*told)
     return found
 
 

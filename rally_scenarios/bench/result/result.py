@@ -24,6 +24,7 @@ import functools
 import json
 from typing import Any
 
+from cinder_tiers.domain import errors
 from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import duration
@@ -67,7 +68,7 @@ ENVIRONMENT = (
 )
 
 
-class ResultFileError(ValueError):
+class ResultFileError(errors.LinesError, ValueError):
     """A text that cannot be used as a result file; it says why."""
 
 
@@ -928,7 +929,7 @@ def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
             for pattern in tier.patterns:
                 _check(pattern)
     except ValueError as error:
-        raise ResultFileError(str(error)) from error
+        raise ResultFileError(*errors.lines_of(error)) from error
     return found
 
 

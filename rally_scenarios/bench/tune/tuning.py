@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import json
 
 from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain import errors
 from rally_scenarios.bench.result import json_record
 from rally_scenarios.bench.tune import decision
 from rally_scenarios.bench.tune import history as histories
@@ -20,7 +21,7 @@ NAME = 'tune.json'
 MAX_SIZE_BYTES = 16 * 2**20
 
 
-class TuningFileError(ValueError):
+class TuningFileError(errors.LinesError, ValueError):
     """A text that is not of a tuning; it says why."""
 
 
@@ -96,7 +97,7 @@ def read(text: str | bytes) -> Tuning:
         found = json_record.read(Tuning, value)
         found.history.check([len(each.values) + 1 for each in found.options])
     except (ValueError, RecursionError) as error:
-        raise TuningFileError(str(error)) from error
+        raise TuningFileError(*errors.lines_of(error)) from error
     if expectations.find_quantity(found.goal) is None:
         raise TuningFileError(
             f'goal {found.goal[:80]!r}: expected one of '

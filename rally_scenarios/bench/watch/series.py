@@ -24,6 +24,8 @@ import math
 import re
 import statistics
 
+from cinder_tiers.domain import errors
+
 #: Of the file's format.
 VERSION = 1
 #: Of I/Os, as expectations have them.
@@ -40,7 +42,7 @@ MOST_VALUES = 1000
 _RANGE = re.compile('([0-9]{1,6})(?:-([0-9]{1,6}))?', re.ASCII)
 
 
-class SeriesError(ValueError):
+class SeriesError(errors.LinesError, ValueError):
     """A text is no series."""
 
 
