@@ -10,6 +10,7 @@ from cinder.api import microversions
 from cinder import exception
 from cinder import objects
 from oslo_log import log as logging
+from oslo_utils import uuidutils
 
 from cinder_tiers.api import outcome
 from cinder_tiers.api import request as requests
@@ -213,7 +214,7 @@ def _has(
     backup_id: object,
 ) -> frozenset[decision.Feature]:
     """What the data of a backup has already, and its volume must keep."""
-    if not backup_id or not isinstance(backup_id, str):
+    if not uuidutils.is_uuid_like(backup_id):
         return frozenset()
     try:
         backup = objects.Backup.get_by_id(context, backup_id)

@@ -113,9 +113,15 @@ class TierMiddleware:
             if changed is None:
                 return self._application(environ, start_response)
             body.replace_body(environ, changed)
-            status, headers, answer = webob.Request(environ).call_application(
-                self._application
-            )
+            try:
+                status, headers, answer = webob.Request(
+                    environ
+                ).call_application(self._application)
+            except BaseException:
+                chosen.undo()
+                raise
+            if not status.startswith('2'):
+                chosen.undo()
             if is_last or not status.startswith('404'):
                 start_response(status, headers)
                 return answer
@@ -180,7 +186,11 @@ class TierMiddleware:
                 try:
                     chosen = steer(request)
                 except Exception as error:  # noqa: BLE001 - kept there
-                    chosen = after_failure(request, error)
+                    chosen = (
+                        after_failure(request, error)
+                        if request.is_text
+                        else outcome.no_text()
+                    )
                 return chosen, request.data, chosen.data
         except Exception:
             LOG.exception(

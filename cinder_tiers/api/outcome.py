@@ -2,10 +2,13 @@
 
 """What the API door does with a request."""
 
+import collections.abc
 import dataclasses
+import http
 import json
 import typing
 
+from cinder.api.openstack import api_version_request as versions
 from cinder.api.openstack import wsgi
 from cinder import exception
 from oslo_utils import uuidutils
@@ -38,6 +41,9 @@ _NOT_CHECKED = (
     'Whether the request keeps to the storage tiers could not be determined '
     'because a required service did not respond. Try again later.'
 )
+_NO_TEXT = (
+    'A text of the request is not valid Unicode, or has a NUL character.'
+)
 #: In the words of Cinder (cinder/api/v3/volumes.py, `_image_uuid_from_ref`).
 _IMAGE_REFUSED = (
     'Invalid image identifier or unable to access requested image.'
@@ -55,6 +61,9 @@ class Outcome:
     #: The decision by which the body was changed: the volume type of its
     #: tier may be gone before Cinder looks it up.
     placed: placement_request.Placement | None = None
+    #: Takes back what was made for the other body, should Cinder refuse it.
+    #: Never raises an Exception.
+    undo: collections.abc.Callable[[], None] = lambda: None
 
     @property
     def data(self) -> bytes | None:
@@ -99,6 +108,36 @@ def not_checked() -> Outcome:
             webob.exc.HTTPServiceUnavailable(explanation=_NOT_CHECKED)
         )
     )
+
+
+def no_text() -> Outcome:
+    """The refusal of a request with a text that no database can look up."""
+    return Outcome(
+        answer=wsgi.Fault(webob.exc.HTTPBadRequest(explanation=_NO_TEXT))
+    )
+
+
+def accept(
+    environ: dict[str, typing.Any], version: versions.APIVersionRequest
+) -> Outcome:
+    """The acceptance of what is so already, in Cinder's own form.
+
+    :param environ: of the WSGI request.
+    :param version: of Cinder's API that it asks for.
+    """
+    answer = webob.Response(
+        status=http.HTTPStatus.ACCEPTED, content_type='application/json'
+    )
+    answer.headers.update(
+        {
+            'x-compute-request-id': environ['cinder.context'].request_id,
+            wsgi.API_VERSION_REQUEST_HEADER: (
+                f'{wsgi.VOLUME_SERVICE} {version.get_string()}'
+            ),
+            'Vary': wsgi.API_VERSION_REQUEST_HEADER,
+        }
+    )
+    return Outcome(answer=answer)
 
 
 def type_not_found(ident: str) -> Outcome:

@@ -11,6 +11,7 @@ import collections.abc
 import dataclasses
 import functools
 import inspect
+import json
 import re
 import typing
 
@@ -22,6 +23,7 @@ from cinder import exception
 from oslo_config import cfg
 from oslo_middleware import sizelimit
 import webob
+import webob.exc
 
 from cinder_tiers.api import body
 
@@ -31,6 +33,8 @@ cfg.CONF.register_opts(sizelimit.OPTS, group='oslo_middleware')
 _CONTENT_TYPES = frozenset(
     {'application/json', 'application/vnd.openstack.volume+json'}
 )
+#: In JSON that is not restricted to ASCII.
+_NO_TEXT = re.compile(r'[\ud800-\udfff]|(?<!\\)(?:\\\\)*\\u0000')
 #: Below /v3, with or without the project, and the format that Routes adds.
 #: The line feed is what the `$` of Routes lets pass.
 _PATH = r'(?:/[^/]+)?/{}(?:\.json)?/?\n?'
@@ -52,6 +56,17 @@ class ApiRequest:
     data: bytes
     #: Id in the path; None for a request without one.
     ident: str | None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether a database can look up every text of the body.
+
+        JSON writes halves of characters as well (lone surrogates), and
+        PostgreSQL takes no NUL.
+        """
+        return not _NO_TEXT.search(
+            json.dumps(self.document, ensure_ascii=False)
+        )
 
 
 def path_pattern(path: str) -> re.Pattern[str]:
@@ -142,10 +157,12 @@ def read(
             if version.matches(_version(lowest), _version(highest)):
                 _validator(_Frozen(schema)).validate(document)
     # Cinder's words differ from key to key: a name that is too long is no
-    # ValidationError. Or it is nested too deep, or of a shape that Cinder's
-    # own checks do not expect.
+    # ValidationError, and a zone without a name is an answer already. Or it
+    # is nested too deep, or of a shape that Cinder's own checks do not
+    # expect.
     except (
         exception.CinderException,
+        webob.exc.HTTPException,
         RecursionError,
         TypeError,
         AttributeError,

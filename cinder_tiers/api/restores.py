@@ -3,6 +3,7 @@
 """POST backups/{id}/restore: a backup is restored to a volume of a tier."""
 
 import collections.abc
+import functools
 import json
 import time
 import typing
@@ -14,6 +15,7 @@ from cinder import exception
 from cinder import objects
 from cinder.objects import fields
 from cinder.policies import backups as policy
+from oslo_log import log as logging
 import webob
 import webob.exc
 
@@ -23,11 +25,16 @@ from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
 from cinder_tiers.doors import placement_request
 
+LOG = logging.getLogger(__name__)
+
 PATH = 'backups/{id}/restore'
 #: As Cinder writes it, and as long as it waits from look to look
 #: (cinder/backup/api.py, `restore`).
 _DESCRIPTION = 'auto-created_from_restore_from_backup'
 _PAUSE_S = 1.0
+#: Seconds for which a volume that is to go is waited for: what is being
+#: created cannot be deleted.
+_UNDO_S = 30.0
 
 
 def schemas() -> collections.abc.Iterable[requests.Schema]:
@@ -107,6 +114,9 @@ def _to_new_volume(
     if answer.status_int != webob.exc.HTTPAccepted.code:
         return outcome.Outcome(answer=answer)
     volume_id = answer.json['volume']['id']
+    undo = functools.partial(
+        _delete, request.context, volume_id, backup_id=backup.id
+    )
     try:
         status = _status_when_made(request.context, volume_id)
     except exception.NotFound as error:
@@ -114,6 +124,9 @@ def _to_new_volume(
         return outcome.Outcome(
             answer=wsgi.Fault(webob.exc.HTTPNotFound(explanation=error.msg))
         )
+    except BaseException:
+        undo()
+        raise
     if status == 'error':
         return outcome.Outcome(
             answer=wsgi.Fault(
@@ -125,7 +138,7 @@ def _to_new_volume(
             )
         )
     return outcome.Outcome(
-        document={'restore': {**restore, 'volume_id': volume_id}}
+        document={'restore': {**restore, 'volume_id': volume_id}}, undo=undo
     )
 
 
@@ -177,3 +190,62 @@ def _status_when_made(context: typing.Any, volume_id: str) -> str:
         if status != 'creating':
             return status
         time.sleep(_PAUSE_S)
+
+
+def _delete(context: typing.Any, volume_id: str, *, backup_id: str) -> None:
+    """Delete the new volume of a restore that Cinder refuses.
+
+    One that is in use stays, and is logged, and so does one whose creation
+    failed: its owner may ask why, as with Cinder alone.
+
+    :param context: of the request; its user need not have the right.
+    :param volume_id: the volume.
+    :param backup_id: the backup.
+    """
+    # Its modules load only where Cinder's objects are registered.
+    from cinder.volume import api as volume_api
+
+    until = time.monotonic() + _UNDO_S
+    try:
+        while True:
+            volume = objects.Volume.get_by_id(context, volume_id)
+            if volume.status != 'creating' or time.monotonic() >= until:
+                break
+            time.sleep(_PAUSE_S)
+        if volume.status != 'available':
+            raise exception.InvalidVolume(reason=f'it is {volume.status}')
+        volume_api.API().delete(context.elevated(), volume)
+    except exception.NotFound:
+        pass
+    except Exception as error:  # noqa: BLE001 - said
+        LOG.warning(
+            (
+                'Volume %(volume)s, which was created for a restore of backup '
+                '%(backup)s that Cinder refused, cannot be deleted: '
+                '%(error)s (request %(request)s). Delete it if nobody uses '
+                'it.'
+            ),
+            {
+                'volume': volume_id,
+                'backup': backup_id,
+                'error': (
+                    error.msg
+                    if isinstance(error, exception.CinderException)
+                    else type(error).__name__
+                ),
+                'request': context.request_id,
+            },
+        )
+    else:
+        LOG.info(
+            (
+                'Volume %(volume)s, which was created for a restore of backup '
+                '%(backup)s that Cinder refused, is deleted (request '
+                '%(request)s).'
+            ),
+            {
+                'volume': volume_id,
+                'backup': backup_id,
+                'request': context.request_id,
+            },
+        )

@@ -6,9 +6,11 @@ import collections.abc
 
 from cinder.api.openstack import wsgi
 from cinder.api.schemas import volume_actions
+from cinder import context as cinder_context
 from cinder.db import api as db_api
 from cinder import exception
 from cinder import objects
+from cinder.policies import volume_actions as policy
 import webob.exc
 
 from cinder_tiers.api import outcome
@@ -61,12 +63,6 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
         return outcome.type_not_found(found.type_id)
     if not found.follows_image:
         return outcome.PASS
-    if not context.is_admin and api.refuses_retypes:
-        return outcome.Outcome(
-            answer=wsgi.Fault(
-                webob.exc.HTTPForbidden(explanation=_NOT_ALLOWED)
-            )
-        )
     placed = api.place(
         placement_request.PlacementRequest(
             context=context,
@@ -90,6 +86,14 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
             ),
         )
     )
+    if _has_it_already(context, volume, placed):
+        return outcome.accept(request.environ, request.version)
+    if not context.is_admin and api.refuses_retypes:
+        return outcome.Outcome(
+            answer=wsgi.Fault(
+                webob.exc.HTTPForbidden(explanation=_NOT_ALLOWED)
+            )
+        )
     if placed.decision.verdict is decision.Verdict.REFUSED:
         return outcome.refuse(placed.decision)
     if placed.tier_type is not None:
@@ -109,4 +113,43 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
         return outcome.PASS
     return outcome.Outcome(
         answer=wsgi.Fault(webob.exc.HTTPBadRequest(explanation=_NOT_CHOSEN))
+    )
+
+
+def _has_it_already(
+    context: cinder_context.RequestContext,
+    volume: objects.Volume,
+    placed: placement_request.Placement,
+) -> bool:
+    """Whether a volume would keep its type, which Cinder refuses to ask for.
+
+    Clients such as Terraform compare the type that they named with the one
+    that is shown, and retype at each run.
+
+    :param context: of the request.
+    :param volume: the volume.
+    :param placed: where it would go.
+    """
+    # Its modules load only where Cinder's objects are registered.
+    from cinder.volume import api as volume_api
+
+    if (
+        volume.status not in ('available', 'in-use')
+        or volume.migration_status
+        not in volume_api.API.AVAILABLE_MIGRATION_STATUS
+        or not context.authorize(
+            policy.RETYPE_POLICY, target_obj=volume, fatal=False
+        )
+    ):
+        return False
+    tiers = placed.state.types.values() if placed.state else ()
+    if volume.volume_type_id not in {one.type_id for one in tiers}:
+        return False
+    return (
+        # It stays where its group is.
+        bool(volume.group_id or volume.consistencygroup_id)
+        # Its image is gone, and can select no other tier.
+        or placed.is_image_refused
+        or placed.tier_type is not None
+        and placed.tier_type.type_id == volume.volume_type_id
     )

@@ -10,9 +10,12 @@ exception.
 
 import dataclasses
 import os
+import sys
+import threading
 import time
 import types
 import typing
+import weakref
 
 from cinder import context as cinder_context
 from cinder import exception
@@ -34,7 +37,12 @@ from cinder_tiers.doors.volume_types import named_types
 
 LOG = logging.getLogger(__name__)
 
-_MOST_PLACEMENTS = 10000
+#: What the remembered placements may take of memory, and what one takes
+#: beside the texts of a tenant, in bytes (CPython 3.11).
+_MOST_BYTES = 8 * 1024 * 1024
+_BYTES_BESIDE = 2048
+#: Seconds between two looks for what is remembered no longer.
+_TIDY_S = 1.0
 _ENCRYPTION = frozenset({decision.Feature.ENCRYPTION})
 _NO_ZONES: backend_zones.Zones = types.MappingProxyType({})
 #: Longest wait in seconds for the first answer on zones, of a request that
@@ -48,7 +56,7 @@ class TierChanged(Exception):
     """The applied tiers changed again and again while they were used."""
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
+@dataclasses.dataclass(kw_only=True, eq=False)
 class _Memory:
     """What was decided as long as the tiers are the same."""
 
@@ -58,9 +66,57 @@ class _Memory:
     policy: decision.Policy
     #: Seconds of the monotonic clock.
     renewed_at: float
+    #: The image by which each was decided, and it without that: what is known
+    #: of images is bounded where they are remembered.
     placements: dict[
-        tuple, tuple[glance.ImageFacts | None, placement_request.Placement]
+        tuple,
+        tuple[
+            weakref.ref[glance.ImageFacts] | None, placement_request.Placement
+        ],
     ] = dataclasses.field(default_factory=dict)
+    #: What they take of memory.
+    bytes_kept: int = 0
+
+    def find(
+        self, key: tuple, facts: glance.ImageFacts | None
+    ) -> placement_request.Placement | None:
+        """A placement, if it is remembered.
+
+        :param key: what it depends on, the identity of the image included.
+        :param facts: the image.
+        """
+        known = self.placements.get(key)
+        if known is None:
+            return None
+        image, placed = known
+        if image is None:
+            return placed
+        # Another image may have the identity of one that is gone.
+        if image() is not facts:
+            return None
+        return dataclasses.replace(placed, facts=facts)
+
+    def keep(
+        self,
+        key: tuple,
+        facts: glance.ImageFacts | None,
+        placed: placement_request.Placement,
+    ) -> None:
+        """Remember a placement.
+
+        Parameters as of `find`.
+        """
+        self.bytes_kept += _BYTES_BESIDE + sum(map(sys.getsizeof, key))
+        self.placements[key] = (
+            (None, placed)
+            if facts is None
+            else (weakref.ref(facts), dataclasses.replace(placed, facts=None))
+        )
+
+    def forget(self) -> None:
+        """Forget all placements."""
+        self.placements.clear()
+        self.bytes_kept = 0
 
 
 class Door:
@@ -95,6 +151,8 @@ class Door:
         )
         self._options = cfg.CONF[conf.GROUP]
         self._memory: _Memory | None = None
+        self._lock = threading.Lock()
+        self._will_tidy = False
         self._metrics = metrics.Metrics(name, self._options, look=self._look)
 
     def applied(
@@ -159,6 +217,8 @@ class Door:
         except Exception as caught:  # noqa: BLE001 - see the module
             error = caught
             placed = self._on_error(asked, error, answer and answer.facts)
+            # Glance may answer late.
+            self._see_to_forgetting()
         self._keep(
             asked,
             placed,
@@ -283,6 +343,9 @@ class Door:
     ) -> placement_request.Placement:
         """The operator's choice, as far as it drops and opens nothing."""
         known: dict[str, typing.Any] = {}
+        is_image_refused = asked.image_ref is not None and getattr(
+            error, 'is_final', False
+        )
         state = tiers = None
         zones = _NO_ZONES
         try:
@@ -304,9 +367,7 @@ class Door:
                     and state.any_encryption
                     and (is_key_unknown or facts.image.brings_key)
                 ),
-                'is_refused': (
-                    has_image and getattr(error, 'is_final', False)
-                ),
+                'is_refused': has_image and is_image_refused,
             }
             if is_untyped:
                 named, offers = self.types.named_by_others(asked.context, None)
@@ -342,7 +403,7 @@ class Door:
                     f'{type(second).__name__} while looking up the type '
                     'of the fallback tier'
                 )
-        return placed
+        return dataclasses.replace(placed, is_image_refused=is_image_refused)
 
     def _placed(
         self,
@@ -354,7 +415,7 @@ class Door:
     ) -> placement_request.Placement:
         """What is decided of a request; from memory for the same one."""
         # Facts by identity, which costs nothing: who reads an image anew
-        # makes new ones. To be kept alive, they are remembered, too.
+        # makes new ones.
         key = (
             id(facts),
             asked.project,
@@ -370,8 +431,8 @@ class Door:
             asked.takes_boot_snapshots,
         )
         memory = self._memory_of(state, asked.context)
-        known = memory.placements.get(key)
-        if known is None:
+        placed = memory.find(key, facts)
+        if placed is None:
             fixed_by = asked.fixed_by
             if facts and facts.boot_snapshot and asked.takes_boot_snapshots:
                 fixed_by = decision.FixedBy.SNAPSHOT
@@ -387,11 +448,35 @@ class Door:
                 policy=memory.policy,
                 has_unreadable=bool(state.marked),
             )
-            known = memory.placements[key] = (
-                facts,
-                self._placement(decided, state, facts, memory.zones),
-            )
-        return known[1]
+            placed = self._placement(decided, state, facts, memory.zones)
+            with self._lock:
+                memory.keep(key, facts, placed)
+            self._see_to_forgetting()
+        return placed
+
+    def _see_to_forgetting(self) -> None:
+        """Have what is remembered forgotten in time, with no request."""
+        if not self._will_tidy:
+            self._will_tidy = True
+            # Without a thread the next request tries again.
+            try:
+                self._recorder.call_later(self._tidy, _TIDY_S)
+            except RuntimeError:
+                self._will_tidy = False
+
+    def _tidy(self) -> float | None:
+        """Forget what is out of date; the seconds until there may be more."""
+        # Before anything is looked at: what comes later says so again.
+        self._will_tidy = False
+        memory = self._memory
+        with self._lock:
+            if memory is not None and time.monotonic() >= memory.renewed_at:
+                memory.forget()
+        has_images = self._images.drop_old()
+        if not has_images and not (memory and memory.placements):
+            return None
+        self._will_tidy = True
+        return _TIDY_S
 
     def _memory_of(
         self,
@@ -406,7 +491,7 @@ class Door:
             or memory.zones is not zones
             # An option may have another value.
             or now >= memory.renewed_at
-            or len(memory.placements) >= _MOST_PLACEMENTS
+            or memory.bytes_kept >= _MOST_BYTES
         ):
             memory = self._memory = _Memory(
                 state=state,

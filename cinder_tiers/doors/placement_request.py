@@ -80,6 +80,8 @@ class Placement:
     image_id: str | None = None
     #: The image, as it was when it was read.
     facts: glance.ImageFacts | None = None
+    #: Whether the image is gone, or not to be seen by who asks.
+    is_image_refused: bool = False
     #: From what it was decided; None when the tiers could not be read.
     state: applied_tiers.AppliedState | None = None
     #: The zones of backends that were known then; None without tiers.

@@ -7,6 +7,7 @@ changes `VERSION`. It holds no text of an image and no secret. Must not know
 how a decision came about.
 """
 
+import collections.abc
 import dataclasses
 import itertools
 import json
@@ -23,7 +24,7 @@ LOG = logging.getLogger(__name__)
 
 EVENT_TYPE = 'tiers.decision'
 #: The first number changes when a reader must change.
-VERSION = '2.0'
+VERSION = '3.0'
 #: Notifications that wait at most; more are dropped.
 QUEUE_SIZE = 1000
 
@@ -69,7 +70,6 @@ class Record:
         decided = self.decision
         return {
             'version': VERSION,
-            'text': str(decided),
             'door': self.door,
             'verdict': decided.verdict.value,
             'tier': decided.tier and decided.tier.name,
@@ -165,6 +165,17 @@ class Recorder:
             return
         if record.is_error or not self._writer.leave((record, notify)):
             self._write_and_send((record, notify), bug)
+
+    def call_later(
+        self,
+        call: collections.abc.Callable[[], float | None],
+        after_s: float,
+    ) -> None:
+        """Have a function called by the thread that writes the lines.
+
+        Parameters and errors as of `InBackground.call_later`.
+        """
+        self._writer.call_later(call, after_s)
 
     def wait(self, timeout_s: float) -> bool:
         """Wait until all lines so far are written; not for notifications.

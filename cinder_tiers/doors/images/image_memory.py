@@ -36,6 +36,8 @@ class _Entry:
     fresh_s: float
     #: Seconds for which it is kept for the case that Glance fails.
     kept_s: float
+    #: As how many images it counts.
+    size: int
 
 
 class ImageMemory:
@@ -59,9 +61,7 @@ class ImageMemory:
                 size,
                 ttu=lambda _, entry, now: now + entry.kept_s,
                 timer=clock,
-                getsizeof=lambda entry: max(
-                    1, _bytes_of(entry.facts) // _BYTES_OF_ONE
-                ),
+                getsizeof=lambda entry: entry.size,
             )
         )
 
@@ -126,6 +126,11 @@ class ImageMemory:
                 read_at=self._clock(),
                 fresh_s=fresh_s,
                 kept_s=max(fresh_s, stale_s if is_by_id else 0.0),
+                size=max(
+                    1,
+                    (_bytes_of(facts) + sum(map(sys.getsizeof, key)))
+                    // _BYTES_OF_ONE,
+                ),
             )
         return facts
 
@@ -136,6 +141,14 @@ class ImageMemory:
         """
         for key in keys:
             self._entries.pop(key, None)
+
+    def drop_old(self) -> bool:
+        """Forget what is kept no longer.
+
+        :returns: whether anything is left.
+        """
+        self._entries.expire()
+        return bool(self._entries)
 
     def _entry(self, key: Key) -> _Entry | None:
         # Its get() looks twice.

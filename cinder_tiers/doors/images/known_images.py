@@ -183,6 +183,15 @@ class Images:
         """Number of calls to Glance that have not returned."""
         return self._calls.under_way
 
+    def drop_old(self) -> bool:
+        """Forget the images that are kept no longer.
+
+        :returns: whether any is left, or may come yet.
+        """
+        is_calling = self._calls.under_way > 0
+        with self._lock:
+            return self._memory.drop_old() or is_calling
+
     def remembered(
         self,
         ref: str,

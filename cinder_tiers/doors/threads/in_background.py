@@ -7,8 +7,10 @@ cinder-scheduler turns into green ones when it runs under eventlet.
 """
 
 import collections.abc
+import dataclasses
 import queue
 import threading
+import time
 import typing
 
 from oslo_log import log as logging
@@ -16,6 +18,14 @@ from oslo_log import log as logging
 LOG = logging.getLogger(__name__)
 
 Item = typing.TypeVar('Item')
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Later:
+    """What is to be called at an instant of the monotonic clock."""
+
+    call: collections.abc.Callable[[], float | None]
+    at: float
 
 
 class InBackground(typing.Generic[Item]):
@@ -42,7 +52,7 @@ class InBackground(typing.Generic[Item]):
         self._handle = handle
         self._queue_size = queue_size
         # To put into a Queue costs ten times as much.
-        self._queue: queue.SimpleQueue[Item | threading.Event] = (
+        self._queue: queue.SimpleQueue[Item | threading.Event | _Later] = (
             queue.SimpleQueue()
         )
         self._lock = threading.Lock()
@@ -62,6 +72,24 @@ class InBackground(typing.Generic[Item]):
             return False
         self._queue.put(item)
         return True
+
+    def call_later(
+        self,
+        call: collections.abc.Callable[[], float | None],
+        after_s: float,
+    ) -> None:
+        """Have a function called in a while, between two items.
+
+        One at a time: it takes the place of the one before.
+
+        :param call: returns the seconds after which it is to be called again,
+            or None; what it raises is logged.
+        :param after_s: seconds until the first call.
+        :raises RuntimeError: no thread can be started.
+        """
+        if self._thread is None:
+            self._start()
+        self._queue.put(_Later(call=call, at=time.monotonic() + after_s))
 
     def wait(self, timeout_s: float) -> bool:
         """Wait until all that was left so far has been handled.
@@ -85,12 +113,34 @@ class InBackground(typing.Generic[Item]):
                 self._thread = thread
 
     def _work(self) -> None:
+        later: _Later | None = None
         while True:
-            item = self._queue.get()
-            if isinstance(item, threading.Event):
-                item.set()
+            wait_s = later and later.at - time.monotonic()
+            if wait_s is not None and wait_s <= 0:
+                later = self._call(later)
                 continue
             try:
-                self._handle(item)
-            except Exception:
-                LOG.exception('%s failed.', self._name)
+                item = self._queue.get(timeout=wait_s)
+            except queue.Empty:
+                continue
+            if isinstance(item, threading.Event):
+                item.set()
+            elif isinstance(item, _Later):
+                later = item
+            else:
+                try:
+                    self._handle(item)
+                except Exception:
+                    LOG.exception('%s failed.', self._name)
+                # It may hold much, and the next may be long in coming.
+                del item
+
+    def _call(self, later: _Later) -> _Later | None:
+        try:
+            after_s = later.call()
+        except Exception:
+            LOG.exception('%s failed.', self._name)
+            return None
+        if after_s is None:
+            return None
+        return dataclasses.replace(later, at=time.monotonic() + after_s)

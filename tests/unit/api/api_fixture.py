@@ -131,6 +131,9 @@ class SchedulerQueue:
         if self.status is not None:
             volume.update({'status': self.status, 'host': 'node@any#any'})
             volume.save()
+            db_api.worker_destroy(
+                context, resource_type='Volume', resource_id=volume.id
+            )
         if self.status == 'deleted':
             volume.destroy()
             self.status = 'available'

@@ -2,9 +2,14 @@
 
 """What becomes of the restore of a backup that names no volume."""
 
+import threading
+
 from cinder.db import api as db_api
 from cinder import objects
+from cinder import policy
 import ddt
+from oslo_policy import policy as oslo_policy
+import sqlalchemy
 
 from tests.unit.api import api_fixture
 
@@ -266,3 +271,155 @@ class RefusalsTestCase(BackupCase):
         )
         self.assertEqual(theirs.status, ours.status)
         self.assertEqual(set(), self.volumes())
+
+
+@ddt.ddt
+class UndoneTestCase(BackupCase):
+    """What the door made is taken back when Cinder then refuses."""
+
+    def setUp(self):
+        super().setUp()
+        self.casts = self.api.take_messages(status='available')
+        self.backup = self.add_backup()
+
+    def meanwhile(self, happen):
+        """Something happens once the volume is there."""
+        create = self.casts.create_volume
+
+        def create_volume(context, volume, **others):
+            create(context, volume, **others)
+            happen(self.api.row(volume.id))
+
+        self.casts.create_volume = create_volume
+
+    def occupy(self, volume=None):
+        """Another restore of the backup begins."""
+        self.backup.update({'status': 'restoring'})
+        self.backup.save()
+
+    def assert_undone(self, status):
+        """Refused, and the volume is going; the answer."""
+        answer = self.restore(self.backup)
+        self.assertEqual(status, answer.status, answer.body)
+        (volume_id,) = self.volumes()
+        self.assertEqual('deleting', self.api.row(volume_id).status)
+        self.assertIn(f'INFO Volume {volume_id}', self.log.output)
+        self.assertNotIn('WARNING Volume', self.log.output)
+        return answer
+
+    def assert_left(self, status):
+        """Refused, and the volume stays, which is said; its row."""
+        answer = self.restore(self.backup)
+        self.assertEqual(status, answer.status, answer.body)
+        (volume_id,) = self.volumes()
+        (line,) = [
+            line
+            for line in self.log.output.splitlines()
+            if line.startswith('WARNING Volume')
+        ]
+        self.assertIn(volume_id, line)
+        self.assertIn(self.backup.id, line)
+        return self.api.row(volume_id)
+
+    @ddt.data('restoring', 'error', 'deleting')
+    def test_the_backup_is_no_longer_available(self, status):
+        def happen(volume):
+            self.backup.update({'status': status})
+            self.backup.save()
+
+        self.meanwhile(happen)
+        answer = self.assert_undone(400)
+        self.assertIn(
+            'status must be available', answer.json['badRequest']['message']
+        )
+
+    def test_the_backup_is_gone(self):
+        self.meanwhile(lambda volume: self.backup.destroy())
+        self.assert_undone(404)
+
+    def test_no_cinder_backup_is_up(self):
+        for service in objects.ServiceList.get_all(self.cinder.admin):
+            if service.binary == 'cinder-backup':
+                service.destroy()
+        self.assert_undone(404)
+
+    def test_the_right_to_restore_is_all_that_it_takes(self):
+        """Who may restore may not delete, for an operator."""
+        policy.init()
+        policy.set_rules(
+            oslo_policy.Rules.from_dict({'volume:delete': 'role:admin'}),
+            overwrite=False,
+        )
+        self.addCleanup(policy.reset)
+        self.meanwhile(self.occupy)
+        self.assert_undone(400)
+
+    def test_cinder_ends_with_an_exception(self):
+        def fail():
+            raise KeyError('any')
+
+        self.meanwhile(lambda volume: api_fixture.MEANWHILE.append(fail))
+        self.assert_undone(500)
+
+    def test_the_database_fails_while_the_volume_is_waited_for(self):
+        failing = threading.Event()
+        self.meanwhile(lambda volume: failing.set())
+
+        def execute(connection, cursor, statement, *others):
+            if failing.is_set() and 'FROM volumes' in statement:
+                failing.clear()
+                raise sqlalchemy.exc.OperationalError('any', {}, None)
+
+        arguments = (self.cinder.engine, 'before_cursor_execute', execute)
+        sqlalchemy.event.listen(*arguments)
+        self.addCleanup(lambda: sqlalchemy.event.remove(*arguments))
+        self.assert_undone(503)
+
+    def test_it_is_gone_already(self):
+        def happen(volume):
+            self.occupy()
+            volume.destroy()
+
+        self.meanwhile(happen)
+        answer = self.restore(self.backup)
+        self.assertIn(answer.status, (400, 404))
+        self.assertEqual(set(), self.volumes())
+        self.assertNotIn('WARNING Volume', self.log.output)
+
+    @ddt.data(
+        {'status': 'in-use', 'attach_status': 'attached'},
+        {'status': 'available', 'attach_status': 'attached'},
+        {'status': 'attaching'},
+        {'status': 'restoring-backup'},
+        {'status': 'awaiting-transfer'},
+    )
+    def test_what_is_in_use_stays(self, values):
+        def happen(volume):
+            self.occupy()
+            volume.update(values)
+            volume.save()
+
+        self.meanwhile(happen)
+        self.assertEqual(values['status'], self.assert_left(400).status)
+
+    def test_what_has_a_snapshot_stays(self):
+        def happen(volume):
+            self.occupy()
+            objects.Snapshot(
+                context=self.cinder.admin,
+                volume_id=volume.id,
+                status='available',
+                volume_size=1,
+                user_id='user',
+                project_id=PROJECT,
+            ).create()
+
+        self.meanwhile(happen)
+        self.assertEqual('available', self.assert_left(400).status)
+
+    def test_what_cinder_accepts_stays(self):
+        answer = self.restore(self.backup)
+        self.assertEqual(202, answer.status, answer.body)
+        row = self.api.row(answer.json['restore']['volume_id'])
+        self.assertEqual('restoring-backup', row.status)
+        self.assertEqual({row.id}, self.volumes())

@@ -85,12 +85,106 @@ class FollowingTestCase(RetypesCase):
             version=version,
         )
 
+    def assert_accepted(self, volume, new_type='image-tier', **request):
+        """As Cinder accepts a retype, and nothing comes of it."""
+        answer = self.retype(volume, new_type, **request)
+        self.assertEqual((202, b''), (answer.status, answer.body))
+        row = self.api.row(volume.id)
+        self.assertEqual(
+            (volume.status, volume.volume_type_id, volume.updated_at),
+            (row.status, row.volume_type_id, row.updated_at),
+        )
+        self.assertTrue(self.casts.new_types.empty())
+        return answer
+
     def test_what_lies_on_its_tier_keeps_the_type_of_it(self):
-        """Its QoS and its quota would be gone, and the volume still there."""
-        volume = self.add_volume('database', self.image)
-        for follow in ('image-tier', self.follow):
-            for policy in ('never', 'on-demand'):
-                self.assert_stays(400, volume, follow, policy=policy)
+        """Clients ask again at each run, since another type is shown."""
+        volumes = [
+            self.add_volume('database', self.image),
+            self.add_volume('database', self.image, status='in-use'),
+            self.add_volume(
+                'database', self.image, migration_status='success'
+            ),
+            self.add_volume('general', self.glance.add_image()),
+            self.add_volume('general'),
+        ]
+        for volume in volumes:
+            for follow in ('image-tier', self.follow):
+                for policy in ('never', 'on-demand'):
+                    self.assert_accepted(volume, follow, policy=policy)
+        self.assert_accepted(volumes[0], roles='admin')
+        self.api.configure(on_retype='refuse')
+        self.assert_accepted(volumes[0])
+
+    def test_the_acceptance_is_that_of_cinder(self):
+        for version in (None, '3.0', '3.71'):
+            ours = self.assert_accepted(
+                self.add_volume('database', self.image), version=version
+            )
+            theirs = self.retype(
+                self.add_volume(),
+                'database',
+                version=version,
+                has_door=False,
+            )
+            self.casts.new_types.get(timeout=30)
+            self.assertEqual(202, theirs.status)
+            self.assertEqual(
+                *(
+                    {
+                        key: value
+                        for key, value in answer.headers.items()
+                        if not key.endswith('request-id')
+                    }
+                    for answer in (theirs, ours)
+                )
+            )
+            self.assertEqual(theirs.headers.keys(), ours.headers.keys())
+
+    def test_it_does_so_at_a_full_quota(self):
+        for name in ('volumes_database', 'gigabytes_database'):
+            db_api.quota_create(
+                self.cinder.admin, api_fixture.PROJECT, name, 0
+            )
+        self.assert_accepted(self.add_volume('database', self.image))
+        self.assert_stays(413, self.add_volume(image=self.image), 'image-tier')
+
+    def test_what_cinder_retypes_in_no_state_is_cinders(self):
+        for values in (
+            {'status': 'error'},
+            {'status': 'retyping'},
+            {'status': 'restoring-backup'},
+            {'migration_status': 'migrating'},
+        ):
+            volume = self.add_volume('database', self.image, **values)
+            self.assert_stays(400, volume, 'image-tier')
+        self.assert_stays(
+            403,
+            self.add_volume('database', self.image),
+            'image-tier',
+            roles='reader',
+        )
+
+    def test_a_volume_in_a_group_stays_where_that_is(self):
+        group = KEY
+        self.assert_accepted(
+            self.add_volume('general', self.image, group_id=group)
+        )
+        self.assert_accepted(
+            self.add_volume('database', self.image, group_id=group)
+        )
+        self.assert_stays(
+            400,
+            self.add_volume('plain', self.image, group_id=group),
+            'image-tier',
+        )
+
+    def test_the_image_has_other_tags_now(self):
+        self.assert_becomes(
+            'general',
+            self.add_volume('database', self.glance.add_image()),
+            'image-tier',
+        )
 
     def test_whatever_the_path_says(self):
         for path, method in (
@@ -165,6 +259,14 @@ class FollowingTestCase(RetypesCase):
             volume = self.add_volume(image=image)
             text = self.assert_stays(400, volume, 'image-tier')
             self.assertIn('keeps its volume type', text)
+        for image in (KEY, self.glance.answer(404), self.glance.answer(403)):
+            self.assert_accepted(self.add_volume('database', image))
+        # It may select another tier.
+        self.assert_stays(
+            400,
+            self.add_volume('database', self.glance.answer(500)),
+            'image-tier',
+        )
         # An administrator may have volumes without a tier.
         self.assert_becomes('image-tier', volume, 'image-tier', roles='admin')
 
@@ -199,6 +301,9 @@ class EncryptionTestCase(RetypesCase):
             volume = self.add_volume('luks', image, encryption_key_id=KEY)
             if 'vault' in tags:
                 self.assert_becomes('vault', volume, 'image-tier')
+                has_it = self.add_volume('vault', image, encryption_key_id=KEY)
+                self.assertEqual(202, self.retype(has_it, self.follow).status)
+                self.assertEqual('available', self.api.row(has_it.id).status)
             else:
                 text = self.assert_stays(400, volume, 'image-tier')
                 self.assertIn('encrypted volume type', text)

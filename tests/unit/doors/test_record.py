@@ -108,13 +108,7 @@ class LineTestCase(testtools.TestCase):
         self.assertEqual(('INFO', 'tiers.decision'), (level, words))
         self.assertEqual(
             {
-                'version': '2.0',
-                'text': (
-                    'tier database: a tag of the image selects the tier '
-                    '(tier=database, found=database); another tier may take '
-                    'the volume when this one has no room (tier=database, '
-                    'found=general)'
-                ),
+                'version': '3.0',
                 'door': 'scheduler',
                 'verdict': 'tier',
                 'tier': 'database',
@@ -342,7 +336,7 @@ class NotificationTestCase(CinderTestCase):
         )
         self.assertEqual(self.logged(), [payload])
         self.assertEqual(
-            ('2.0', volume.id), (payload['version'], payload['volume_id'])
+            ('3.0', volume.id), (payload['version'], payload['volume_id'])
         )
         self.assertEqual(
             ('user', PROJECT, payload['request_id']),
