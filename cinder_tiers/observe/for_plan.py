@@ -108,7 +108,7 @@ def observe_cinder(
         scopes.Scope(
             named=catalog.volume_types,
             encryption_of=frozenset(
-                tier.name for tier in catalog.ours if tier.encryption
+                tier.type_name for tier in catalog.ours if tier.encryption
             ),
         ),
     )

@@ -206,7 +206,7 @@ def _unserved(
     if isinstance(cinder, Unread) or isinstance(backends, Unread | None):
         return
     for one in unserved.find(catalog, cinder.volume_types, backends):
-        if one.tier in cinder.volume_types:
+        if catalog.tier(one.tier).type_name in cinder.volume_types:
             yield Finding(
                 object_name=f'tier {one.tier}',
                 tier=one.tier,
@@ -315,7 +315,7 @@ def _as_declared(tier: catalogs.Tier, observed: Observed) -> Finding:
         )
     gone = (
         not isinstance(observed.cinder, Unread)
-        and tier.name not in observed.cinder.volume_types
+        and tier.type_name not in observed.cinder.volume_types
     )
     return Finding(
         object_name=f'tier {tier.name}',
@@ -553,11 +553,11 @@ def _actions(
                 tier.name in left_out[_ACCESS] or isinstance(projects, Unread)
             )
         ):
-            before = cinder.volume_types.get(tier.name)
+            before = cinder.volume_types.get(tier.type_name)
             ids = sorted(before.projects) if before else []
             known.update({one: frozenset({one}) for one in ids})
             tier = dataclasses.replace(tier, access=tuple(ids))
-            without_projects.add(tier.name)
+            without_projects.add(tier.type_name)
         tiers.append(tier)
     if not isinstance(projects, Unread):
         known.update(projects)
@@ -596,7 +596,7 @@ def _is_guess(
     Of such a tier, the projects with access to its type stand for those that
     should have it; a retired type may rightly have others of these.
 
-    :param without_projects: tiers whose projects are not known.
+    :param without_projects: types of tiers whose projects are not known.
     """
     return (
         isinstance(action.before, cinder_state.VolumeType)

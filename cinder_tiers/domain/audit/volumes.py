@@ -175,8 +175,9 @@ def judge(
             remedy='run the audit again',
         )
     successor = type_succession.successor_of(volume.type_name or '')
-    if successor in applied.types:
-        return _retired(volume, successor)
+    for tier_name, one in applied.types.items():
+        if one.name == successor:
+            return _retired(volume, tier_name)
     follows = _follows(volume)
     if tier is None and not follows:
         return Verdict(state=State.NOT_APPLICABLE)

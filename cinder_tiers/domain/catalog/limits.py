@@ -111,6 +111,12 @@ TYPE_NAME = Text(
     expected=f'a volume type name of 1 to {_LONG} printable characters, '
     'without white space at its ends',
 )
+#: Of a QoS spec that Cinder has.
+QOS_NAME = dataclasses.replace(
+    TYPE_NAME,
+    expected=f'a QoS spec name of 1 to {_LONG} printable characters, without '
+    'white space at its ends',
+)
 USER = Text(
     pattern=rf'(?!client\.){_WORD}',
     expected="a cephx user without 'client.': letters, digits, '.', '_' or "

@@ -286,6 +286,8 @@ class Cache:
 class Qos:
     """Limits of volumes, as Cinder's QoS specs have them."""
 
+    #: Of the QoS spec; None: named after the tier.
+    name: str | None = None
     #: {key: value} for the hypervisor; None: nothing for it.
     front_end: collections.abc.Mapping[str, str] | None = None
     #: {key: value} for the storage's driver; None: nothing for it. The same
@@ -331,9 +333,11 @@ class Encryption:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Tier:
-    """A tier, which becomes a volume type of the same name."""
+    """A tier, which becomes a volume type."""
 
     name: str
+    #: Of its volume type; None: that of the tier.
+    volume_type_name: str | None = None
     #: False: the volume type exists and is not managed, and nothing of
     #: the tier is changed, nor in effect, until this is gone.
     take_over: bool = True
@@ -372,6 +376,16 @@ class Tier:
     extra_specs: collections.abc.Mapping[str, str] = dataclasses.field(
         default_factory=dict
     )
+
+    @property
+    def type_name(self) -> str:
+        """Name of its volume type."""
+        return self.volume_type_name or self.name
+
+    @property
+    def qos_spec_name(self) -> str:
+        """Name of its QoS spec, if it has one."""
+        return (self.qos and self.qos.name) or f'tier-{self.name}'
 
     @property
     def is_public(self) -> bool:
@@ -439,6 +453,14 @@ class Catalog:
         # The first counts of those that a rule refuses for their name.
         return {tier.name: tier for tier in reversed(self.tiers)}
 
+    def tier_of_type(self, name: str | None) -> Tier | None:
+        """The tier whose volume type has a name; None when there is none."""
+        return self._by_type_name.get(name)
+
+    @functools.cached_property
+    def _by_type_name(self) -> collections.abc.Mapping[str | None, Tier]:
+        return {tier.type_name: tier for tier in reversed(self.tiers)}
+
     @property
     def ours(self) -> tuple[Tier, ...]:
         """Tiers that plan and apply are about, in the order of the file."""
@@ -462,7 +484,10 @@ class Catalog:
     @property
     def volume_types(self) -> tuple[str, ...]:
         """Names of all volume types that it declares."""
-        return (*(tier.name for tier in self.tiers), *self.follow_image_types)
+        return (
+            *(tier.type_name for tier in self.tiers),
+            *self.follow_image_types,
+        )
 
     @property
     def clusters_in_use(self) -> tuple[Cluster, ...]:

@@ -163,11 +163,14 @@ def _find_types(draft: _Draft) -> None:
                 )
             else:
                 tier, remarks = export_types.tier_of(
-                    found, draft.known, is_ours=is_ours
+                    found,
+                    draft.known,
+                    is_ours=is_ours,
+                    taken=draft.tiers.keys() | types.keys() - {name},
                 )
-                draft.tiers[name] = tier
+                draft.tiers[tier.name] = tier
                 for text in remarks:
-                    draft.remark(text, tier=name)
+                    draft.remark(text, tier=tier.name)
             taken[cinder_state.as_databases_compare(name)] = name
         except ValueError as error:
             draft.remark(

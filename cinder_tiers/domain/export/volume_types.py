@@ -5,12 +5,15 @@ Pure. What the catalog cannot express is left out and named in a remark.
 """
 
 import collections
+import collections.abc
+import re
 
 from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.export import values as export_texts
 from cinder_tiers.domain.placement import tier_specs as extra_specs
+from cinder_tiers.domain.resources import type_quota
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain import tags
@@ -23,16 +26,22 @@ _SCOPED_BACKEND = f'capabilities:{cinder_state.BACKEND}'
 Remarks = list[str]
 
 
-def check_name(name: str) -> None:
-    """Refuses what cannot be the name of a tier.
+def tier_name(type_name: str, taken: collections.abc.Container[str]) -> str:
+    """A name for the tier of a volume type.
 
-    :raises ValueError: with the reason.
+    >>> tier_name('Super Fast (EU)', ())
+    'Super-Fast-EU'
+
+    :param type_name: the name of the type; kept where a tier may have it.
+    :param taken: names of other tiers.
     """
+    name = type_name
     if not limits.NAME.fits(name):
-        raise ValueError(
-            'the name of a tier must begin with a letter or digit, '
-            'followed by at most 62 letters, digits, ".", "_" and "-"'
-        )
+        name = re.sub('[^A-Za-z0-9._]+', '-', name).strip('-._')[:60] or 'tier'
+    number, first = 2, name
+    while name in taken:
+        name, number = f'{first}-{number}', number + 1
+    return name
 
 
 def check_follow_name(name: str) -> None:
@@ -57,16 +66,31 @@ def tier_of(
     known: inventory.Inventory,
     *,
     is_ours: bool,
+    taken: collections.abc.Container[str] = (),
 ) -> tuple[catalogs.Tier, Remarks]:
     """A volume type as a tier without `rbd`.
 
     :param found: the type.
     :param known: what else exists.
     :param is_ours: whether it has the ownership marker of a tier.
+    :param taken: names of other tiers.
     :raises ValueError: it cannot be a tier; the text says why.
     """
-    check_name(found.name)
     remarks: Remarks = []
+    if not (
+        limits.TYPE_NAME.fits(found.name)
+        and len(found.name) <= type_succession.MAX_CHARS
+        and export_texts.is_writable(found.name)
+    ):
+        raise ValueError(
+            'the volume type of a tier has a name of at most '
+            f'{type_succession.MAX_CHARS} printable characters, without white '
+            'space at its ends'
+        )
+    marked = found.extra_specs.get(cinder_state.NAME) if is_ours else None
+    name = tier_name(
+        marked if marked and limits.NAME.fits(marked) else found.name, taken
+    )
     specs = _extra_specs(found, remarks)
     backend = _backend(found)
     if backend is None and not any(
@@ -76,13 +100,14 @@ def tier_of(
             'it names no backend, and has no extra spec that selects one'
         )
     return catalogs.Tier(
-        name=found.name,
+        name=name,
+        volume_type_name=None if name == found.name else found.name,
         take_over=is_ours,
         backend_name=backend,
         extra_specs=specs,
         description=_description(found, remarks),
         access=_access(found, known, remarks),
-        qos=_qos(found.name, known.cinder, remarks),
+        qos=_qos(name, found.name, known.cinder, remarks),
         quotas=_quotas(found.name, known.cinder, remarks),
         encryption=_encryption(found.name, known.cinder, remarks),
         **(_marks(found, remarks) if is_ours else {}),
@@ -197,7 +222,7 @@ def _access(
 
 
 def _qos(
-    name: str, cinder: cinder_state.CinderState, remarks: Remarks
+    tier: str, name: str, cinder: cinder_state.CinderState, remarks: Remarks
 ) -> catalogs.Qos | None:
     """The limits of a type, when its QoS spec is like a managed one."""
     for spec in sorted(cinder.qos_specs.values(), key=lambda one: one.name):
@@ -206,34 +231,41 @@ def _qos(
         specs = dict(sorted(spec.specs.items()))
         text = ', '.join(f'{key}={value}' for key, value in specs.items())
         what = f'its QoS spec {spec.name} ({spec.consumer}: {text})'
-        if spec.name != f'tier-{name}' or spec.volume_types != {name}:
+        if spec.volume_types != {name}:
             remarks.append(
-                f'{what} is not managed, because that needs the name '
-                f'tier-{name} and this volume type only; it stays as it '
-                'is'
+                f'{what} is not managed, because other volume types have it '
+                'as well; it stays as it is'
             )
             return None
         qos = catalogs.Qos(
+            name=None if spec.name == f'tier-{tier}' else spec.name,
             front_end=specs if spec.consumer != 'back-end' else None,
             back_end=specs if spec.consumer != 'front-end' else None,
         )
         alone = catalogs.Catalog(
             clusters={},
-            tiers=(catalogs.Tier(name=name, backend_name='any', qos=qos),),
+            tiers=(catalogs.Tier(name=tier, backend_name='any', qos=qos),),
             without_fallback=True,
         )
-        why = [
-            f'{key}={value} cannot be written'
-            for key, value in specs.items()
-            if not _is_limit(key, value)
-        ] or [
-            f'{one.found}, but {one.expected} is needed'
-            for one in catalog_rules.check(alone)
-        ]
-        if why or not specs:
+        why = (
+            ['it limits nothing']
+            if not specs
+            else ['its name cannot be written']
+            if not limits.QOS_NAME.fits(spec.name)
+            or not export_texts.is_writable(spec.name)
+            else [
+                f'{key}={value} cannot be written'
+                for key, value in specs.items()
+                if not _is_limit(key, value)
+            ]
+            or [
+                f'{one.found}, but {one.expected} is needed'
+                for one in catalog_rules.check(alone)
+            ]
+        )
+        if why:
             remarks.append(
-                f'{what} is left out: {"; ".join(why) or "it limits nothing"}'
-                '; it stays as it is'
+                f'{what} is left out: {"; ".join(why)}; it stays as it is'
             )
             return None
         return qos
@@ -256,7 +288,9 @@ def _quotas(
     if quota is None or quota == cinder_state.TypeQuota(name=name):
         return None
     found = (quota.volumes, quota.size_gib, quota.snapshots)
-    if not all(one in limits.QUOTA for one in found):
+    if not type_quota.may_have_quota(name) or not all(
+        one in limits.QUOTA for one in found
+    ):
         remarks.append(
             f'its default quotas {found} are left out: a tiers file '
             'cannot declare them; they stay as they are'

@@ -206,7 +206,7 @@ def read_tiers(
     left_out = []
     for one in sorted(readings, key=lambda one: (one.name, one.type_id)):
         if one.mark is None or type_succession.is_superseded(
-            one.name, one.mark, has_tier=one.mark in types
+            one.name, has_tier=one.mark in types
         ):
             continue
         if one.problem is None and one.mark in types:

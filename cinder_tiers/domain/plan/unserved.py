@@ -66,7 +66,7 @@ def find(
     for tier in catalog.ours:
         specs = dict(
             volume_type_kind.extra_specs_of(
-                catalog, tier, volume_types.get(tier.name)
+                catalog, tier, volume_types.get(tier.type_name)
             )
         )
         # Of the type, it names the backends of the overflow as well.

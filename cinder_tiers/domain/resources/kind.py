@@ -43,9 +43,11 @@ def no_types(*unused: object) -> frozenset[str]:
 def tiers_of_that_name(
     catalog: catalogs.Catalog, action: actions.Action
 ) -> tuple[str, ...]:
-    """The tier an action is for, where its object has the tier's name."""
+    """The tier an action is for, where its object has the type's name."""
     return tuple(
-        tier.name for tier in catalog.tiers if tier.name == action.key.name
+        tier.name
+        for tier in catalog.tiers
+        if tier.type_name == action.key.name
     )
 
 

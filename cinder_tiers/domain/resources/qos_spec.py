@@ -52,31 +52,32 @@ def plan(
         if wanted is not None:
             yield from _action(tier, cinder, wanted)
     declared = {
-        tier.name for tier in catalog.tiers if tier.qos or not tier.take_over
+        tier.type_name
+        for tier in catalog.tiers
+        if tier.qos or not tier.take_over
     }
-    named = {tier.name for tier in catalog.tiers}
     for name, volume_type in cinder.volume_types.items():
-        spec = cinder.qos_specs.get(qos_spec_name(name))
-        if (
-            spec is not None
-            and name not in declared
-            # Or it would be ours as soon as its type is taken over.
-            and (cinder_state.NAME in volume_type.extra_specs or name in named)
-            and spec.volume_types == {name}
-        ):
-            yield _undeclared(name, spec, _retired(name, cinder))
+        # Or it would be ours as soon as its type is taken over.
+        tier = catalog.tier_of_type(name)
+        of_tier = volume_type.extra_specs.get(cinder_state.NAME) or (
+            tier and tier.name
+        )
+        spec = of_tier and cinder.qos_specs.get(qos_spec_name(of_tier))
+        if spec and name not in declared and spec.volume_types == {name}:
+            yield _undeclared(of_tier, spec, _retired(name, cinder))
 
 
-def _retired(tier: str, cinder: cinder_state.CinderState) -> str:
+def _retired(type_name: str, cinder: cinder_state.CinderState) -> str:
     """The retired types of a tier, which may have its QoS spec.
 
+    :param type_name: of the volume type of the tier.
     :returns: '' for none.
     """
     return ', '.join(
         sorted(
             name
             for name in cinder.volume_types
-            if type_succession.successor_of(name) == tier
+            if type_succession.successor_of(name) == type_name
         )
     )
 
@@ -96,7 +97,7 @@ def _action(
         if not difference.differences(before, after):
             return
         why = f'{why}; {_KEEPS[wanted.consumer]}'
-        retired = _retired(tier.name, cinder)
+        retired = _retired(tier.type_name, cinder)
         if retired:
             why += (
                 f'; it also applies to volumes of {retired}, if that type '
@@ -105,7 +106,7 @@ def _action(
     replaced = frozenset(
         other.name
         for other in cinder.qos_specs.values()
-        if other.name != wanted.name and tier.name in other.volume_types
+        if other.name != wanted.name and tier.type_name in other.volume_types
     )
     if replaced:
         after = cinder_state.ReplacingQosSpec(**vars(after), replaces=replaced)
@@ -115,21 +116,21 @@ def _action(
         after=after,
         why=why,
         needs=frozenset(
-            {actions.Key(kind=actions.Kind.VOLUME_TYPE, name=tier.name)}
+            {actions.Key(kind=actions.Kind.VOLUME_TYPE, name=tier.type_name)}
         ),
         refusal=actions.joined(
             _refusals(
-                tier.name,
+                tier.type_name,
                 before,
                 after,
-                volume_type=cinder.volume_types.get(tier.name),
+                volume_type=cinder.volume_types.get(tier.type_name),
             )
         ),
     )
 
 
 def _refusals(
-    tier: str,
+    type_name: str,
     before: cinder_state.QosSpec | None,
     after: cinder_state.QosSpec,
     *,
@@ -138,15 +139,16 @@ def _refusals(
     for other in sorted(cinder_state.ReplacingQosSpec.names_in(after)):
         yield actions.Refusal(
             reason=(
-                f'volume type {tier} has the QoS spec {other}, which is not '
-                'managed, and can have only one'
+                f'volume type {type_name} has the QoS spec {other}, which '
+                'is not managed, and can have only one'
             ),
-            remedy='remove qos from the tier',
+            remedy=f'declare "name: {other}" under qos to take it over, or '
+            'remove qos from the tier',
             yields_to_consent=True,
         )
     if before is None:
         return
-    others = sorted(before.volume_types - {tier})
+    others = sorted(before.volume_types - {type_name})
     if others:
         yield actions.Refusal(
             reason=(
@@ -207,15 +209,15 @@ def qos_spec_of(tier: catalogs.Tier) -> cinder_state.QosSpec | None:
     if tier.qos is None:
         return None
     return cinder_state.QosSpec(
-        name=qos_spec_name(tier.name),
+        name=tier.qos_spec_name,
         consumer=tier.qos.consumer,
         specs=tier.qos.specs,
-        volume_types=frozenset({tier.name}),
+        volume_types=frozenset({tier.type_name}),
     )
 
 
 def qos_spec_name(tier: str) -> str:
-    """Name of the QoS spec of a tier.
+    """Name of the QoS spec of a tier that gives it none of its own.
 
     >>> qos_spec_name('database')
     'tier-database'
@@ -225,11 +227,30 @@ def qos_spec_name(tier: str) -> str:
 
 def check(catalog: catalogs.Catalog) -> kinds.Problems:
     """Limits that Cinder, the hypervisor or librbd would refuse."""
+    owners: dict[str, str] = {}
     for tier in catalog.tiers:
         qos = tier.qos
         if qos is None:
             continue
         path = ('tiers', tier.name, 'qos')
+        other = owners.setdefault(
+            cinder_state.as_databases_compare(tier.qos_spec_name), tier.name
+        )
+        if other != tier.name:
+            yield errors.Problem(
+                where=catalog.source.where((*path, 'name')),
+                found=f'QoS spec {tier.qos_spec_name!r} of tier '
+                f'{tier.name!r}, which tier {other!r} has',
+                expected='a QoS spec of its own for each tier',
+                remedy='use another name',
+            )
+        if not tier.qos.specs:
+            yield errors.Problem(
+                where=catalog.source.where(path),
+                found=f'qos of tier {tier.name!r} without limits',
+                expected='front_end, back_end or both',
+                remedy='add limits, or remove qos',
+            )
         if qos.front_end and qos.back_end and qos.front_end != qos.back_end:
             yield errors.Problem(
                 where=catalog.source.where((*path, 'back_end')),
@@ -332,7 +353,7 @@ def _tiers_affected(
     return tuple(
         tier.name
         for tier in catalog.tiers
-        if qos_spec_name(tier.name) == action.key.name
+        if tier.qos_spec_name == action.key.name
     )
 
 

@@ -25,7 +25,7 @@ def type_encryption_of(
     if tier.encryption is None:
         return None
     return cinder_state.TypeEncryption(
-        name=tier.name,
+        name=tier.type_name,
         provider=tier.encryption.provider,
         cipher=tier.encryption.cipher,
         key_size_bits=tier.encryption.key_size_bits,
@@ -76,7 +76,7 @@ def _different(
     """(encryption as it is, as it should be) of each that differs."""
     for tier in catalog.ours:
         after = type_encryption_of(tier)
-        before = cinder.encryptions.get(tier.name)
+        before = cinder.encryptions.get(tier.type_name)
         if after is not None and (
             before is None or difference.differences(before, after)
         ):

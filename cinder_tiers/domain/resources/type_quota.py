@@ -5,12 +5,19 @@
 It is that of each project without a quota of its own. Pure.
 """
 
+import re
+
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
+
+#: Behind the name of the resource (cinder/api/validation/parameter_types.py,
+#: quota_class_set, 29.0.0).
+_NAME_OF_QUOTA = re.compile('[a-zA-Z0-9-_:. ]+')
 
 
 def type_quota_of(tier: catalogs.Tier) -> cinder_state.TypeQuota | None:
@@ -18,7 +25,7 @@ def type_quota_of(tier: catalogs.Tier) -> cinder_state.TypeQuota | None:
     if tier.quotas is None:
         return None
     return cinder_state.TypeQuota(
-        name=tier.name,
+        name=tier.type_name,
         volumes=tier.quotas.volumes,
         size_gib=tier.quotas.size_gib,
         snapshots=tier.quotas.snapshots,
@@ -37,20 +44,43 @@ def plan(
     """
     for tier in catalog.ours:
         after = type_quota_of(tier)
-        before = actual.cinder.quotas.get(tier.name)
+        before = actual.cinder.quotas.get(tier.type_name)
         if after is None or (
             before is not None and not difference.differences(before, after)
         ):
             continue
         yield actions.Action(
-            key=actions.Key(kind=actions.Kind.TYPE_QUOTA, name=tier.name),
+            key=actions.Key(kind=actions.Kind.TYPE_QUOTA, name=tier.type_name),
             before=before,
             after=after,
             why=f'tier {tier.name}; projects with their own quota keep it',
             needs=frozenset(
-                {actions.Key(kind=actions.Kind.VOLUME_TYPE, name=tier.name)}
+                {
+                    actions.Key(
+                        kind=actions.Kind.VOLUME_TYPE, name=tier.type_name
+                    )
+                }
             ),
         )
+
+
+def may_have_quota(type_name: str) -> bool:
+    """Whether Cinder accepts quotas of a volume type of this name."""
+    return _NAME_OF_QUOTA.fullmatch(type_name) is not None
+
+
+def check(catalog: catalogs.Catalog) -> kinds.Problems:
+    """Quotas of types with names that Cinder's quotas cannot have."""
+    for tier in catalog.tiers:
+        if tier.quotas and not may_have_quota(tier.type_name):
+            yield errors.Problem(
+                where=catalog.source.where(('tiers', tier.name, 'quotas')),
+                found=f'quotas of volume type {tier.type_name!r}',
+                expected='a volume type with a name of letters, digits, '
+                '"-", "_", ":", "." and spaces: Cinder accepts quotas of no '
+                'other',
+                remedy='remove quotas, or rename the volume type',
+            )
 
 
 TYPE_QUOTA = kinds.ResourceKind(
@@ -59,5 +89,6 @@ TYPE_QUOTA = kinds.ResourceKind(
     state_field='quotas',
     is_in_ceph=False,
     plan=plan,
+    check=check,
     tiers_affected=kinds.tiers_of_that_name,
 )

@@ -33,10 +33,10 @@ def plan(
         cinder_state.as_databases_compare(name): name for name in volume_types
     }
     for tier in _targets_first(catalog):
-        before = volume_types.get(tier.name)
+        before = volume_types.get(tier.type_name)
         if not tier.take_over:
             if before is not None and before.is_ours:
-                yield _not_taken_over(catalog, before)
+                yield _not_taken_over(catalog, tier, before)
             continue
         after = _tier_type(
             catalog,
@@ -51,10 +51,13 @@ def plan(
             mark=f'{cinder_state.NAME}={tier.name}',
             needs=_needs(catalog, tier),
             may_open=tier.access is not None,
-            standby=volume_types.get(type_succession.standby_name(tier.name)),
-            alike=alike.get(cinder_state.as_databases_compare(tier.name)),
+            standby=volume_types.get(
+                type_succession.standby_name(tier.type_name)
+            ),
+            alike=alike.get(cinder_state.as_databases_compare(tier.type_name)),
+            renamed=_under_another_name(tier, volume_types),
         )
-        yield from _narrowed(after, volume_types)
+        yield from _narrowed(tier, after, volume_types)
     for name in catalog.follow_image_types:
         before = volume_types.get(name)
         yield from _action(
@@ -65,8 +68,7 @@ def plan(
             standby=volume_types.get(type_succession.standby_name(name)),
             alike=alike.get(cinder_state.as_databases_compare(name)),
         )
-    declared = {tier.name for tier in catalog.tiers}
-    declared.update(catalog.follow_image_types)
+    declared = set(catalog.volume_types)
     # What an interrupted apply left, and the next one continues.
     waiting = {
         type_succession.standby_name(name)
@@ -84,7 +86,24 @@ def plan(
             yield _undeclared(volume_type)
 
 
+def _under_another_name(
+    tier: catalogs.Tier,
+    volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
+) -> str | None:
+    """The name of the volume type that a tier has, if it is another one."""
+    return next(
+        (
+            name
+            for name, one in sorted(volume_types.items())
+            if one.extra_specs.get(cinder_state.NAME) == tier.name
+            and type_succession.owner_of(name) == name != tier.type_name
+        ),
+        None,
+    )
+
+
 def _narrowed(
+    tier: catalogs.Tier,
     wanted: cinder_state.VolumeType,
     volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
 ) -> collections.abc.Iterator[actions.Action]:
@@ -94,7 +113,7 @@ def _narrowed(
     public, and of a tier that is not declared, or not managed, nothing says
     who may use it.
 
-    :param wanted: the type of the tier.
+    :param wanted: the type of the tier, as it should be.
     :param volume_types: {name: volume type} of all that exist.
     """
     for before in volume_types.values():
@@ -105,7 +124,7 @@ def _narrowed(
             yield from _action(
                 before,
                 type_succession.narrowed(before, wanted),
-                why=f'retired type of tier {wanted.name}',
+                why=f'retired type of tier {tier.name}',
                 mark='',
                 standby=None,
                 continues=actions.Key(
@@ -119,7 +138,10 @@ def types_whose_usage_matters(
 ) -> frozenset[str]:
     """Names of types that change, are given up or go, if nothing has them."""
     volume_types = cinder.volume_types
-    kept = {*(tier.name for tier in catalog.ours), *catalog.follow_image_types}
+    kept = {
+        *(tier.type_name for tier in catalog.ours),
+        *catalog.follow_image_types,
+    }
     return changing_extra_specs(catalog=catalog, volume_types=volume_types) | {
         name
         for name, one in volume_types.items()
@@ -139,8 +161,8 @@ def changing_extra_specs(
     :param volume_types: {name: volume type} of all that exist.
     """
     wanted = {
-        tier.name: _tier_type(
-            catalog, tier, volume_types.get(tier.name), frozenset()
+        tier.type_name: _tier_type(
+            catalog, tier, volume_types.get(tier.type_name), frozenset()
         )
         for tier in catalog.ours
     }
@@ -298,10 +320,12 @@ def _action(
     needs: frozenset[actions.Key] = frozenset(),
     continues: actions.Key | None = None,
     alike: str | None = None,
+    renamed: str | None = None,
 ) -> collections.abc.Iterator[actions.Action]:
     """What makes a volume type another one; nothing when it is that already.
 
     :param alike: name of a type that some databases take for the same name.
+    :param renamed: name of another type that is the tier's already.
     """
     if before is not None:
         if not difference.differences(before, after):
@@ -314,7 +338,9 @@ def _action(
         after=after,
         why=why,
         needs=needs,
-        refusal=_name_taken(alike)
+        refusal=actions.joined(
+            (*_name_taken(alike), *_has_other_type(after.name, renamed))
+        )
         if before is None
         else actions.joined(
             (
@@ -326,10 +352,23 @@ def _action(
     )
 
 
-def _name_taken(alike: str | None) -> actions.Refusal | None:
+def _has_other_type(
+    name: str, renamed: str | None
+) -> collections.abc.Iterator[actions.Refusal]:
+    if renamed is not None:
+        yield actions.Refusal(
+            reason=f'volume type "{renamed}" is the type of the tier already',
+            remedy='rename it, which changes nothing for its volumes: '
+            f'openstack volume type set --name "{name}" "{renamed}"',
+        )
+
+
+def _name_taken(
+    alike: str | None,
+) -> collections.abc.Iterator[actions.Refusal]:
     if alike is None:
-        return None
-    return actions.Refusal(
+        return
+    yield actions.Refusal(
         reason=(
             f'a volume type "{alike}" exists, and where the database of '
             'Cinder is MySQL or MariaDB, both names are the same to it and '
@@ -430,16 +469,17 @@ def _refusals(
 
 
 def _not_taken_over(
-    catalog: catalogs.Catalog, before: cinder_state.VolumeType
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    before: cinder_state.VolumeType,
 ) -> actions.Action:
     """What would give up a tier that the catalog does not manage."""
-    name = before.name
-    where = catalog.source.where(('tiers', name, 'take_over'))
+    where = catalog.source.where(('tiers', tier.name, 'take_over'))
     return actions.Action(
-        key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=name),
+        key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=before.name),
         before=before,
         after=dataclasses.replace(before, extra_specs=_foreign_specs(before)),
-        why=f'tier {name} has take_over: false',
+        why=f'tier {tier.name} has take_over: false',
         refusal=actions.Refusal(
             reason=f'{where}: the tiers file says take_over: false, but the '
             'volume type has the ownership marker'
@@ -473,7 +513,9 @@ def _undeclared(volume_type: cinder_state.VolumeType) -> actions.Action:
             {
                 actions.Key(
                     kind=actions.Kind.QOS_SPEC,
-                    name=qos_spec_kind.qos_spec_name(name),
+                    name=qos_spec_kind.qos_spec_name(
+                        volume_type.extra_specs.get(cinder_state.NAME) or name
+                    ),
                 )
             }
         ),
@@ -525,7 +567,7 @@ def volume_type_of(
     if tier.fallback:
         specs[cinder_state.FALLBACK] = cinder_state.TRUE
     return cinder_state.VolumeType(
-        name=tier.name,
+        name=tier.type_name,
         extra_specs=specs,
         is_public=tier.is_public,
         projects=projects,
@@ -547,7 +589,7 @@ def _tiers_affected(
 ) -> tuple[str, ...]:
     """The tier of the type, or that of which it was the type."""
     name = action.key.name
-    tier = catalog.tier(type_succession.successor_of(name) or name)
+    tier = catalog.tier_of_type(type_succession.successor_of(name) or name)
     return () if tier is None else (tier.name,)
 
 

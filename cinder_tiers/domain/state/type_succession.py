@@ -16,8 +16,7 @@ import re
 
 from cinder_tiers.domain.state import cinder as cinder_state
 
-# No name of a tier has a space, so these belong to none; quotas allow no more
-# than this in a name (cinder/api/v3/quota_classes.py).
+# The tiers file has no type with such a name.
 _STANDBY = '{} - new'
 _RETIRED = '{} - retired {}'
 # Types that older versions retired have a number there.
@@ -81,18 +80,6 @@ def owner_of(name: str) -> str:
     return match[1] if match else name
 
 
-def is_standby_of(name: str, other: str) -> bool:
-    """Whether a type waits to take the name of another.
-
-    >>> is_standby_of('database - new', 'database')
-    True
-
-    :param name: of a volume type.
-    :param other: the name that it would take.
-    """
-    return name == standby_name(other)
-
-
 def is_ready(
     standby: cinder_state.VolumeType, wanted: cinder_state.VolumeType
 ) -> bool:
@@ -130,17 +117,18 @@ def narrowed(
     )
 
 
-def is_superseded(name: str, tier: str, *, has_tier: bool) -> bool:
+def is_superseded(name: str, *, has_tier: bool) -> bool:
     """Whether a type with the mark of a tier is not the type of that tier.
 
     :param name: of the volume type.
-    :param tier: the tier that its mark names.
     :param has_tier: whether another type is the tier's already, for types
         in the order of their names.
 
-    >>> is_superseded('gold - retired 7c1f0a9e', 'gold', has_tier=False)
+    >>> is_superseded('gold - retired 7c1f0a9e', has_tier=False)
     True
-    >>> is_superseded('database - new', 'database', has_tier=False)
+    >>> is_superseded('database - new', has_tier=False)
     False
     """
-    return successor_of(name) == tier or has_tier and is_standby_of(name, tier)
+    return (
+        successor_of(name) is not None or has_tier and owner_of(name) != name
+    )

@@ -74,44 +74,61 @@ def _names(catalog: catalogs.Catalog) -> Problems:
                 expected=_ONE_MEANING,
                 remedy='remove one of them',
             )
-        if len(name) > type_succession.MAX_CHARS:
-            yield errors.Problem(
-                where=where,
-                found=f'follow_image_types has a name of {len(name)} '
-                f'characters, {name!r}',
-                expected=f'at most {type_succession.MAX_CHARS}, so that '
-                'apply can rename the type to "NAME - retired ID" and '
-                'replace it while it has volumes',
-                remedy='use a shorter name; a type that exists keeps its '
-                'volumes when it is renamed: openstack volume type set '
-                '--name NAME ID',
-            )
-        owner = type_succession.owner_of(name)
-        if owner != name:
-            yield errors.Problem(
-                where=where,
-                found=f'follow_image_types has {name!r}',
-                expected='a name that apply does not give to types that '
-                f'replace, or were replaced by, {owner!r}',
-                remedy='use another name, or leave it out: a type of that '
-                'name is part of a change of the other',
-            )
+        yield from _type_name(name, 'follow_image_types', where)
     seen = {
         folded: f'follow_image_types has {name!r}'
         for folded, name in seen.items()
     }
     for tier in catalog.tiers:
+        where = catalog.source.where(('tiers', tier.name, 'volume_type'))
         other = seen.setdefault(
-            cinder_state.as_databases_compare(tier.name),
+            cinder_state.as_databases_compare(tier.type_name),
             f'tier {tier.name!r} exists',
         )
         if other != f'tier {tier.name!r} exists':
             yield errors.Problem(
-                where=catalog.source.where(('tiers', tier.name)),
-                found=f'tier {tier.name!r}, but {other}',
+                where=where,
+                found=f'tier {tier.name!r}'
+                + (
+                    f' with volume_type {tier.volume_type_name!r}'
+                    if tier.volume_type_name
+                    else ''
+                )
+                + f', but {other}',
                 expected=_ONE_MEANING,
                 remedy='rename one of them',
             )
+        yield from _type_name(
+            tier.type_name, f'volume_type of tier {tier.name!r}', where
+        )
+
+
+def _type_name(name: str, what: str, where: str) -> Problems:
+    """Problems of the name of a type that apply may replace.
+
+    :param what: where the name is, in words.
+    """
+    if len(name) > type_succession.MAX_CHARS:
+        yield errors.Problem(
+            where=where,
+            found=f'{what} has a name of {len(name)} characters, {name!r}',
+            expected=f'at most {type_succession.MAX_CHARS}, so that apply '
+            'can rename the type to "NAME - retired ID" and replace it '
+            'while it has volumes',
+            remedy='use a shorter name; a type that exists keeps its '
+            'volumes when it is renamed: openstack volume type set '
+            '--name NAME ID',
+        )
+    owner = type_succession.owner_of(name)
+    if owner != name:
+        yield errors.Problem(
+            where=where,
+            found=f'{what} has {name!r}',
+            expected='a name that apply does not give to types that '
+            f'replace, or were replaced by, {owner!r}',
+            remedy='use another name, or leave it out: a type of that '
+            'name is part of a change of the other',
+        )
 
 
 def _tags_within(catalog: catalogs.Catalog) -> Problems:

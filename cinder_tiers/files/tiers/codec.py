@@ -526,6 +526,11 @@ _TIER = shapes.Record(
                 'managed, and is left alone'
             ),
         ),
+        shapes.field(
+            'volume_type',
+            shapes.text(limits.TYPE_NAME),
+            attribute='volume_type_name',
+        ),
         shapes.field('description', shapes.text(limits.DESCRIPTION)),
         shapes.field(
             'tags',
@@ -558,6 +563,7 @@ _TIER = shapes.Record(
                 expected='a mapping with front_end, back_end or both',
                 not_empty=True,
                 fields=(
+                    shapes.field('name', shapes.text(limits.QOS_NAME)),
                     shapes.field('front_end', _QOS_SPECS),
                     shapes.field('back_end', _QOS_SPECS),
                 ),

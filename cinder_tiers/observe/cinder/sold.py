@@ -11,6 +11,7 @@ from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.clients import qos_specs
 from cinder_tiers.clients import volume_types
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import sold
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.observe.cinder import volumes
@@ -39,12 +40,21 @@ def observe(
             one.id: one for one in qos_specs.list_all(connection.block_storage)
         }
         known = volume_types.list_all(connection.block_storage)
+    name = next(
+        (
+            one.name
+            for one in known
+            if one.extra_specs.get(cinder_state.NAME) == tier
+            and type_succession.owner_of(one.name) == one.name
+        ),
+        tier,
+    )
     found = [
         one
         for one in known
-        if one.name == tier or type_succession.successor_of(one.name) == tier
+        if name in (one.name, type_succession.successor_of(one.name))
     ]
-    if tier not in {one.name for one in found}:
+    if name not in {one.name for one in found}:
         raise errors.TiersError(
             f'Cinder has no volume type {tier!r}: expected that of the tier; '
             'name an applied tier, see "openstack tier list"'
@@ -56,7 +66,7 @@ def observe(
         )
     return tuple(
         _sold_type(connection, one, specs.get(one.qos_specs_id))
-        for one in sorted(found, key=lambda one: (one.name != tier, one.name))
+        for one in sorted(found, key=lambda one: (one.name != name, one.name))
     )
 
 

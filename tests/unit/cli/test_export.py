@@ -269,7 +269,7 @@ class ExportOfCephTestCase(ExportCase):
         self.assertIn('tiers: 2, not taken over: 2', ran.stderr)
         text = pathlib.Path(self.path).read_text()
         self.assertIn(f'- {ALPHA}  # alpha\n', text)
-        self.assertIn('QoS spec limits', text)
+        self.assertIn('name: limits', text)
         unwrapped = ' '.join(text.replace('#', '').split())
         self.assertIn(
             (

@@ -662,16 +662,18 @@ class ExportTestCase(testtools.TestCase):
         )
         self.assertEqual((), exported.leftover)
         self.assertEqual(
-            [('ANY', 'lvm', {}), ('lvm', 'lvm', {'multiattach': '<is> True'})],
+            [
+                ('ANY', 'lvm', {}),
+                ('a-b', 'lvm', {}),
+                ('lvm', 'lvm', {'multiattach': '<is> True'}),
+            ],
             [
                 (tier.name, tier.backend_name, tier.extra_specs)
                 for tier in exported.catalog.tiers
             ],
         )
         told = {one.text.split()[2]: one.text for one in exported.remarks}
-        self.assertEqual(
-            {'__DEFAULT__', 'a/b', 'any', 'both', 'none'}, told.keys()
-        )
+        self.assertEqual({'__DEFAULT__', 'any', 'both', 'none'}, told.keys())
         self.assertIn('its name differs from ANY only in case', told['any'])
         self.assertIn('names no backend', told['none'])
         self.assertIn('<or> a <or> b', told['both'])
@@ -754,7 +756,7 @@ class ExportTestCase(testtools.TestCase):
         self.assertIsNone(tier.encryption)
         self.assertIn('its encryption is left out', remarks[0])
 
-    def test_limits_of_somebody_else_are_a_remark(self):
+    def test_limits_keep_the_name_of_their_qos_spec(self):
         spec = cinder_state.QosSpec(
             name='gold',
             consumer='back-end',
@@ -762,8 +764,52 @@ class ExportTestCase(testtools.TestCase):
             volume_types=frozenset({'gold'}),
         )
         tier, remarks = self.tier(cloud(volume_type(), qos_specs=[spec]))
+        self.assertEqual(
+            catalogs.Qos(name='gold', back_end={'total_iops_sec': '5'}),
+            tier.qos,
+        )
+        self.assertEqual([], remarks)
+
+    def test_limits_of_several_types_are_a_remark(self):
+        spec = cinder_state.QosSpec(
+            name='gold',
+            consumer='back-end',
+            specs={'total_iops_sec': '5'},
+            volume_types=frozenset({'gold', 'other'}),
+        )
+        tier, remarks = self.tier(cloud(volume_type(), qos_specs=[spec]))
         self.assertIsNone(tier.qos)
         self.assertIn('QoS spec gold (back-end: total_iops_sec=5)', remarks[0])
+
+    def test_a_type_of_any_name_is_a_tier(self):
+        exported = export.export(
+            cloud(
+                volume_type('Super Fast (EU)', 'lvm'),
+                volume_type('Super-Fast-EU', 'lvm'),
+                volume_type('größe', 'lvm'),
+            )
+        )
+        self.assertEqual((), exported.leftover)
+        self.assertEqual(
+            {
+                ('Super-Fast-EU-2', 'Super Fast (EU)'),
+                ('Super-Fast-EU', 'Super-Fast-EU'),
+                ('gr-e', 'größe'),
+            },
+            {(one.name, one.type_name) for one in exported.catalog.tiers},
+        )
+
+    def test_quotas_of_a_name_that_quotas_cannot_have_are_a_remark(self):
+        name = 'fast (EU)'
+        exported = export.export(
+            cloud(
+                volume_type(name, 'lvm'),
+                quotas=[cinder_state.TypeQuota(name=name, volumes=3)],
+            )
+        )
+        (tier,), (remark,) = exported.catalog.tiers, exported.remarks
+        self.assertIsNone(tier.quotas)
+        self.assertIn('default quotas', remark.text)
 
     def test_tiers_of_ours_come_back(self):
         exported = export.export(

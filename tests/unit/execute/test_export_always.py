@@ -214,7 +214,7 @@ class ExportAlwaysTestCase(testtools.TestCase):
             found, without_fallback=True, tiers=tuple(tiers)
         )
         for tier in catalog.tiers:
-            one = key(actions.Kind.VOLUME_TYPE, tier.name)
+            one = key(actions.Kind.VOLUME_TYPE, tier.type_name)
             theirs = world.objects[one]
             # Cinder takes it for volume_backend_name, which would be added;
             # or a database does, and it would be removed.
@@ -261,7 +261,7 @@ class ExportAlwaysTestCase(testtools.TestCase):
         )
         for name in world.observe().cinder.volume_types:
             self.assertTrue(
-                catalog.tier(name)
+                catalog.tier_of_type(name)
                 or name in catalog.follow_image_types
                 or f'volume type {name} is not in the tiers file' in told
             )
