@@ -12,6 +12,7 @@ import typing
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.plan import removals
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import difference
 
@@ -62,7 +63,9 @@ def apply(
 ) -> tuple[actions.Result, ...]:
     """Carries out a plan without refused actions.
 
-    An action that fails takes those that need it with it; the others go on.
+    An action that fails takes those that need it with it, and all that take
+    something away, unless it is a deletion itself: what was to replace that
+    may be missing. The others go on.
 
     :param executors: one for each kind of object in the plan.
     :param read: shows what is in effect, before and after each write.
@@ -85,6 +88,7 @@ def apply(
         )
     results: list[actions.Result] = []
     missing: set[actions.Key] = set()
+    not_made: actions.Key | None = None
     for action in plan.actions:
         lacking = sorted(str(key) for key in action.needs & missing)
         if is_to_stop():
@@ -99,12 +103,21 @@ def apply(
                 outcome=actions.Outcome.SKIPPED,
                 reason=f'it needs {", ".join(lacking)}',
             )
+        elif not_made and (removed := removals.removed_by(action)):
+            result = actions.Result(
+                action=action,
+                outcome=actions.Outcome.SKIPPED,
+                reason=f'it removes {removed}, and {not_made} before it '
+                'failed',
+            )
         else:
             result = _carry_out(
                 action, executors[action.key.kind], read, settle_s
             )
         if result.outcome is not actions.Outcome.DONE:
             missing.add(action.key)
+            if action.after is not None:
+                not_made = not_made or action.key
         results.append(result)
         report(result)
     return tuple(results)

@@ -294,7 +294,24 @@ class PoolConsentContract(ConsentContract):
             self.assert_done_with(f'pool {pool} (ceph)')
             found = self.pool_of(pool)
             self.assertEqual((size, 2), (found.size, found.min_size))
+
+    def test_a_min_size_below_the_first_safe_one_is_found_and_raised(self):
+        """As an apply leaves it that is cut off while it sets the size."""
+        pool = self.set_tier(protection=catalogs.Replicated(size=2))
+        self.carry_out(self.make_plan())
         self.set_pool(pool, 'min_size', '1')
+        (action,) = self.make_plan().refused
+        self.assertEqual(
+            (1, 2), (action.before.min_size, action.after.min_size)
+        )
+        self.assertIn('may be lost with one disk', action.refusal.reason)
+        self.assertIn('declare min_size: 1', action.refusal.remedy)
+        self.assert_done_with(f'pool {pool} (ceph)')
+        self.assertEqual(2, self.pool_of(pool).min_size)
+        # One that is stricter than that is left to who set it.
+        self.set_pool(pool, 'size', '3')
+        self.set_tier(protection=catalogs.Replicated(size=3))
+        self.set_pool(pool, 'min_size', '3')
         self.assertEqual((), self.make_plan().actions)
 
     def test_a_new_pool_of_two_copies_acknowledges_no_write_to_one(self):

@@ -233,6 +233,7 @@ class World:
             wanted = dataclasses.replace(
                 wanted,
                 first_min_size=None,
+                least_min_size=None,
                 min_size=wanted.min_size
                 or min(current.min_size if current else 1, wanted.size),
             )

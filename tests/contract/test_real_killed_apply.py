@@ -5,6 +5,7 @@
 On the Ceph release at hand, with an object of each kind.
 """
 
+import dataclasses
 import pathlib
 import subprocess
 import sys
@@ -14,6 +15,13 @@ import time
 import testtools
 from testtools import content as details
 
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.plan import consent
+from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.execute import apply
+from cinder_tiers.execute import registry as executing
+from cinder_tiers.observe.ceph import usage
 from tests.contract import cinder_api
 from tests.contract import every_kind
 from tests.contract import real_ceph
@@ -117,6 +125,122 @@ class KilledAtEachWriteTestCase(every_kind.CephOnlyCase):
             self.assertLess(len(plan.actions), len(whole) + 1, line)
             self.assert_all_done(self.carry_out(plan))
             self.assertEqual([], self.planned(), line)
+
+
+@testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
+class KilledWhileASizeChangesTestCase(real_ceph.RealCephCase):
+    """Ceph chooses a min_size with each size."""
+
+    def setUp(self):
+        super().setUp()
+        # What it needs of a pool, and no more: each write is tried.
+        self.pool = f'{self.mark}-whole'
+        self.declare(2)
+        self.assert_all_done(self.carry_out(self.granted(), self.session))
+
+    def declare(self, size, min_size=None):
+        self.catalog = dataclasses.replace(
+            self.catalog,
+            tiers=(
+                self.tier(
+                    'whole',
+                    self.device_class,
+                    catalogs.Replicated(
+                        size=size,
+                        min_size=min_size,
+                        unprotected_writes=min_size == 1,
+                    ),
+                ),
+            ),
+        )
+
+    def granted(self, *names):
+        return consent.grant(
+            plans.make(catalog=self.catalog, actual=self.observe()), names
+        )
+
+    def carry_out(self, plan, session):
+        return apply.apply(
+            plan=plan,
+            executors=self.executors
+            | executing.executors(
+                connection=real_ceph.NoConnection(),
+                clusters={'ceph': session},
+                read_usage=usage.attempt,
+            )
+            | {actions.Kind.VOLUME_TYPE: self.cinder},
+            read=self.read,
+            report=lambda result: None,
+            settle_s=self.settle_s,
+        )
+
+    def assert_all_done(self, results):
+        self.assertEqual([], [one.reason for one in results if one.reason])
+
+    def sizes(self, epoch=None):
+        """(epoch of the OSD map, size, min_size)."""
+        found = self.session.command(
+            'osd dump', **({} if epoch is None else {'epoch': epoch})
+        )
+        (pool,) = (
+            one for one in found['pools'] if one['pool_name'] == self.pool
+        )
+        return found['epoch'], pool['size'], pool['min_size']
+
+    def reset(self, size, min_size):
+        for name, value in (('size', size), ('min_size', min_size)):
+            self.session.command(
+                'osd pool set', pool=self.pool, var=name, val=str(value)
+            )
+
+    def test_no_osd_sees_a_size_without_its_min_size(self):
+        name = f'pool {self.pool} (ceph)'
+        for before, size, after in (
+            ((3, 2), 2, (2, 2)),
+            ((2, 2), 3, (3, 2)),
+            ((3, 3), 2, (2, 2)),
+        ):
+            self.reset(*before)
+            self.declare(size)
+            first, *_ = self.sizes()
+            self.assert_all_done(
+                self.carry_out(self.granted(name), self.session)
+            )
+            last, *_ = self.sizes()
+            seen = {self.sizes(epoch)[1:] for epoch in range(first, last + 1)}
+            self.assertEqual({before, after}, seen)
+
+    def test_the_next_plan_shows_the_rest_and_finishes_it(self):
+        name = f'pool {self.pool} (ceph)'
+        for before, declared, after in (
+            ((3, 2), (2, None), (2, 2)),
+            ((2, 2), (3, None), (3, 2)),
+            ((2, 1), (3, 3), (3, 3)),
+        ):
+            self.reset(*before)
+            self.declare(*declared)
+            living = Dying(self.session, {'command osd pool ls'})
+            self.carry_out(self.granted(name), living)
+            self.assertEqual(after, self.sizes()[1:])
+            self.assertGreater(len(living.written), 1)
+            for writes, line in enumerate(living.written, 1):
+                self.reset(*before)
+                self.assertRaises(
+                    Killed,
+                    self.carry_out,
+                    self.granted(name),
+                    Dying(self.session, set(), writes),
+                )
+                left = self.granted()
+                if self.sizes()[1:] != after:
+                    self.assertEqual(
+                        [name], [str(one.key) for one in left.refused], line
+                    )
+                    self.assert_all_done(
+                        self.carry_out(self.granted(name), self.session)
+                    )
+                self.assertEqual(after, self.sizes()[1:])
+                self.assertEqual((), self.granted().actions)
 
 
 @testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')

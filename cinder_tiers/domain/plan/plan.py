@@ -15,6 +15,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.placement import backends as backends_of_cinder
 from cinder_tiers.domain.plan import expected_volumes
 from cinder_tiers.domain.plan import owners
+from cinder_tiers.domain.plan import removals
 from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
@@ -65,10 +66,4 @@ def make(
         for one in registry.RESOURCES
         for action in one.plan(catalog, actual)
     ]
-    return Plan(actions=tuple(sorted(found, key=_order)))
-
-
-def _order(action: actions.Action) -> tuple[bool, int]:
-    """Deletions come last, and what was created last goes first."""
-    place = list(registry.BY_KIND).index(action.key.kind)
-    return (True, -place) if action.after is None else (False, place)
+    return Plan(actions=removals.last(found))

@@ -40,6 +40,11 @@ def no_types(*unused: object) -> frozenset[str]:
     return frozenset()
 
 
+def nothing(*unused: object) -> collections.abc.Iterator[str]:
+    """Of a kind whose updates take nothing away."""
+    return iter(())
+
+
 def tiers_of_that_name(
     catalog: catalogs.Catalog, action: actions.Action
 ) -> tuple[str, ...]:
@@ -97,3 +102,8 @@ class ResourceKind:
     types_whose_usage_matters: collections.abc.Callable[
         [catalogs.Catalog, cinder_state.CinderState], frozenset[str]
     ] = no_types
+    #: What an update takes away, in words such as `tag database`: another
+    #: object may be about to replace it.
+    taken_away: collections.abc.Callable[
+        [actions.Resource, actions.Resource], collections.abc.Iterator[str]
+    ] = nothing

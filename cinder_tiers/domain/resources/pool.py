@@ -320,6 +320,17 @@ def _action(
     after = wanted
     if before is None or is_half_made(before, ceph.usage):
         after = dataclasses.replace(wanted, min_size=wanted.first_min_size)
+    elif wanted.min_size is None and (
+        before.min_size < wanted.least_min_size or before.size != wanted.size
+    ):
+        # Ceph chooses one with each size, which an apply that is cut off
+        # leaves behind.
+        after = dataclasses.replace(
+            wanted,
+            min_size=max(
+                wanted.least_min_size, min(before.min_size, wanted.size)
+            ),
+        )
     if before is not None:
         after = dataclasses.replace(
             after, applications=before.applications | wanted.applications
@@ -332,7 +343,10 @@ def _action(
         after=after,
         why=why,
         needs=frozenset(needs),
-        refusal=before and _refusal(before, after, ceph),
+        refusal=before
+        and _refusal(
+            before, after, ceph, has_min_size=wanted.min_size is not None
+        ),
     )
 
 
@@ -444,7 +458,13 @@ def _refusal(
     before: ceph_state.Pool,
     after: ceph_state.Pool,
     ceph: ceph_state.CephState,
+    *,
+    has_min_size: bool,
 ) -> actions.Refusal | None:
+    """Why a pool that exists may not be changed.
+
+    :param has_min_size: whether the tiers file has one.
+    """
     usage = ceph.usage
     refusals = []
     foreign = before.applications - {'rbd'}
@@ -499,7 +519,7 @@ def _refusal(
             )
         )
     refusals.extend(
-        _refusal_of_min_size(one)
+        _refusal_of_min_size(one, has_min_size)
         for one in difference.differences(before, after)
         if one.field == 'min_size' and not is_half_made(before, usage)
     )
@@ -555,7 +575,9 @@ def _refusals_of_ec_optimizations(
         )
 
 
-def _refusal_of_min_size(change: difference.Difference) -> actions.Refusal:
+def _refusal_of_min_size(
+    change: difference.Difference, is_declared: bool
+) -> actions.Refusal:
     effect = (
         'Ceph would acknowledge writes with fewer copies or chunks of them'
         if change.after < change.before
@@ -563,8 +585,16 @@ def _refusal_of_min_size(change: difference.Difference) -> actions.Refusal:
     )
     return actions.Refusal(
         reason=f'it would change min_size of an existing pool, {change.before}'
-        f' -> {change.after}: {effect}',
-        remedy='remove min_size from the tiers file, which leaves it as it is',
+        f' -> {change.after}: {effect}'
+        + (
+            ''
+            if is_declared or change.after < change.before
+            else f'; with {change.before}, a write may be lost with one disk'
+        ),
+        remedy='remove min_size from the tiers file, which leaves it as it is'
+        if is_declared
+        else f'declare min_size: {change.before} and unprotected_writes: true '
+        'in the tiers file',
         yields_to_consent=True,
     )
 

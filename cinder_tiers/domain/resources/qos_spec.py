@@ -347,6 +347,13 @@ def _spellings(
             )
 
 
+def _taken_away(
+    before: cinder_state.QosSpec, after: cinder_state.QosSpec
+) -> collections.abc.Iterator[str]:
+    for name in sorted(before.specs.keys() - after.specs.keys()):
+        yield f'limit {name}'
+
+
 def _tiers_affected(
     catalog: catalogs.Catalog, action: actions.Action
 ) -> tuple[str, ...]:
@@ -365,4 +372,5 @@ QOS_SPEC = kinds.ResourceKind(
     plan=plan,
     tiers_affected=_tiers_affected,
     check=check,
+    taken_away=_taken_away,
 )

@@ -5,6 +5,7 @@
 It is that of each project without a quota of its own. Pure.
 """
 
+import collections.abc
 import re
 
 from cinder_tiers.domain.catalog import model as catalogs
@@ -83,6 +84,14 @@ def check(catalog: catalogs.Catalog) -> kinds.Problems:
             )
 
 
+def _taken_away(
+    before: cinder_state.TypeQuota, after: cinder_state.TypeQuota
+) -> collections.abc.Iterator[str]:
+    for one in difference.differences(before, after):
+        if one.after == cinder_state.UNLIMITED:
+            yield f'limit {one.field}'
+
+
 TYPE_QUOTA = kinds.ResourceKind(
     kind=actions.Kind.TYPE_QUOTA,
     resource=cinder_state.TypeQuota,
@@ -91,4 +100,5 @@ TYPE_QUOTA = kinds.ResourceKind(
     plan=plan,
     check=check,
     tiers_affected=kinds.tiers_of_that_name,
+    taken_away=_taken_away,
 )

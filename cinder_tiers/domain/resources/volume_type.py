@@ -584,6 +584,24 @@ def follow_image_type(name: str) -> cinder_state.VolumeType:
     )
 
 
+def _taken_away(
+    before: cinder_state.VolumeType, after: cinder_state.VolumeType
+) -> collections.abc.Iterator[str]:
+    """What leads to a type, who may use it, and what it does for a volume."""
+    old, new = before.extra_specs, after.extra_specs
+    for tag in sorted(
+        set(tags.parse_tags(old.get(cinder_state.TAGS, '')))
+        - set(tags.parse_tags(new.get(cinder_state.TAGS, '')))
+    ):
+        yield f'tag {tag}'
+    for name in sorted(old.keys() - new.keys() - {cinder_state.TAGS}):
+        yield f'extra spec {name}'
+    if not after.is_public and (
+        before.is_public or before.projects - after.projects
+    ):
+        yield 'access of projects'
+
+
 def _tiers_affected(
     catalog: catalogs.Catalog, action: actions.Action
 ) -> tuple[str, ...]:
@@ -601,4 +619,5 @@ VOLUME_TYPE = kinds.ResourceKind(
     plan=plan,
     tiers_affected=_tiers_affected,
     types_whose_usage_matters=types_whose_usage_matters,
+    taken_away=_taken_away,
 )

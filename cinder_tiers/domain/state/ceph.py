@@ -140,6 +140,10 @@ class Pool:
     first_min_size: int | None = dataclasses.field(
         default=None, metadata=difference.IS_NOTE
     )
+    #: Wanted: the least min_size of a pool that exists, where none is wanted.
+    least_min_size: int | None = dataclasses.field(
+        default=None, metadata=difference.IS_NOTE
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

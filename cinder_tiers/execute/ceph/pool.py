@@ -9,8 +9,10 @@ operator's consent.
 
 import collections.abc
 import dataclasses
+import time
 
 from cinder_tiers.clients import ceph
+from cinder_tiers.clients import side_by_side
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import pool_options
@@ -29,6 +31,8 @@ _POOL_VARIABLES = {
 ReadUsage = collections.abc.Callable[
     [ceph.Session], usages.Usage | usages.Unknown
 ]
+#: Seconds between two commands that are to reach monitors in this order.
+_TURN_S = 0.005
 #: Flags without which Ceph changes neither size nor pg_num.
 _GUARDS = frozenset({'options.nosizechange', 'options.nopgchange'})
 
@@ -114,14 +118,21 @@ class Pools:
             if (change.field, change.after) == ('size', 1)
             else {}
         )
-        try:
+
+        def set_(var: str, value: int, **more: object) -> None:
             session.command(
                 'osd pool set',
                 pool=wanted.name,
-                var=change.field,
-                val=str(change.after),
-                **sure,
+                var=var,
+                val=str(value),
+                **more,
             )
+
+        try:
+            if change.field == 'size':
+                _set_size(set_, current, wanted, sure)
+            else:
+                set_(change.field, change.after)
         except errors.TiersError as error:
             if not sure:
                 raise
@@ -129,15 +140,6 @@ class Pools:
                 f'{error}; for a single copy Ceph also needs "ceph config '
                 'set global mon_allow_pool_size_one true"'
             ) from error
-        if change.field == 'size':
-            # Ceph has just chosen another one (OSDMonitor, "pool set").
-            min_size = wanted.min_size or current.min_size
-            session.command(
-                'osd pool set',
-                pool=wanted.name,
-                var='min_size',
-                val=str(min(min_size, wanted.size)),
-            )
 
     def _set(
         self,
@@ -181,6 +183,35 @@ class Pools:
             )
         else:
             raise ValueError(f'{change.field} of a pool cannot be set')
+
+
+def _set_size(
+    set_: collections.abc.Callable[..., None],
+    current: ceph_state.Pool,
+    wanted: ceph_state.Pool,
+    sure: collections.abc.Mapping[str, bool],
+) -> None:
+    """Sets size and min_size, such that no OSD sees one without the other.
+
+    With each size Ceph chooses a min_size, such as 1 for two copies
+    (OSDMonitor, "pool set"). Monitors make one map of what reaches them
+    within paxos_min_wait, 50 ms.
+
+    :param set_: sets a variable of the pool.
+    :param sure: what else Ceph asks for with the size.
+    """
+    min_size = min(wanted.min_size or current.min_size, wanted.size)
+    if min_size == 1:
+        # Not before Ceph has taken the size, which it may refuse.
+        set_('size', wanted.size, **sure)
+        set_('min_size', min_size)
+        return
+
+    def set_in_turn(turn: int) -> None:
+        time.sleep(turn * _TURN_S)
+        set_(*(('size', wanted.size), ('min_size', min_size))[turn])
+
+    side_by_side.each(set_in_turn, range(2), at_once=2)
 
 
 def _depends_on_usage(

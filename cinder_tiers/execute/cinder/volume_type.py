@@ -68,7 +68,7 @@ class VolumeTypes:
             self._state_of(standby), wanted
         ):
             created = self._create_type(wanted, wanted.name, done)
-            self._set_access(created, frozenset(), wanted, done)
+            self._give_access(created, frozenset(), wanted, done)
             return
         # Of an apply that was interrupted between its last two renames.
         self._make_like(standby, self._state_of(standby), wanted, done)
@@ -170,10 +170,28 @@ class VolumeTypes:
     ) -> None:
         """Makes all changes but that of the name, one by one.
 
-        Extra specs come first: they are what Cinder may refuse to change.
+        It is closed before, and opened after its extra specs change, so that
+        nobody reaches by it what only the other state may.
 
         :param done: gets the name of each change that was made.
         """
+        if not wanted.is_public:
+            if current.is_public:
+                self._set_public(resource, wanted, done)
+                # Cinder keeps the list from when it was private before.
+                current = dataclasses.replace(
+                    current,
+                    is_public=False,
+                    projects=frozenset(
+                        row['project_id']
+                        for row in self._block_storage.get_type_access(
+                            resource.id
+                        )
+                    ),
+                )
+            for project in sorted(current.projects - wanted.projects):
+                self._block_storage.remove_type_access(resource.id, project)
+                done.append(f'access of project {project}')
         changed = {
             key: value
             for key, value in wanted.extra_specs.items()
@@ -198,42 +216,41 @@ class VolumeTypes:
                 resource.id, description=wanted.description
             )
             done.append('description')
-        projects = current.projects
-        if wanted.is_public != current.is_public:
-            # openstacksdk 4.22 sends it under a name that Cinder refuses.
-            openstack_client.request(
-                self._block_storage,
-                'PUT',
-                '/types/{}',
-                resource.id,
-                json={'volume_type': {'is_public': wanted.is_public}},
-            )
-            done.append('is_public')
-            if not wanted.is_public:
-                # Cinder keeps the list from when it was private before.
-                projects = frozenset(
-                    row['project_id']
-                    for row in self._block_storage.get_type_access(resource.id)
-                )
-        if not wanted.is_public:
-            self._set_access(resource, projects, wanted, done)
+        if wanted.is_public and not current.is_public:
+            self._set_public(resource, wanted, done)
+        self._give_access(resource, current.projects, wanted, done)
 
-    def _set_access(
+    def _set_public(
+        self,
+        resource: volume_types.VolumeType,
+        wanted: cinder_state.VolumeType,
+        done: list[str],
+    ) -> None:
+        # openstacksdk 4.22 sends it under a name that Cinder refuses.
+        openstack_client.request(
+            self._block_storage,
+            'PUT',
+            '/types/{}',
+            resource.id,
+            json={'volume_type': {'is_public': wanted.is_public}},
+        )
+        done.append('is_public')
+
+    def _give_access(
         self,
         resource: volume_types.VolumeType,
         projects: frozenset[str],
         wanted: cinder_state.VolumeType,
         done: list[str],
     ) -> None:
-        """Gives and takes access to a private type.
+        """Gives access to a private type.
 
         :param projects: ids of those that have it.
         """
+        if wanted.is_public:
+            return
         for project in sorted(wanted.projects - projects):
             self._block_storage.add_type_access(resource.id, project)
-            done.append(f'access of project {project}')
-        for project in sorted(projects - wanted.projects):
-            self._block_storage.remove_type_access(resource.id, project)
             done.append(f'access of project {project}')
 
     def _delete(self, key: actions.Key) -> None:

@@ -8,6 +8,7 @@ import testtools
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -71,7 +72,7 @@ class InMemoryWorldTestCase(
         self.world.objects[pool] = dataclasses.replace(
             found,
             **(
-                {field: value}
+                {field: type(getattr(found, field))(value)}
                 if hasattr(found, field)
                 else {'options': {**found.options, field: value}}
             ),
@@ -286,3 +287,142 @@ class ApplyTestCase(testtools.TestCase):
     def test_each_result_is_reported_once_in_order(self):
         results = self.carry_out(self.make_plan())
         self.assertEqual(list(results), self.reported)
+
+
+#: What is applied first.
+OLD = (
+    given.other_tier(
+        'old',
+        fallback=True,
+        tags=('web', 'db'),
+        priority=2,
+        qos=catalogs.Qos(
+            front_end={'read_iops_sec': '5', 'write_iops_sec': '5'}
+        ),
+    ),
+    given.other_tier('gone', tags=('gone',), priority=3),
+)
+#: What takes from it, and replaces what it takes.
+NEW = (
+    given.other_tier(
+        'old',
+        tags=('web',),
+        priority=2,
+        qos=catalogs.Qos(front_end={'read_iops_sec': '5'}),
+    ),
+    given.tier(
+        'new', fallback=True, tags=('db', 'gone'), priority=4, qos=OLD[0].qos
+    ),
+)
+ALLOWED = ('volume type gone',)
+
+
+class RemovalsTestCase(testtools.TestCase):
+    """What takes away waits until what replaces it is there."""
+
+    def setUp(self):
+        super().setUp()
+        self.world = in_memory.World(osds=given.osds())
+        self.apply(OLD)
+        self.before = dict(self.world.objects)
+
+    def plan(self, tiers):
+        plan = plans.make(
+            catalog=given.of(*tiers, follow_image_types=()),
+            actual=self.world.observe(),
+        )
+        wanted = {str(one.key) for one in plan.refused} & set(ALLOWED)
+        return consent.grant(plan, sorted(wanted))
+
+    def apply(self, tiers, **how):
+        return apply.apply(
+            plan=self.plan(tiers),
+            executors=self.world.executors,
+            read=self.world.read,
+            report=lambda result: None,
+            **how,
+        )
+
+    def served(self):
+        """Tags that lead to a tier, and whether there is a fallback."""
+        specs = [
+            one.extra_specs
+            for one in self.world.objects.values()
+            if isinstance(one, cinder_state.VolumeType)
+        ]
+        return {
+            tag
+            for one in specs
+            for tag in one.get('tiers:tags', '').split(',')
+        } | {name for one in specs for name in one if name.endswith('back')}
+
+    def test_it_is_complete(self):
+        served = self.served()
+        self.apply(NEW)
+        self.assertEqual(served, self.served())
+        self.assertEqual((), self.plan(NEW).actions)
+        self.assertNotIn(
+            key(actions.Kind.VOLUME_TYPE, 'gone'), self.world.objects
+        )
+
+    def test_after_any_failure_all_tags_and_the_fallback_are_served(self):
+        served = self.served()
+        planned = self.plan(NEW).actions
+        self.assertGreater(len(planned), 5)
+        for action in planned:
+            self.world.objects.clear()
+            self.world.objects.update(self.before)
+            self.world.broken = {action.key}
+            self.apply(NEW)
+            self.assertEqual(served, self.served(), action.key)
+            self.world.broken = set()
+            self.apply(NEW)
+            self.assertEqual((), self.plan(NEW).actions, action.key)
+
+    def test_at_any_interruption_all_tags_and_the_fallback_are_served(self):
+        served = self.served()
+        for count in range(len(self.plan(NEW).actions) + 1):
+            self.world.objects.clear()
+            self.world.objects.update(self.before)
+            stop = iter([False] * count + [True] * 99)
+            self.apply(NEW, is_to_stop=lambda stop=stop: next(stop))
+            self.assertEqual(served, self.served(), count)
+
+    def test_it_says_what_waits_for_what(self):
+        self.world.broken = {key(actions.Kind.POOL, 'tier-new')}
+        reasons = {
+            str(one.action.key): one.reason
+            for one in self.apply(NEW)
+            if one.outcome is actions.Outcome.SKIPPED
+        }
+        failed = 'pool tier-new (ceph) before it failed'
+        self.assertEqual(
+            {
+                'volume type new': 'it needs pool tier-new (ceph)',
+                'qos spec tier-new': 'it needs volume type new',
+                'volume type old': 'it removes extra spec tiers:fallback, '
+                f'tag db of volume type old, and {failed}',
+                'qos spec tier-old': 'it needs volume type old',
+                'volume type gone': 'it removes volume type gone, '
+                f'and {failed}',
+            },
+            reasons,
+        )
+        for name in ('old', 'gone'):
+            one = key(actions.Kind.VOLUME_TYPE, name)
+            self.assertEqual(self.before[one], self.world.objects[one])
+
+    def test_a_deletion_that_fails_stops_no_other(self):
+        self.apply(NEW)
+        self.world.broken = {key(actions.Kind.VOLUME_TYPE, 'new')}
+        plan = self.plan(())
+        results = apply.apply(
+            plan=consent.grant(plan, [str(one.key) for one in plan.refused]),
+            executors=self.world.executors,
+            read=self.world.read,
+            report=lambda result: None,
+        )
+        self.assertIn(
+            ('volume type old', actions.Outcome.DONE),
+            [(str(one.action.key), one.outcome) for one in results],
+        )

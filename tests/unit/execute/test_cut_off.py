@@ -182,6 +182,54 @@ class CutOffTestCase(testtools.TestCase):
             self.assertEqual((), self.granted(AFTER, NAMES).actions, count)
             self.assert_as_wanted()
 
+    def test_nobody_reaches_a_backend_that_is_only_for_others(self):
+        """A type that is closed, or opened, while its backend changes."""
+        name = 'moved'
+
+        def at(backend, *projects):
+            return given.of(
+                given.other_tier(
+                    name, backend_name=backend, access=projects or 'public'
+                ),
+                follow_image_types=(),
+            )
+
+        for before, after in (
+            (at('all'), at('alpha', ALPHA)),
+            (at('alpha', ALPHA), at('all')),
+            (at('beta', BETA), at('alpha', ALPHA)),
+        ):
+            allowed = {
+                one.tiers[0].backend: {
+                    project
+                    for project in (ALPHA, BETA)
+                    if one.tiers[0].is_public or project in one.tiers[0].access
+                }
+                for one in (before, after)
+            }
+            self.remove()
+            self.carry_out(self.granted(before, ()), self.connection)
+            connection = test_cinder_world.log_in(self.api, CutSession)
+            self.addCleanup(connection.close)
+            names = [str(one.key) for one in self.granted(after, ()).refused]
+            plan = self.granted(after, names)
+            states = kept_at_each_write(
+                self.api,
+                connection.session,
+                lambda plan=plan, connection=connection: self.carry_out(
+                    plan, connection
+                ),
+            )
+            self.assertGreater(len(states), 2)
+            for state in states:
+                self.api.return_to(state)
+                one = observer.reader(connection=self.connection, clusters={})(
+                    actions.Key(kind=actions.Kind.VOLUME_TYPE, name=name)
+                )
+                reach = {ALPHA, BETA} if one.is_public else set(one.projects)
+                backend = one.extra_specs['volume_backend_name']
+                self.assertLessEqual(reach, allowed[backend])
+
     def test_a_killed_program_leaves_what_it_wrote(self):
         """As the states above are made: by writes that are not made."""
         self.begin()
@@ -209,14 +257,12 @@ class CutOffTestCase(testtools.TestCase):
             self.assertEqual(types, self.types())
 
     def types(self):
-        """{id: (name, extra specs)} of all volume types, and QoS specs."""
+        """{id: (name, extra specs)} of volume types, {name: QoS spec}."""
         block_storage = self.connection.block_storage
         return {
             one.id: (one.name, one.extra_specs)
             for one in block_storage.types(is_public='None')
-        } | {
-            one.id: (one.name, one.specs) for one in block_storage.qos_specs()
-        }
+        } | {one.name: one.specs for one in block_storage.qos_specs()}
 
     def assert_as_wanted(self):
         block_storage = self.connection.block_storage

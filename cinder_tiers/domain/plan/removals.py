@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a plan takes away, which comes after all that it makes.
+
+Something else may be about to replace it: a tier the fallback, a tag, or the
+type that a project uses. Pure.
+"""
+
+import collections.abc
+
+from cinder_tiers.domain.resources import registry
+from cinder_tiers.domain import spelling
+from cinder_tiers.domain.state import action as actions
+
+
+def removed_by(action: actions.Action) -> str:
+    """What an action takes away, in words; '' for nothing.
+
+    >>> from cinder_tiers.domain.state import cinder
+    >>> removed_by(
+    ...     actions.Action(
+    ...         key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name='gold'),
+    ...         before=cinder.VolumeType(
+    ...             name='gold', extra_specs={'tiers:fallback': '<is> True'}
+    ...         ),
+    ...         after=cinder.VolumeType(name='gold', extra_specs={}),
+    ...         why='',
+    ...     )
+    ... )
+    'extra spec tiers:fallback of volume type gold'
+    """
+    if action.before is None:
+        return ''
+    if action.after is None:
+        return str(action.key)
+    found = list(
+        registry.BY_KIND[action.key.kind].taken_away(
+            action.before, action.after
+        )
+    )
+    return f'{spelling.listed(found)} of {action.key}' if found else ''
+
+
+def last(
+    planned: collections.abc.Iterable[actions.Action],
+) -> tuple[actions.Action, ...]:
+    """Actions in an order in which they can be carried out.
+
+    First all that takes nothing away, then updates that do, then deletions.
+    What needs an action comes after it, and what was created last is deleted
+    first.
+
+    :param planned: in any order; of one kind, each after those it needs.
+    """
+    place = {kind: turn for turn, kind in enumerate(registry.BY_KIND)}
+    made, deleted = [], []
+    for action in sorted(planned, key=lambda one: place[one.key.kind]):
+        (deleted if action.after is None else made).append(action)
+    late: set[actions.Key] = set()
+    for action in made:
+        if removed_by(action) or not late.isdisjoint(action.needs):
+            late.add(action.key)
+    deleted.sort(key=lambda one: -place[one.key.kind])
+    return (
+        *(one for one in made if one.key not in late),
+        *(one for one in made if one.key in late),
+        *deleted,
+    )
