@@ -16,6 +16,7 @@ from cinder.scheduler import filters
 from cinder.volume import volume_utils
 from oslo_log import log as logging
 
+from cinder_tiers.domain.placement import backends as matching_rules
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
 from cinder_tiers.doors import placement_request
@@ -103,9 +104,7 @@ class TierFilter(filters.BaseBackendFilter):
         verdict = placed.decision.verdict
         _remember(asked.context, placed)
         if verdict is decision.Verdict.TIER:
-            kept = matching.matcher_of(placed.tier_type.extra_specs).keep(
-                backends
-            )
+            kept = _keep_of_tier(backends, asked, placed)
             if kept or not backends or not may_decide_again:
                 return kept
             if not scheduler.knows_other_zones(placed, asked.context):
@@ -130,6 +129,7 @@ class TierFilter(filters.BaseBackendFilter):
             asked,
             state,
             is_unbound=not requests.is_of_group(filter_properties),
+            type_id=filter_properties['resource_type'].get('id', None),
         )
 
     @staticmethod
@@ -165,6 +165,19 @@ class TierFilter(filters.BaseBackendFilter):
             exc_info=error,
         )
         return kept
+
+
+def _keep_of_tier(
+    backends: list,
+    asked: placement_request.PlacementRequest,
+    placed: placement_request.Placement,
+) -> list:
+    """The backends of a tier, without those that other tiers are alone on."""
+    specs = placed.tier_type.extra_specs
+    kept = matching.matcher_of(specs).keep(backends)
+    if matching_rules.names_backend(specs):
+        return kept
+    return guard.keep_permitted(kept, asked, placed.state)
 
 
 def _beside_others(
@@ -221,4 +234,5 @@ def _without_private(backends: list, filter_properties: dict) -> list:
         requests.read_bare(filter_properties),
         state,
         is_unbound=is_unbound,
+        type_id=(filter_properties.get('resource_type') or {}).get('id', None),
     )

@@ -20,6 +20,7 @@ def keep_permitted(
     state: applied.AppliedState,
     *,
     is_unbound: bool = False,
+    type_id: str | None = None,
 ) -> list:
     """The backends that do not serve only tiers closed to a project.
 
@@ -28,33 +29,38 @@ def keep_permitted(
     :param state: the applied tiers.
     :param is_unbound: whether the type of the volume names no backend, and
         does not follow the image.
+    :param type_id: id of the type of the volume.
     """
     if asked.context.is_admin and not asked.moves:
         return backends
     closed = private_backends.closed_to(
         asked.project,
-        _served(backends, state),
+        _claims(backends, state, type_id),
         is_admin=asked.context.is_admin,
         is_unbound=is_unbound,
     )
     return [backend for backend in backends if id(backend) not in closed]
 
 
-def _served(
-    backends: list, state: applied.AppliedState
-) -> collections.abc.Iterator[tuple[frozenset[str] | None, list[int]]]:
-    """Who may use each marked type, and the ids of the objects it claims."""
+def _claims(
+    backends: list, state: applied.AppliedState, type_id: str | None
+) -> collections.abc.Iterator[private_backends.Claim[int]]:
+    """What each marked type claims, by the ids of the objects."""
     for volume_type in state.marked:
-        matcher = matching.matcher_of(volume_type.extra_specs)
-        # One that names no backend claims none.
-        if not matcher.names_capabilities:
+        if not private_backends.claims_backends(volume_type.extra_specs):
             continue
+        matcher = matching.matcher_of(volume_type.extra_specs)
         try:
             served = matcher.keep(backends)
         # With extra specs that Cinder cannot match no volume is ever made.
         except Exception:  # noqa: BLE001, S112
             continue
-        yield volume_type.projects, [id(backend) for backend in served]
+        yield private_backends.Claim(
+            extra_specs=volume_type.extra_specs,
+            projects=volume_type.projects,
+            backends=frozenset(map(id, served)),
+            is_own=volume_type.type_id == type_id,
+        )
 
 
 def may_retype(

@@ -18,8 +18,8 @@ from cinder import exception
 from cinder import objects
 from cinder.volume import volume_utils
 
+from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.domain.placement import private_backends
 from cinder_tiers.domain.placement import tier_specs as extra_specs
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.doors.images import image_metadata
@@ -136,7 +136,7 @@ def read_unbound(
         does not follow the image.
     """
     specs = filter_properties['resource_type'].get('extra_specs', None) or {}
-    if private_backends.names_backend(specs):
+    if backends.names_backend(specs):
         return None
     spec = filter_properties.get('request_spec') or {}
     operation = spec.get('operation')

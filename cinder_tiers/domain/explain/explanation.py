@@ -169,6 +169,7 @@ class AppliedTypes:
         *,
         project: str,
         is_unbound: bool,
+        volume_type: facts.KnownType | None,
     ) -> tuple[JudgedBackend, ...]:
         """What backends are to a volume for which no tier was chosen.
 
@@ -180,23 +181,26 @@ class AppliedTypes:
         :param project: id of the project, whose members have no admin rights.
         :param is_unbound: whether the volume type names no backend, and does
             not follow the image.
+        :param volume_type: that of the volume.
         """
         closed = private_backends.closed_to(
             project,
             (
-                (
-                    one.projects,
-                    [
+                private_backends.Claim(
+                    extra_specs=one.extra_specs,
+                    projects=one.projects,
+                    backends=frozenset(
                         each.backend.name
                         for each in judged
                         if backends.find_mismatch(
                             each.backend, one.extra_specs
                         )
                         is None
-                    ],
+                    ),
+                    is_own=one == volume_type,
                 )
                 for one in self.marked
-                if backends.capability_names(one.extra_specs)
+                if private_backends.claims_backends(one.extra_specs)
             ),
             is_admin=False,
             is_unbound=is_unbound,

@@ -11,9 +11,9 @@ import dataclasses
 from cinder_tiers.domain.explain import explanation
 from cinder_tiers.domain.explain.explanation import Outcome
 from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decide as placement
 from cinder_tiers.domain.placement import decision
-from cinder_tiers.domain.placement import private_backends
 from cinder_tiers.domain.placement import tier_specs
 
 
@@ -348,15 +348,23 @@ def _without_closed(
     known: facts.Facts,
 ) -> tuple[explanation.JudgedBackend, ...]:
     """What is left of the backends by TierFilter, where Cinder chooses."""
-    if decided.tier is not None or decided.because_of(decision.Rule.FIXED):
+    if decided.because_of(decision.Rule.FIXED):
         return judged
-    is_unbound = volume_type is not None and not (
-        tier_specs.follows_image(volume_type.extra_specs)
+    is_unbound = (
+        decided.tier is None
+        and volume_type is not None
+        and not tier_specs.follows_image(volume_type.extra_specs)
     )
-    if is_unbound and private_backends.names_backend(volume_type.extra_specs):
+    if (decided.tier is not None or is_unbound) and (
+        backends.names_backend(volume_type.extra_specs)
+    ):
         return judged
     return applied.without_closed(
-        judged, known, project=project, is_unbound=is_unbound
+        judged,
+        known,
+        project=project,
+        is_unbound=is_unbound,
+        volume_type=volume_type,
     )
 
 

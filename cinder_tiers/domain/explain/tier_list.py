@@ -189,7 +189,7 @@ def _read(
         tier = tier_specs.read_tier(extra_specs, projects=None)
         priority = tier.priority
     except ValueError as error:
-        problem = str(error)
+        problem = problem or str(error)
         tier = tier_specs.read_tier(
             {**extra_specs, cinder_state.PRIORITY: '0'}, projects=None
         )

@@ -12,13 +12,13 @@ from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.export import values as export_texts
+from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import tier_specs as extra_specs
 from cinder_tiers.domain.resources import type_quota
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain import tags
 from cinder_tiers.domain.validation import catalog as catalog_rules
-from cinder_tiers.domain.validation import tiers as volume_type_rules
 
 #: What CapabilitiesFilter compares with backends, too.
 _SCOPED_BACKEND = f'capabilities:{cinder_state.BACKEND}'
@@ -93,9 +93,7 @@ def tier_of(
     )
     specs = _extra_specs(found, remarks)
     backend = _backend(found)
-    if backend is None and not any(
-        map(volume_type_rules.selects_backends, specs)
-    ):
+    if backend is None and not backends.selects_backends(specs):
         raise ValueError(
             'it names no backend, and has no extra spec that selects one'
         )

@@ -12,10 +12,28 @@ against Cinder's. Must not know any tier, nor how pools are listed.
 
 import collections.abc
 import dataclasses
+import difflib
 import operator
 import types
 
 from cinder_tiers.domain.state import cinder as cinder_state
+
+#: Capabilities that are names of a backend, or of a pool of one.
+_NAMES = ('volume_backend_name', 'pool_name')
+#: Capabilities of Cinder's own that backends of any kind have.
+_FEATURES = frozenset(
+    {
+        'multiattach',
+        'replication_enabled',
+        'thin_provisioning_support',
+        'thick_provisioning_support',
+        'online_extend_support',
+        'sparse_copy_volume',
+        'QoS_support',
+    }
+)
+#: How near to one of `_NAMES` a word is a misspelling, 0 to 1.
+_NEAR = 0.8
 
 #: What Cinder takes for true (oslo_utils.strutils).
 _TRUE = frozenset({'1', 't', 'true', 'on', 'y', 'yes'})
@@ -106,6 +124,71 @@ def alternatives(wanted: str | None) -> tuple[str, ...]:
     if words[:1] == [cinder_state.OR]:
         return tuple(words[1::2])
     return (wanted,) if wanted else ()
+
+
+def _values(wanted: str | None) -> tuple[str, ...]:
+    """The values that an extra spec names; none for a comparison.
+
+    >>> [_values(one) for one in ('s== ssd', '<in> ssd', 's!= ssd', ' ')]
+    [('ssd',), (), (), ()]
+    """
+    words = (wanted or '').split()
+    if not words:
+        return ()
+    if words[0] == 's==':
+        return tuple(words[1:2])
+    return () if words[0] in _OPERATORS else alternatives(wanted)
+
+
+def _asks_for_true(wanted: str | None) -> bool:
+    words = (wanted or '').split()
+    return words[:1] == ['<is>'] and len(words) > 1 and _is_true(words[1])
+
+
+def names_backend(
+    extra_specs: collections.abc.Mapping[str, str | None],
+) -> bool:
+    """Whether a volume type says by name where its volumes lie.
+
+    Neither another extra spec nor a comparison, which many backends meet, is
+    a name.
+
+    :param extra_specs: {key: value} of the type.
+
+    >>> names_backend({'capabilities:pool_name': '<or> ssd <or> hdd'})
+    True
+    >>> names_backend({'tiers:name': 'a', 'volume_backend_name': '<in> a'})
+    False
+    """
+    return any(
+        _values(extra_specs.get(key))
+        for name in _NAMES
+        for key in (name, f'capabilities:{name}')
+    )
+
+
+def selects_backends(
+    extra_specs: collections.abc.Mapping[str, str | None],
+) -> bool:
+    """Whether a volume type names what some backends have, and others not.
+
+    A comparison, such as ``>= 100``, and a feature of Cinder's own, such as
+    ``multiattach``, do not. Nor does a misspelled ``volume_backend_name``.
+
+    :param extra_specs: {key: value} of the type.
+
+    >>> [selects_backends(one) for one in (
+    ...     {'vendor_name': 'x'}, {'multiattach': '<is> True'},
+    ...     {'volume_backend': 'ssd'})]
+    [True, False, False]
+    """
+    return names_backend(extra_specs) or any(
+        _values(wanted) or _asks_for_true(wanted)
+        for key, wanted in extra_specs.items()
+        for name in capability_names({key: wanted})
+        if (name not in _FEATURES)
+        and not difflib.get_close_matches(name.lower(), _NAMES, cutoff=_NEAR)
+    )
 
 
 def may_share(

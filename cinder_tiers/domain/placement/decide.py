@@ -50,8 +50,9 @@ def decide(
     refused, and so is a volume that would lose its encryption key.
 
     :param tiers: all applied tiers, each name once, in any order. Equal
-        priorities are refused by the catalog; here the name that sorts first
-        wins, so that the answer never depends on the order.
+        priorities are refused by the catalog; here one whose volume type has
+        its name wins, then the name that sorts first, so that the answer
+        never depends on the order.
     :param request: the request.
     :param policy: the operator's choices.
     :param has_unreadable: whether a volume type says that it is a tier, and
@@ -206,7 +207,10 @@ def _obstacle(
 def _rank(
     tiers: collections.abc.Iterable[decision.AppliedTier],
 ) -> list[decision.AppliedTier]:
-    return sorted(tiers, key=lambda tier: (-tier.priority, tier.name))
+    return sorted(
+        tiers,
+        key=lambda tier: (-tier.priority, tier.is_renamed, tier.name),
+    )
 
 
 def _not_ours(*reasons: Reason) -> PlacementDecision:
@@ -296,7 +300,8 @@ def _fall_back(
             if tier.type_zones is None
             else 0
             if zone is None or zone in tier.type_zones
-            else 2
+            else 2,
+            tier.is_renamed,
         ),
     )
     if not fallbacks:

@@ -138,6 +138,9 @@ class AppliedTier:
     type_zones: frozenset[str] | None = None
     #: Availability zones in which it has backends; None when not known.
     backend_zones: frozenset[str] | None = None
+    #: Whether its volume type has another name, as a copy has: among equals
+    #: it comes last.
+    is_renamed: bool = False
 
     def is_in_zone(self, request: 'Request') -> bool:
         """Whether the tier has a backend where the volume is to be.

@@ -12,7 +12,9 @@ import dataclasses
 import functools
 import typing
 
+from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain import tags
@@ -90,6 +92,7 @@ def read_tier(
     *,
     projects: frozenset[str] | None,
     is_encrypted: bool = False,
+    type_name: str | None = None,
 ) -> decision.AppliedTier | None:
     """The tier that a volume type is, or None when it is not managed.
 
@@ -97,6 +100,7 @@ def read_tier(
     :param projects: ids of the projects that have access to a private type;
         None for a public type.
     :param is_encrypted: whether the type has an encryption.
+    :param type_name: its name; None when that does not matter.
     :raises ValueError: a value cannot be read; the text says what to do.
     """
     name = extra_specs.get(cinder_state.NAME)
@@ -120,6 +124,7 @@ def read_tier(
         projects=projects,
         offers=features(extra_specs, is_encrypted=is_encrypted),
         type_zones=zones(extra_specs),
+        is_renamed=type_name not in (None, name),
     )
 
 
@@ -155,19 +160,31 @@ def read_type(
         None for a public type.
     :param is_encrypted: whether the type has an encryption.
     """
-    tier = problem = None
+    tier, problems = None, []
+    mark = extra_specs.get(cinder_state.NAME) or None
     try:
         tier = read_tier(
-            extra_specs, projects=projects, is_encrypted=is_encrypted
+            extra_specs,
+            projects=projects,
+            is_encrypted=is_encrypted,
+            type_name=name,
         )
     except ValueError as error:
-        problem = str(error)
+        problems.append(str(error))
+    if mark is not None and not backends.selects_backends(extra_specs):
+        problems.append(
+            f'volume type {name!r} of tier {mark!r} names no backend: '
+            f'its extra specs are {_listed(extra_specs)}, expected '
+            f'{cinder_state.BACKEND} with the name of a backend; run '
+            '"openstack tier apply", or set it with "openstack volume type '
+            'set --property"'
+        )
     return TypeReading(
         type_id=type_id,
         name=name,
-        mark=extra_specs.get(cinder_state.NAME) or None,
+        mark=mark,
         tier=tier,
-        problem=problem,
+        problem='; '.join(problems) or None,
     )
 
 
@@ -199,29 +216,65 @@ def read_tiers(
     Types that were retired, or wait to take the name of another, are none,
     and are not left out either.
 
-    :param readings: of all types, in any order; of two that say to be the
-        same tier the one whose name sorts first is it.
+    :param readings: of all types, in any order. Of several that say to be
+        the same tier, in whatever case, the one that is named like it is it,
+        or else the one whose name sorts first. Where the one that is named
+        like it cannot be read, no copy of it is the tier.
     """
     types: dict[str, TypeReading] = {}
+    owners: dict[str, TypeReading] = {}
     left_out = []
-    for one in sorted(readings, key=lambda one: (one.name, one.type_id)):
-        if one.mark is None or type_succession.is_superseded(
-            one.name, has_tier=one.mark in types
-        ):
+    for one in sorted(
+        (one for one in readings if one.mark is not None), key=_turn
+    ):
+        tier = cinder_state.as_databases_compare(one.mark)
+        if type_succession.is_superseded(one.name, has_tier=one.mark in types):
             continue
-        if one.problem is None and one.mark in types:
+        owner = owners.get(tier)
+        # It waits for the name of one that cannot be read.
+        if (
+            owner is not None
+            and owner.problem
+            and (type_succession.owner_of(one.name) == owner.name)
+        ):
+            owner = None
+        if one.problem is None and owner is not None:
             one = dataclasses.replace(
                 one,
                 problem=f'volume type {one.name!r} has the extra spec '
                 f'{cinder_state.NAME}={one.mark!r}, and so has '
-                f'{types[one.mark].name!r}; remove it from the wrong one with '
-                '"openstack volume type unset"',
+                f'{owner.name!r}, which is the tier; remove the extra spec '
+                f'from {one.name!r} with "openstack volume type unset '
+                f'--property {cinder_state.NAME}", or delete that type',
             )
         if one.problem is None:
             types[one.mark] = one
         else:
             left_out.append(one)
-    return ReadTiers(types=types, left_out=tuple(left_out))
+        if one.problem is None or one.name == one.mark:
+            owners.setdefault(tier, one)
+    return ReadTiers(
+        types=dict(sorted(types.items(), key=lambda item: item[1].name)),
+        left_out=tuple(left_out),
+    )
+
+
+def _turn(one: TypeReading) -> tuple[object, ...]:
+    """Which of several types is a tier: that which is named like it."""
+    alike = cinder_state.as_databases_compare
+    return (
+        one.name != one.mark,
+        alike(one.name) != alike(one.mark),
+        one.name,
+        one.type_id,
+    )
+
+
+def _listed(extra_specs: collections.abc.Mapping[str, str]) -> str:
+    """Extra specs in a message: hostile, and without an end."""
+    return spelling.listed(
+        f'{key!r}={value!r}' for key, value in extra_specs.items()
+    )
 
 
 _Named = typing.TypeVar('_Named')

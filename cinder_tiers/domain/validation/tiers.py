@@ -10,6 +10,7 @@ import itertools
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import tier_specs as extra_specs
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import cinder as cinder_state
@@ -25,15 +26,6 @@ _SUGGESTIONS = 100
 _ANY = object()
 
 Problems = collections.abc.Iterator[errors.Problem]
-
-
-def selects_backends(key: str) -> bool:
-    """Whether Cinder matches an extra spec against backends.
-
-    >>> selects_backends('vendor_name'), selects_backends('hp3par:persona')
-    (True, False)
-    """
-    return key.partition(':')[0] == _CAPABILITIES or ':' not in key
 
 
 def _is_written(
@@ -52,7 +44,7 @@ def _storage(catalog: catalogs.Catalog) -> Problems:
         if (
             has_rbd
             or has_backend
-            or any(map(selects_backends, tier.extra_specs))
+            or backends.selects_backends(tier.extra_specs)
         ):
             continue
         yield errors.Problem(
@@ -60,7 +52,9 @@ def _storage(catalog: catalogs.Catalog) -> Problems:
             found=f'tier {tier.name!r} names no storage',
             expected='rbd, backend, or extra_specs with a key that Cinder '
             'matches against backends (without a scope, or with '
-            'the scope capabilities)',
+            'the scope capabilities) and a value that only some have; '
+            'a comparison such as >=, and a feature such as multiattach, '
+            'selects no backend',
             remedy='add one of them',
         )
 
@@ -206,7 +200,7 @@ def _shared_backends(catalog: catalogs.Catalog) -> Problems:
         asked = frozenset(
             (key.removeprefix(f'{_CAPABILITIES}:'), value)
             for key, value in tier.extra_specs.items()
-            if selects_backends(key)
+            if backends.capability_names({key: ''})
         )
         # A file may have thousands of tiers: each is looked up, not compared.
         mixed_with = itertools.product(

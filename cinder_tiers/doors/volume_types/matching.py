@@ -50,11 +50,6 @@ class Matcher:
         self._by_values: dict[object, bool] = {}
 
     @property
-    def names_capabilities(self) -> bool:
-        """Whether the extra specs ask anything of a backend."""
-        return self._values is not None
-
-    @property
     def names(self) -> tuple[str, ...] | None:
         """The capabilities on which a verdict depends; None for all."""
         return self._names if self._remembers else None

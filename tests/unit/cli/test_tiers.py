@@ -184,15 +184,16 @@ class AppliedTestCase(testtools.TestCase):
         )
 
     def test_two_types_that_claim_one_tier(self):
-        self.add_type('copy', tiers__name='general')
+        self.add_type('copy', tiers__name='general', volume_backend_name='ssd')
         self.assertEqual(
             4, len(json.loads(self.openstack('list', '-f', 'json').stdout))
         )
         ran = self.openstack('show', 'general')
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         self.assertIn(
-            "volume type 'general' has the extra spec tiers:name='general', "
-            "and so has 'copy'; remove it from the wrong one",
+            "volume type 'copy' has the extra spec tiers:name='general', and "
+            "so has 'general', which is the tier; remove the extra spec from "
+            "'copy'",
             ran.stderr,
         )
 
@@ -209,7 +210,12 @@ class AppliedTestCase(testtools.TestCase):
 
     @ddt.data('json', 'table', 'value', 'csv', 'yaml')
     def test_hostile_text_is_escaped_in_every_format(self, form):
-        self.add_type('x\x1b[2J', tiers__name='x\x1b[2J', tiers__tags='\u202e')
+        self.add_type(
+            'x\x1b[2J',
+            tiers__name='x\x1b[2J',
+            tiers__tags='\u202e',
+            volume_backend_name='ssd',
+        )
         for verb in (('list',), ('show', 'x\x1b[2J')):
             if form == 'csv' and verb != ('list',):
                 continue

@@ -60,3 +60,54 @@ class FindMismatchTestCase(testtools.TestCase):
         self.assertEqual(
             text, str(backends.find_mismatch(backend(**capabilities), specs))
         )
+
+
+@ddt.ddt
+class NamesBackendTestCase(testtools.TestCase):
+    """What an extra spec names, by Cinder's own matching."""
+
+    @ddt.data(
+        {'volume_backend_name': 'ssd'},
+        {'volume_backend_name': '<or> ssd <or> hdd'},
+        {'capabilities:volume_backend_name': 's== ssd'},
+        {'pool_name': 'ssd', 'multiattach': '<is> True'},
+    )
+    def test_a_name(self, specs):
+        self.assertTrue(backends.names_backend(specs))
+        self.assertTrue(backends.selects_backends(specs))
+
+    @ddt.data(
+        {'vendor_name': 'x'},
+        {'capabilities:disk:type': 'ssd'},
+        {'ssd': '<is> True', 'volume_backend_name': '<in> s'},
+    )
+    def test_a_value_is_no_name(self, specs):
+        self.assertFalse(backends.names_backend(specs))
+        self.assertTrue(backends.selects_backends(specs))
+
+    @ddt.data(
+        {},
+        {'tiers:name': 'ssd', 'tiers:volume_backend_name': 'ssd'},
+        {'volume_backend_name': ''},
+        {'volume_backend_name': ' '},
+        {'volume_backend_name': None},
+        {'volume_backend_name': '<or>'},
+        {'volume_backend_name': '<in> ssd'},
+        {'volume_backend_name': 's!= hdd'},
+        {'volume_backend_name': '!= 1'},
+        {'volume_backend_name': 's>= a'},
+        {'volume_backend_name': 's=='},
+        {'pool_name': '<is> False'},
+        {'Volume_Backend_Name': 'ssd'},
+        {'volume_backend': 'ssd'},
+        {'volume_backend_names': 'ssd'},
+        {'capability:volume_backend_name': 'ssd'},
+        {'hp3par:pool_name': 'ssd'},
+        {'multiattach': '<is> True'},
+        {'thin_provisioning_support': 'True'},
+        {'free_capacity_gb': '>= 1'},
+        {'RESKEY:availability_zones': 'nova'},
+    )
+    def test_neither(self, specs):
+        self.assertFalse(backends.names_backend(specs))
+        self.assertFalse(backends.selects_backends(specs))

@@ -259,6 +259,18 @@ class CatalogRulesTestCase(testtools.TestCase):
             {'backend_name': None, 'extra_specs': {'hp3par:x': 'y'}},
             "tier 'other' names no storage",
         ),
+        *(
+            (
+                {'backend_name': None, 'extra_specs': specs},
+                "tier 'other' names no storage",
+            )
+            for specs in (
+                {'multiattach': '<is> True'},
+                {'free_capacity_gb': '>= 100'},
+                {'volume_backend': 'ssd'},
+                {'storage_tier': ''},
+            )
+        ),
         ({'extra_specs': {'Tiers:name': 'x'}}, "extra spec 'Tiers:name'"),
         (
             {'extra_specs': {'volume_backend_name': 'x'}},

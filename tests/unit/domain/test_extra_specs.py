@@ -149,6 +149,7 @@ class ExtraSpecsTestCase(testtools.TestCase):
 
 
 def reading(name, **specs):
+    specs = {'volume_backend_name': 'ssd', **specs}
     return tier_specs.read_type(
         {key.replace('__', ':'): value for key, value in specs.items()},
         type_id=f'id of {name}',
@@ -173,6 +174,69 @@ class ReadTiersTestCase(testtools.TestCase):
             "volume type 'b' has the extra spec tiers:name='gold', and so has "
             "'a'",
             problem,
+        )
+
+    def test_a_copy_does_not_take_the_tier(self):
+        for name, mark in (
+            ('aaa', 'gold'),
+            ('GOLD', 'gold'),
+            ('GOLD ', 'gold'),
+            ('Aaa', 'GOLD'),
+            ('zzz', 'gold '),
+        ):
+            found = tier_specs.read_tiers(
+                [
+                    reading(name, tiers__name=mark, tiers__priority='95'),
+                    reading('gold', tiers__name='gold'),
+                ]
+            )
+            self.assertEqual(
+                {'gold': 'gold'},
+                {tier: one.name for tier, one in found.types.items()},
+            )
+            (problem,) = found.problems
+            self.assertIn(
+                f'volume type {name!r} has the extra spec '
+                f"tiers:name={mark!r}, and so has 'gold', which is the tier; "
+                f'remove the extra spec from {name!r}',
+                problem,
+            )
+
+    def test_nor_does_it_of_a_type_that_cannot_be_read(self):
+        for wrong in (
+            {'tiers__priority': 'high'},
+            {'volume_backend_name': ''},
+        ):
+            found = tier_specs.read_tiers(
+                [
+                    reading('aaa', tiers__name='gold'),
+                    reading('gold', tiers__name='gold', **wrong),
+                ]
+            )
+            self.assertEqual({}, found.types)
+            self.assertEqual(2, len(found.left_out))
+
+    def test_but_what_takes_its_place_does(self):
+        """An apply that was interrupted mended the tier."""
+        found = tier_specs.read_tiers(
+            [
+                reading('gold', tiers__name='gold', tiers__priority='high'),
+                reading('gold - new', tiers__name='gold'),
+            ]
+        )
+        self.assertEqual('gold - new', found.types['gold'].name)
+        self.assertEqual(['gold'], [one.name for one in found.left_out])
+
+    def test_a_type_that_names_no_backend_is_left_out(self):
+        found = tier_specs.read_tiers(
+            [reading('gold', tiers__name='gold', volume_backend_name='')]
+        )
+        self.assertEqual({}, found.types)
+        self.assertIn(
+            "volume type 'gold' of tier 'gold' names no backend: its extra "
+            "specs are 'tiers:name'='gold', 'volume_backend_name'='', "
+            'expected volume_backend_name with the name of a backend; run ',
+            *found.problems,
         )
 
     def test_one_that_cannot_be_read_leaves_the_tier_to_another(self):

@@ -17,7 +17,8 @@ def volume_type(name, projects=None, **specs):
         name=name,
         projects=projects,
         extra_specs={
-            key.replace('__', ':'): value for key, value in specs.items()
+            key.replace('__', ':'): value
+            for key, value in {'volume_backend_name': 'ssd', **specs}.items()
         },
     )
 

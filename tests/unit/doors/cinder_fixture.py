@@ -334,10 +334,16 @@ class Scheduler(fixtures.Fixture):
         return f'{host}#{name}'
 
     def add_type(self, name, projects=None, **extra_specs):
-        """A volume type; `tiers_name` is written for `tiers:name`."""
+        """A volume type; `tiers_name` is written for `tiers:name`.
+
+        One with that names a backend, unless `volume_backend_name` is None.
+        """
+        tier = extra_specs.get('tiers_name')
+        backend = {'volume_backend_name': f'tier-{tier}'} if tier else {}
         specs = {
             key.replace('tiers_', 'tiers:'): value
-            for key, value in extra_specs.items()
+            for key, value in {**backend, **extra_specs}.items()
+            if value is not None
         }
         return volume_types.create(
             self.admin,

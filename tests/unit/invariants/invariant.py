@@ -104,7 +104,7 @@ def _may_use(one, project):
 
 
 def _is_tier(one):
-    return 'tiers:name' in one.specs
+    return 'tiers:name' in one.specs and not one.is_slip
 
 
 def _follows(one):
@@ -178,7 +178,7 @@ class Judge:
             named is not None
             and not _is_tier(named)
             and (
-                'volume_backend_name' in named.specs
+                ('volume_backend_name' in named.specs and not named.is_slip)
                 # A volume without a tier goes where an administrator sends
                 # it (functional, test_operations).
                 or (
@@ -361,7 +361,14 @@ def is_excused(example, project, step, types):
     if world.fallback == 'private' and project == worlds.OTHER:
         return True
     zone = step.zone or 'nova'
-    if worlds.UNBOUND in (step.volume_type, dict(step.odd).get('volume_type')):
+    if not {worlds.UNBOUND, worlds.SLIP}.isdisjoint(
+        (
+            step.volume_type,
+            dict(step.odd).get('volume_type'),
+            world.default,
+            world.project_default,
+        )
+    ):
         # To it private tiers are closed, but to an administrator's volume.
         project = project if step.is_admin else None
     return not any(

@@ -84,6 +84,7 @@ TYPES = (
     'image-luks',
     'plain',
     worlds.UNBOUND,
+    worlds.SLIP,
     'luks',
     'database',
     '@database',

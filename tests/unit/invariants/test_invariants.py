@@ -49,6 +49,25 @@ def named(text):
 
 #: Ways around the doors that there were once.
 KNOWN = {
+    **{
+        f'a type that names no backend: {slip}, {mark}': Example(
+            world=World(slip=slip, mark=mark, default=worlds.SLIP),
+            image=PREMIUM,
+            steps=(
+                Create(),
+                Create(volume_type='image-tier'),
+                Create(source='blank', volume_type=worlds.SLIP),
+                Create(source='blank'),
+                operations.Group(volume_types=(worlds.SLIP,)),
+                Given(volume_type='plain'),
+                Retype(new_type=worlds.SLIP, policy='on-demand'),
+            ),
+        )
+        for slip, mark in (
+            *((slip, 'a tier') for slip in worlds.SLIPS),
+            *(('a part of names', mark) for mark in worlds.MARKS),
+        )
+    },
     'an image that names a snapshot': Example(
         image=SNAPSHOT_IMAGES[0],
         steps=(Create(version='3.45'),),

@@ -30,6 +30,31 @@ FOLLOWING = ('image-tier', 'image-private', 'image-multi', 'image-luks')
 EXPLICIT = ('plain', 'luks')
 #: A type that names no backend, as Cinder's own `__DEFAULT__`.
 UNBOUND = 'unbound'
+#: The public type by which an administrator slips, in place of naming one.
+SLIP = 'slip'
+#: {what it has of a backend: its extra specs}, none of which names one.
+SLIPS = {
+    'nothing': {},
+    'our scope': {'tiers:volume_backend_name': 'tier-premium'},
+    'a misspelling': {'volume_backend': 'tier-premium'},
+    'another case': {'Volume_Backend_Name': 'tier-premium'},
+    'no name': {'volume_backend_name': ''},
+    'a part of names': {'volume_backend_name': '<in> tier-'},
+    'not a name': {'volume_backend_name': 's!= plain'},
+    'names from one on': {'capabilities:volume_backend_name': 's>= tier'},
+    'a part of pools': {'pool_name': '<in> prem'},
+    'a capability': {'multiattach': '<is> True'},
+    'room': {'capabilities:free_capacity_gb': '>= 1'},
+    'the room of one': {'free_capacity_gb': '== 99'},
+}
+#: {its mark: more of its extra specs}; it would win by its tag.
+MARKS = {
+    'unmarked': {},
+    'a tier': {'tiers:name': SLIP, 'tiers:priority': '95'},
+    'a fallback': {'tiers:name': SLIP, 'tiers:fallback': '<is> True'},
+    'unreadable': {'tiers:name': SLIP, 'tiers:priority': 'x'},
+    'a copy': {'tiers:name': 'premium', 'tiers:priority': '95'},
+}
 #: Ids of `World.projects`; `entitled` may use the private tiers.
 ENTITLED = 'e' * 32
 OTHER = 'd' * 32
@@ -55,6 +80,8 @@ class VolumeType:
     #: Projects that may use it; None when all may.
     projects: tuple[str, ...] | None = None
     encrypted: bool = False
+    #: Whether it names no backend, whatever else it says.
+    is_slip: bool = False
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -69,6 +96,9 @@ class World:
     overflow: str = 'none'
     #: Whether there is a tier whose volumes are encrypted.
     vault: bool = False
+    #: A key of `SLIPS`, or none; and one of `MARKS`.
+    slip: str = 'none'
+    mark: str = 'a tier'
     #: Whether there are backends that no tier asks for.
     plain: bool = True
     #: Cinder's default_volume_type.
@@ -149,7 +179,27 @@ class World:
                     },
                 )
             )
-        return [*found, *self._premium(), *self._fallbacks()]
+        return [
+            *found,
+            *self._premium(),
+            *self._fallbacks(),
+            *self._slips(),
+        ]
+
+    def _slips(self):
+        if self.slip == 'none':
+            return []
+        return [
+            VolumeType(
+                name=SLIP,
+                is_slip=True,
+                specs={
+                    **SLIPS[self.slip],
+                    **MARKS[self.mark],
+                    'tiers:tags': 'premium',
+                },
+            )
+        ]
 
     def _reach(self, tier):
         if self.overflow != tier:
@@ -222,6 +272,8 @@ WORLDS = strategies.builds(
     premium=_mostly('private', 'unreadable', 'retired', 'none'),
     overflow=_mostly('none', 'database', 'premium'),
     vault=strategies.booleans(),
+    slip=_mostly('none', *SLIPS),
+    mark=strategies.sampled_from(list(MARKS)),
     plain=_mostly(True, False),
     default=_mostly(
         'image-tier',
@@ -230,11 +282,21 @@ WORLDS = strategies.builds(
         'image-private',
         'image-multi',
         'image-luks',
+        SLIP,
     ),
-    project_default=_mostly('none', 'none', 'image-tier', 'plain', 'luks'),
+    project_default=_mostly(
+        'none', 'none', 'image-tier', 'plain', 'luks', SLIP
+    ),
     folds_case=strategies.booleans(),
     snapshot_same_host=_mostly(True, False),
     on_error=_mostly('fallback', 'pass', 'fail'),
     on_no_access=_mostly('fallback', 'refuse'),
     trust=_mostly('own_and_public', 'own', 'all'),
+).map(
+    lambda world: dataclasses.replace(
+        world,
+        project_default=world.project_default
+        if world.slip != 'none' or world.project_default != SLIP
+        else 'none',
+    )
 )

@@ -80,11 +80,15 @@ class SchedulerTestCase(testtools.TestCase):
         """
         return self.cinder.add_type(
             'odd',
-            tiers_name='odd',
-            tiers_tags='odd',
-            tiers_priority='90',
-            volume_backend_name='<or>',
-            **extra_specs,
+            **{
+                'tiers_name': 'odd',
+                'tiers_tags': 'odd',
+                'tiers_priority': '90',
+                'volume_backend_name': '<or> plain <or> tier-database '
+                '<or> tier-general <or> tier-premium',
+                'free_capacity_gb': '<or>',
+                **extra_specs,
+            },
         )
 
     def configure(self, **options):

@@ -218,6 +218,91 @@ class BackendTestCase(GuardTestCase):
         )
 
 
+@ddt.ddt
+class SlipTestCase(GuardTestCase):
+    """A public type with the mark of a tier that names no backend."""
+
+    @ddt.data(
+        {},
+        {'tiers_priority': 'high'},
+        {'tiers_volume_backend_name': 'tier-premium'},
+        {'multiattach': '<is> True'},
+        {'free_capacity_gb': '>= 800'},
+        {'volume_backend_name': '<in> prem'},
+        {'volume_backend_name': ''},
+    )
+    def test_it_opens_nothing_and_is_named(self, specs):
+        half = self.cinder.add_type(
+            'half',
+            **{
+                'volume_backend_name': None,
+                'tiers_name': 'half',
+                'tiers_tags': 'half',
+                'tiers_priority': '95',
+                **specs,
+            },
+        )
+        image = self.glance.add_image('half', visibility='public')
+        for project in (PROJECT, OTHER_PROJECT):
+            self.assert_lands_on(
+                self.general,
+                volume_type=self.follow,
+                image_id=image,
+                project=project,
+            )
+            for volume_type in (half, self.cinder.add_type(f'any-{project}')):
+                volume = self.cinder.create_volume(
+                    volume_type=volume_type, project=project
+                )
+                self.assertIn(volume.host, (None, self.plain))
+        self.assert_lands_on(self.premium, volume_type=self.premium_type)
+        (line,) = self.lines('WARNING Tier ignored')
+        self.assertIn("volume type 'half'", line)
+
+    def add_swift(self, **specs):
+        """Two backends with a disk of their own; a private tier has one."""
+        self.swift, self.rest = (
+            self.cinder.add_backend(
+                name, disk='nvme', free_capacity_gb=room, total_capacity_gb=999
+            )
+            for name, room in (('tier-swift', 950), ('rest', 60))
+        )
+        return self.cinder.add_type(
+            'swift',
+            projects=[PROJECT],
+            **{'tiers_name': 'swift', 'tiers_priority': '40', **specs},
+        )
+
+    def test_nor_does_a_tier_by_what_its_backends_can_do(self):
+        """It has what is left beside the private tiers."""
+        self.add_swift()
+        by_disk = self.cinder.add_type(
+            'disk',
+            volume_backend_name=None,
+            tiers_name='disk',
+            tiers_tags='disk',
+            disk='nvme',
+        )
+        image = self.glance.add_image('disk', visibility='public')
+        for request in (
+            {'volume_type': self.follow, 'image_id': image},
+            {'volume_type': by_disk},
+        ):
+            self.assert_lands_on(self.rest, project=OTHER_PROJECT, **request)
+        self.assert_lands_on(self.rest, volume_type=by_disk)
+        self.assertEqual([], self.lines('Tier ignored'))
+
+    def test_a_private_tier_by_what_its_backends_can_do(self):
+        swift = self.add_swift(volume_backend_name=None, disk='nvme')
+        self.assert_lands_on(self.swift, volume_type=swift)
+        for project in (PROJECT, OTHER_PROJECT):
+            self.assert_lands_on(
+                self.plain,
+                volume_type=self.cinder.add_type(f'any-{project}'),
+                project=project,
+            )
+
+
 class WhoTestCase(GuardTestCase):
     def test_an_administrator_may_use_every_backend(self):
         self.cinder.delete_type(self.general_type)
@@ -370,7 +455,11 @@ class UnboundTypeTestCase(GuardTestCase):
             ],
         )
         self.cinder.add_type(
-            'gold', projects=[PROJECT], tiers_name='gold', pool_name='fast'
+            'gold',
+            projects=[PROJECT],
+            tiers_name='gold',
+            pool_name='fast',
+            volume_backend_name=None,
         )
         for volume_type, project, pool in (
             (self.any_type, PROJECT, 'slow'),

@@ -194,7 +194,7 @@ class FaultsTestCase(TierSmallTestCase):
     """Whatever fails, the other weighers decide and the create goes on."""
 
     def test_specs_that_cinder_cannot_match(self):
-        self.add_odd_tier()
+        self.add_odd_tier(volume_backend_name='<or> tier-small <or> tier-big')
         self.assertEqual(
             [self.big], self.hosts(1, self.add_small(overflow='odd'))
         )

@@ -26,9 +26,11 @@ config.CONF(['--config-file', sys.argv[1]], project='cinder')
 migration.db_sync()
 admin = context.get_admin_context()
 for name, specs in {
-        'general': {'tiers:name': 'general', 'tiers:fallback': '<is> True'},
+        'general': {'tiers:name': 'general', 'tiers:fallback': '<is> True',
+                    'volume_backend_name': 'hdd'},
         'database': {'tiers:name': 'database', 'tiers:tags': 'database',
-                     'tiers:priority': '5', 'tiers:overflow': 'general'},
+                     'tiers:priority': '5', 'tiers:overflow': 'general',
+                     'volume_backend_name': '<or> ssd <or> hdd'},
         'image-tier': {'tiers:follow_image': '<is> True'}}.items():
     volume_types.create(admin, name, specs)
 """

@@ -74,6 +74,7 @@ class ReadAppliedTestCase(testtools.TestCase):
                     priority=20,
                     fallback=True,
                     overflow='general',
+                    is_renamed=True,
                 ),
             ),
             state.tiers,

@@ -157,7 +157,7 @@ class AnswerTestCase(ZonesTestCase):
 
     def test_specs_that_cinder_cannot_match(self):
         self.add_second_zone()
-        self.add_tier('odd', volume_backend_name='<or>')
+        self.add_tier('odd', volume_backend_name='archive', ssd='<or>')
         self.assertEqual(AS_ADDED, self.look())
 
     def test_a_tier_without_any_backend_is_not_known(self):
