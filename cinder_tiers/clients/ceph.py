@@ -126,7 +126,7 @@ class Session:
         if 'class_' in arguments:
             arguments['class'] = arguments.pop('class_')
         output, _said = self._ask(prefix, arguments)
-        return parse(output) if output.strip() else None
+        return self._parsed(prefix, output)
 
     def ask_manager(self, prefix: str, **arguments: object) -> object:
         """Runs a command of a module of the manager, such as rbd_support.
@@ -155,7 +155,7 @@ class Session:
             )
         if code:
             raise self._failure(prefix, -code, said)
-        return parse(output) if output.strip() else None
+        return self._parsed(prefix, output)
 
     def crush_map(self) -> tuple[bytes, int]:
         """The CRUSH map in Ceph's encoding, and its version.
@@ -222,7 +222,17 @@ class Session:
             )
         if code:
             raise self._failure(prefix, -code, said)
-        return parse(output)
+        return self._parsed(prefix, output)
+
+    def _parsed(self, prefix: str, output: bytes) -> object:
+        """The parsed answer; None for an empty one."""
+        try:
+            return parse(output) if output.strip() else None
+        except ValueError as error:
+            raise errors.TiersError(
+                f'Ceph cluster {self.cluster.name!r} answered "{prefix}" in '
+                f'a form that is not known: no JSON: {error}'
+            ) from error
 
     def _failure(self, prefix: str, code: int, said: str) -> errors.TiersError:
         said = said.strip() or os.strerror(code)

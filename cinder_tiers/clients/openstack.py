@@ -51,12 +51,20 @@ def asking(what: str, *, remedy: str = '') -> collections.abc.Iterator[None]:
         volume types`.
     :param remedy: what to do about it, if that is known.
     :raises errors.Unreachable: in place of an error of openstacksdk.
+    :raises errors.TiersError: in place of what an answer in another form than
+        is known raises where it is read.
     """
     try:
         yield
     except API_ERRORS as error:
         hint = f'; {remedy}' if remedy else ''
         raise failure(error, f'{what}: {error}{hint}') from error
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise errors.TiersError(
+            f'{what}: the answer has a form that is not known ({error!r}); '
+            'see what is between you and the service, and which version it '
+            'has'
+        ) from error
 
 
 def failure(error: Exception, text: str) -> errors.Unreachable:

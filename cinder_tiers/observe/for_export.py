@@ -17,6 +17,7 @@ from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.placement import rbd_location
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import answers
 from cinder_tiers.observe.ceph import cache_tier as ceph_cache
 from cinder_tiers.observe.ceph import cephx_user as observed_user
 from cinder_tiers.observe.ceph import crush as observed_crush
@@ -97,6 +98,7 @@ def _cluster(
         return read_cluster(session, locations)
 
 
+@answers.in_known_form
 def read_cluster(
     session: ceph_session.Session,
     locations: collections.abc.Iterable[rbd_location.Location],
@@ -110,7 +112,9 @@ def read_cluster(
     fsid = session.command('mon dump')['fsid'].lower()
     own = [one for one in locations if one.fsid == fsid]
     pools = observed_pool.read_pools(
-        session, with_rbd_options={one.pool for one in own}
+        session,
+        with_rbd_options={one.pool for one in own},
+        needs_io=False,
     )
     rules = observed_crush.read_rules(session)
     osds = observed_osds.read_osds(session)
@@ -176,6 +180,7 @@ def read_cluster(
     )
 
 
+@answers.in_known_form
 def _configured(session: ceph_session.Session, mask: str) -> _Configured:
     """{device class or host: {option: value}} that the monitors have.
 

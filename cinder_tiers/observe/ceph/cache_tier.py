@@ -6,11 +6,13 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import answers
 from cinder_tiers.observe.ceph import usage
 
 _ADD = ['osd', 'tier', 'add']
 
 
+@answers.in_known_form
 def observe(
     session: ceph_session.Session,
     catalog: catalogs.Catalog,
@@ -50,6 +52,7 @@ def read(
     return of_all_pools(session).get(name)
 
 
+@answers.in_known_form
 def of_all_pools(
     session: ceph_session.Session,
 ) -> dict[str, ceph_state.CacheTier]:

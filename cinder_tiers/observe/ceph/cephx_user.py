@@ -10,8 +10,10 @@ import errno
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import answers
 
 
+@answers.in_known_form
 def observe(
     session: ceph_session.Session,
     catalog: catalogs.Catalog,
@@ -30,6 +32,7 @@ def observe(
     }
 
 
+@answers.in_known_form
 def read(
     session: ceph_session.Session, name: str
 ) -> ceph_state.CephxUser | None:

@@ -14,6 +14,7 @@ import dataclasses
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
+from cinder_tiers.observe.ceph import answers
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,7 @@ def parse(
     )
 
 
+@answers.in_known_form
 def observe(
     session: ceph_session.Session, pools: collections.abc.Sequence[str]
 ) -> ClientIo:

@@ -5,12 +5,14 @@
 Must not know any kind of resource.
 """
 
+import collections.abc
 import dataclasses
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import answers
 from cinder_tiers.observe import registry
 
 
@@ -19,23 +21,38 @@ def observe(
 ) -> ceph_state.CephState:
     """All state of a cluster that the catalog may compare with.
 
-    :raises errors.TiersError: when Ceph does not answer or refuses.
+    :raises errors.TiersError: when Ceph does not answer or refuses, or
+        answers in another form than is known.
     """
     found = ceph_state.CephState(
         crush_rules={}, erasure_code_profiles={}, pools={}, users={}, osds=()
     )
     for one in registry.CEPH.values():
         found = dataclasses.replace(
-            found, **one.observe(session, catalog, found)
+            found, **_fields(session, one.observe, catalog, found)
         )
     return found
 
 
+@answers.in_known_form
+def _fields(
+    session: ceph_session.Session,
+    observe_kind: collections.abc.Callable[..., dict[str, object]],
+    catalog: catalogs.Catalog,
+    found: ceph_state.CephState,
+) -> dict[str, object]:
+    fields = observe_kind(session, catalog, found)
+    answers.check_fields(ceph_state.CephState, fields)
+    return fields
+
+
+@answers.in_known_form
 def read(
     session: ceph_session.Session, key: actions.Key
 ) -> actions.Resource | None:
     """One object; None when it does not exist.
 
-    :raises errors.TiersError: when Ceph does not answer or refuses.
+    :raises errors.TiersError: when Ceph does not answer or refuses, or
+        answers in another form than is known.
     """
     return registry.CEPH[key.kind].read(session, key.name)

@@ -12,6 +12,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import crush
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain import units
+from cinder_tiers.observe.ceph import answers
 
 #: Pool types in `osd pool ls detail` and rules (src/osd/osd_types.h).
 KINDS = types.MappingProxyType({1: 'replicated', 3: 'erasure'})
@@ -20,6 +21,7 @@ KINDS = types.MappingProxyType({1: 'replicated', 3: 'erasure'})
 _MSR_INDEP = 5
 
 
+@answers.in_known_form
 def read_rules(
     session: ceph_session.Session,
 ) -> dict[str, ceph_state.CrushRule]:
@@ -44,6 +46,7 @@ def read_rule(
     return read_rules(session).get(name)
 
 
+@answers.in_known_form
 def observe_profiles(
     session: ceph_session.Session,
     catalog: catalogs.Catalog,
@@ -77,6 +80,7 @@ def observe_profiles(
     return fields
 
 
+@answers.in_known_form
 def read_profiles(
     session: ceph_session.Session,
     names: collections.abc.Iterable[str],
@@ -89,6 +93,7 @@ def read_profiles(
     }
 
 
+@answers.in_known_form
 def read_profile(
     session: ceph_session.Session,
     name: str,

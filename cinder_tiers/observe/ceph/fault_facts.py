@@ -12,8 +12,8 @@ import errno
 import typing
 
 from cinder_tiers.clients import ceph as ceph_session
-from cinder_tiers.domain import errors
 from cinder_tiers.domain.fault import facts as cluster_facts
+from cinder_tiers.observe.ceph import answers
 from cinder_tiers.observe.ceph import crush
 from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import usage
@@ -53,39 +53,35 @@ class Reader:
         :param osd_ids: gets the OSDs that hold the tier, and returns those
             that faults strike.
         """
-        return self._known(lambda: _observe(self._session, pool, osd_ids))
+        return self._known(lambda session: _observe(session, pool, osd_ids))
 
     def health(self) -> cluster_facts.Health:
         """Whether the cluster is in order."""
         return self._known(
-            lambda: parse_status(self._session.command('status'))
+            lambda session: parse_status(session.command('status'))
         )
 
     def osds(self) -> dict[int, cluster_facts.Osd]:
         """{id: OSD} at the moment."""
         return self._known(
-            lambda: parse_osds(self._session.command('osd dump'))
+            lambda session: parse_osds(session.command('osd dump'))
         )
 
     def deep_scrubs(self, pool: str) -> dict[str, str]:
         """{placement group: when it was deep-scrubbed, as Ceph writes it}."""
         return self._known(
-            lambda: {
+            lambda session: {
                 one['pgid']: str(one['last_deep_scrub_stamp'])
-                for one in self._session.command(
-                    'pg ls-by-pool', poolstr=pool
-                )['pg_stats']
+                for one in session.command('pg ls-by-pool', poolstr=pool)[
+                    'pg_stats'
+                ]
             }
         )
 
-    def _known(self, read: collections.abc.Callable[[], _Value]) -> _Value:
-        try:
-            return read()
-        except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise errors.TiersError(
-                f'Ceph cluster {self._session.cluster.name!r} returned an '
-                f'unexpected answer ({error!r}); expected Ceph 16 to 20'
-            ) from error
+    def _known(
+        self, read: collections.abc.Callable[[ceph_session.Session], _Value]
+    ) -> _Value:
+        return answers.in_known_form(read)(self._session)
 
 
 def _observe(

@@ -7,10 +7,12 @@ import collections.abc
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import owners
+from cinder_tiers.observe.ceph import answers
 
 _ORCHESTRATOR = 'mgr/orchestrator/orchestrator'
 
 
+@answers.in_known_form
 def rook_namespace(session: ceph_session.Session) -> str | None:
     """Namespace of Kubernetes in which Rook runs the monitors.
 
@@ -45,6 +47,7 @@ def cephadm_tunes_memory(
     )
 
 
+@answers.in_known_form
 def cephadm_tunes_one_of(
     session: ceph_session.Session,
     options: collections.abc.Iterable[collections.abc.Container[str]],

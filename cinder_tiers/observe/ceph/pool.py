@@ -11,11 +11,13 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import answers
 from cinder_tiers.observe.ceph import crush as observed_crush
 
 _DATA_POOL = 'rbd_default_data_pool'
 
 
+@answers.in_known_form
 def observe(
     session: ceph_session.Session,
     catalog: catalogs.Catalog,
@@ -42,6 +44,7 @@ def read(session: ceph_session.Session, name: str) -> ceph_state.Pool | None:
     return read_pools(session, with_rbd_options={name}).get(name)
 
 
+@answers.in_known_form
 def read_pools(
     session: ceph_session.Session,
     *,
@@ -63,6 +66,8 @@ def read_pools(
         # A pool and then its rule were deleted between the two.
         pools, names = _pools_and_rules(session)
     for pool in pools:
+        if not isinstance(pool['crush_rule'], int):
+            raise TypeError(f'crush_rule of pool {pool["pool_name"]}')
         if pool['crush_rule'] not in names:
             raise errors.Unreachable(
                 f'Ceph lists pool {pool["pool_name"]} with the CRUSH rule '
@@ -113,6 +118,7 @@ def read_pools(
     return result
 
 
+@answers.in_known_form
 def _pools_and_rules(
     session: ceph_session.Session,
 ) -> tuple[list[dict], dict[int, str]]:

@@ -17,6 +17,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import mclock
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import answers
 from cinder_tiers.observe.ceph.osd import osd_options
 
 #: OSDs that are asked for their queue, for each pool, until one answers.
@@ -34,9 +35,7 @@ def observe(
     """
     pg_targets, unread = {}, ''
     try:
-        pg_targets = parse_pg_targets(
-            session.command('osd pool autoscale-status')
-        )
+        pg_targets = _pg_targets(session)
     except errors.TiersError as error:
         unread = str(error)
     return practice.Facts(
@@ -47,12 +46,22 @@ def observe(
     )
 
 
+@answers.in_known_form
+def _pg_targets(session: ceph_session.Session) -> dict[str, practice.PgTarget]:
+    return parse_pg_targets(session.command('osd pool autoscale-status'))
+
+
 def _read_balance(session: ceph_session.Session) -> dict[str, float]:
     """{pool: score}; empty when it could not be read."""
     try:
-        return parse_scores(session.command('osd pool ls', detail='detail'))
+        return _scores(session)
     except errors.TiersError:
         return {}
+
+
+@answers.in_known_form
+def _scores(session: ceph_session.Session) -> dict[str, float]:
+    return parse_scores(session.command('osd pool ls', detail='detail'))
 
 
 def parse_scores(
@@ -87,7 +96,8 @@ def parse_pg_targets(
             wanted_pg_num=one['pg_num_final'],
             share=one['capacity_ratio'],
             has_target=bool(one['target_ratio'] or one['target_bytes']),
-            is_bulk=one['bulk'],
+            # Early versions of Ceph 16 have no such flag.
+            is_bulk=one.get('bulk', False),
             is_far_off=one['would_adjust'],
         )
         for one in status
@@ -131,19 +141,29 @@ def _op_queue(
         OSDs where the user may not ask them.
     """
     try:
+        return _queue_of(session, osd_id, configured)
+    except errors.TiersError:
+        return None
+
+
+@answers.in_known_form
+def _queue_of(
+    session: ceph_session.Session,
+    osd_id: int,
+    configured: ceph_state.Mclock | None,
+) -> practice.OpQueue:
+    try:
         queue = session.tell(osd_id, 'config get', var='osd_op_queue')[
             'osd_op_queue'
         ]
     except ceph_session.CommandFailed as error:
         if error.errno not in osd_options.REFUSED or configured is None:
-            return None
+            raise
         queue = mclock.QUEUE if osd_id in configured.capacities else 'wpq'
-    except errors.TiersError:
-        return None
-    try:
-        metadata = session.command('osd metadata', id=osd_id)
-    except errors.TiersError:
-        return None
     return practice.OpQueue(
-        osd_id=osd_id, queue=queue, version=metadata['ceph_version_short']
+        osd_id=osd_id,
+        queue=queue,
+        version=session.command('osd metadata', id=osd_id)[
+            'ceph_version_short'
+        ],
     )

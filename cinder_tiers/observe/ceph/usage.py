@@ -13,6 +13,7 @@ import time
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import usage
+from cinder_tiers.observe.ceph import answers
 
 #: Digits of a ratio; Ceph shows 0.85 as 0.85000002384185791.
 _DIGITS = 4
@@ -33,6 +34,7 @@ def attempt(session: ceph_session.Session) -> usage.Usage | usage.Unknown:
         return usage.Unknown(reason=str(error))
 
 
+@answers.in_known_form
 def observe(session: ceph_session.Session) -> usage.Usage:
     """How full the pools and the OSDs of a cluster are.
 
@@ -50,6 +52,7 @@ def observe(session: ceph_session.Session) -> usage.Usage:
     )
 
 
+@answers.in_known_form
 def df(
     session: ceph_session.Session,
     pools: collections.abc.Set[str],

@@ -357,7 +357,7 @@ class MendTestCase(FaultCase):
         self.cluster.osds[1].weight = None
         found = self.means(are_ended=False).mend(target, wait_s=0)
         self.assertEqual(restore.Outcome.FAILED, found.outcome)
-        self.assertIn('unexpected answer', found.reason)
+        self.assertIn('a form that is not known', found.reason)
 
     def test_an_osd_that_is_gone_is_told(self):
         (target,) = self.targets(OUT)

@@ -13,6 +13,7 @@ import types
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.resources import mclock
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import answers
 
 #: The first release in which the queue is the default.
 FIRST_RELEASE = 17
@@ -29,6 +30,7 @@ _OPTIONS = frozenset(
 _Stored = dict[tuple[str, str], dict[str, str]]
 
 
+@answers.in_known_form
 def observe(
     session: ceph_session.Session, found: ceph_state.CephState
 ) -> ceph_state.Mclock | None:
@@ -62,6 +64,7 @@ def observe(
     )
 
 
+@answers.in_known_form
 def _default(session: ceph_session.Session, name: str) -> str:
     option = session.command('config help', key=name)
     return str(option.get('daemon_default') or option['default'])

@@ -12,9 +12,11 @@ import collections.abc
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.plan import owners
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import answers
 from cinder_tiers.observe.ceph.osd import osd_options
 
 
+@answers.in_known_form
 def observe(
     session: ceph_session.Session, osd_ids: collections.abc.Set[int]
 ) -> dict[int, ceph_state.OsdMemory]:

@@ -16,6 +16,7 @@ import re
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import osd_requirements
+from cinder_tiers.observe.ceph import answers
 from cinder_tiers.observe.ceph.osd import osd_options
 
 SYS_BLOCK = pathlib.Path('/sys/block')
@@ -45,6 +46,7 @@ _FILE_SYSTEMS = {
 }
 
 
+@answers.in_known_form
 def observe(
     session: ceph_session.Session,
     *,
@@ -114,6 +116,7 @@ def parse(metadata: dict, *, is_up: bool) -> osd_requirements.Facts:
     )
 
 
+@answers.in_known_form
 def rocksdb_compressions(
     session: ceph_session.Session, osd_ids: collections.abc.Iterable[int]
 ) -> dict[int, str]:

@@ -15,6 +15,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import answers
 from cinder_tiers.observe.ceph.osd import mclock
 
 # A command to an OSD that is down.
@@ -63,6 +64,7 @@ def observe_hosts(
     return _observe(session, osd_options.HOST, declared, 'host_options', found)
 
 
+@answers.in_known_form
 def _observe(
     session: ceph_session.Session,
     mask: str,
@@ -103,6 +105,7 @@ def _observe(
     }
 
 
+@answers.in_known_form
 def configured(
     session: ceph_session.Session, name: str, *, mask: str
 ) -> ceph_state.OsdOptions:
@@ -121,6 +124,7 @@ def configured(
     return in_effect(session, mask, name, schemas_of(session, names))
 
 
+@answers.in_known_form
 def configured_options(
     session: ceph_session.Session,
 ) -> dict[str, dict[str, str]]:
@@ -136,6 +140,7 @@ def configured_options(
     return found
 
 
+@answers.in_known_form
 def schemas_of(
     session: ceph_session.Session, names: set[str]
 ) -> dict[str, ceph_state.OptionSchema]:
@@ -173,6 +178,7 @@ def parse_schema(described: dict) -> ceph_state.OptionSchema:
     )
 
 
+@answers.in_known_form
 def in_effect(
     session: ceph_session.Session,
     mask: str,

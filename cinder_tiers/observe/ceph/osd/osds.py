@@ -6,6 +6,7 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import primary_affinity
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import answers
 from cinder_tiers.observe.ceph.osd import read_balancer
 
 
@@ -32,6 +33,7 @@ def read_affinity(
     return primary_affinity.observed(read_osds(session), device_class)
 
 
+@answers.in_known_form
 def read_osds(session: ceph_session.Session) -> tuple[ceph_state.Osd, ...]:
     """All OSDs, by id.
 

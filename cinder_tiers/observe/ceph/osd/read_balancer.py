@@ -8,6 +8,7 @@ import collections.abc
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.observe.ceph import answers
 
 #: The first release with `ceph osd pg-upmap-primary`.
 FIRST_RELEASE = 18
@@ -15,6 +16,7 @@ FIRST_RELEASE = 18
 MODES = ('read', 'upmap-read')
 
 
+@answers.in_known_form
 def observe(
     session: ceph_session.Session, release: int | None
 ) -> ceph_state.ReadBalancer | None:
