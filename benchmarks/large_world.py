@@ -178,6 +178,11 @@ class Ceph(generated_tiers.Ceph):
 
         self._change('osd pool ls detail', change)
 
+    def _rename_pool(self, *, srcpool, destpool):
+        self._set_in_pool(
+            srcpool, lambda pool: pool.update(pool_name=destpool)
+        )
+
     def _set_in_pool(self, name, change):
         self._change(
             'osd pool ls detail',
@@ -239,6 +244,7 @@ _TOLD = {
 _WRITES = {
     'osd crush rule create-replicated': Ceph._create_rule,
     'osd pool create': Ceph._create_pool,
+    'osd pool rename': Ceph._rename_pool,
     'osd pool set': Ceph._set_pool,
     'osd pool set-quota': Ceph._set_quota,
     'osd pool application enable': Ceph._enable,

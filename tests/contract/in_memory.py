@@ -133,6 +133,8 @@ def needs_consent(current, wanted):
             or not wanted.is_public
             and (current.is_public or not current.projects <= wanted.projects)
         )
+    if isinstance(current, ceph_state.CephxUser):
+        return bool(wanted.of_others)
     if isinstance(current, cinder_state.QosSpec):
         is_only_associated = (
             current.consumer == wanted.consumer

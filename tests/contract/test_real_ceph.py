@@ -23,7 +23,6 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import effects
-from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -530,7 +529,8 @@ class RealCephWorldTestCase(
     def test_a_grant_that_was_revoked_since_does_not_come_back(self):
         name = f'client.{self.mark}'
         self.set_caps(name, mon='allow r', mds='allow r')
-        plan = self.make_plan()
+        user = f'cephx user {name} (ceph)'
+        plan = consent.grant(self.make_plan(), [user])
         self.session.command('auth caps', entity=name, caps=['mon', 'allow r'])
         (failed,) = [
             result
@@ -539,7 +539,7 @@ class RealCephWorldTestCase(
         ]
         self.assertIn('mds allow r of cephx user', failed.reason)
         self.assertNotIn('mds', self.read(failed.action.key).caps)
-        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.assert_done_with(user)
         self.assertNotIn('mds', self.read(failed.action.key).caps)
 
     def test_a_pool_of_another_service_is_taken_with_consent_only(self):
@@ -550,15 +550,6 @@ class RealCephWorldTestCase(
             pool=name,
             app='rbd',
             key=ceph_state.OWNERSHIP_KEY,
-        )
-        # As before there was a marker: the rule says whose it is.
-        (action,) = self.make_plan().actions
-        self.assertIsNone(action.refusal)
-        self.set_pool(name, 'crush_rule', 'replicated_rule')
-        self.assertTrue(
-            pool_kind.is_foreign(
-                self.pool_of(name), ceph_usage.attempt(self.session)
-            )
         )
         (action,) = self.make_plan().refused
         self.assertIn('ownership marker', action.refusal.reason)
@@ -659,7 +650,7 @@ class RealCephWorldTestCase(
             entity=entity,
             caps=['mon', 'allow r', 'mds', 'allow r'],
         )
-        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.assert_done_with(f'cephx user {entity} (ceph)')
         caps = observed_user.read(self.session, entity).caps
         self.assertEqual(
             ('allow r', 'allow r, profile rbd'), (caps['mds'], caps['mon'])

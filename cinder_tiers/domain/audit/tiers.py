@@ -12,6 +12,7 @@ import dataclasses
 import enum
 import itertools
 
+from cinder_tiers.domain.audit import left_over
 from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.audit import practice
 from cinder_tiers.domain.catalog import model as catalogs
@@ -142,9 +143,10 @@ def audit(
 
     :returns: for each tier, in the order of the file, what is not as declared
         or not known, or one compliant finding, and then its warnings; then
-        what is of no tier. Without the warnings, all are compliant exactly
-        when all could be read, the plan is empty, the OSDs are what is
-        required of them, and the backends serve the pools that are declared.
+        what is of no tier, and what removed tiers have left. Without the
+        warnings, all are compliant exactly when all could be read, the plan is
+        empty, the OSDs are what is required of them, and the backends serve
+        the pools that are declared.
     """
     without_io = list(_pools_without_io(catalog, observed))
     observed = _as_if_with_io(catalog, observed)
@@ -169,7 +171,11 @@ def audit(
             or [_as_declared(tier, observed)]
         )
         ordered.extend(one for one in warnings if one.tier == tier.name)
-    return (*ordered, *(one for one in found if one.tier is None))
+    return (
+        *ordered,
+        *(one for one in found if one.tier is None),
+        *_left_over(catalog, observed),
+    )
 
 
 def _warnings(
@@ -196,6 +202,25 @@ def _warnings(
             reason=one.reason,
             remedy=one.remedy,
         )
+
+
+def _left_over(
+    catalog: catalogs.Catalog, observed: Observed
+) -> collections.abc.Iterator[Finding]:
+    """What removed tiers have left in the clusters."""
+    for cluster in catalog.clusters_in_use:
+        state = observed.ceph[cluster.name]
+        if isinstance(state, Unread):
+            continue
+        for one in left_over.find(catalog, cluster, state):
+            yield Finding(
+                object_name=one.object_name,
+                tier=None,
+                state=State.WARNING,
+                aspect=_LEFT_OVER,
+                reason=one.reason,
+                remedy=one.remedy,
+            )
 
 
 def _unserved(
@@ -413,6 +438,7 @@ def _as_if_with_io(catalog: catalogs.Catalog, observed: Observed) -> Observed:
 
 _OSD_REQUIREMENTS = 'osd requirements'
 _BACKEND = 'backend'
+_LEFT_OVER = 'left over'
 #: {answer: state}
 _ANSWERS = {
     osd_requirements.Answer.UNMET: State.NON_COMPLIANT,

@@ -12,6 +12,7 @@ import dataclasses
 import re
 
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.state import ceph as ceph_state
 
 #: Of commands to the manager, which the monitors pass on.
@@ -83,6 +84,8 @@ READS = (
         is_optional=True,
     ),
 )
+#: Of a new pool, which gets its name last.
+_RENAME = 'osd pool rename'
 _POOL_WRITES = (
     'osd crush rule create-erasure',
     'osd crush rule create-replicated',
@@ -90,6 +93,7 @@ _POOL_WRITES = (
     'osd pool application enable',
     'osd pool application set',
     'osd pool create',
+    _RENAME,
     'osd pool set',
     'osd pool set-quota',
 )
@@ -168,8 +172,9 @@ def writer(
                 [
                     *_reading(cluster),
                     *(
-                        _command(prefix, _limit(prefix, cluster))
+                        _command(prefix, limit)
                         for prefix in _prefixes(catalog, cluster)
+                        for limit in _limits(prefix, catalog, cluster)
                     ),
                 ]
             ),
@@ -289,6 +294,18 @@ def _storages(
         for tier in catalog.tiers_of(cluster.name)
         for _, rbd in tier.storages
     )
+
+
+def _limits(
+    prefix: str, catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> tuple[str, ...]:
+    """The arguments that a command of apply may have, each a grant."""
+    if prefix == _RENAME:
+        return tuple(
+            f'srcpool={_word(pool_kind.draft_name(pool))}'
+            for pool in _pools(catalog, cluster)
+        )
+    return (_limit(prefix, cluster),)
 
 
 def _limit(prefix: str, cluster: catalogs.Cluster) -> str:

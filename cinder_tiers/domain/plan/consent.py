@@ -131,9 +131,13 @@ def changed_since_plan(
     if action.before is None:
         # Created after the plan, which does not show it. An encryption has no
         # marker; one that an interrupted apply set is as it should be.
-        is_foreign = isinstance(current, cinder_state.TypeEncryption) or (
-            isinstance(current, cinder_state.VolumeType)
-            and not current.is_ours
+        is_foreign = (
+            isinstance(current, cinder_state.TypeEncryption)
+            or (
+                isinstance(current, cinder_state.VolumeType)
+                and not current.is_ours
+            )
+            or (isinstance(current, ceph_state.Pool) and not current.managed)
         )
         return (
             difference.differences(current, action.after) if is_foreign else ()

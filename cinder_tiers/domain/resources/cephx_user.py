@@ -4,7 +4,11 @@
 
 Grammar: ceph doc/rados/operations/user-management.rst, "Authorization
 (Capabilities)". Grants are only ever added, since others may rely on those
-that are there. Pure.
+that are there.
+
+A cephx user has no place for an ownership marker. One that holds nothing but
+what the tiers need, or that holds the grants of a managed pool, is taken for
+one that `apply` made or was allowed to change; for others it asks. Pure.
 """
 
 import collections.abc
@@ -21,6 +25,16 @@ from cinder_tiers.domain.state import difference
 
 #: Of the keys that every Ceph release reads.
 _OLD_CIPHER = 'aes'
+#: Users, without `client.`, of Ceph itself, of its gateways and of what
+#: deploys it (ceph src/pybind/mgr/cephadm/services, src/ceph-create-keys; rook
+#: pkg/operator/ceph: csi/secrets.go, config/keyring, and its external script).
+_OF_CEPH = re.compile(
+    r'admin|healthchecker'
+    r'|(?:bootstrap|csi|rook)-.+'
+    r'|(?:agent|ceph-exporter|cephfs-mirror|crash|fs-mirror|iscsi|mds|mgr|mon'
+    r'|nfs|nfs-ganesha|nvmeof|osd|rbd-mirror|rbd-mirror-peer|rgw|smb)'
+    r'(?:\..*)?'
+)
 # A grant ends at a comma or semicolon that is not inside quotes.
 _GRANT = re.compile(r"""(?:"[^"]*"|'[^']*'|[^,;"'])+""")
 
@@ -62,19 +76,20 @@ def union(
 
     :param held: {daemon type: text}.
     :param wanted: {daemon type: grants}.
-    :returns: {daemon type: text}; the very text that was held where nothing
-        is missing, so that order and spacing make no difference.
+    :returns: {daemon type: text}; it begins with the very text that was held,
+        and is that where nothing is missing.
     """
     result = dict(held)
     for daemon, grants in wanted.items():
-        have = parse(held.get(daemon, ''))
+        text = held.get(daemon, '').strip(' ,;')
+        have = parse(text)
         missing = tuple(
             grant
             for grant in grants
             if not any(covers(one, grant) for one in have)
         )
         if missing:
-            result[daemon] = ', '.join(dict.fromkeys(have + missing))
+            result[daemon] = ', '.join(filter(None, (text, *missing)))
     return result
 
 
@@ -112,6 +127,7 @@ def plan(
         name=name,
         caps=union(before.caps if before else {}, needed),
         needed=needed,
+        of_others=_of_others(before, needed, ceph) if before else (),
     )
     if before is None or difference.differences(before, after):
         yield actions.Action(
@@ -121,7 +137,56 @@ def plan(
             before=before,
             after=after,
             why='gives cinder-volume access to the pools of the tiers',
+            refusal=_refusal(cluster.cinder_user, after.of_others),
         )
+
+
+def _refusal(name: str, of_others: tuple[str, ...]) -> actions.Refusal | None:
+    """Why a user may not be given what the tiers need.
+
+    :param name: of the user, without `client.`.
+    :param of_others: grants by which it may be of another service.
+    """
+    another = (
+        'name another user in cinder_user, which apply then creates, and give '
+        'its key to cinder-volume and Nova'
+    )
+    if _OF_CEPH.fullmatch(name):
+        return actions.Refusal(
+            reason=f'client.{name} is a user of Ceph itself, or of what '
+            'deploys it, and not of cinder-volume',
+            remedy=another,
+        )
+    if not of_others:
+        return None
+    return actions.Refusal(
+        reason='the user exists, and holds what the tiers do not need, so it '
+        'may belong to another service, which would get access to the volumes '
+        f'of the tiers: {"; ".join(of_others)}',
+        remedy=another,
+        yields_to_consent=True,
+    )
+
+
+def _of_others(
+    user: ceph_state.CephxUser,
+    needed: collections.abc.Mapping[str, tuple[str, ...]],
+    ceph: ceph_state.CephState,
+) -> tuple[str, ...]:
+    """Grants that tiers do not need, unless it has those of a managed pool.
+
+    :param needed: {daemon type: grants}.
+    """
+    held = [set(parse(user.caps.get(one, ''))) for one in ('osd', 'mgr')]
+    if any(
+        pool.managed and all(grant_of(pool.name) in one for one in held)
+        for pool in ceph.pools.values()
+    ):
+        return ()
+    return beyond(
+        user.caps,
+        {daemon: ', '.join(grants) for daemon, grants in needed.items()},
+    )
 
 
 def key_note(ceph: ceph_state.CephState) -> str | None:

@@ -318,7 +318,7 @@ def _action(
     if wanted.rbd_default_data_pool:
         needs.add(key(actions.Kind.POOL, wanted.rbd_default_data_pool))
     after = wanted
-    if before is None or is_half_made(before, ceph.usage):
+    if before is None:
         after = dataclasses.replace(wanted, min_size=wanted.first_min_size)
     elif wanted.min_size is None and (
         before.min_size < wanted.least_min_size or before.size != wanted.size
@@ -350,41 +350,18 @@ def _action(
     )
 
 
-def is_half_made(
-    pool: ceph_state.Pool, usage: usages.Usage | usages.Unknown
-) -> bool:
-    """Whether a pool may have been left by an interrupted apply.
+def draft_name(name: str) -> str:
+    """What a new pool is called until it has its settings and the marker.
 
-    Which names its application late, so that such a pool has none, and holds
-    nothing.
+    So that of a pool that lacks the marker nothing has to be guessed: `apply`
+    left none behind under its name.
 
-    :param pool: as it is.
-    :param usage: of its cluster.
+    >>> draft_name('tier-database')
+    'tier-database.tiers-new'
+
+    :param name: that it gets.
     """
-    if pool.applications or isinstance(usage, usages.Unknown):
-        return False
-    held = usage.pools.get(pool.name)
-    return held is None or not held.objects
-
-
-def is_foreign(
-    pool: ceph_state.Pool, usage: usages.Usage | usages.Unknown
-) -> bool:
-    """Whether a pool that exists may be of another service, such as Nova.
-
-    One that the project made has the ownership marker. Versions that set none
-    gave it a CRUSH rule of its own name, which a pool of Nova has not; one
-    that has no application and holds nothing is not in use.
-
-    :param pool: as it is.
-    :param usage: of its cluster. What is not known of a pool without an
-        application is taken for use.
-    """
-    return (
-        not pool.managed
-        and (bool(pool.applications) or not is_half_made(pool, usage))
-        and pool.crush_rule != pool.name
-    )
+    return f'{name}.tiers-new'
 
 
 def moves_data(before: ceph_state.Pool, field: str) -> bool:
@@ -475,7 +452,7 @@ def _refusal(
                 remedy='name another pool in the tiers file',
             )
         )
-    elif is_foreign(before, usage):
+    elif not before.managed:
         refusals.append(
             actions.Refusal(
                 reason=(
@@ -521,7 +498,7 @@ def _refusal(
     refusals.extend(
         _refusal_of_min_size(one, has_min_size)
         for one in difference.differences(before, after)
-        if one.field == 'min_size' and not is_half_made(before, usage)
+        if one.field == 'min_size'
     )
     refusals.extend(_refusals_of_data_pool(before, after, ceph))
     refusals.extend(_refusals_of_ec_optimizations(before, after))
@@ -547,7 +524,7 @@ def _refusals_of_data_pool(
     """
     old, new = before.rbd_default_data_pool, after.rbd_default_data_pool
     is_set_again = old is None and new in ceph.pools
-    if old == new or is_set_again or is_half_made(before, ceph.usage):
+    if old == new or is_set_again:
         return
     yield actions.Refusal(
         reason='new RBD images would store their data in pool '

@@ -265,6 +265,11 @@ class CephxUser:
     needed: collections.abc.Mapping[str, tuple[str, ...]] = dataclasses.field(
         default_factory=dict, metadata=difference.IS_NOTE
     )
+    #: Wanted: grants by which it may be of another service, so that it takes
+    #: consent to change it, each with its daemon type.
+    of_others: tuple[str, ...] = dataclasses.field(
+        default=(), metadata=difference.IS_NOTE
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

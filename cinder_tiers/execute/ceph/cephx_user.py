@@ -21,14 +21,23 @@ class CephxUsers:
         *,
         key: actions.Key,
         current: ceph_state.CephxUser | None,
+        consented: bool = False,
     ) -> None:
         """Creates the user, or replaces its capabilities.
 
         Those that are wanted hold those that the plan saw.
 
+        :param consented: whether it may change a user of others; it takes
+            nothing away from it all the same.
+
         :raises errors.ActionFailed: when it has got others since, which Ceph
             would take away, or lost some, which would come back.
         """
+        if current and wanted.of_others and not consented:
+            raise errors.ActionFailed(
+                f'{key} holds {"; ".join(wanted.of_others)}, and is not '
+                'changed without consent'
+            )
         lost = cephx_user.beyond(current.caps, wanted.caps) if current else ()
         if lost:
             raise errors.ActionFailed(

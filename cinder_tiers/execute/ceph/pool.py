@@ -59,33 +59,49 @@ class Pools:
             no consent was given, or when Ceph cannot change it.
         """
         session = self._sessions[key.cluster]
-        is_new = current is None
-        if is_new:
-            self._create(session, wanted)
-            current = _as_created(wanted)
+        if current is None:
+            current = self._make(session, wanted)
+            consented = True
         changed = difference.differences(current, wanted)
-        # What the plan saw may have grown since.
-        usage = (
-            usages.Unknown(reason='it was just made')
-            if is_new or consented or not _depends_on_usage(current, changed)
-            else self._read_usage(session)
-        )
-        is_unused = is_new or pool_kind.is_half_made(current, usage)
         for change in changed:
-            _check_allowed(
-                current,
-                change,
-                is_unused=is_unused,
-                is_foreign=not is_new and pool_kind.is_foreign(current, usage),
-                consented=consented,
-            )
-        if not (consented or is_unused):
-            _check_quotas(current, wanted, usage)
+            _check_allowed(current, change, consented=consented)
+        # What the plan saw may have grown since.
+        if not consented and any(
+            one.field.removeprefix('options.') in pool_options.QUOTAS
+            for one in changed
+        ):
+            _check_quotas(current, wanted, self._read_usage(session))
         for change in sorted(changed, key=_turn):
             if change.field in pool_kind.MOVING_FIELDS:
                 self._move(session, current, wanted, change)
             else:
                 self._set(session, current, wanted, change)
+
+    def _make(
+        self, session: ceph.Session, wanted: ceph_state.Pool
+    ) -> ceph_state.Pool:
+        """Makes a pool under another name, and gives it its own at last.
+
+        One that an interrupted apply left under that name is gone on with.
+
+        :returns: the pool, without what is kept in objects of it.
+        """
+        draft = dataclasses.replace(
+            wanted,
+            name=pool_kind.draft_name(wanted.name),
+            rbd_default_data_pool=None,
+            rbd_options={},
+        )
+        self._create(session, draft)
+        created = _as_created(draft)
+        for change in sorted(
+            difference.differences(created, draft), key=_turn
+        ):
+            self._set(session, created, draft, change)
+        session.command(
+            'osd pool rename', srcpool=draft.name, destpool=wanted.name
+        )
+        return dataclasses.replace(draft, name=wanted.name)
 
     def _create(self, session: ceph.Session, pool: ceph_state.Pool) -> None:
         arguments: dict[str, object] = {
@@ -214,20 +230,6 @@ def _set_size(
     side_by_side.each(set_in_turn, range(2), at_once=2)
 
 
-def _depends_on_usage(
-    current: ceph_state.Pool,
-    changed: collections.abc.Iterable[difference.Difference],
-) -> bool:
-    """Whether what a pool holds decides what may be set.
-
-    Without an application it may be in use, or left by an interrupted apply.
-    """
-    return not current.applications or any(
-        one.field.removeprefix('options.') in pool_options.QUOTAS
-        for one in changed
-    )
-
-
 def _check_quotas(
     current: ceph_state.Pool,
     wanted: ceph_state.Pool,
@@ -248,14 +250,10 @@ def _check_allowed(
     current: ceph_state.Pool,
     change: difference.Difference,
     *,
-    is_unused: bool,
-    is_foreign: bool,
     consented: bool,
 ) -> None:
     """What moves data needs consent, and some of it Ceph cannot change.
 
-    :param is_unused: whether it holds nothing, and no service uses it.
-    :param is_foreign: whether it may be of another service.
     :raises errors.ActionFailed: it may not be set.
     """
     field = change.field
@@ -264,9 +262,9 @@ def _check_allowed(
         effect = 'is not possible'
     elif not consented and pool_kind.moves_data(current, field):
         effect = 'moves data'
-    elif not consented and field == 'managed' and is_foreign:
+    elif not consented and field == 'managed':
         effect = 'is for the owner of the pool to allow'
-    elif not consented and field == 'min_size' and not is_unused:
+    elif not consented and field == 'min_size':
         effect = 'decides when the pool serves I/O'
     elif (
         not consented

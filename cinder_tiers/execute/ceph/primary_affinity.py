@@ -20,6 +20,7 @@ class PrimaryAffinities:
         *,
         key: actions.Key,
         current: ceph_state.PrimaryAffinity | None,
+        consented: bool = False,
     ) -> None:
         """Sets it on each OSD that has another one.
 

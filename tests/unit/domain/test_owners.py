@@ -74,7 +74,8 @@ class RookTestCase(testtools.TestCase):
         )
 
     def test_a_change_that_is_not_rooks_needs_nobody(self):
-        self.assertIsNone(self.action(managed=False).refusal)
+        refusal = self.action(managed=False).refusal
+        self.assertNotIn('Rook', refusal.reason)
 
     def test_without_rook_nothing_is_left_to_it(self):
         self.assertIsNone(self.action(namespace=None).refusal)

@@ -32,7 +32,10 @@ def applied(catalog, **pool_changes):
         wanted = tier_pools.pools_of(tier.rbd)
         pools.update(
             {
-                pool.name: dataclasses.replace(pool, **pool_changes)
+                pool.name: dataclasses.replace(
+                    pool,
+                    **{'min_size': pool.first_min_size, **pool_changes},
+                )
                 for pool in wanted.pools
             }
         )

@@ -498,6 +498,11 @@ class Cluster:
             stripe_width=stripe_width,
         )
 
+    def _osd_pool_rename(self, srcpool, destpool):
+        if destpool in self.pools:
+            self._refuse(errno.EEXIST, f"pool '{destpool}' already exists")
+        self.pools[destpool] = self.pools.pop(srcpool)
+
     def _osd_pool_set(self, pool, var, val, yes_i_really_mean_it=False):
         one = self.pools[pool]
         if var == 'size':

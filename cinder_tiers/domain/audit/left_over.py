@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What removed tiers have left in a Ceph cluster.
+
+No command removes it: pools may hold volumes, rules and capabilities may be of
+use to others. A grant that outlives its pool opens any later pool of that name
+to cinder-volume, so that it is named with what removes it. Pure.
+"""
+
+import collections.abc
+import dataclasses
+import re
+import shlex
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.resources import cephx_user
+from cinder_tiers.domain.resources import pool as pool_kind
+from cinder_tiers.domain import spelling
+from cinder_tiers.domain.state import ceph as ceph_state
+
+#: The pool that a grant is for (ceph src/osd/OSDCap.cc).
+_POOL = re.compile(r"""\bpool[ =]\s*(?:"([^"]*)"|'([^']*)'|([^\s,;]+))""")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LeftOver:
+    """An object that no tier of the file needs."""
+
+    #: Kind, name and cluster.
+    object_name: str
+    reason: str
+    #: The commands that remove it, where nothing speaks against that.
+    remedy: str
+
+
+def find(
+    catalog: catalogs.Catalog,
+    cluster: catalogs.Cluster,
+    ceph: ceph_state.CephState,
+) -> collections.abc.Iterator[LeftOver]:
+    """What is in a cluster, and of no tier of the file any more.
+
+    :returns: managed pools, then grants of the user of cinder-volume for pools
+        that do not exist, then the CRUSH rules of these pools.
+    """
+    declared = {
+        pool
+        for tier in catalog.tiers
+        if tier.rbd and tier.rbd.cluster == cluster.name
+        for pool in tier.rbd.pools
+    }
+    drafts = {pool_kind.draft_name(pool) for pool in declared}
+    for name in sorted(ceph.pools.keys() - declared):
+        if ceph.pools[name].managed or name in drafts:
+            yield _pool(cluster, name, is_draft=name in drafts)
+    user = ceph.users.get(f'client.{cluster.cinder_user}')
+    if user is None:
+        return
+    gone = {
+        pool
+        for text in user.caps.values()
+        for grant in cephx_user.parse(text)
+        if (pool := _pool_of(grant))
+    } - {*declared, *ceph.pools, cluster.images_pool}
+    if not gone:
+        return
+    yield LeftOver(
+        object_name=f'cephx user {user.name} ({cluster.name})',
+        reason='it has capabilities for pools that do not exist: '
+        f'{spelling.listed(gone)}; a later pool of that name would be open to '
+        'it, whoever makes it',
+        remedy=f'revoke them: {_without(user, gone)}',
+    )
+    used = {pool.crush_rule for pool in ceph.pools.values()}
+    for name in sorted(ceph.crush_rules.keys() - used):
+        if any(name == one or name.startswith(f'{one}-') for one in gone):
+            yield _rule(cluster, ceph.crush_rules[name])
+
+
+def _pool(cluster: catalogs.Cluster, name: str, *, is_draft: bool) -> LeftOver:
+    word = shlex.quote(name)
+    delete = (
+        f'ceph osd pool delete {word} {word} --yes-i-really-really-mean-it'
+    )
+    return LeftOver(
+        object_name=f'pool {name} ({cluster.name})',
+        reason='an interrupted apply left it'
+        if is_draft
+        else 'it has the ownership marker, and no tier of the file has the '
+        'pool; volumes of a removed tier may be in it',
+        remedy=f'run "openstack tier apply", which finishes it, or {delete}'
+        if is_draft
+        else f'declare the tier again; or, if "rbd ls {word}" and "rbd trash '
+        f'ls --all {word}" show nothing, {delete}',
+    )
+
+
+def _rule(cluster: catalogs.Cluster, rule: ceph_state.CrushRule) -> LeftOver:
+    word = shlex.quote(rule.name)
+    remove = f'ceph osd crush rule rm {word}'
+    if rule.kind == 'erasure':
+        remove += f'; ceph osd erasure-code-profile rm {word}'
+    return LeftOver(
+        object_name=f'crush rule {rule.name} ({cluster.name})',
+        reason='no pool uses it, and the pool that it is named after does not '
+        'exist',
+        remedy=remove,
+    )
+
+
+def _pool_of(grant: str) -> str | None:
+    found = _POOL.search(grant)
+    return found and next(filter(None, found.groups()), None)
+
+
+def _without(
+    user: ceph_state.CephxUser, pools: collections.abc.Container[str]
+) -> str:
+    """The command that leaves a user all but the grants for some pools."""
+    words = ['ceph', 'auth', 'caps', user.name]
+    for daemon, text in sorted(user.caps.items()):
+        kept = [
+            grant
+            for grant in cephx_user.parse(text)
+            if _pool_of(grant) not in pools
+        ]
+        if kept:
+            words += [daemon, ', '.join(kept)]
+    return shlex.join(words)
