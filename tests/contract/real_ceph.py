@@ -39,7 +39,7 @@ OPTIONS = {
     'scrub_min_interval': 86400.5,
     'recovery_priority': 5,
     'nodeep-scrub': False,
-    'noscrub': True,
+    'write_fadvise_dontneed': True,
     'quota_max_bytes': 10**12,
     'quota_max_objects': 10**6,
 }

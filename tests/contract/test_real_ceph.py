@@ -23,6 +23,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import effects
+from cinder_tiers.domain.resources import known_safe
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -390,9 +391,9 @@ class RealCephWorldTestCase(
 
     def test_what_is_shown_at_once_and_used_from_the_start_is_told(self):
         self.carry_out(self.make_plan())
-        self.declare_osd_options({'bluestore_cache_size': '80M'})
+        self.declare_osd_options({'bluestore_cache_size': '32M'})
         self.settle_s = NEVER_SETTLES_S
-        # An option of the level dev.
+        # Less than is known to be safe.
         (result,) = self.carry_out(
             self.granted(f'osd options {self.device_class} (ceph)')
         )
@@ -515,13 +516,16 @@ class RealCephWorldTestCase(
         self.set_tier(device_class=self.device_class)
         self.carry_out(self.make_plan())
         name = f'{self.mark}-whole'
-        self.set_tier(options={'quota_max_objects': OBJECTS - 1})
+        self.set_tier(
+            options={'quota_max_objects': known_safe.LEAST_ROOM_OBJECTS}
+        )
         seen_before = self.make_plan()
         self.assertEqual((), seen_before.refused)
         self.wait_for_used(name, 2 * self.fill(name))
         # Of a plan that was made before the pool was filled, too.
         (result,) = self.carry_out(seen_before)
-        self.assertIn('Ceph would stop all writes', result.reason)
+        self.assertIn('Ceph stops all writes', result.reason)
+        self.set_tier(options={'quota_max_objects': OBJECTS - 1})
         (action,) = self.make_plan().refused
         self.assertIn('Ceph would stop all writes', action.refusal.reason)
         self.assert_done_with(f'pool {name} (ceph)')

@@ -16,12 +16,19 @@ from cinder_tiers.domain.audit import pool_osds
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_tier
+from cinder_tiers.domain.resources import known_safe
 from cinder_tiers.domain.resources import mclock
+from cinder_tiers.domain.resources import osd_options
+from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import primary_affinity
 from cinder_tiers.domain.resources import rbd_options
+from cinder_tiers.domain.resources import safety
+from cinder_tiers.domain.resources import type_quota
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import usage as usages
 
 #: Aspects, one for each practice.
 REDUNDANCY = 'redundancy'
@@ -33,6 +40,7 @@ DEPRECATED = 'deprecated'
 PG_TARGET = 'pg target'
 EC_RECOVERY = 'ec recovery'
 READ_BALANCE = 'read balance'
+OPTIONS = 'options'
 
 #: Share of the placement groups of its OSDs at which a target that
 #: was set for a pool is taken for a mistake.
@@ -93,6 +101,13 @@ class Facts:
     op_queues: collections.abc.Mapping[str, OpQueue] = dataclasses.field(
         default_factory=dict
     )
+    #: Read where a pool of a tier has a quota; else None, and when it could
+    #: not be read.
+    usage: usages.Usage | None = None
+    #: {OSD id: {option: value}}, as the monitors have them for it.
+    osd_options: collections.abc.Mapping[
+        int, collections.abc.Mapping[str, str]
+    ] = dataclasses.field(default_factory=dict)
     #: {pool: its read_balance_score}, of those that Ceph gives one: replicated
     #: ones since its release 18.
     read_balance: collections.abc.Mapping[str, float] = dataclasses.field(
@@ -122,6 +137,7 @@ def advise(
     catalog: catalogs.Catalog,
     ceph: collections.abc.Mapping[str, ceph_state.CephState],
     facts: collections.abc.Mapping[str, Facts],
+    cinder: cinder_state.CinderState | None = None,
 ) -> collections.abc.Iterator[Advice]:
     """Advice on the tiers that are managed.
 
@@ -129,11 +145,14 @@ def advise(
         over.
     :param facts: {name of a cluster: what else was looked at}; what is
         absent is not judged.
+    :param cinder: its state; None: it could not be read.
     :returns: tier by tier, in the order of the file.
     """
     osds = {name: pool_osds.PoolOsds(state) for name, state in ceph.items()}
     doubts: _Doubts = {}
     for tier in catalog.ours:
+        if cinder is not None:
+            yield from _limits(tier, cinder)
         if tier.rbd is None or tier.rbd.cluster not in ceph:
             continue
         state, lie_on = ceph[tier.rbd.cluster], osds[tier.rbd.cluster]
@@ -150,6 +169,8 @@ def advise(
             yield from _pg_target(tier, state, lie_on, seen)
             yield from _ec_recovery(tier, seen)
             yield from _read_balance(tier, state, lie_on, seen)
+            yield from _pool_options(tier, state, seen)
+            yield from _osd_options(tier, lie_on, seen)
 
 
 def _redundancy(
@@ -723,4 +744,128 @@ def _cache_tier(
             'remove cache from the tiers file, and run the commands that '
             '"openstack tier plan" then shows'
         ),
+    )
+
+
+def _options_advice(
+    tier: catalogs.Tier,
+    current: collections.abc.Mapping[str, str],
+    objections: collections.abc.Iterable[str],
+    undo: str,
+) -> collections.abc.Iterator[Advice]:
+    """Options in effect that are not known to be safe, of one place."""
+    if current:
+        yield Advice(
+            tier=tier.name,
+            aspect=OPTIONS,
+            current=current,
+            expected=dict.fromkeys(
+                current, 'a value that is known to be safe'
+            ),
+            reason='; '.join(dict.fromkeys(objections)),
+            remedy=undo,
+        )
+
+
+def _pool_options(
+    tier: catalogs.Tier, ceph: ceph_state.CephState, facts: Facts
+) -> collections.abc.Iterator[Advice]:
+    """Options of pools that are in effect, whether declared or not."""
+    current, objections = {}, []
+    for name in tier.rbd.pools:
+        pool = ceph.pools.get(name)
+        if pool is None:
+            continue
+        for option, value, text in safety.of_pool(None, pool):
+            # What is in no table is looked at where the tier declares it.
+            if (
+                option in pool_options.KNOWN
+                or option in known_safe.RBD
+                or option in tier.rbd.rbd_options
+            ):
+                current[f'{option} of pool {name}'] = value
+                objections.append(text)
+        if facts.usage is None or name not in facts.usage.pools:
+            continue
+        for option in sorted(pool_options.QUOTAS & pool.options.keys()):
+            for text in pool_kind.full_quotas(
+                dataclasses.replace(pool, options={}),
+                dataclasses.replace(
+                    pool, options={option: pool.options[option]}
+                ),
+                facts.usage,
+            ):
+                current[f'{option} of pool {name}'] = pool.options[option]
+                objections.append(text)
+    yield from _options_advice(
+        tier,
+        current,
+        objections,
+        'declare a value that is known to be safe, or undo it with "ceph osd '
+        'pool set", "ceph osd pool set-quota" or "rbd config pool remove"',
+    )
+
+
+def _osd_options(
+    tier: catalogs.Tier, lie_on: pool_osds.PoolOsds, facts: Facts
+) -> collections.abc.Iterator[Advice]:
+    """Options of the OSDs of a tier, whether declared or not.
+
+    What the monitors have for them; what is not in the table, such as where
+    an OSD keeps its log, is only looked at where the tier declares it.
+    """
+    seen: dict[str, dict[int, str]] = {}
+    for osd_id in sorted(lie_on.of(tier.rbd.pools)):
+        for option, value in facts.osd_options.get(osd_id, {}).items():
+            if (
+                option in known_safe.OSD
+                or option in tier.rbd.osd_options
+                or osd_options.ENDANGERS_DATA.fullmatch(option)
+            ):
+                seen.setdefault(option, {})[osd_id] = value
+    current, objections = {}, []
+    for option, values in sorted(seen.items()):
+        unsafe = {
+            osd_id: value
+            for osd_id, value in values.items()
+            if safety.objection(known_safe.OSD, option, value)
+        }
+        if unsafe:
+            current[option] = osd_options.shown(unsafe)
+            objections += [
+                safety.objection(known_safe.OSD, option, value) or ''
+                for value in unsafe.values()
+            ]
+    yield from _options_advice(
+        tier,
+        current,
+        objections,
+        'declare a value that is known to be safe, or undo it with "ceph '
+        'config rm" where "ceph config dump" shows it',
+    )
+
+
+def _limits(
+    tier: catalogs.Tier, cinder: cinder_state.CinderState
+) -> collections.abc.Iterator[Advice]:
+    """Limits and quotas in Cinder that nobody can live with."""
+    current, objections = {}, []
+    for spec in cinder.qos_specs.values():
+        if tier.type_name in spec.volume_types:
+            for key, value, text in safety.of_limits(
+                spec.specs, spec.consumer
+            ):
+                current[f'{key} of QoS spec {spec.name}'] = value
+                objections.append(text)
+    quota = cinder.quotas.get(tier.type_name)
+    if quota is not None:
+        for key, text in type_quota.closed(None, quota):
+            current[f'default quota of {key}'] = '0'
+            objections.append(text)
+    yield from _options_advice(
+        tier,
+        current,
+        objections,
+        'declare other values in the tiers file and apply it, or change them '
+        'in Cinder',
     )

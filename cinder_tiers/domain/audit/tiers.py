@@ -191,6 +191,7 @@ def _warnings(
             if not isinstance(state, Unread)
         },
         observed.practice_facts,
+        None if isinstance(observed.cinder, Unread) else observed.cinder,
     ):
         yield Finding(
             object_name=f'tier {one.tier}',

@@ -16,8 +16,10 @@ import types
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.resources import known_safe
 from cinder_tiers.domain.resources import mclock
 from cinder_tiers.domain.resources import osd_option_names
+from cinder_tiers.domain.resources import safety
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -526,7 +528,10 @@ def options_action(
             (
                 *mclock_refusals(changed, before, after),
                 *mclock.refusals(changed, before, after, ceph.mclock, osd_ids),
-                *_refusals_of_dev(changed, ceph.option_schemas),
+                *safety.refusals(
+                    _objection(ceph.option_schemas[name], after.values[name])
+                    for name in changed
+                ),
             )
         ),
     )
@@ -547,18 +552,11 @@ def _doubts(
     )
 
 
-def _refusals_of_dev(
-    changed: collections.abc.Iterable[str],
-    schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
-) -> collections.abc.Iterator[actions.Refusal]:
-    names = [name for name in changed if schemas[name].level == 'dev']
-    if names:
-        yield actions.Refusal(
-            reason=f'Ceph reserves {", ".join(names)} for its developers '
-            '(level dev)',
-            remedy='remove it from the tiers file',
-            yields_to_consent=True,
-        )
+def _objection(schema: ceph_state.OptionSchema, value: str) -> str | None:
+    found = safety.objection(known_safe.OSD, schema.name, value)
+    if found and schema.level == 'dev':
+        found += '; Ceph reserves it for its developers (level dev)'
+    return found
 
 
 def endangering(

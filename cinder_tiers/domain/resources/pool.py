@@ -13,9 +13,11 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import crush
 from cinder_tiers.domain.resources import erasure_code
 from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.resources import known_safe
 from cinder_tiers.domain.resources import pg_budget
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import rbd_options
+from cinder_tiers.domain.resources import safety
 from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -269,9 +271,25 @@ def plan(
         yield dataclasses.replace(
             action,
             refusal=actions.joined(
-                filter(None, (action.refusal, _too_new(action.after, ceph)))
+                (
+                    *filter(
+                        None, (action.refusal, _too_new(action.after, ceph))
+                    ),
+                    *_unsafe(action, ceph),
+                )
             ),
         )
+
+
+def _unsafe(
+    action: actions.Action, ceph: ceph_state.CephState
+) -> collections.abc.Iterator[actions.Refusal]:
+    """Options that are not known to be safe, of a new pool quotas as well."""
+    yield from safety.refusals(
+        text for *_, text in safety.of_pool(action.before, action.after)
+    )
+    if action.before is None:
+        yield from _refusals_of_quotas(None, action.after, ceph.usage)
 
 
 def _too_new(
@@ -391,44 +409,75 @@ def is_settable(before: ceph_state.Pool, field: str) -> bool:
 
 
 def full_quotas(
-    before: ceph_state.Pool,
+    before: ceph_state.Pool | None,
     after: ceph_state.Pool,
     usage: usages.Usage | usages.Unknown,
 ) -> collections.abc.Iterator[str]:
-    """The quotas that would stop all writes to a pool, as statements.
+    """The quotas that would stop all writes to a pool, now or soon.
 
     Ceph calls a pool full that has reached its quota (OSDMonitor.cc).
 
-    :param before: the pool as it is.
+    :param before: the pool as it is; None: it is to be made.
     :param after: as it should be.
     :param usage: of the cluster. What is not known of a pool with data is
         reported as well.
+    :returns: a statement for each.
     """
-    changed = {one.field for one in difference.differences(before, after)}
-    for name in sorted(pool_options.QUOTAS):
-        if f'options.{name}' not in changed:
-            continue
+    old = before.options if before else {}
+    for name in sorted(pool_options.QUOTAS & after.options.keys()):
         quota = int(after.options[name])
-        if not quota:
+        if not quota or after.options[name] == old.get(name):
             continue
-        if isinstance(usage, usages.Unknown) or before.name not in usage.pools:
+        if before is None:
+            stored = 0
+        elif isinstance(usage, usages.Unknown) or (
+            before.name not in usage.pools
+        ):
             reason = getattr(usage, 'reason', 'Ceph has no statistics of it')
             yield (
                 f'{name} may be below what the pool stores, which could not '
                 f'be determined: {reason}'
             )
             continue
-        used = usage.pools[before.name]
-        stored, text = (
-            (used.stored_bytes, units.size_text)
-            if name == 'quota_max_bytes'
-            else (used.objects, '{} objects'.format)
-        )
-        if quota <= stored:
-            yield (
-                f'{name} of {text(quota)} is not above the {text(stored)} '
-                'that the pool stores: Ceph would stop all writes to the pool'
+        else:
+            used = usage.pools[before.name]
+            stored = (
+                used.stored_bytes
+                if name == 'quota_max_bytes'
+                else used.objects
             )
+        found = full_quota(name, quota, stored)
+        if found:
+            yield found
+
+
+def full_quota(name: str, quota: int, stored: int) -> str | None:
+    """Why a quota stops all writes to its pool, now or soon.
+
+    :param name: one of `pool_options.QUOTAS`.
+    :param quota: bytes or objects, not 0.
+    :param stored: in the pool, likewise.
+    :returns: a statement; None when it leaves enough room.
+    """
+    text, least_room = (
+        (units.size_text, known_safe.LEAST_ROOM_BYTES)
+        if name == 'quota_max_bytes'
+        else ('{} objects'.format, known_safe.LEAST_ROOM_OBJECTS)
+    )
+    if quota <= stored:
+        return (
+            f'{name} of {text(quota)} is not above the {text(stored)} '
+            'that the pool stores: Ceph would stop all writes to the pool'
+        )
+    room = quota - stored
+    if room < least_room or stored > known_safe.NEARLY_FULL * quota:
+        return (
+            f'{name} of {text(quota)} leaves room for {text(room)} beside the '
+            f'{text(stored)} that the pool stores, less than '
+            f'{text(least_room)} or {1 - known_safe.NEARLY_FULL:.0%} of it: '
+            'Ceph stops all writes to the pool when it is reached'
+        )
+    return None
 
 
 def _refusal(
@@ -502,15 +551,21 @@ def _refusal(
     )
     refusals.extend(_refusals_of_data_pool(before, after, ceph))
     refusals.extend(_refusals_of_ec_optimizations(before, after))
-    for statement in full_quotas(before, after, usage):
-        refusals.append(
-            actions.Refusal(
-                reason=statement,
-                remedy='raise the quota above what is stored, or remove it',
-                yields_to_consent=True,
-            )
-        )
+    refusals.extend(_refusals_of_quotas(before, after, usage))
     return actions.joined(refusals)
+
+
+def _refusals_of_quotas(
+    before: ceph_state.Pool | None,
+    after: ceph_state.Pool,
+    usage: usages.Usage | usages.Unknown,
+) -> collections.abc.Iterator[actions.Refusal]:
+    for statement in full_quotas(before, after, usage):
+        yield actions.Refusal(
+            reason=statement,
+            remedy='raise the quota far above what is stored, or remove it',
+            yields_to_consent=True,
+        )
 
 
 def _refusals_of_data_pool(

@@ -194,6 +194,19 @@ def _number(value: float) -> str:
     return str(int(value)) if value == int(value) else format(value, '.15g')
 
 
+def of_new_pool(name: str) -> str:
+    """The value that a new pool has, in the form of `normal`.
+
+    >>> of_new_pool('noscrub'), of_new_pool('csum_type')
+    ('false', 'unset')
+
+    :param name: one of `KNOWN`.
+    """
+    if name in BOOLEANS:
+        return 'false'
+    return NO_QUOTA if name in QUOTAS else UNSET
+
+
 def command_of(
     pool: str,
     name: str,

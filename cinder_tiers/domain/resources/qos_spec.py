@@ -15,6 +15,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.resources import qos_limits
+from cinder_tiers.domain.resources import safety
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
@@ -145,6 +146,13 @@ def _refusals(
             remedy=f'declare "name: {other}" under qos to take it over, or '
             'remove qos from the tier',
             yields_to_consent=True,
+        )
+    if before is None or (before.specs, before.consumer) != (
+        after.specs,
+        after.consumer,
+    ):
+        yield from safety.refusals(
+            text for *_, text in safety.of_limits(after.specs, after.consumer)
         )
     if before is None:
         return

@@ -11,6 +11,7 @@ import re
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.resources import safety
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
@@ -19,6 +20,12 @@ from cinder_tiers.domain.state import difference
 #: Behind the name of the resource (cinder/api/validation/parameter_types.py,
 #: quota_class_set, 29.0.0).
 _NAME_OF_QUOTA = re.compile('[a-zA-Z0-9-_:. ]+')
+#: {quota: what nobody can make when it is 0}
+_CLOSED = {
+    'volumes': 'a volume',
+    'size_gib': 'a volume or snapshot',
+    'snapshots': 'a snapshot',
+}
 
 
 def type_quota_of(tier: catalogs.Tier) -> cinder_state.TypeQuota | None:
@@ -62,6 +69,9 @@ def plan(
                     )
                 }
             ),
+            refusal=actions.joined(
+                safety.refusals(text for _, text in closed(before, after))
+            ),
         )
 
 
@@ -90,6 +100,25 @@ def _taken_away(
     for one in difference.differences(before, after):
         if one.after == cinder_state.UNLIMITED:
             yield f'limit {one.field}'
+
+
+def closed(
+    before: cinder_state.TypeQuota | None, after: cinder_state.TypeQuota
+) -> collections.abc.Iterator[tuple[str, str]]:
+    """Quotas of 0, which close the tier to each project.
+
+    :param before: as they are; None: not known, or to be set at all.
+    :param after: as they should be.
+    :returns: Cinder's name of each, and why it is one, as a clause.
+    """
+    for field, resource in cinder_state.QUOTA_RESOURCES.items():
+        quota = getattr(after, field)
+        if quota == 0 and (before is None or getattr(before, field) != 0):
+            yield (
+                resource,
+                f'{resource} 0 is not 1 or more, or -1 for no limit: no '
+                f'project could create {_CLOSED[field]} in the tier',
+            )
 
 
 TYPE_QUOTA = kinds.ResourceKind(

@@ -13,12 +13,16 @@ import math
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import pool_osds
 from cinder_tiers.domain.audit import practice
+from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import mclock
+from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import usage as usages
 from cinder_tiers.observe.ceph import answers
 from cinder_tiers.observe.ceph.osd import osd_options
+from cinder_tiers.observe.ceph import usage as ceph_usage
 
 #: OSDs that are asked for their queue, for each pool, until one answers.
 MOST_ASKED = 3
@@ -43,12 +47,98 @@ def observe(
         pg_targets_unread=unread,
         op_queues=_op_queues(session, catalog, ceph),
         read_balance=_read_balance(session),
+        usage=_usage(session, catalog, ceph),
+        osd_options=_osd_options(session, ceph),
     )
 
 
 @answers.in_known_form
 def _pg_targets(session: ceph_session.Session) -> dict[str, practice.PgTarget]:
     return parse_pg_targets(session.command('osd pool autoscale-status'))
+
+
+def _usage(
+    session: ceph_session.Session,
+    catalog: catalogs.Catalog,
+    ceph: ceph_state.CephState,
+) -> usages.Usage | None:
+    """What pools hold, where one of a tier has a quota."""
+    has_quota = any(
+        ceph.pools[name].options.get(quota, pool_options.NO_QUOTA)
+        != pool_options.NO_QUOTA
+        for tier in catalog.tiers_of(session.cluster.name)
+        for name in tier.rbd.pools
+        if name in ceph.pools
+        for quota in pool_options.QUOTAS
+    )
+    found = ceph_usage.attempt(session) if has_quota else None
+    return None if isinstance(found, usages.Unknown) else found
+
+
+def _osd_options(
+    session: ceph_session.Session, ceph: ceph_state.CephState
+) -> dict[int, dict[str, str]]:
+    """{OSD id: {option: value}}; empty when it could not be read."""
+    try:
+        return _configured(session, ceph.osds)
+    except errors.TiersError:
+        return {}
+
+
+@answers.in_known_form
+def _configured(
+    session: ceph_session.Session,
+    osds: collections.abc.Iterable[ceph_state.Osd],
+) -> dict[int, dict[str, str]]:
+    return parse_osd_options(session.command('config dump'), osds)
+
+
+def parse_osd_options(
+    dumped: collections.abc.Iterable[collections.abc.Mapping],
+    osds: collections.abc.Iterable[ceph_state.Osd],
+) -> dict[int, dict[str, str]]:
+    """{OSD id: {option: value}} of `config dump`, as Ceph gives it to OSDs.
+
+    Of the sections global, osd and osd.N the last one wins, and in each of
+    them the narrowest mask (ConfigMap::generate_entity_map); that of a device
+    class is wider than any place in the CRUSH tree (get_precision).
+    """
+    by_section: dict[str, list[collections.abc.Mapping]] = {}
+    for one in dumped:
+        if limits.OSD_OPTION.fits(one['name']):
+            by_section.setdefault(one['section'], []).append(one)
+    found = {}
+    for osd in osds:
+        values = {}
+        for section in ('global', 'osd', f'osd.{osd.osd_id}'):
+            fitting = [
+                (rank, one['name'], one['value'])
+                for one in by_section.get(section, ())
+                if (rank := _rank(one['mask'], osd)) is not None
+            ]
+            values |= {name: value for _, name, value in sorted(fitting)}
+        if values:
+            found[osd.osd_id] = values
+    return found
+
+
+#: Kinds of places in the CRUSH tree, the widest first (default types).
+_PLACES = (
+    '', 'class', 'root', 'region', 'zone', 'datacenter', 'room', 'pod', 'pdu',
+    'row', 'rack', 'chassis', 'host',
+)  # fmt: skip
+
+
+def _rank(mask: str, osd: ceph_state.Osd) -> int | None:
+    """How narrow a mask is; None when it does not fit the OSD."""
+    rank = 0
+    for part in filter(None, mask.split('/')):
+        kind, _, name = part.partition(':')
+        here = osd.device_class if kind == 'class' else osd.location.get(kind)
+        if here != name:
+            return None
+        rank = max(rank, _PLACES.index(kind) if kind in _PLACES else 2)
+    return rank
 
 
 def _read_balance(session: ceph_session.Session) -> dict[str, float]:

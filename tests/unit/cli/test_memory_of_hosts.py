@@ -204,7 +204,7 @@ class MemoryOfHostsTestCase(test_sweep.SweptCloudTestCase):
 
     def test_a_host_that_is_not_known_is_told_and_measured(self):
         self.cluster.metadata = {}
-        ran = self.sweep_of('64G', arguments=['--dry-run'])
+        ran = self.sweep_of('16G', arguments=['--dry-run'])
         self.assertEqual(0, ran.status, ran.stderr)
         self.assertIn(
             'the memory of the host of osd.0, osd.2, osd.4 is not known',

@@ -47,7 +47,7 @@ factors:
   qos:
     front_end:
       read_iops_sec: ['100', '200']
-      write_bytes_sec: ['5']
+      write_bytes_sec: ['5000000']
   guest:
     iodepth: [1]
 """
@@ -257,7 +257,7 @@ class SweepTestCase(SweptCloudTestCase):
                 'default',
                 'read_iops_sec=100',
                 'read_iops_sec=200',
-                'write_bytes_sec=5',
+                'write_bytes_sec=5000000',
                 'iodepth=1',
             },
             {one['treatment'] for one in results['slots']},
@@ -337,7 +337,7 @@ class SweepTestCase(SweptCloudTestCase):
         status = self.ended(
             'sh',
             '-c',
-            'test $CINDER_TIERS_SWEEP_TREATMENT != write_bytes_sec=5 || '
+            'test $CINDER_TIERS_SWEEP_TREATMENT != write_bytes_sec=5000000 || '
             'kill -9 $PPID',
         )
         self.assertEqual(-9, status)
@@ -427,7 +427,7 @@ class SweepTestCase(SweptCloudTestCase):
                 for name in (
                     'read_iops_sec=100',
                     'read_iops_sec=200',
-                    'write_bytes_sec=5',
+                    'write_bytes_sec=5000000',
                     'iodepth=1',
                 )
             },
@@ -472,7 +472,7 @@ class SweepTestCase(SweptCloudTestCase):
             'sh',
             '-c',
             'trap "" INT TERM; test $CINDER_TIERS_SWEEP_TREATMENT != '
-            f'write_bytes_sec=5 || {{ {self.twice("INT")}; '
+            f'write_bytes_sec=5000000 || {{ {self.twice("INT")}; '
             # or the sweep would go on with what it does after a slot
             'while kill -0 $PPID; do sleep 0.1; done; }',
         )
@@ -508,8 +508,8 @@ class SweepTestCase(SweptCloudTestCase):
         ran = self.sweep(
             'sh',
             '-c',
-            'test $CINDER_TIERS_SWEEP_TREATMENT != write_bytes_sec=5 || { '
-            f'touch {go}; while test -e {go}; do sleep 0.1; done; cd '
+            'test $CINDER_TIERS_SWEEP_TREATMENT != write_bytes_sec=5000000 || '
+            f'{{ touch {go}; while test -e {go}; do sleep 0.1; done; cd '
             f'{self.folder}/out && {last}; }}',
         )
         self.assertEqual(4, ran.status)

@@ -81,7 +81,10 @@ def tiers_of_all_kinds():
             overflow='general',
             description='Fast',
             qos=catalog.Qos(
-                front_end={'total_iops_sec': '500', 'total_bytes_sec': '9'}
+                front_end={
+                    'total_iops_sec': '500',
+                    'total_bytes_sec': '9000000',
+                }
             ),
         ),
         dataclasses.replace(

@@ -12,6 +12,7 @@ from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import test_plan
 
@@ -642,3 +643,89 @@ class CacheTierTestCase(PracticeTestCase):
 
     def test_without_one_there_is_no_warning(self):
         self.assertEqual({}, self.found(18, cache_tiers={}))
+
+
+class OptionsTestCase(PracticeTestCase):
+    """Options in effect that are not known to be safe."""
+
+    def facts(self, **changes):
+        return practice.Facts(pg_targets={}, **changes)
+
+    def test_options_of_osds_are_warned_of_declared_or_not(self):
+        catalog = given.of(given.tier())
+        ceph = test_plan.applied(catalog).ceph['ceph']
+        own, *_ = (
+            osd.osd_id for osd in ceph.osds if osd.device_class == 'ssd'
+        )
+        other, *_ = (
+            osd.osd_id for osd in ceph.osds if osd.device_class != 'ssd'
+        )
+        harm = {
+            'osd_max_object_size': '1',
+            'osd_debug_drop_ping_probability': '1',
+        }
+        sound = {
+            'osd_max_scrubs': '2',
+            # Of no table, and not the tier's.
+            'osd_memory_target_autotune': 'true',
+        }
+        facts = self.facts(osd_options={own: harm | sound, other: harm})
+        ((_, (current, expected)),) = self.warnings(
+            practice.OPTIONS, catalog, ceph, facts
+        ).items()
+        self.assertEqual(harm, current)
+        self.assertEqual(harm.keys(), expected.keys())
+        facts = self.facts(osd_options={own: sound, other: harm})
+        self.assertEqual(
+            {}, self.warnings(practice.OPTIONS, catalog, ceph, facts)
+        )
+
+    def test_options_of_pools_are_warned_of_declared_or_not(self):
+        catalog = given.of(given.tier())
+        ceph = test_plan.applied(catalog).ceph['ceph']
+        name = 'tier-database'
+        ceph.pools[name] = dataclasses.replace(
+            ceph.pools[name],
+            options={'noscrub': 'true', 'bulk': 'true', 'csum_type': 'unset'},
+            rbd_options={
+                'rbd_qos_iops_limit': '1',
+                'rbd_cache': 'true',
+                'rbd_of_others': '1',
+            },
+        )
+        self.assertEqual(
+            {
+                f'noscrub of pool {name}': 'true',
+                f'rbd_qos_iops_limit of pool {name}': '1',
+            },
+            self.warnings(practice.OPTIONS, catalog, ceph, self.facts())[
+                'database'
+            ][0],
+        )
+
+    def test_limits_and_quotas_of_cinder_are_warned_of(self):
+        catalog = given.of(given.other_tier('t'))
+        actual = given.nothing()
+        cinder = dataclasses.replace(
+            actual.cinder,
+            qos_specs={
+                name: cinder_state.QosSpec(
+                    name=name,
+                    consumer='front-end',
+                    specs={'total_iops_sec': '1', 'read_bytes_sec': '0'},
+                    volume_types=frozenset(types),
+                )
+                for name, types in (('gold', {'t'}), ('other', {'x'}))
+            },
+            quotas={'t': cinder_state.TypeQuota(name='t', volumes=0)},
+        )
+        (found,) = practice.advise(catalog, {}, {}, cinder)
+        self.assertEqual(
+            {
+                'total_iops_sec of QoS spec gold': '1',
+                'default quota of volumes': '0',
+            },
+            found.current,
+        )
+        self.assertIn('no guest can live with so little I/O', found.reason)
+        self.assertEqual([], list(practice.advise(catalog, {}, {})))

@@ -394,7 +394,7 @@ class RoomTestCase(testtools.TestCase):
         self.assertIn(said, found.problems[0])
         self.assertEqual(0, found.bytes_to_move)
 
-    @ddt.data(0, 101 * GIB)
+    @ddt.data(0, 120 * GIB)
     def test_no_quota_and_one_with_room_are_none(self, value):
         self.assertEqual(
             effects.NONE,

@@ -170,7 +170,7 @@ class ExpectedVolumesTestCase(testtools.TestCase):
             'a',
             rbd=given.rbd(
                 pool='tier-a',
-                options={'noscrub': True},
+                options={'nodelete': True},
                 primary_affinity=0.5,
             ),
         )
@@ -221,7 +221,7 @@ class ExpectedVolumesTestCase(testtools.TestCase):
     def test_one_of_several_backends_is_enough(self):
         tier = given.tier('a')
         changed = given.tier(
-            'a', rbd=given.rbd(pool='tier-a', options={'noscrub': True})
+            'a', rbd=given.rbd(pool='tier-a', options={'nodelete': True})
         )
         backends = (
             inventories.rbd_backend('tier-a', 'tier-a'),

@@ -148,21 +148,22 @@ class PlanTestCase(testtools.TestCase):
         self.assertIsNotNone(self.action(beside, other=(1,)).refusal)
 
     @ddt.data(
-        'osd_mclock_scheduler_client_res',
-        'osd_mclock_scheduler_background_recovery_wgt',
-        'osd_mclock_scheduler_background_best_effort_lim',
+        ('osd_mclock_scheduler_client_res', '0.5'),
+        ('osd_mclock_scheduler_background_recovery_wgt', '2'),
+        ('osd_mclock_scheduler_background_best_effort_lim', '0.9'),
     )
-    def test_shares_count_with_the_profile_custom_only(self, name):
+    @ddt.unpack
+    def test_shares_count_with_the_profile_custom_only(self, name, share):
         for beside in ({}, PROFILE):
-            refusal = self.action({name: '2', **beside}).refusal
+            refusal = self.action({name: share, **beside}).refusal
             self.assertIn('any profile but custom', refusal.reason)
             self.assertIn('osd_mclock_profile: custom', refusal.remedy)
         custom = {'osd_mclock_profile': 'custom'}
-        self.assertIsNone(self.action({name: '2', **custom}).refusal)
+        self.assertIsNone(self.action({name: share, **custom}).refusal)
 
     def test_the_anticipation_is_no_share(self):
         name = 'osd_mclock_scheduler_anticipation_timeout'
-        self.assertIsNone(self.action({name: '2'}).refusal)
+        self.assertNotIn('custom', self.action({name: '2'}).refusal.reason)
 
     def test_a_figure_for_a_class_loses_to_that_of_an_osd(self):
         first = self.ssds()[0]

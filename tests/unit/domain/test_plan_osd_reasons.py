@@ -25,15 +25,12 @@ class OsdReasonsTestCase(testtools.TestCase):
         """
         return self.action(configured=configured).why
 
-    def action(
-        self, *, configured=None, options=None, mclock=(), level='advanced'
-    ):
+    def action(self, *, configured=None, options=None, mclock=()):
         """The one action of a plan.
 
         :param configured: what the monitors have for the device class.
         :param options: that are declared.
         :param mclock: ids of the OSDs with that queue.
-        :param level: of the options.
         """
         options = options or {NAME: 3}
         catalog = given.of(
@@ -46,9 +43,7 @@ class OsdReasonsTestCase(testtools.TestCase):
             actual.ceph['ceph'],
             configured_options={'class:ssd': configured or {}},
             option_schemas={
-                name: ceph_state.OptionSchema(
-                    name=name, kind='str', level=level
-                )
+                name: ceph_state.OptionSchema(name=name, kind='str')
                 for name in options
             },
             class_options={
@@ -106,8 +101,3 @@ class OsdReasonsTestCase(testtools.TestCase):
         self.assertIsNotNone(
             self.action(options={name: '3', **override}, mclock=(1,)).refusal
         )
-
-    def test_an_option_for_developers_is_allowed_by_name_only(self):
-        refusal = self.action(level='dev').refusal
-        self.assertIn('level dev', refusal.reason)
-        self.assertTrue(refusal.yields_to_consent)

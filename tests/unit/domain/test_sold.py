@@ -32,7 +32,12 @@ class SoldTest(testtools.TestCase):
             500,
         ),
         # A burst and a bandwidth are no IOPS that are sold.
-        ({'total_iops_sec_max': '900', 'total_bytes_sec': '9'}, None, 9, None),
+        (
+            {'total_iops_sec_max': '900', 'total_bytes_sec': '9000000'},
+            None,
+            9,
+            None,
+        ),
         # QEMU and librbd: 0 is no limit. What is no number is none either.
         ({'total_iops_sec': '0'}, None, None, None),
         ({'total_iops_sec': '-5'}, None, None, None),

@@ -327,7 +327,7 @@ class RealCinderWorldTestCase(
             [
                 (
                     'front-end',
-                    {'total_iops_sec': '500', 'total_bytes_sec': '9'},
+                    {'total_iops_sec': '500', 'total_bytes_sec': '9000000'},
                     {'database'},
                 ),
                 ('back-end', {'read_iops_sec': '100'}, {'general'}),
@@ -340,7 +340,7 @@ class RealCinderWorldTestCase(
 
     def test_limits_are_changed_and_removed(self):
         self.carry_out(self.make_plan())
-        specs = {'total_iops_sec': '600', 'read_bytes_sec': '7'}
+        specs = {'total_iops_sec': '600', 'read_bytes_sec': '7000000'}
         self.assert_applied(
             self.change(
                 'database', qos=catalogs.Qos(front_end=specs, back_end=specs)
@@ -363,7 +363,7 @@ class RealCinderWorldTestCase(
         block_storage.associate_qos_spec(gold, archive.id)
         self.assertEqual((), self.make_plan().actions)
         (refused,) = self.change(
-            'archive', qos=catalogs.Qos(front_end={'total_iops_sec': '1'})
+            'archive', qos=catalogs.Qos(front_end={'total_iops_sec': '100'})
         ).refused
         self.assertIn('gold', refused.refusal.reason)
 
@@ -383,7 +383,7 @@ class RealCinderWorldTestCase(
     def test_limits_that_another_type_got_meanwhile_are_not_changed(self):
         self.carry_out(self.make_plan())
         plan = self.change(
-            'database', qos=catalogs.Qos(front_end={'total_iops_sec': '1'})
+            'database', qos=catalogs.Qos(front_end={'total_iops_sec': '100'})
         )
         block_storage = self.connection.block_storage
         theirs = block_storage.create_type(name='theirs')
@@ -418,10 +418,10 @@ class RealCinderWorldTestCase(
             self.read(key),
         )
         self.assert_applied(
-            self.change('lvm', quotas=catalogs.Quotas(snapshots=0))
+            self.change('lvm', quotas=catalogs.Quotas(snapshots=1))
         )
         self.assertEqual(
-            cinder_state.TypeQuota(name='lvm', snapshots=0), self.read(key)
+            cinder_state.TypeQuota(name='lvm', snapshots=1), self.read(key)
         )
         self.assertEqual(
             cinder_state.TypeQuota(name='general'),

@@ -80,7 +80,7 @@ BEFORE = given.of(
 )
 AFTER = given.of(
     given.other_tier(
-        'limited', qos=catalogs.Qos(front_end={'read_iops_sec': '5'})
+        'limited', qos=catalogs.Qos(front_end={'read_iops_sec': '50'})
     ),
     given.other_tier('closing', access=(ALPHA,)),
     given.other_tier(

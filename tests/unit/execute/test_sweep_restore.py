@@ -134,22 +134,26 @@ def chosen(draw, names, values):
     }
 
 
-OSD_OPTIONS = chosen(
-    strategies.sampled_from(('osd_max_backfills', 'bluestore_cache_size_ssd')),
-    strategies.integers(1, 3),
+OSD_OPTIONS = strategies.fixed_dictionaries(
+    {},
+    optional={
+        'osd_max_backfills': strategies.integers(1, 3),
+        'bluestore_cache_size_ssd': strategies.sampled_from(
+            (2**28, 2**29, 2**30)
+        ),
+    },
 )
 POOL_OPTIONS = chosen(
-    strategies.sampled_from(
-        ('recovery_priority', 'compression_max_blob_size')
-    ),
+    strategies.sampled_from(('recovery_priority', 'recovery_op_priority')),
     strategies.integers(1, 3),
 )
 RBD_OPTIONS = chosen(
-    strategies.sampled_from(('rbd_a', 'rbd_b')), strategies.integers(1, 3)
+    strategies.sampled_from(('rbd_cache_size', 'rbd_readahead_max_bytes')),
+    strategies.sampled_from((2**20, 2**21, 2**22)),
 )
 LIMITS = chosen(
     strategies.sampled_from(('read_iops_sec', 'write_iops_sec')),
-    strategies.sampled_from('123'),
+    strategies.sampled_from(('100', '200', '300')),
 )
 PARTS = strategies.fixed_dictionaries(
     {
@@ -333,7 +337,7 @@ LIMIT = {
     'osd_options': {},
     'options': {},
     'rbd_options': {},
-    'limits': {'read_iops_sec': '5'},
+    'limits': {'read_iops_sec': '50'},
 }
 NOTHING = dict.fromkeys(BACKFILLS, {})
 
@@ -440,8 +444,8 @@ class SlotTestCase(SweepCase):
         prepared = self.changed_by(
             {
                 **BACKFILLS,
-                'rbd_options': {'rbd_a': 1},
-                'limits': {'read_iops_sec': '5'},
+                'rbd_options': {'rbd_cache_size': 2**20},
+                'limits': {'read_iops_sec': '50'},
             }
         )
         self.assertEqual([POOL, OSDS, QOS], [one.key for one in prepared.kept])
@@ -465,7 +469,7 @@ class SlotTestCase(SweepCase):
         both = {
             **NOTHING,
             'osd_options': {
-                'bluestore_cache_size_ssd': 2,
+                'bluestore_cache_size_ssd': 2**30,
                 'osd_max_backfills': 4,
             },
         }
@@ -479,7 +483,8 @@ class SlotTestCase(SweepCase):
         )
         self.assertIn('Ceph refused', gone.reason)
         self.assertEqual(
-            {'bluestore_cache_size_ssd': '2'}, self.world.objects[OSDS].values
+            {'bluestore_cache_size_ssd': str(2**30)},
+            self.world.objects[OSDS].values,
         )
 
     def test_limits_that_somebody_else_added_keep_the_qos_spec(self):
@@ -487,7 +492,7 @@ class SlotTestCase(SweepCase):
         self.world.cloud.objects[QOS] = cinder_state.QosSpec(
             name=QOS.name,
             consumer='front-end',
-            specs={'read_iops_sec': '5', 'size_iops_sec': '8'},
+            specs={'read_iops_sec': '50', 'size_iops_sec': '8'},
             volume_types=frozenset({'database'}),
         )
         before = self.world.objects

@@ -327,7 +327,7 @@ class TypesInUseTestCase(testtools.TestCase):
     def test_limits_are_those_of_the_volumes_of_the_old_type_too(self):
         self.change(priority=42)
         self.carry_out(self.make_plan(consent=True))
-        self.change(qos=catalogs.Qos(front_end={'total_iops_sec': '7'}))
+        self.change(qos=catalogs.Qos(front_end={'total_iops_sec': '70'}))
         (action,) = self.make_plan().actions
         self.assertIn(f'also applies to volumes of {self.retired}', action.why)
         self.change(qos=None)

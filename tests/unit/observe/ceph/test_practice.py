@@ -49,7 +49,7 @@ class Session:
     cluster = catalogs.Cluster(name='ceph')
 
     def __init__(self, version, *, down=(), refuses=(), may_tell=True):
-        self.answers = ANSWERS[version]
+        self.answers = {'config dump': [], **ANSWERS[version]}
         self.down = down
         self.refuses = refuses
         self.may_tell = may_tell
@@ -169,6 +169,44 @@ class ObserveTestCase(testtools.TestCase):
                     }.items()
                 ]
             ),
+        )
+
+    def test_an_option_is_that_of_the_narrowest_section_and_mask(self):
+        osds = [
+            ceph_state.Osd(
+                osd_id=osd_id,
+                device_class=device_class,
+                location={'host': host, 'rack': 'r', 'root': 'default'},
+            )
+            for osd_id, device_class, host in (
+                (0, 'ssd', 'a'),
+                (1, 'ssd', 'b'),
+                (2, 'hdd', 'b'),
+            )
+        ]
+        dumped = [
+            {'section': section, 'mask': mask, 'name': name, 'value': value}
+            for section, mask, name, value in (
+                ('osd.1', '', 'osd_x', 'own'),
+                ('osd', 'host:b', 'osd_x', 'host'),
+                ('osd', 'rack:r', 'osd_y', 'rack'),
+                ('osd', 'class:hdd', 'osd_y', 'class'),
+                ('osd', 'class:ssd', 'osd_x', 'class'),
+                ('osd', 'host:a/class:hdd', 'osd_x', 'neither'),
+                ('osd', '', 'osd_x', 'osd'),
+                ('global', 'host:b', 'osd_x', 'global'),
+                ('global', '', 'osd_z', 'global'),
+                ('global', '', 'mon_x', 'of others'),
+                ('mon', '', 'osd_z', 'of others'),
+            )
+        ]
+        self.assertEqual(
+            {
+                0: {'osd_x': 'class', 'osd_y': 'rack', 'osd_z': 'global'},
+                1: {'osd_x': 'own', 'osd_y': 'rack', 'osd_z': 'global'},
+                2: {'osd_x': 'host', 'osd_y': 'rack', 'osd_z': 'global'},
+            },
+            observed_practice.parse_osd_options(dumped, osds),
         )
 
     def test_without_scores_the_rest_is_looked_at(self):
