@@ -15,6 +15,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.placement import rbd_location
+from cinder_tiers.domain.resources import osd_masks
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.observe.ceph import answers
@@ -31,7 +32,7 @@ from cinder_tiers.observe import for_audit as survey
 from cinder_tiers.observe import keystone
 from cinder_tiers.observe import visible_cloud as placement
 
-#: {device class or host: {option: value}}
+#: {device class, host or mask: {option: value}}
 _Configured = dict[str, dict[str, str]]
 
 
@@ -126,12 +127,13 @@ def read_cluster(
         # A rule may be gone since the pools were read.
         if pool and pool.crush_rule in rules
     } & {osd.device_class for osd in osds}
+    of_masks = ceph_osds.configured_options(session)
     configured = {
         name: options
-        for name, options in _configured(session, osd_options.CLASS).items()
+        for name, options in _of_kind(of_masks, osd_options.CLASS).items()
         if name in classes
     }
-    configured_hosts = _configured(session, osd_options.HOST)
+    configured_hosts = _of_kind(of_masks, osd_options.HOST)
     schemas = ceph_osds.schemas_of(
         session, set().union(*configured.values(), *configured_hosts.values())
     )
@@ -141,6 +143,12 @@ def read_cluster(
         fsid=fsid,
         configured=configured,
         configured_hosts=configured_hosts,
+        configured_elsewhere={
+            mask: options
+            for mask, options in of_masks.items()
+            # What one OSD has, such as what it measured, is its own.
+            if ':' in mask and not osd_masks.is_declarable(mask)
+        },
         ceph=ceph_state.CephState(
             crush_rules=rules,
             pools=pools,
@@ -180,18 +188,17 @@ def read_cluster(
     )
 
 
-@answers.in_known_form
-def _configured(session: ceph_session.Session, mask: str) -> _Configured:
-    """{device class or host: {option: value}} that the monitors have.
+def _of_kind(configured: _Configured, mask: str) -> _Configured:
+    """{device class or host: {option: value}} of masks of one kind.
 
+    :param configured: {mask: {option: value}}
     :param mask: class or host.
     """
-    configured: _Configured = {}
-    for entry in session.command('config dump'):
-        kind, _, name = entry['mask'].partition(':')
-        if entry['section'] == 'osd' and kind == mask:
-            configured.setdefault(name, {})[entry['name']] = entry['value']
-    return configured
+    return {
+        name.removeprefix(f'{mask}:'): options
+        for name, options in configured.items()
+        if osd_masks.is_declarable(name) and name.startswith(f'{mask}:')
+    }
 
 
 def _used(

@@ -58,18 +58,6 @@ class Exported:
     )
 
 
-class _Undetermined(ValueError):
-    """A catalog might declare it, but it could not be read.
-
-    :param what: of it.
-    :param why: a reason that is told elsewhere, too; empty: there is none.
-    """
-
-    def __init__(self, what: str, why: str = '') -> None:
-        super().__init__(f'{what} ({why})' if why else what)
-        self.what = what
-
-
 class _Draft:
     """The tiers so far, by name, and the remarks on them."""
 
@@ -232,12 +220,15 @@ def _find_pools(
     :returns: {name: cluster} of those that a tier has a pool in.
     """
     owners: dict[tuple[str, str], str] = {}
-    # A pool is one tier's: that which was made for it, or else ours.
+    # A pool is one tier's: that which was made for it, or else ours, or else
+    # the plainest: types beside it are for encryption or features of volumes.
     for tier in sorted(
         draft.tiers.values(),
         key=lambda one: (
             one.backend_name != one.section,
             not one.take_over,
+            one.encryption is not None,
+            len(one.extra_specs),
             one.name,
         ),
     ):
@@ -245,7 +236,7 @@ def _find_pools(
             found = _pool_of(tier, draft, clusters, owners)
         except ValueError as error:
             draft.remark(f'rbd is left out: {error}', tier=tier.name)
-            if isinstance(error, _Undetermined):
+            if isinstance(error, export_pools.Undetermined):
                 draft.undetermined[tier.name] = f'rbd: {error.what}'
             continue
         if found is None:
@@ -278,7 +269,7 @@ def _pool_of(
 ) -> catalogs.RbdPool | None:
     """The pool behind a tier; None when its backend is no RBD driver.
 
-    :raises _Undetermined: it could not be read.
+    :raises export_pools.Undetermined: it could not be read.
     :raises ValueError: it cannot be declared.
     """
     if tier.backend_name is None:
@@ -291,7 +282,7 @@ def _pool_of(
             f'{name}: {why}'
             for name, why in sorted(draft.known.unreached.items())
         )
-        raise _Undetermined(
+        raise export_pools.Undetermined(
             f'it is pool {location.pool} of the Ceph cluster '
             f'{location.fsid}, which was not named with --cluster, or '
             'could not be reached',
@@ -308,7 +299,10 @@ def _pool_of(
     for pool in rbd.pools:
         other = owners.get((rbd.cluster, pool))
         if other is not None:
-            raise ValueError(f'pool {pool} belongs to tier {other}')
+            raise ValueError(
+                f'pool {pool} belongs to tier {other}; to give it to tier '
+                f'{tier.name} instead, move the key rbd of {other} to it'
+            )
     lacking = export_pools.lacking_caps(rbd, known.cluster, known.ceph)
     if tier.take_over and lacking:
         raise ValueError(
@@ -332,7 +326,7 @@ def _location(
 ) -> rbd_location.Location | None:
     """Where the backends of a name keep volumes.
 
-    :raises _Undetermined: no backend of the name reports.
+    :raises export_pools.Undetermined: no backend of the name reports.
     :raises ValueError: at several places.
     """
     serving = [
@@ -341,7 +335,7 @@ def _location(
         if one.capabilities.get(cinder_state.BACKEND) == backend
     ]
     if not serving:
-        raise _Undetermined(
+        raise export_pools.Undetermined(
             f"no backend with the name {backend} reports to Cinder's scheduler"
         )
     locations = {rbd_location.location_of(one) for one in serving}

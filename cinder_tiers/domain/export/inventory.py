@@ -30,6 +30,10 @@ class KnownCluster:
     configured_hosts: collections.abc.Mapping[
         str, collections.abc.Mapping[str, str]
     ] = dataclasses.field(default_factory=dict)
+    #: {mask: {option: value}} of masks that a catalog cannot have.
+    configured_elsewhere: collections.abc.Mapping[
+        str, collections.abc.Mapping[str, str]
+    ] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

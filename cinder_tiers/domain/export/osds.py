@@ -14,8 +14,10 @@ from cinder_tiers.domain.catalog import model
 from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.export import values as export_texts
 from cinder_tiers.domain.plan import owners
+from cinder_tiers.domain.resources import osd_masks
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import primary_affinity as affinities
+from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import ceph as ceph_state
 
 Remarks = list[str]
@@ -41,15 +43,24 @@ def host_options(
 ) -> dict[str, Options]:
     """{host: configured options that all its OSDs use}."""
     found = {}
+    for mask, configured in sorted(known.configured_elsewhere.items()):
+        osd_ids = osd_masks.osds_of(mask, known.ceph.osds)
+        _leave_out(
+            mask,
+            'a tiers file has options of a device class or of a host, and '
+            'this is for ' + (spelling.osds(osd_ids) if osd_ids else 'no OSD'),
+            configured,
+            remarks,
+        )
     for host, configured in sorted(known.configured_hosts.items()):
-        if host not in known.ceph.hosts or not limits.HOST.fits(host):
-            text = ', '.join(
-                f'{name}={value}' for name, value in sorted(configured.items())
-            )
-            remarks.append(
-                f"the monitors' options for the mask host:{host} are left "
-                f'out: no OSD is on a CRUSH host of that name: {text}'
-            )
+        if host not in known.ceph.hosts:
+            why = 'no OSD is on a CRUSH host of that name'
+        elif not limits.HOST.fits(host):
+            why = 'the name of the host cannot be written'
+        else:
+            why = ''
+        if why:
+            _leave_out(f'host:{host}', why, configured, remarks)
             continue
         options = _options(
             configured,
@@ -61,6 +72,21 @@ def host_options(
         if options:
             found[host] = options
     return found
+
+
+def _leave_out(
+    mask: str,
+    why: str,
+    configured: collections.abc.Mapping[str, str],
+    remarks: Remarks,
+) -> None:
+    text = ', '.join(
+        f'{name}={value}' for name, value in sorted(configured.items())
+    )
+    remarks.append(
+        f"the monitors' options for the mask {mask} are left out: {why}: "
+        f'{text}'
+    )
 
 
 def primary_affinity(

@@ -56,6 +56,12 @@ def rbd_of(
     elif pool.kind != 'replicated':
         raise ValueError(f'pool {name} is erasure coded and has no data pool')
     remarks: Remarks = []
+    if pool.rbd_options_unread:
+        _check_has_no_data_pool(known, pool)
+        remarks.append(
+            f'the RBD options of pool {name} are not known, and stay as they '
+            f'are: {pool.rbd_options_unread}'
+        )
     rbd = _placed(known, pool, holder, remarks)
     rbd = dataclasses.replace(
         rbd,
@@ -74,6 +80,38 @@ def rbd_of(
         export_cache.check_same(rbd, tier)
     _check(rbd, known)
     return rbd, remarks
+
+
+class Undetermined(ValueError):
+    """A catalog might declare it, but it could not be read.
+
+    :param what: of it.
+    :param why: a reason that is told elsewhere, too; empty: there is none.
+    """
+
+    def __init__(self, what: str, why: str = '') -> None:
+        super().__init__(f'{what} ({why})' if why else what)
+        self.what = what
+
+
+def _check_has_no_data_pool(
+    known: inventory.KnownCluster, pool: ceph_state.Pool
+) -> None:
+    """Refuses a pool of which it is not known where its data is.
+
+    :raises Undetermined: an erasure coded pool may have it.
+    """
+    others = sorted(
+        one.name
+        for one in known.ceph.pools.values()
+        if one.kind != 'replicated' and 'rbd' in one.applications
+    )
+    if others:
+        raise Undetermined(
+            f'whether the data of pool {pool.name} is in it or in one of '
+            f'{", ".join(others)} could not be read: '
+            f'{pool.rbd_options_unread}'
+        )
 
 
 def _placed(
@@ -159,10 +197,19 @@ def _rule(
     ceph: ceph_state.CephState, pool: ceph_state.Pool
 ) -> ceph_state.CrushRule:
     rule = ceph.crush_rules.get(pool.crush_rule)
-    if rule is None or rule.root is None or rule.failure_domain is None:
+    if rule is None:
+        raise ValueError(f'CRUSH rule {pool.crush_rule} is not known')
+    if rule.root is None or rule.failure_domain is None:
         raise ValueError(
-            f'CRUSH rule {pool.crush_rule} has steps other than take, choose '
-            'and emit'
+            f'CRUSH rule {rule.name} {rule.other_form}, and a tiers file can '
+            'declare rules that choose once, as many as the pool has copies '
+            'or chunks'
+        )
+    if rule.number not in (None, pool.size):
+        raise ValueError(
+            f'CRUSH rule {rule.name} chooses {rule.number} '
+            f'{rule.failure_domain} whatever the size of the pool, and pool '
+            f'{pool.name} has {pool.size} copies or chunks'
         )
     if (
         not limits.FAILURE_DOMAIN.fits(rule.failure_domain)

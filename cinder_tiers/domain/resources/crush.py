@@ -55,7 +55,9 @@ def pools_in(
         name = _free_name(rbd, rule, profile, ceph)
         before = ceph.pools.get(pool.name)
         used = before and ceph.crush_rules.get(before.crush_rule)
-        is_rule_used = used is not None and _is_alike(used, rule)
+        is_rule_used = used is not None and _is_alike(
+            used.placing(pool.size), rule
+        )
         used_profile = before and ceph.erasure_code_profiles.get(
             before.erasure_code_profile or ''
         )

@@ -18,6 +18,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.resources import known_safe
 from cinder_tiers.domain.resources import mclock
+from cinder_tiers.domain.resources import osd_masks
 from cinder_tiers.domain.resources import osd_option_names
 from cinder_tiers.domain.resources import safety
 from cinder_tiers.domain import spelling
@@ -489,16 +490,8 @@ def options_action(
     later = [
         name for name in changed if not ceph.option_schemas[name].at_runtime
     ]
-    osd_ids = [
-        osd.osd_id
-        for osd in (
-            ceph.osds_by_host.get(key.name, ())
-            if key.kind is actions.Kind.HOST_OSD_OPTIONS
-            else ceph.osds
-        )
-        if key.kind is actions.Kind.HOST_OSD_OPTIONS
-        or osd.device_class == key.name
-    ]
+    mask = f'{MASKS[key.kind]}:{key.name}'
+    osd_ids = osd_masks.osds_of(mask, ceph.osds)
     yield actions.Action(
         key=key,
         before=before,
@@ -517,10 +510,19 @@ def options_action(
                 changed,
                 wanted=after.values,
                 reasons=before.reasons,
-                configured=ceph.configured_options.get(
-                    f'{MASKS[key.kind]}:{key.name}', {}
-                ),
+                configured=ceph.configured_options.get(mask, {}),
                 schemas=ceph.option_schemas,
+            )
+        )
+        + ''.join(
+            f'; {text}'
+            for name in changed
+            for text in osd_masks.taking_precedence(
+                mask,
+                name,
+                after.values[name],
+                ceph.configured_options,
+                [osd for osd in ceph.osds if osd.osd_id in osd_ids],
             )
         )
         + _doubts(changed, ceph.mclock, osd_ids),

@@ -40,6 +40,21 @@ class CrushRule:
     osds_per_failure_domain: int | None = None
     #: The class of the first copy; None: there is no such part.
     primary_device_class: str | None = None
+    #: Copies or chunks that it places whatever the size of a pool; None: as
+    #: many as the pool has.
+    number: int | None = None
+    #: What the rule does, to follow its name, where `root` is None.
+    other_form: str = dataclasses.field(
+        default='', metadata=difference.IS_NOTE
+    )
+
+    def placing(self, size: int) -> 'CrushRule':
+        """The rule as it is for a pool of a size."""
+        return (
+            dataclasses.replace(self, number=None)
+            if self.number == size
+            else self
+        )
 
     def takes(self, osd: 'Osd') -> bool:
         """Whether it may choose an OSD; one written by hand chooses none."""

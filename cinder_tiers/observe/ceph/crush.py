@@ -129,7 +129,7 @@ def parse_rule(dumped: dict) -> ceph_state.CrushRule:
         kind = KINDS.get(dumped['type'], str(dumped['type']))
         simple = (
             ops in (['take', 'choose', 'emit'], ['take', 'chooseleaf', 'emit'])
-            and steps[1]['num'] == 0
+            and steps[1]['num'] >= 0
         )
     if not simple:
         return ceph_state.CrushRule(
@@ -138,20 +138,43 @@ def parse_rule(dumped: dict) -> ceph_state.CrushRule:
             root=None,
             device_class=None,
             failure_domain=None,
+            other_form=_other_form(steps),
         )
     # A class is taken through a shadow tree named root~class.
     root, _, device_class = steps[0]['item_name'].partition('~')
+    is_msr = steps[2]['op'] == 'choosemsr'
     return ceph_state.CrushRule(
         name=name,
         kind=kind,
         root=root,
         device_class=device_class or None,
         failure_domain=steps[1]['type'],
-        num_failure_domains=steps[1]['num'] or None,
-        osds_per_failure_domain=(
-            steps[2]['num'] if steps[2]['op'] == 'choosemsr' else None
-        ),
+        num_failure_domains=steps[1]['num'] if is_msr else None,
+        osds_per_failure_domain=steps[2]['num'] if is_msr else None,
+        number=None if is_msr else steps[1]['num'] or None,
     )
+
+
+def _other_form(steps: list[dict]) -> str:
+    """What a rule does that a catalog cannot declare."""
+    places = [one['item_name'] for one in steps if one['op'] == 'take']
+    chosen = [one for one in steps if one['op'].startswith('choose')]
+    words = ', then '.join(_chosen(one) for one in chosen)
+    if len(places) > 1:
+        return f'takes from several places, {", ".join(places)}: {words}'
+    if len(chosen) > 1:
+        return f'chooses {len(chosen)} times: {words}'
+    if len(chosen) == 1 and chosen[0]['num'] < 0:
+        return f'chooses {words}'
+    return f'has the steps {", ".join(one["op"] for one in steps) or "none"}'
+
+
+def _chosen(step: dict) -> str:
+    number, kind = step['num'], step['type']
+    if number > 0:
+        return f'{number} {kind}'
+    fewer = f'{-number} fewer {kind} than' if number else f'as many {kind} as'
+    return f'{fewer} the pool has copies or chunks'
 
 
 def _hybrid_rule(

@@ -51,6 +51,7 @@ RULES = {
         root=None,
         device_class=None,
         failure_domain=None,
+        other_form='chooses 2 times: 3 host, then 2 osd',
     ),
     'racks': ceph_state.CrushRule(
         name='racks',
@@ -448,7 +449,7 @@ class ExportTestCase(testtools.TestCase):
         ({'pools': []}, 'has no pool volumes'),
         (
             {'pools': [pool(crush_rule='tree')]},
-            'rule tree has steps other than take',
+            'rule tree chooses 2 times: 3 host, then 2 osd, and',
         ),
         (
             {'pools': [pool(crush_rule='racks')]},

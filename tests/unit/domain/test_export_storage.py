@@ -189,7 +189,7 @@ class ExportStorageTestCase(testtools.TestCase):
         ),
         (
             {'cache': test_export.pool(name='cache', crush_rule='tree')},
-            'rule tree has steps other than take',
+            'rule tree chooses 2 times: 3 host, then 2 osd, and',
         ),
         (
             {'cache': test_export.pool(name='cache', kind='erasure')},

@@ -130,13 +130,18 @@ def configured_options(
 ) -> dict[str, dict[str, str]]:
     """What the monitors have for some of the OSDs.
 
-    :returns: {mask, such as class:ssd: {option: value}}.
+    :returns: {mask, such as class:ssd, or one OSD, such as osd.3: {option:
+        value}}.
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
     found: dict[str, dict[str, str]] = {}
     for entry in session.command('config dump'):
-        if entry['section'] == 'osd' and entry['mask']:
-            found.setdefault(entry['mask'], {})[entry['name']] = entry['value']
+        mask = entry['mask']
+        if entry['section'].startswith('osd.') and not mask:
+            mask = entry['section']
+        elif entry['section'] != 'osd' or not mask:
+            continue
+        found.setdefault(mask, {})[entry['name']] = entry['value']
     return found
 
 
