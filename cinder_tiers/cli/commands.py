@@ -17,4 +17,5 @@ ShowBackendConfig = deferred.command(
 )
 ShowTier = deferred.command(f'{_CLI}.tiers', 'ShowTier')
 SweepTier = deferred.command(f'{_CLI}.sweep', 'SweepTier')
+ListVolumes = deferred.command(f'{_CLI}.volumes', 'ListVolumes')
 ValidateCatalog = deferred.command(f'{_CLI}.validate', 'ValidateCatalog')

@@ -25,6 +25,7 @@ STATUSES = {
     explanation.Outcome.IN_PLACE: exit_status.OK,
     explanation.Outcome.NOT_PLACED: exit_status.DIFFERENT,
     explanation.Outcome.MISPLACED: exit_status.DIFFERENT,
+    explanation.Outcome.OUT_OF_DATE: exit_status.DIFFERENT,
     explanation.Outcome.UNKNOWN: exit_status.UNKNOWN,
 }
 
@@ -41,9 +42,9 @@ class ExplainPlacement(base.StatusShowOne):
 
     _epilog = """Exit status: 0 a new volume can be placed, or the volume is
 where it should be; 4 the request is refused or no backend qualifies, or the
-volume is not where it should be; 3 your permissions do not show enough to
-determine this; 1 an error occurred; 2 a wrong argument; 6 a service did not
-answer.
+volume is not where it should be or has the retired type of a tier; 3 your
+permissions do not show enough to determine this; 1 an error occurred; 2 a
+wrong argument; 6 a service did not answer.
 
 Example: openstack tier explain --image debian -f value -c tier
 """

@@ -57,6 +57,22 @@ def names(
     return found
 
 
+def all_names(
+    connection: openstack.connection.Connection,
+) -> dict[str, str]:
+    """{id: name} of all projects, in one list.
+
+    :param connection: of a user who may list projects.
+    :raises errors.Unreachable: when Keystone does not answer, or refuses.
+    """
+    try:
+        return {one.id: one.name for one in connection.identity.projects()}
+    except openstack_client.API_ERRORS as error:
+        raise openstack_client.failure(
+            error, f'Keystone did not list the projects: {error}'
+        ) from error
+
+
 def _shown(
     connection: openstack.connection.Connection, ident: str
 ) -> openstack.identity.v3.project.Project:

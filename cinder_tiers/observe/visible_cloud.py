@@ -533,6 +533,7 @@ def parse_volume(
         volume_id=found['id'],
         name=found.get('name'),
         status=found.get('status'),
+        size_gib=found.get('size') or 0,
         project=found.get('os-vol-tenant-attr:tenant_id') or known.project,
         type_name=found.get('volume_type'),
         host=found.get('os-vol-host-attr:host'),

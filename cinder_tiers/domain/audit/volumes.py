@@ -19,12 +19,16 @@ from cinder_tiers.domain.explain import explanation
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import tier_specs as extra_specs
-from cinder_tiers.domain.state import type_succession
 
 State = audit.State
-PLACEMENT, RESIDENCY = 'placement', 'residency'
+PLACEMENT, IMAGE, RESIDENCY = 'placement', 'image', 'residency'
 #: States of which each volume is named; of the others there are counts.
-_NAMED = (State.UNKNOWN, State.OUT_OF_DATE, State.NON_COMPLIANT)
+_NAMED = (
+    State.UNKNOWN,
+    State.WARNING,
+    State.OUT_OF_DATE,
+    State.NON_COMPLIANT,
+)
 _ALLOWED = (
     explanation.BackendVerdict.OWN,
     explanation.BackendVerdict.OVERFLOW,
@@ -59,6 +63,9 @@ class Verdict:
     allowed: tuple[str, ...] = ()
     reason: str = ''
     remedy: str = ''
+    #: Name of the tier that the image of the volume selects today, where its
+    #: type is that of another one.
+    image_tier: str | None = None
 
 
 def audit_volumes(
@@ -85,26 +92,17 @@ def audit_volumes(
         unknown finding that says so, before the counts.
     """
     applied = explanation.read_tiers(known.types)
-    verdicts: dict[tuple, Verdict] = {}
     counts: collections.Counter = collections.Counter()
     broken = None
     try:
-        for volume in volumes:
-            image = _image_of(volume, find_image)
-            key = _key(volume, image, applied)
-            if key not in verdicts:
-                verdicts[key] = judge(
-                    volume=volume,
-                    image=image,
-                    known=known,
-                    policy=policy,
-                    applied=applied,
-                )
-            verdict = verdicts[key]
+        for volume, _image, verdict in _judged(
+            volumes, known, find_image, policy, applied
+        ):
             if not _is_asked_for(verdict, tiers):
                 continue
             for finding in (
                 _place(volume, verdict),
+                *_selected(volume, verdict, applied),
                 *_home(volume, verdict, residency),
             ):
                 counts[finding.tier, finding.aspect, finding.state] += 1
@@ -125,21 +123,92 @@ def audit_volumes(
     yield from _counted(counts, residency)
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ListedVolume:
+    """A volume, and what is to be said of it."""
+
+    volume: facts.KnownVolume
+    verdict: Verdict
+    #: A sentence for each tag of its image that is nearly one of a tier.
+    near_tags: tuple[str, ...] = ()
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it is, or may be, on another tier than is wanted."""
+        return bool(
+            self.verdict.state in (State.OUT_OF_DATE, State.NON_COMPLIANT)
+            or self.verdict.image_tier
+            or self.near_tags
+        )
+
+
+def list_volumes(
+    *,
+    volumes: collections.abc.Iterable[facts.KnownVolume],
+    known: facts.Facts,
+    find_image: collections.abc.Callable[[str], facts.KnownImage | None],
+    policy: decision.Policy,
+) -> collections.abc.Iterator[ListedVolume]:
+    """Each volume with its verdict; parameters as of `audit_volumes`.
+
+    :raises errors.TiersError: from `volumes`.
+    """
+    applied = explanation.read_tiers(known.types)
+    near: dict[frozenset[str], tuple[str, ...]] = {}
+    for volume, image, verdict in _judged(
+        volumes, known, find_image, policy, applied
+    ):
+        notes: tuple[str, ...] = ()
+        if isinstance(image, facts.KnownImage):
+            tags = image.image.tags
+            if tags not in near:
+                near[tags] = tuple(applied.near_tags(image.image))
+            notes = near[tags]
+        yield ListedVolume(volume=volume, verdict=verdict, near_tags=notes)
+
+
+def _judged(
+    volumes: collections.abc.Iterable[facts.KnownVolume],
+    known: facts.Facts,
+    find_image: collections.abc.Callable[[str], facts.KnownImage | None],
+    policy: decision.Policy,
+    applied: explanation.AppliedTypes,
+) -> collections.abc.Iterator[
+    tuple[facts.KnownVolume, facts.KnownImage | audit.Unread | None, Verdict]
+]:
+    verdicts: dict[tuple, Verdict] = {}
+    for volume in volumes:
+        image = _image_of(volume, find_image, applied)
+        key = _key(volume, image, applied)
+        if key not in verdicts:
+            verdicts[key] = judge(
+                volume=volume,
+                image=image,
+                known=known,
+                policy=policy,
+                applied=applied,
+            )
+        yield volume, image, verdicts[key]
+
+
 def _image_of(
     volume: facts.KnownVolume,
     find_image: collections.abc.Callable[[str], facts.KnownImage | None],
+    applied: explanation.AppliedTypes,
 ) -> facts.KnownImage | audit.Unread | None:
-    """The image that a volume follows; None when it follows none."""
+    """The image of a volume of a tier; None when it has none."""
+    follows = _follows(volume)
     if (
-        not _follows(volume)
-        or volume.image_id is None
+        volume.image_id is None
         or volume.fixed_by is not None
+        or not (follows or applied.tier_of(volume.volume_type))
     ):
         return None
     try:
         return find_image(volume.image_id)
     except errors.TiersError as error:
-        return audit.Unread(reason=str(error))
+        # The place of a volume of another type does not depend on it.
+        return audit.Unread(reason=str(error)) if follows else None
 
 
 def _follows(volume: facts.KnownVolume) -> bool:
@@ -174,14 +243,14 @@ def judge(
             reason=(f'Cinder did not list its volume type {volume.type_name}'),
             remedy='run the audit again',
         )
-    successor = type_succession.successor_of(volume.type_name or '')
-    for tier_name, one in applied.types.items():
-        if one.name == successor:
-            return _retired(volume, tier_name)
     follows = _follows(volume)
-    if tier is None and not follows:
+    if (
+        tier is None
+        and not follows
+        and not applied.retired_tier(volume.type_name)
+    ):
         return Verdict(state=State.NOT_APPLICABLE)
-    if volume.host is None:
+    if volume.host is None and (tier or follows):
         return Verdict(state=State.NOT_APPLICABLE, tier=tier and tier.name)
     if isinstance(image, audit.Unread):
         return Verdict(
@@ -192,28 +261,25 @@ def judge(
     explained = explain_volume.explain_volume(
         volume=volume, image=image, known=known, policy=policy, applied=applied
     )
-    return _verdict(volume, explained, follows)
-
-
-def _retired(volume: facts.KnownVolume, tier: str) -> Verdict:
-    return Verdict(
-        state=State.OUT_OF_DATE,
-        tier=tier,
-        reason=(
-            f'its type was the type of tier {tier} until the tier was changed'
-        ),
-        remedy=(
-            f'run "openstack volume set --type {tier} --retype-policy never" '
-            'on it, which moves no data if both types have the same backend'
-        ),
-    )
+    return _verdict(explained, follows, applied)
 
 
 def _verdict(
-    volume: facts.KnownVolume,
     explained: explanation.Explanation,
     follows: bool,
+    applied: explanation.AppliedTypes,
 ) -> Verdict:
+    if explained.outcome is explanation.Outcome.OUT_OF_DATE:
+        name = applied.types[explained.tier].name
+        return Verdict(
+            state=State.OUT_OF_DATE,
+            tier=explained.tier,
+            reason=f'its type was the type of tier {explained.tier} until the '
+            'tier was changed',
+            remedy=f'run "openstack volume set --type {name} --retype-policy '
+            'never" on it, which moves no data if both types have the same '
+            'backend',
+        )
     state = {
         explanation.Outcome.IN_PLACE: State.COMPLIANT,
         explanation.Outcome.UNKNOWN: State.UNKNOWN,
@@ -234,6 +300,7 @@ def _verdict(
         state=state,
         tier=explained.tier,
         reason=explained.summary,
+        image_tier=explained.image_tier,
         allowed=tuple(
             one.backend.name
             for one in explained.judged or ()
@@ -253,7 +320,7 @@ def _key(
     """All that a verdict depends on, so that volumes alike share one."""
     type_id = volume.volume_type and volume.volume_type.type_id
     key = (type_id, volume.type_name, volume.host)
-    if not _follows(volume):
+    if not _follows(volume) and image is None:
         return key
     may_use = frozenset(
         tier.name
@@ -291,6 +358,29 @@ def _place(volume: facts.KnownVolume, verdict: Verdict) -> audit.Finding:
         else {},
         reason=verdict.reason,
         remedy=verdict.remedy,
+    )
+
+
+def _selected(
+    volume: facts.KnownVolume,
+    verdict: Verdict,
+    applied: explanation.AppliedTypes,
+) -> collections.abc.Iterator[audit.Finding]:
+    """A volume of an image that selects another tier today."""
+    if verdict.image_tier is None:
+        return
+    name = applied.types[verdict.image_tier].name
+    yield audit.Finding(
+        object_name=f'volume {volume.volume_id}',
+        tier=verdict.tier,
+        state=State.WARNING,
+        aspect=IMAGE,
+        current={'tier': verdict.tier},
+        expected={'tier': verdict.image_tier},
+        reason=f'its image now selects tier {verdict.image_tier}: the tags '
+        'were changed since, or the request named a type',
+        remedy='unless its type was chosen on purpose, run "openstack volume '
+        f'set --type {name} --retype-policy on-demand" on it, which moves it',
     )
 
 

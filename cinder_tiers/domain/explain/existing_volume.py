@@ -47,6 +47,8 @@ class _Should:
     overflow: decision.AppliedTier | None = None
     #: The type that backends must match; None when any place is right.
     volume_type: facts.KnownType | None = None
+    #: Name of the tier that the image selects today, if it is another one.
+    image_tier: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -73,6 +75,22 @@ def explain_volume(
     if unknown:
         return _unknown(
             volume, unknown, (*applied.problems, *_today(volume, image))
+        )
+    retired = applied.retired_tier(volume.type_name)
+    if retired:
+        return explanation.Explanation(
+            outcome=Outcome.OUT_OF_DATE,
+            summary=f'Its volume type {volume.type_name} was the type of tier '
+            f'{retired} until the tier was changed. The volume keeps it, and '
+            'its limits, until it is retyped.',
+            tier=retired,
+            volume_type=volume.type_name,
+            host=volume.host,
+            notes=(
+                *_tiers_at(volume, applied, known),
+                *applied.problems,
+                *_today(volume, image),
+            ),
         )
     request = _request(volume, image)
     decided = placement.decide(
@@ -104,9 +122,11 @@ def explain_volume(
         alternatives=explanation.list_alternatives(
             applied, dataclasses.replace(should.decided, tier=should.tier)
         ),
+        image_tier=should.image_tier,
         notes=(
             *is_on,
             *should.notes,
+            *applied.near_tags(image and image.image),
             *applied.problems,
             *_today(volume, image),
         ),
@@ -269,7 +289,9 @@ def _by_type(
         policy=policy,
         request=decision.Request(project=volume.project, image=image.image),
     )
+    image_tier = None
     if today and today.tier and today.tier != tier:
+        image_tier = today.tier.name
         notes += (
             (
                 'its type was chosen by the request, or by earlier tags: a '
@@ -282,6 +304,7 @@ def _by_type(
         volume_type=volume.volume_type,
         tier=tier,
         overflow=applied.overflow_of(tier),
+        image_tier=image_tier,
         notes=notes,
         text=f'Its volume type {name} belongs to tier {tier.name}.',
     )

@@ -16,7 +16,14 @@ from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import private_backends
 from cinder_tiers.domain.placement import tier_specs
+from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import type_succession
+from cinder_tiers.domain import tags
+
+#: Tags of an image that are compared with those of tiers, and characters of
+#: each: anybody writes tags, and a comparison takes time.
+_COMPARED_TAGS, _COMPARED_CHARS = 20, 64
 
 
 class Outcome(enum.Enum):
@@ -30,6 +37,8 @@ class Outcome(enum.Enum):
     """A volume is where it should be."""
     MISPLACED = 'misplaced'
     """A volume is not where it should be."""
+    OUT_OF_DATE = 'out of date'
+    """A volume has the retired type of a tier."""
     UNKNOWN = 'unknown'
     """It does not follow from what the user may see."""
 
@@ -89,6 +98,9 @@ class Explanation:
     alternatives: tuple[Alternative, ...] = ()
     #: None when they are hidden.
     judged: tuple[JudgedBackend, ...] | None = None
+    #: Name of the tier that the image of a volume selects today, where the
+    #: volume has the type of another one.
+    image_tier: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -118,6 +130,34 @@ class AppliedTypes:
             ),
             None,
         )
+
+    def retired_tier(self, type_name: str | None) -> str | None:
+        """Name of the tier that had a volume type, until it was retired."""
+        successor = type_succession.successor_of(type_name or '')
+        return next(
+            (
+                tier
+                for tier, one in self.types.items()
+                if one.name == successor
+            ),
+            None,
+        )
+
+    def near_tags(
+        self, image: decision.Image | None
+    ) -> collections.abc.Iterator[str]:
+        """A note for each tag of an image that is nearly one of a tier."""
+        known = sorted({tag for tier in self.tiers for tag in tier.tags})
+        for tag in sorted(image.tags if image else ())[:_COMPARED_TAGS]:
+            normal = tags.normalize_tag(tag)
+            if normal in known or len(normal) > _COMPARED_CHARS:
+                continue
+            near = spelling.did_you_mean(normal, known)
+            if near:
+                yield (
+                    f'the tag {tag} of the image selects no tier; '
+                    f'{near.strip()}'
+                )
 
     def overflow_of(
         self,

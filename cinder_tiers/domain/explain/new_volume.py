@@ -81,7 +81,11 @@ def explain_create(
         policy=policy,
         has_unreadable=bool(applied.marked),
     )
-    notes = (*_image_notes(question), *applied.problems)
+    notes = (
+        *_image_notes(question),
+        *applied.near_tags(request.image),
+        *applied.problems,
+    )
     refusal = (
         None
         if request.fixed_by

@@ -98,6 +98,7 @@ class KnownVolume:
     volume_type: KnownType | None
     #: host@backend#pool; None when it has none, or when that is hidden.
     host: str | None
+    size_gib: int = 0
     #: The image that it was made from.
     image_id: str | None = None
     fixed_by: decision.FixedBy | None = None

@@ -43,7 +43,7 @@ def volumes(
         a page was deleted before the next was asked for.
     """
     with openstack_client.asking(
-        'Cinder did not list all volumes; run the audit again if a '
+        'Cinder did not list all volumes; run the command again if a '
         'volume was deleted meanwhile'
     ):
         for found in placement.list_volumes(

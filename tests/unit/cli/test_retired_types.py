@@ -167,3 +167,43 @@ class RetiredTypesTestCase(testtools.TestCase):
             self.run_on_tiers(4, 'plan', '--allow', allowed)
         self.run_on_tiers(0, 'apply', '--allow', f'volume type {retired}')
         self.assert_only_alpha_has(retired)
+
+    def test_volumes_of_a_retired_type_are_found_by_each_command(self):
+        retired = self.retire('public', 'public')
+        (volume,) = self.connection.block_storage.volumes(all_projects=True)
+        self.api.add_project(volume.project_id, 'gamma')
+        sums = json.loads(self.run_tier(0, 'volumes', '-f', 'json'))
+        self.assertEqual(
+            [('database', 1, volume.size, 1)],
+            [
+                (one['Tier'], one['Volumes'], one['GiB'], one['Wrong'])
+                for one in sums
+            ],
+        )
+        for arguments, status in (
+            (['--wrong'], 4),
+            (['database'], 0),
+            (['database', '--wrong', '--project', 'gamma'], 4),
+        ):
+            (found,) = json.loads(
+                self.run_tier(status, 'volumes', *arguments, '-f', 'json')
+            )
+            self.assertEqual(
+                (volume.id, 'gamma', retired, 'database', 'out of date'),
+                tuple(
+                    found[key]
+                    for key in ('Volume', 'Project', 'Type', 'Tier', 'State')
+                ),
+            )
+        for arguments in (['general'], ['--wrong', '--project', BETA]):
+            self.assertEqual(
+                [],
+                json.loads(
+                    self.run_tier(0, 'volumes', *arguments, '-f', 'json')
+                ),
+            )
+        explained = json.loads(
+            self.run_tier(4, 'explain', '--volume', volume.id, '-f', 'json')
+        )
+        self.assertEqual('out of date', explained['outcome'])
+        self.run_on_tiers(4, 'audit', '--volumes')

@@ -10,6 +10,7 @@ import testtools
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.explain import existing_volume
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import decide as placement
 from cinder_tiers.domain.placement import decision
@@ -178,6 +179,94 @@ class PlacementTestCase(testtools.TestCase):
                 for one in found
                 if one not in named and one.aspect == audit_volumes.PLACEMENT
             },
+        )
+
+    def test_a_volume_of_an_image_that_was_retagged_is_named(self):
+        ones = [
+            volume(clouds.DATABASE, 'database', image_id='tagged'),
+            volume(clouds.DATABASE, 'database', image_id='gone'),
+            volume(
+                clouds.DATABASE,
+                'database',
+                image_id='tagged',
+                fixed_by=decision.FixedBy.SNAPSHOT,
+            ),
+            volume(clouds.ARCHIVE, 'archive', image_id='tagged'),
+            volume(clouds.FAST, 'archive', image_id='tagged'),
+        ]
+        (found,) = [
+            one
+            for one in run(*ones)
+            if one.aspect == 'image' and one.object_name == 'volume v'
+        ]
+        self.assertEqual(
+            (audit.State.WARNING, 'database', {'tier': 'archive'}),
+            (found.state, found.tier, found.expected),
+        )
+        self.assertIn('now selects tier archive', found.reason)
+        self.assertIn('set --type archive', found.remedy)
+        # It is where its type says.
+        self.assertEqual(
+            {'compliant', 'not applicable'},
+            {one.state.value for one in run(*ones) if one.aspect != 'image'},
+        )
+
+    def test_glance_that_is_down_says_nothing_of_the_place_by_type(self):
+        def find_image(_):
+            raise errors.Unreachable('Glance is down')
+
+        found = run(
+            volume(clouds.DATABASE, 'database', image_id='tagged'),
+            find_image=find_image,
+        )
+        self.assertEqual(['compliant'], [one.state.value for one in found])
+
+    def test_explain_agrees_on_each(self):
+        states = {
+            'in place': ('compliant', 'not applicable'),
+            'misplaced': ('non-compliant', 'out of date', 'not applicable'),
+            'out of date': ('out of date',),
+            'unknown': ('unknown', 'not applicable'),
+        }
+        for why, (one, state, _) in CASES.items():
+            outcome = existing_volume.explain_volume(
+                volume=one,
+                image=IMAGES.get(one.image_id),
+                known=clouds.CLOUD,
+                policy=placement.DEFAULT_POLICY,
+            ).outcome.value
+            self.assertIn(state, states[outcome], why)
+            self.assertEqual(
+                why == 'its type was retired', outcome == 'out of date', why
+            )
+
+    def test_wrong_volumes_are_listed_with_what_is_wrong(self):
+        images = {**IMAGES, 'misspelt': clouds.image('databse', 'x' * 200)}
+        listed = list(
+            audit_volumes.list_volumes(
+                volumes=[
+                    volume(clouds.DATABASE, 'database', image_id='tagged'),
+                    volume(clouds.GENERAL, 'general', image_id='misspelt'),
+                    volume(clouds.ARCHIVE, 'archive', image_id='tagged'),
+                    volume(clouds.DATABASE, 'archive'),
+                    CASES['its type was retired'][0],
+                    CASES['its type is not a tier'][0],
+                ],
+                known=clouds.CLOUD,
+                find_image=images.get,
+                policy=placement.DEFAULT_POLICY,
+            )
+        )
+        self.assertEqual(
+            [True, True, False, True, True, False],
+            [one.is_wrong for one in listed],
+        )
+        self.assertEqual(
+            (
+                'the tag databse of the image selects no tier; did you mean '
+                "'database'?",
+            ),
+            listed[1].near_tags,
         )
 
     def test_it_is_told_where_it_lies_and_where_it_may_lie(self):

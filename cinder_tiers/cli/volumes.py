@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""`openstack tier volumes`: who has volumes of which tier."""
+
+import argparse
+import collections.abc
+
+from cinder_tiers.cli import base
+from cinder_tiers.cli import exit_status
+from cinder_tiers.cli import explain
+from cinder_tiers.cli.render import cells
+from cinder_tiers.cli.render import volumes as render
+from cinder_tiers.domain import errors
+from cinder_tiers.observe import keystone
+from cinder_tiers.observe import visible_cloud
+from cinder_tiers import workflow
+
+
+class ListVolumes(base.StatusLister):
+    """List how many volumes of each tier a project has, or the volumes.
+
+    Without a tier and without --wrong, shows a row for each tier and project.
+    A volume is wrong if it has the retired type of a tier, if it lies on a
+    backend that does not serve its tier, if its image now selects another
+    tier, or if a tag of its image is nearly that of a tier. Needs Cinder's
+    admin rights and changes nothing.
+    """
+
+    _epilog = """Exit status: 0 the volumes are listed; 4 with --wrong, there
+are some; 1 an error occurred, or Cinder does not show all volumes; 2 a wrong
+argument; 6 a service did not answer.
+
+Example: openstack tier volumes --wrong -f csv -c Volume -c Remark
+"""
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        base.name_program(parser)
+        parser.add_argument(
+            'tier',
+            metavar='<tier>',
+            nargs='?',
+            type=base.not_empty,
+            help='list the volumes of this applied tier',
+        )
+        parser.add_argument(
+            '--project',
+            metavar='<project>',
+            type=base.not_empty,
+            help='only volumes of this project (name or ID; default: all)',
+        )
+        parser.add_argument(
+            '--wrong',
+            action='store_true',
+            help='list only volumes that are wrong, or may be',
+        )
+        parser.add_argument(
+            '--config-file',
+            metavar='<file>',
+            type=base.not_empty,
+            action='append',
+            default=[],
+            help=(
+                'the cinder.conf of cinder-api or cinder-scheduler, for '
+                '[cinder_tiers] trust_tags_of and on_no_access (default: '
+                'assume the defaults of these options; may be repeated)'
+            ),
+        )
+        return parser
+
+    def take_action(
+        self,
+        parsed_args: argparse.Namespace,
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+        """Lists and shows.
+
+        Expected failures end as CommandError of OSC.
+        """
+        with base.user_errors():
+            connection = base.connect(self)
+            listed = [
+                one
+                for one in workflow.list_volumes(
+                    connection,
+                    policy=explain.read_policy(parsed_args.config_file),
+                    project=parsed_args.project
+                    and visible_cloud.find_project(
+                        connection, parsed_args.project
+                    ),
+                )
+                if parsed_args.tier in (None, one.verdict.tier)
+                and (one.is_wrong or not parsed_args.wrong)
+            ]
+            try:
+                projects = keystone.all_names(connection)
+            except errors.Unreachable as error:
+                self.log.warning(
+                    '%s', cells.printable(f'{error}; projects are shown by ID')
+                )
+                projects = {}
+        if parsed_args.wrong and listed:
+            self.exit_status = exit_status.DIFFERENT
+        if parsed_args.tier is None and not parsed_args.wrong:
+            return render.SUM_COLUMNS, render.sum_rows(listed, projects)
+        return render.VOLUME_COLUMNS, [
+            render.volume_row(one, projects) for one in listed
+        ]
