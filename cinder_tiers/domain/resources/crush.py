@@ -318,30 +318,93 @@ def _placement(
         return [_without_root(catalog, path, rbd, ceph)]
     kinds = ceph.bucket_types
     for device_class, needed, each, what in _domains_needed(rbd):
-        osds = ceph.osds_in_buckets(
-            kind=rbd.failure_domain,
-            root=rbd.crush_root,
-            device_class=device_class,
-        )
-        buckets = sorted(name for name, count in osds.items() if count >= each)
-        if len(buckets) >= needed:
+        buckets = _buckets(rbd, device_class, each, ceph)
+        if len(buckets) >= needed or (
+            # OSDs may be out for an hour: what exists stays as it is.
+            _is_there(rbd, ceph)
+            and len(_buckets(rbd, device_class, each, _as_if_in(ceph)))
+            >= needed
+        ):
             continue
         of_class = f'{device_class or "any"} OSDs'
+        without_data = _without_data(rbd, device_class, ceph)
         return [
             errors.Problem(
                 where=catalog.source.where((*path, 'failure_domain')),
                 found=f'{len(buckets)} failure domains of type '
-                f'{rbd.failure_domain!r} with '
+                f'{rbd.failure_domain!r} '
+                f'{"that can take data, " if without_data else ""}with '
                 f'{of_class if each == 1 else f"at least {each} {of_class}"} '
                 f'under CRUSH root {rbd.crush_root!r}'
-                + (f' ({", ".join(buckets)})' if buckets else ''),
+                + (f' ({", ".join(buckets)})' if buckets else '')
+                + (f'; {without_data}' if without_data else ''),
                 expected=f'at least {needed}, {what} of tier {tier.name!r}; '
                 f'bucket types in use: {", ".join(kinds)}',
                 remedy='lower size (or k, m), choose a smaller '
-                'failure_domain, or add OSDs',
+                'failure_domain, or add OSDs'
+                + (', or give these a weight' if without_data else ''),
             )
         ]
     return list(_both_copies_in_one(catalog, tier, path, rbd, ceph))
+
+
+def _buckets(
+    rbd: catalogs.RbdPool,
+    device_class: str | None,
+    each: int,
+    ceph: ceph_state.CephState,
+) -> list[str]:
+    """The failure domains of a pool that can take data.
+
+    :param each: OSDs that each must have.
+    """
+    osds = ceph.osds_in_buckets(
+        kind=rbd.failure_domain,
+        root=rbd.crush_root,
+        device_class=device_class,
+    )
+    return sorted(name for name, count in osds.items() if count >= each)
+
+
+def _as_if_in(ceph: ceph_state.CephState) -> ceph_state.CephState:
+    """A cluster in which CRUSH gives data to each OSD."""
+    return dataclasses.replace(
+        ceph,
+        osds=tuple(dataclasses.replace(osd, no_data='') for osd in ceph.osds),
+    )
+
+
+def _is_there(rbd: catalogs.RbdPool, ceph: ceph_state.CephState) -> bool:
+    """Whether nothing of a tier has to find a place for its data."""
+    wanted = pools_in(dataclasses.replace(rbd, cache=None), ceph)
+    return not wanted.crush_rules and all(
+        pool.name in ceph.pools
+        and ceph.pools[pool.name].size == pool.size
+        and ceph.pools[pool.name].crush_rule == pool.crush_rule
+        for pool in wanted.pools
+    )
+
+
+def _without_data(
+    rbd: catalogs.RbdPool,
+    device_class: str | None,
+    ceph: ceph_state.CephState,
+) -> str:
+    """The OSDs of a pool that CRUSH gives no data; '' for none.
+
+    For example: osd.4 has weight 0, osd.5 is out.
+    """
+    why: dict[str, list[int]] = {}
+    for osd in ceph.osds:
+        if (
+            osd.no_data
+            and osd.is_below(rbd.crush_root)
+            and device_class in (None, osd.device_class)
+        ):
+            why.setdefault(osd.no_data, []).append(osd.osd_id)
+    return ', '.join(
+        f'{spelling.osds(ids)} {reason}' for reason, ids in why.items()
+    )
 
 
 def _domains_needed(
@@ -390,6 +453,7 @@ def _shared_domains(
     Each of its parts chooses for itself, so that the first copy may meet one
     of the others where a failure domain has OSDs of both classes.
     """
+    ceph = _as_if_in(ceph)
     first, others = (
         ceph.buckets(
             kind=rule.failure_domain, root=rule.root, device_class=name
@@ -459,7 +523,7 @@ def _without_root(
 ) -> errors.Problem:
     """A CRUSH root that does not exist, or has no OSD."""
     roots = collections.Counter(
-        osd.location['root'] for osd in ceph.osds if 'root' in osd.location
+        root for osd in ceph.osds for root in osd.buckets_of('root', root=None)
     )
     exist = ', '.join(
         f'{name} ({count} OSDs)' for name, count in sorted(roots.items())
@@ -470,7 +534,7 @@ def _without_root(
         f'{rbd.crush_root!r}',
         expected=f'one that has OSDs: {exist or "none"}',
         remedy=f'{spelling.did_you_mean(rbd.crush_root, roots)}fix '
-        'crush_root, or move OSDs there with "ceph osd crush move"',
+        'crush_root, or link hosts to it with "ceph osd crush link"',
     )
 
 

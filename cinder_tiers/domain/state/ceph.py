@@ -57,9 +57,13 @@ class CrushRule:
         )
 
     def takes(self, osd: 'Osd') -> bool:
-        """Whether it may choose an OSD; one written by hand chooses none."""
+        """Whether it may choose an OSD; one written by hand chooses none.
+
+        It chooses none that CRUSH gives no data.
+        """
         return (
             self.root is not None
+            and not osd.no_data
             and osd.is_below(self.root)
             and (
                 self.device_class in (None, osd.device_class)
@@ -289,19 +293,41 @@ class CephxUser:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Osd:
-    """An OSD and its place in the CRUSH tree."""
+    """An OSD and its places in the CRUSH tree."""
 
     osd_id: int
     #: None for an OSD without one.
     device_class: str | None
     #: {bucket type: bucket name}, itself and its root included.
     location: collections.abc.Mapping[str, str]
+    #: More of the same, of one below several buckets of a type: a bucket may
+    #: be linked to several others, and a root may lie in another.
+    other_locations: tuple[collections.abc.Mapping[str, str], ...] = ()
     #: 0 to 1: how willing it is to be the primary of a placement group.
     primary_affinity: float = 1.0
+    #: Why CRUSH gives it no data, such as `is out`; '': it may have some.
+    no_data: str = ''
+
+    @property
+    def locations(self) -> tuple[collections.abc.Mapping[str, str], ...]:
+        """All its places."""
+        return self.location, *self.other_locations
 
     def is_below(self, bucket: str) -> bool:
         """Whether it lies in a CRUSH bucket; their names are unique."""
-        return bucket in self.location.values()
+        return any(bucket in one.values() for one in self.locations)
+
+    def buckets_of(self, kind: str, *, root: str | None) -> frozenset[str]:
+        """Names of the CRUSH buckets of a type in which it lies.
+
+        :param kind: bucket type, such as host.
+        :param root: only below this bucket; None for any.
+        """
+        return frozenset(
+            one[kind]
+            for one in self.locations
+            if kind in one and (root is None or root in one.values())
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -419,15 +445,20 @@ class CephState:
     @functools.cached_property
     def hosts(self) -> frozenset[str]:
         """Names of the CRUSH hosts that have an OSD."""
-        return frozenset(
-            osd.location['host'] for osd in self.osds if 'host' in osd.location
-        )
+        return frozenset(self.osds_by_host)
 
     @functools.cached_property
     def bucket_types(self) -> tuple[str, ...]:
         """Types of the CRUSH buckets that have an OSD, sorted by name."""
         return tuple(
-            sorted({kind for osd in self.osds for kind in osd.location})
+            sorted(
+                {
+                    kind
+                    for osd in self.osds
+                    for location in osd.locations
+                    for kind in location
+                }
+            )
         )
 
     @functools.cached_property
@@ -435,8 +466,8 @@ class CephState:
         """{CRUSH host: its OSDs}, of the hosts that have one."""
         found: dict[str, list[Osd]] = {}
         for osd in self.osds:
-            if 'host' in osd.location:
-                found.setdefault(osd.location['host'], []).append(osd)
+            for host in osd.buckets_of('host', root=None):
+                found.setdefault(host, []).append(osd)
         return types.MappingProxyType(
             {name: tuple(osds) for name, osds in found.items()}
         )
@@ -444,7 +475,7 @@ class CephState:
     def buckets(
         self, *, kind: str, root: str, device_class: str | None = None
     ) -> frozenset[str]:
-        """Names of CRUSH buckets of a type that hold an OSD.
+        """Names of CRUSH buckets of a type with an OSD that has data.
 
         :param kind: bucket type, such as host.
         :param root: only below this bucket.
@@ -459,19 +490,24 @@ class CephState:
     def osds_in_buckets(
         self, *, kind: str, root: str, device_class: str | None
     ) -> collections.abc.Mapping[str, int]:
-        """{CRUSH bucket: number of OSDs in it}, as `buckets` has them."""
+        """{CRUSH bucket: number of OSDs in it}, as `buckets` has them.
+
+        An OSD in several of them is counted in the one with the fewest, since
+        it cannot have two copies of an object.
+        """
         # Many tiers ask for the same.
         asked = kind, root, device_class
         if asked not in self._osds_in_buckets:
-            self._osds_in_buckets[asked] = types.MappingProxyType(
-                collections.Counter(
-                    osd.location[kind]
-                    for osd in self.osds
-                    if kind in osd.location
-                    and osd.is_below(root)
-                    and device_class in (None, osd.device_class)
-                )
-            )
+            places = [
+                osd.buckets_of(kind, root=root)
+                for osd in self.osds
+                if not osd.no_data and device_class in (None, osd.device_class)
+            ]
+            count: dict[str, int] = {}
+            for names in sorted(filter(None, places), key=len):
+                fewest = min(sorted(names), key=lambda one: count.get(one, 0))
+                count[fewest] = count.get(fewest, 0) + 1
+            self._osds_in_buckets[asked] = types.MappingProxyType(count)
         return self._osds_in_buckets[asked]
 
     @functools.cached_property

@@ -8,6 +8,7 @@ import ddt
 import testtools
 
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.domain.validation import clusters as cluster_rules
 from cinder_tiers.domain.validation import rules
@@ -615,6 +616,31 @@ class ClusterRulesTestCase(testtools.TestCase):
             "2 failure domains of type 'host' with ssd", problem.found
         )
         self.assertIn('at least 3', problem.expected)
+
+    def test_osds_that_hold_nothing_are_no_place_for_a_new_pool(self):
+        first, second, *others = (
+            one for one in given.osds() if one.device_class == 'ssd'
+        )
+        osds = (
+            dataclasses.replace(first, no_data='has weight 0'),
+            dataclasses.replace(second, no_data='is out'),
+            *others,
+        )
+        catalog = given.of(given.tier(rbd=given.rbd()))
+        (problem,) = self.check(catalog, osds=osds)
+        self.assertIn("1 failure domains of type 'host' that", problem.found)
+        self.assertIn('osd.0 has weight 0, osd.2 is out', problem.found)
+        pools = tier_pools.pools_of(catalog.tiers[0].rbd)
+        applied = {
+            'osds': osds,
+            'pools': {one.name: one for one in pools.pools},
+            'crush_rules': {one.name: one for one in pools.crush_rules},
+        }
+        # An OSD that is out for an hour is no reason to refuse all plans.
+        self.assertEqual((), self.check(catalog, **applied))
+        (pool,) = pools.pools
+        applied['pools'] = {pool.name: dataclasses.replace(pool, size=2)}
+        self.assertEqual(1, len(self.check(catalog, **applied)))
 
     def test_osds_outside_the_root_do_not_count(self):
         for osd in (osds := given.osds()):

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Reads the OSDs of a Ceph cluster and their place in the CRUSH tree."""
+"""Reads the OSDs of a Ceph cluster and their places in the CRUSH tree."""
+
+import collections.abc
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
@@ -43,27 +45,65 @@ def read_osds(session: ceph_session.Session) -> tuple[ceph_state.Osd, ...]:
 
 
 def parse_osds(tree: dict) -> tuple[ceph_state.Osd, ...]:
-    """The OSDs of `osd tree`, by id; those outside the tree have no place."""
+    """The OSDs of `osd tree`, by id; those outside the tree have no place.
+
+    A bucket that is linked to several others is there once for each.
+    """
     nodes = {node['id']: node for node in tree['nodes']}
-    parents = {
-        child: node
-        for node in tree['nodes']
-        for child in node.get('children', ())
-    }
-    osds = []
-    for node in (*nodes.values(), *tree.get('stray', ())):
-        if node['type'] != 'osd':
-            continue
-        location, here = {}, node
-        while here is not None:
-            location[here['type']] = here['name']
-            here = parents.get(here['id'])
-        osds.append(
-            ceph_state.Osd(
-                osd_id=node['id'],
-                location=location,
-                device_class=node.get('device_class'),
-                primary_affinity=node['primary_affinity'],
-            )
+    parents: dict[int, list[dict]] = {}
+    for node in nodes.values():
+        for child in node.get('children', ()):
+            parents.setdefault(child, []).append(node)
+    found = [
+        node
+        for node in (*tree['nodes'], *tree.get('stray', ()))
+        if node['type'] == 'osd'
+    ]
+    # It has one in each place.
+    weights: dict[int, float] = {}
+    for node in found:
+        weights[node['id']] = max(
+            weights.get(node['id'], 0), node['crush_weight']
         )
-    return tuple(sorted(osds, key=lambda osd: osd.osd_id))
+    osds = {}
+    for node in found:
+        first, *others = _locations(node, parents)
+        osds[node['id']] = ceph_state.Osd(
+            osd_id=node['id'],
+            location=first,
+            other_locations=tuple(others),
+            device_class=node.get('device_class'),
+            primary_affinity=node['primary_affinity'],
+            no_data=_why_no_data(node, weights[node['id']]),
+        )
+    return tuple(sorted(osds.values(), key=lambda osd: osd.osd_id))
+
+
+def _locations(
+    node: dict, parents: collections.abc.Mapping[int, list[dict]]
+) -> list[dict[str, str]]:
+    """The places of a node, each {bucket type: bucket name}.
+
+    Where a bucket lies in another of its type, there is a place that ends
+    before that one, and one with the other.
+    """
+    found = []
+    waiting = [({node['type']: node['name']}, node)]
+    while waiting:
+        below, here = waiting.pop()
+        above = parents.get(here['id'], [])
+        if not above or any(one['type'] in below for one in above):
+            found.append(below)
+        waiting.extend(
+            ({**below, one['type']: one['name']}, one) for one in above
+        )
+    unique = {tuple(sorted(one.items())): one for one in found}
+    return [unique[key] for key in sorted(unique)]
+
+
+def _why_no_data(node: dict, weight: float) -> str:
+    if node['status'] == 'destroyed' or not node['exists']:
+        return 'is destroyed'
+    if not weight:
+        return 'has weight 0'
+    return '' if node['reweight'] else 'is out'
