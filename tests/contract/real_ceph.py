@@ -61,18 +61,21 @@ LOOK_EVERY_S = 3.0
 
 
 def delete_pools(session, names):
-    """Delete pools; leave the cluster's own guard as it was."""
+    """Delete pools, and what a cut off apply has of them.
+
+    The cluster's own guard is left as it was.
+    """
     guard = {'who': 'mon', 'name': 'mon_allow_pool_delete'}
     allowed = session.command(
         'config get', who='mon', key='mon_allow_pool_delete'
     ) in (True, 'true')
     if not allowed:
         session.command('config set', **guard, value='true')
-    for name in names:
+    for one in (*names, *(f'{name}.tiers-new' for name in names)):
         session.command(
             'osd pool delete',
-            pool=name,
-            pool2=name,
+            pool=one,
+            pool2=one,
             yes_i_really_really_mean_it=True,
         )
     if not allowed:

@@ -160,13 +160,14 @@ class Doubts:
 
     def _other_cluster(self, cluster: str) -> actions.Refusal:
         doubts = self._wrong_clusters[cluster]
+        fsids = {fsid for one in doubts for fsid, _ in one.elsewhere}
+        count = sum(map(self._count, doubts))
         return actions.Refusal(
             reason=f'cluster {cluster} of the tiers file is '
-            f'{self._fsid(cluster)}, and none of the backends of its tiers '
-            'serves it: '
-            + '; '.join(
-                f'{self._report(one)}, {self._expected(one)}' for one in doubts
-            ),
+            f'{self._fsid(cluster)}, and the backends of '
+            f'{spelling.listed(f"tier {one.tier.name}" for one in doubts)} '
+            f'store volumes in the Ceph cluster {spelling.listed(fsids)}, '
+            f'{count} at present',
             remedy=_fix(doubts[0].tier),
             yields_to_consent=True,
         )
