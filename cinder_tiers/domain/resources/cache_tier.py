@@ -21,6 +21,8 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import cephx_user
 from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.resources import known_safe
+from cinder_tiers.domain.resources import safety
 from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -174,11 +176,23 @@ def _in_front_of(
                 ),
             }
         ),
-        refusal=(
-            _no_addition(after, ceph)
-            or _locked_out(tier, catalog, cluster, ceph)
-            if before is None
-            else _no_change(before, after, ceph)
+        refusal=actions.joined(
+            (
+                *filter(
+                    None,
+                    (
+                        _no_addition(after, ceph)
+                        or _locked_out(tier, catalog, cluster, ceph)
+                        if before is None
+                        else _no_change(before, after, ceph),
+                    ),
+                ),
+                *safety.refusals(
+                    safety.objection(known_safe.CACHE, name, value)
+                    for name, value in after.settings.items()
+                    if before is None or before.settings.get(name) != value
+                ),
+            )
         ),
     )
 

@@ -353,6 +353,27 @@ POOL: collections.abc.Mapping[str, Safe] = types.MappingProxyType(
     }
 )
 
+_CACHE_FULL = 'the cache would be full at once, and all I/O of the tier wait'
+#: {setting of a cache tier: safe values}; a count of 0 is none.
+CACHE: collections.abc.Mapping[str, Safe] = types.MappingProxyType(
+    {
+        'target_max_bytes': _bytes(64 * _MI, UNBOUNDED, _CACHE_FULL, '0'),
+        'target_max_objects': _range(16, UNBOUNDED, _CACHE_FULL, '0'),
+        'cache_target_dirty_ratio': _range(0.1, 0.9, _CACHE_FULL),
+        'cache_target_dirty_high_ratio': _range(0.1, 0.95, _CACHE_FULL),
+        'cache_target_full_ratio': _range(0.1, 0.95, _CACHE_FULL),
+        'cache_min_flush_age': _range(0, _HOUR_S, _CACHE_FULL),
+        'cache_min_evict_age': _range(0, _HOUR_S, _CACHE_FULL),
+        'hit_set_type': _word(
+            _CACHE_FLUSH, 'bloom', 'explicit_hash', 'explicit_object'
+        ),
+        'hit_set_count': _range(1, 16, _CACHE_FLUSH),
+        'hit_set_period': _range(60, _DAY_S, _CACHE_FLUSH),
+        'min_read_recency_for_promote': _range(0, 16, _CACHE_FLUSH),
+        'min_write_recency_for_promote': _range(0, 16, _CACHE_FLUSH),
+    }
+)
+
 _LIVED_WITH = 'no guest can live with so little I/O'
 _FENCED = (
     'a client that lost its lock could still write, and two guests damage '

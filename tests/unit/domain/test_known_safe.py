@@ -14,6 +14,7 @@ import yaml
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.resources import known_safe
 from cinder_tiers.domain.resources import osd_option_names
 from cinder_tiers.domain.resources import osd_options
@@ -425,7 +426,12 @@ class PoolOptionsTestCase(Case):
             self.assertIn(name, new.refusal.reason)
 
     def test_each_range_ends_where_it_says(self):
-        for known in (known_safe.POOL, known_safe.RBD, known_safe.LIMITS):
+        for known in (
+            known_safe.POOL,
+            known_safe.RBD,
+            known_safe.CACHE,
+            known_safe.LIMITS,
+        ):
             for name, safe in known.items():
                 for value, is_safe in edges(safe).items():
                     found = safety.objection(known, name, value)
@@ -439,6 +445,30 @@ class PoolOptionsTestCase(Case):
                 {'options': {name: declared}, 'pg_num': None}, pools={}
             )
             self.assertEqual((), plan.refused, name)
+
+    def test_settings_of_a_cache_that_stop_the_tier_ask(self):
+        self.assertEqual(cache_tier.KNOWN, known_safe.CACHE.keys())
+        for name, value, asks in (
+            ('target_max_bytes', 1, True),
+            ('target_max_objects', 1, True),
+            ('cache_target_full_ratio', 1, True),
+            ('cache_min_evict_age', 10**9, True),
+            ('target_max_objects', 1000, False),
+            ('target_max_objects', 0, False),
+        ):
+            plain = given.cache()
+            cache = dataclasses.replace(
+                plain, settings={**plain.settings, name: value}
+            )
+            refused = [
+                one
+                for one in self.plan_of({'cache': cache}).refused
+                if one.key.kind.value == 'cache tier'
+            ]
+            self.assertEqual(asks, bool(refused), name)
+            for one in refused:
+                self.assertIn(name, one.refusal.reason)
+                self.assertTrue(one.refusal.yields_to_consent)
 
     def test_a_protection_is_not_taken_away_unasked(self):
         for name in ('nodelete', 'nopgchange', 'nosizechange'):

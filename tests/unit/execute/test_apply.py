@@ -297,7 +297,7 @@ OLD = (
         tags=('web', 'db'),
         priority=2,
         qos=catalogs.Qos(
-            front_end={'read_iops_sec': '5', 'write_iops_sec': '5'}
+            front_end={'read_iops_sec': '50', 'write_iops_sec': '50'}
         ),
     ),
     given.other_tier('gone', tags=('gone',), priority=3),
@@ -308,7 +308,7 @@ NEW = (
         'old',
         tags=('web',),
         priority=2,
-        qos=catalogs.Qos(front_end={'read_iops_sec': '5'}),
+        qos=catalogs.Qos(front_end={'read_iops_sec': '50'}),
     ),
     given.tier(
         'new', fallback=True, tags=('db', 'gone'), priority=4, qos=OLD[0].qos
