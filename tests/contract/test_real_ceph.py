@@ -95,6 +95,39 @@ class RealCephWorldTestCase(
         self.assert_done_with(name)
         self.assertEqual(1, self.pool_of(pool).size)
 
+    def test_a_tier_stays_while_its_successor_cannot_be_made(self):
+        protection = catalogs.Replicated(size=2)
+        old, new = (
+            dataclasses.replace(
+                self.tier(name, self.device_class, protection), fallback=True
+            )
+            for name in ('whole', 'coded')
+        )
+        self.catalog = dataclasses.replace(self.catalog, tiers=(old,))
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.catalog = dataclasses.replace(self.catalog, tiers=(new,))
+        self.addCleanup(real_ceph.delete_pools, self.session, [old.rbd.pool])
+        name = f'volume type {old.name}'
+        limit = {'who': 'mon', 'name': 'mon_max_pool_pg_num'}
+        self.addCleanup(self.session.command, 'config rm', **limit)
+        self.session.command('config set', **limit, value='1')
+        outcomes = {
+            str(one.action.key): one.outcome
+            for one in self.carry_out(self.granted(name))
+        }
+        self.assertEqual(
+            (actions.Outcome.FAILED, actions.Outcome.SKIPPED),
+            (outcomes[f'pool {new.rbd.pool} (ceph)'], outcomes[name]),
+        )
+        self.assertIn('tiers:fallback', self.cinder_type(old.name).extra_specs)
+        self.session.command('config rm', **limit)
+        self.assert_all_done(self.carry_out(self.granted(name)))
+        self.assertIsNone(self.cinder_type(old.name))
+        self.assertIn('tiers:fallback', self.cinder_type(new.name).extra_specs)
+
+    def cinder_type(self, name):
+        return self.read(actions.Key(kind=actions.Kind.VOLUME_TYPE, name=name))
+
     def test_a_data_pool_that_was_unset_is_set_again(self):
         self.carry_out(self.make_plan())
         head = f'{self.mark}-coded'

@@ -338,8 +338,13 @@ def _action(
     after = wanted
     if before is None:
         after = dataclasses.replace(wanted, min_size=wanted.first_min_size)
-    elif wanted.min_size is None and (
-        before.min_size < wanted.least_min_size or before.size != wanted.size
+    elif (
+        wanted.min_size is None
+        and before.min_size is not None
+        and (
+            before.min_size < wanted.least_min_size
+            or before.size != wanted.size
+        )
     ):
         # Ceph chooses one with each size, which an apply that is cut off
         # leaves behind.
