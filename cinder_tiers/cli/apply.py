@@ -126,7 +126,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
         if parsed_args.plan:
             return
         for name in consent.not_needed(plan, parsed_args.allow):
-            self.log.warning(base.NOT_NEEDED, name)
+            self.log.warning(base.NOT_NEEDED, cells.printable(name))
         if asks and not _agrees(
             planned, stdin=self.app.stdin, stderr=self.app.stderr
         ):

@@ -117,13 +117,14 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
                 '%s contains refused changes, so "tier apply" would '
                 'change nothing; save the plan again with --allow for '
                 'each refused change',
-                parsed_args.out,
+                cells.printable(parsed_args.out),
             )
         for name in consent.not_needed(plan, parsed_args.allow):
-            self.log.warning(base.NOT_NEEDED, name)
+            self.log.warning(base.NOT_NEEDED, cells.printable(name))
         if not plan.actions and self.app.options.verbose_level:
             self.app.stderr.write(
-                f'No changes: Cinder and Ceph match {parsed_args.catalog}.\n'
+                'No changes: Cinder and Ceph match '
+                f'{cells.printable(parsed_args.catalog)}.\n'
             )
         self.exit_status = (
             exit_status.REFUSED

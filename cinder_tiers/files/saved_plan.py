@@ -19,6 +19,7 @@ from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import difference
+from cinder_tiers.domain import text as escaping
 from cinder_tiers.files import check_json
 from cinder_tiers.files import read_bounded
 from cinder_tiers.files import write_atomic
@@ -220,10 +221,10 @@ def check_cloud(saved: SavedPlan, cloud: str) -> None:
     if saved.cloud not in (None, cloud):
         raise errors.ActionFailed(
             'Nothing was changed because the plan was made for another '
-            f'cloud (block storage and region: {saved.cloud}; '
-            f'here: {cloud}); check OS_CLOUD and the other credentials, '
-            'or make a plan for this cloud with "openstack tier plan '
-            '--out"'
+            'cloud (block storage and region: '
+            f'{escaping.clipped(saved.cloud)}; here: {cloud}); check OS_CLOUD '
+            'and the other credentials, or make a plan for this cloud with '
+            '"openstack tier plan --out"'
         )
 
 
@@ -251,10 +252,14 @@ def check_same(saved: SavedPlan, plan: plans.Plan) -> None:
                 f'{new[name]["action"]} {name}: '
                 + _difference(old[name], new[name])
             )
+    more = len(lines) - errors.MOST_PROBLEMS
     raise errors.ActionFailed(
         'Nothing was changed because the cloud has changed since the plan '
         'was saved:',
-        *(lines or ['the order of the actions']),
+        # An edited plan may hold any number of actions, with any names.
+        *map(escaping.clipped, lines[: errors.MOST_PROBLEMS]),
+        *([f'and {more} more'] if more > 0 else ()),
+        *(() if lines else ['the order of the actions']),
         'Run "openstack tier plan" again.',
     )
 

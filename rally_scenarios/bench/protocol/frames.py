@@ -30,6 +30,8 @@ import itertools
 import re
 import zlib
 
+from cinder_tiers.domain import text as escaping
+
 _MARK = '@ctiers '
 _MAX_LINE_CHARS = 800
 _MAX_EVENTS = 1000
@@ -97,7 +99,10 @@ def harmless(text: str) -> str:
     :param text: anything
     :returns: printable characters but ``<``, others as ``?``
     """
-    return ''.join(c if c.isprintable() and c != '<' else '?' for c in text)
+    # Rally logs it, too, maybe in a job of a CI system.
+    return escaping.printable(
+        ''.join(c if c.isprintable() and c != '<' else '?' for c in text)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -96,6 +96,28 @@ class SavedPlanTestCase(testtools.TestCase):
         # One from before the cloud was kept.
         saved_plan.check_cloud(dataclasses.replace(saved, cloud=None), 'there')
 
+    def test_names_in_it_are_parts_of_lines_and_bounded(self):
+        name = '\x1b[2J\n::error::x\n##vso[a]' + 'y' * 4096
+        saved = dataclasses.replace(
+            self.save(plan_of()),
+            cloud=name,
+            actions=tuple(
+                {'action': 'delete', 'object': f'{each}{name}', 'fields': {}}
+                for each in range(1200)
+            ),
+        )
+        for check, argument, lines in (
+            (saved_plan.check_cloud, 'here', 1),
+            (saved_plan.check_same, plan_of(), 1003),
+        ):
+            said = str(
+                self.assertRaises(errors.ActionFailed, check, saved, argument)
+            )
+            self.assertEqual(lines, len(said.split('\n')))
+            self.assertLess(len(said), 2_000_000)
+            self.assertNotIn('##vso', said)
+            self.assertIn(r'\n\x3a:error::x', said)
+
     def test_what_is_saved_is_read(self):
         saved = self.save(plan_of())
         self.assertEqual(
