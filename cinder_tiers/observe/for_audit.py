@@ -85,7 +85,14 @@ def observe(
         for name, one in clusters.items()
     }
     return audit.Observed(
-        cinder=attempt(lambda: world.observe_cinder(connection, catalog)),
+        cinder=attempt(
+            lambda: world.observe_cinder(
+                connection,
+                catalog,
+                # Who reaches the backends of private tiers.
+                access_of_all=any(not tier.is_public for tier in catalog.ours),
+            )
+        ),
         projects=attempt(
             lambda: keystone.observe(connection, catalog.projects)
         ),

@@ -96,17 +96,23 @@ def observe_cluster(
 
 
 def observe_cinder(
-    connection: openstack.connection.Connection, catalog: catalogs.Catalog
+    connection: openstack.connection.Connection,
+    catalog: catalogs.Catalog,
+    *,
+    access_of_all: bool = False,
 ) -> cinder_state.CinderState:
     """The state of Cinder, and whether types that would change have volumes.
 
     :param connection: of an administrator.
+    :param access_of_all: whether the projects of private types of others are
+        read, too.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
     found = cinder.observe(
         connection,
         scopes.Scope(
             named=catalog.volume_types,
+            access_of_all=access_of_all,
             encryption_of=frozenset(
                 tier.type_name for tier in catalog.ours if tier.encryption
             ),

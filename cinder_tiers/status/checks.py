@@ -11,6 +11,7 @@ from oslo_config import cfg
 from oslo_upgradecheck import upgradecheck
 
 from cinder_tiers import conf
+from cinder_tiers.domain.placement import reach
 from cinder_tiers.domain.validation import fallback as fallback_rules
 from cinder_tiers.doors.volume_types import applied
 from cinder_tiers.status import paste
@@ -122,6 +123,39 @@ def tiers(state: applied.AppliedState) -> upgradecheck.Result:
             f'tiers: {len(state.tiers)}, '
             f'fallback: {", ".join(fallbacks) or "none"}'
         ),
+    )
+
+
+def types_beside(state: applied.AppliedState) -> upgradecheck.Result:
+    """Whether a public type leads past the types of the tiers.
+
+    :param state: the applied tiers.
+    """
+    found = reach.find(
+        (
+            reach.Type(
+                name=one.name,
+                extra_specs=one.extra_specs,
+                projects=one.projects,
+            )
+            for ident, one in state.by_ident.items()
+            if ident == one.type_id and one.projects is None
+        ),
+        {
+            name: reach.Type(
+                name=one.name,
+                extra_specs=one.extra_specs,
+                projects=one.projects,
+            )
+            for name, one in state.types.items()
+        },
+        None,
+    )
+    return result(
+        warnings=[
+            f'{one.reason[0].upper()}{one.reason[1:]}; {one.remedy}.'
+            for one in found
+        ]
     )
 
 

@@ -103,6 +103,11 @@ class Checks(upgradecheck.UpgradeCommands):
             self._state, default_type=self._conf.default_volume_type
         )
 
+    def _check_types_beside(self) -> upgradecheck.Result:
+        if isinstance(self._state, str):
+            return checks.result(warnings=['The applied tiers are unknown.'])
+        return checks.types_beside(self._state)
+
     def _check_api(self) -> upgradecheck.Result:
         file = self._conf.find_file(self._conf.api_paste_config)
         if file is None:
@@ -141,6 +146,7 @@ class Checks(upgradecheck.UpgradeCommands):
         ('Scheduler filter', _check_scheduler),
         ('API middleware', _check_api),
         ('Default volume type', _check_default_type),
+        ('Other volume types', _check_types_beside),
     )
 
 

@@ -15,6 +15,7 @@ import itertools
 from cinder_tiers.domain.audit import left_over
 from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.audit import practice
+from cinder_tiers.domain.audit import reach
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.placement import backends as backends_of_cinder
@@ -143,10 +144,10 @@ def audit(
 
     :returns: for each tier, in the order of the file, what is not as declared
         or not known, or one compliant finding, and then its warnings; then
-        what is of no tier, and what removed tiers have left. Without the
-        warnings, all are compliant exactly when all could be read, the plan is
-        empty, the OSDs are what is required of them, and the backends serve
-        the pools that are declared.
+        what is of no tier, such as other volume types, and what removed tiers
+        have left. Without the warnings, all are compliant exactly when all
+        could be read, the plan is empty, the OSDs are what is required of
+        them, and the backends serve the pools that are declared.
     """
     without_io = list(_pools_without_io(catalog, observed))
     observed = _as_if_with_io(catalog, observed)
@@ -164,6 +165,11 @@ def audit(
         found.extend(_findings(catalog, action))
     found.extend(_requirements(catalog, observed))
     found.extend(_backends(catalog, observed))
+    if not isinstance(observed.cinder, Unread):
+        found.extend(
+            _of_type(State.NON_COMPLIANT, one)
+            for one in reach.find_left_out(observed.cinder)
+        )
     ordered = []
     for tier in catalog.tiers:
         ordered.extend(
@@ -173,16 +179,37 @@ def audit(
         ordered.extend(one for one in warnings if one.tier == tier.name)
     return (
         *ordered,
-        *(one for one in found if one.tier is None),
+        *(one for one in (*found, *warnings) if one.tier is None),
         *_left_over(catalog, observed),
+    )
+
+
+def _of_type(state: State, one: reach.Way) -> Finding:
+    return Finding(
+        object_name=f'volume type {one.name}',
+        tier=None,
+        state=state,
+        aspect=one.aspect,
+        current=one.current,
+        expected=one.expected,
+        reason=one.reason,
+        remedy=one.remedy,
     )
 
 
 def _warnings(
     catalog: catalogs.Catalog, observed: Observed
 ) -> collections.abc.Iterator[Finding]:
-    """Known bad practice, and what no backend serves."""
+    """Known bad practice, what no backend serves, and ways past tiers."""
     yield from _unserved(catalog, observed)
+    cinder, backends = observed.cinder, observed.backends
+    if not isinstance(cinder, Unread):
+        for one in reach.find(
+            catalog,
+            cinder,
+            None if isinstance(backends, Unread) else backends,
+        ):
+            yield _of_type(State.WARNING, one)
     for one in practice.advise(
         catalog,
         {

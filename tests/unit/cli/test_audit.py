@@ -31,6 +31,8 @@ ON_CEPH = """  archive:
 clusters:
   far: {conf: /nonexistent.conf}
 """
+#: A public type of Cinder's own, which leads to all backends.
+BESIDE = ('volume type __DEFAULT__', 'warning', 'other volume types')
 
 
 class AuditTestCase(tiers_file_case.TiersFileTestCase):
@@ -77,9 +79,12 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
             [
                 ('tier database', 'compliant', 'all'),
                 ('tier general', 'compliant', 'all'),
+                BESIDE,
             ],
             self.states(status=0),
         )
+        self.openstack('volume', 'type', 'delete', '__DEFAULT__')
+        self.assertNotIn(BESIDE, self.states(status=0))
 
         self.openstack(
             'volume',
@@ -159,6 +164,7 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
                 ('tier general', 'compliant', 'all'),
                 ('tier archive', 'unknown', 'cluster far'),
                 ('tier archive', 'non-compliant', 'volume type'),
+                BESIDE,
             ],
             [(row['Object'], row['State'], row['Aspect']) for row in rows],
         )
@@ -253,6 +259,7 @@ class VolumesTestCase(tiers_file_case.TiersFileTestCase):
         self.volume('__DEFAULT__', 'tape')
         self.assertEqual(
             [
+                (*BESIDE, None),
                 ('volumes of no tier', 'not applicable', 'placement', 1),
                 ('volumes of tier database', 'compliant', 'placement', 3),
                 ('volumes of tier database', 'not applicable', 'residency', 3),

@@ -137,7 +137,7 @@ DRIFT = {
             )
         ),
         None,
-        ['volume type'],
+        ['volume type', 'tier'],
     ),
     'qos': (
         lambda actual: put(

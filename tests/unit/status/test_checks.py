@@ -2,6 +2,7 @@
 
 """Upgrade checks, from values to a result."""
 
+import dataclasses
 import pathlib
 
 import ddt
@@ -185,6 +186,72 @@ class TiersTestCase(ChecksTestCase):
             'follow_image_types',
             checks.tiers(state(GENERAL, following=())),
         )
+
+
+@ddt.ddt
+class TypesBesideTestCase(ChecksTestCase):
+    """Public types that lead to the backends of tiers without being one."""
+
+    def check(self, projects=None, following=(), **specs):
+        types = {
+            'one': {'tiers:name': 'one', 'volume_backend_name': 'ssd'},
+            'two': {
+                'tiers:name': 'two',
+                'volume_backend_name': '<or> hdd <or> ssd',
+            },
+            'vip': {'tiers:name': 'vip', 'volume_backend_name': 'vip'},
+        }
+        found = {
+            name: dataclasses.replace(
+                volume_type(name),
+                extra_specs=extra_specs,
+                projects=frozenset({'p'}) if name == 'vip' else None,
+            )
+            for name, extra_specs in types.items()
+        }
+        other = dataclasses.replace(
+            volume_type('other'),
+            extra_specs={
+                key.replace('__', ':'): value for key, value in specs.items()
+            },
+            projects=projects,
+        )
+        return checks.types_beside(
+            dataclasses.replace(
+                state(),
+                types=found,
+                by_ident={
+                    f'id-{one.name}': one for one in (*found.values(), other)
+                },
+            )
+        )
+
+    @ddt.data(
+        ({}, 'tiers one, two'),
+        ({'multiattach': '<is> True'}, 'tiers one, two'),
+        ({'volume_backend_name': 'hdd'}, 'tier two'),
+        ({'volume_backend_name': '<in> ss'}, 'tiers one, two'),
+        ({'volume_backend_name': '<or> vip <or> x'}, 'tier vip'),
+        ({'tiers__name': 'other'}, 'tiers one, two'),
+    )
+    @ddt.unpack
+    def test_a_type_that_leads_there(self, specs, tiers):
+        result = self.check(**specs)
+        self.assert_result(
+            checks.WARNING,
+            f"Public volume type 'other' leads to the backends of {tiers} and "
+            'is not the type of th',
+            result,
+        )
+        self.assertIn('--is-public False', result.details)
+
+    @ddt.data(
+        {'volume_backend_name': 'tape'},
+        {'projects': frozenset()},
+        {'tiers__follow_image': '<is> True'},
+    )
+    def test_a_type_that_does_not(self, parts):
+        self.assert_result(checks.SUCCESS, '', self.check(**parts))
 
 
 @ddt.ddt

@@ -33,6 +33,9 @@ for name, specs in {
                      'volume_backend_name': '<or> ssd <or> hdd'},
         'image-tier': {'tiers:follow_image': '<is> True'}}.items():
     volume_types.create(admin, name, specs)
+default = volume_types.get_volume_type_by_name(admin, '__DEFAULT__')
+volume_types.update(
+    admin, default['id'], default['name'], None, is_public=False)
 """
 DEFAULT = """[DEFAULT]
 state_path = {folder}
@@ -108,6 +111,7 @@ class CommandTestCase(testtools.TestCase):
                     'Scheduler filter': 0,
                     'API middleware': 0,
                     'Default volume type': 0,
+                    'Other volume types': 0,
                 },
             ),
             (done.returncode, codes),
@@ -146,6 +150,7 @@ class CommandTestCase(testtools.TestCase):
                     'Scheduler filter': 1,
                     'API middleware': 1,
                     'Default volume type': 0,
+                    'Other volume types': 0,
                 },
             ),
             (done.returncode, codes),
@@ -187,6 +192,7 @@ class CommandTestCase(testtools.TestCase):
                     'Scheduler filter': 1,
                     'API middleware': 1,
                     'Default volume type': 1,
+                    'Other volume types': 1,
                 },
             ),
             (done.returncode, codes),
