@@ -7,6 +7,7 @@ an API to ask.
 """
 
 import dataclasses
+import inspect
 from unittest import mock
 
 import testtools
@@ -33,6 +34,20 @@ class KindsTestCase(testtools.TestCase):
             connection=mock.Mock(), clusters={}, read_usage=ceph_usage.attempt
         )
         self.assertEqual(registry.BY_KIND.keys(), executors.keys())
+
+    def test_each_executor_of_what_yields_to_consent_is_told_of_it(self):
+        executors = execute_registry.executors(
+            connection=mock.Mock(), clusters={}, read_usage=ceph_usage.attempt
+        )
+        # Rules and profiles are never changed.
+        self.assertEqual(
+            {actions.Kind.ERASURE_CODE_PROFILE, actions.Kind.CRUSH_RULE},
+            {
+                kind
+                for kind, one in executors.items()
+                if 'consented' not in inspect.signature(one.write).parameters
+            },
+        )
 
     def test_each_kind_has_a_reader_for_where_it_is(self):
         for readers, is_in_ceph in (

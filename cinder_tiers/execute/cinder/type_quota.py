@@ -29,6 +29,7 @@ class TypeQuotas:
         *,
         key: actions.Key,
         current: cinder_state.TypeQuota | None,
+        consented: bool = False,
     ) -> None:
         """Sets what differs, in one call.
 
