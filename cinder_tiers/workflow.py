@@ -40,6 +40,7 @@ from cinder_tiers.observe import cloud_id
 from cinder_tiers.observe import for_audit
 from cinder_tiers.observe import for_export
 from cinder_tiers.observe import for_plan
+from cinder_tiers.observe import keystone
 from cinder_tiers.observe import visible_cloud
 
 # OSDs of a busy cluster hear of a new option seconds later.
@@ -61,6 +62,11 @@ class Planned:
     plan: plans.Plan
     #: Of each action of the plan.
     effects: collections.abc.Mapping[actions.Key, effects.Effect]
+    #: {id of a project of the tiers file or the plan: its name; None: there
+    #: is no such project}; without those that Keystone does not show.
+    project_names: collections.abc.Mapping[str, str | None] = (
+        dataclasses.field(default_factory=dict)
+    )
     #: Tiers that no backend serves as things are, or why that is not known;
     #: none when it was not asked.
     unserved_tiers: tuple[unserved.Unserved, ...] | errors.TiersError = ()
@@ -144,6 +150,7 @@ def _planned(
         catalog=catalog,
         plan=granted,
         effects=effects.of_plan(granted.actions, actual.ceph),
+        project_names=_project_names(connection, granted, actual.projects),
         unserved_tiers=backends
         if isinstance(backends, errors.TiersError)
         else (
@@ -151,6 +158,29 @@ def _planned(
             *unserved.find_elsewhere(catalog, made, backends, actual.ceph),
         ),
     )
+
+
+def _project_names(
+    connection: _Connection,
+    plan: plans.Plan,
+    of_file: collections.abc.Mapping[str, frozenset[str]],
+) -> dict[str, str | None]:
+    """The names of projects, for those who read the plan.
+
+    :param of_file: {project as the file names it: ids that are meant by it}.
+    """
+    found: dict[str, str | None] = {
+        ident: name
+        for name, ids in of_file.items()
+        for ident in ids
+        if ident != name
+    }
+    # Who plans need not be shown projects; their ids say it, too.
+    with contextlib.suppress(errors.TiersError):
+        found |= keystone.names(
+            connection, sorted(plan.projects - found.keys())
+        )
+    return found
 
 
 def save_plan(

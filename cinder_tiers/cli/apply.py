@@ -13,6 +13,7 @@ from cinder_tiers.cli import interruption
 from cinder_tiers.cli import lock
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
+from cinder_tiers.cli.render import plan_fields
 from cinder_tiers.cli.render import plan_text
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
@@ -144,7 +145,8 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
                 '%s: %s', text, escaping.printable_lines(result.reason)
             )
         else:
-            self._report_progress(text)
+            note = render.result_note(result)
+            self._report_progress(f'{text}; {note}' if note else text)
 
     def _report_progress(self, line: str) -> None:
         """One line on stderr, unless --quiet."""
@@ -202,6 +204,9 @@ def _agrees(
         catalog=planned.catalog,
         found=planned.effects,
         width=base.text_width(stderr),
+        projects=plan_fields.project_labels(
+            planned.project_names, planned.catalog
+        ),
     ):
         stderr.write(f'{line}\n')
     count = len(planned.plan.actions)

@@ -9,6 +9,7 @@ from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli import explain
 from cinder_tiers.cli.render import audit as render_audit
+from cinder_tiers.cli.render import audit_text
 from cinder_tiers.cli.render import cells
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain import errors
@@ -48,7 +49,7 @@ def status_of(
     return status
 
 
-class AuditTiers(base.CatalogLister):
+class AuditTiers(base.TextLister):
     """Report where the cloud differs from the tiers file.
 
     Also reports what could not be checked. A tier is non-compliant if "tier
@@ -56,7 +57,8 @@ class AuditTiers(base.CatalogLister):
     affected checks are unknown and the audit continues. With --volumes, also
     checks the volumes of all projects: lists each volume that is not compliant
     and counts all volumes. Known bad practice is a warning, which does not
-    make a tier non-compliant. Changes nothing.
+    make a tier non-compliant. The first line counts what was found; below it
+    is a block for each finding, the worst first. Changes nothing.
     """
 
     _epilog = """Exit status: 0 everything is compliant or not applicable, or
@@ -147,6 +149,9 @@ Example: openstack tier audit --tier database -f json -c Object -c State
             audited.findings,
             strict=parsed_args.strict,
             openstack_error=audited.openstack_error,
+        )
+        self.text.lines = lambda width: audit_text.lines(
+            audited.findings, width=width
         )
         return render_audit.COLUMNS, [
             render_audit.row(finding) for finding in audited.findings

@@ -35,7 +35,7 @@ NOT_NEEDED = '--allow %r has no effect: no refused change has that name'
 #: Name of the format of `TextFormatter`.
 TEXT = 'text'
 #: Columns of a text that no terminal shows.
-WIDTH_OF_FILES = 120
+WIDTH_OF_FILES = 80
 _INCLUDE_ROOT = 'CINDER_TIERS_INCLUDE_ROOT'
 _STATE = 'CINDER_TIERS_STATE'
 DEFAULT_CATALOG = '/etc/cinder-tiers/tiers.yaml'
@@ -443,6 +443,26 @@ class CatalogLister(StatusLister):
         parser = super().get_parser(prog_name)
         add_catalog(parser)
         return parser
+
+
+class TextLister(CatalogLister):
+    """A command that shows text to people, and a table where it is asked."""
+
+    #: What shows the text.
+    text: TextFormatter
+
+    @property
+    def formatter_default(self) -> str:
+        """Text for people; cliff's others show rows."""
+        return TEXT
+
+    def _load_formatter_plugins(self) -> stevedore.ExtensionManager:
+        loaded = super()._load_formatter_plugins()
+        # To look one up by name would fix what names there are.
+        (table,) = (one.obj for one in loaded if one.name == 'table')
+        self.text = TextFormatter(fallback=table)
+        add_formats(loaded, {TEXT: self.text})
+        return loaded
 
 
 @contextlib.contextmanager

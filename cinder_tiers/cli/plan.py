@@ -12,6 +12,7 @@ from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import plan as render
+from cinder_tiers.cli.render import plan_fields
 from cinder_tiers.cli.render import plan_markdown
 from cinder_tiers.cli.render import plan_text
 from cinder_tiers.cli.render import unserved
@@ -23,23 +24,19 @@ from cinder_tiers import workflow
 MARKDOWN = 'markdown'
 
 
-class PlanTiers(base.CatalogLister):
+class PlanTiers(base.TextLister):
     """Show the changes that would make Cinder and Ceph match the tiers file.
 
-    Changes nothing. Shows a line for each change, by tier (+ create, ~ update,
-    - delete), and below it how much data it moves, how full the OSDs are
-    afterwards, and why it is refused. With --out, the plan is saved for
+    Changes nothing. Shows each change, by tier (+ create, ~ update, - delete),
+    with each value that it creates, changes or deletes, and below them how
+    much data it moves, how full the OSDs are afterwards, and why it is
+    refused. With --out, the plan is saved for
     review: "tier apply <plan>" carries out that plan, or does nothing if the
     cloud has changed since. A refused change is carried out only if --allow
     names its object. -f markdown prints the plan as a comment for a merge
     request. Also warns of tiers that no backend serves at present; such a
     warning is not a change.
     """
-
-    @property
-    def formatter_default(self) -> str:
-        """Text for people; cliff's others show rows."""
-        return base.TEXT
 
     _epilog = """Exit status: 0 nothing to do; 4 there are changes; 5 a change
 is refused because it would move or delete data, stop I/O, or change a resource
@@ -52,13 +49,8 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
 
     def _load_formatter_plugins(self) -> stevedore.ExtensionManager:
         loaded = super()._load_formatter_plugins()
-        # To look one up by name would fix what names there are.
-        (table,) = (one.obj for one in loaded if one.name == 'table')
-        self._text = base.TextFormatter(fallback=table)
         self._markdown = base.DocumentFormatter()
-        base.add_formats(
-            loaded, {base.TEXT: self._text, MARKDOWN: self._markdown}
-        )
+        base.add_formats(loaded, {MARKDOWN: self._markdown})
         return loaded
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -93,6 +85,9 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
                 allowed=parsed_args.allow,
             )
             plan = planned.plan
+            projects = plan_fields.project_labels(
+                planned.project_names, catalog
+            )
             if parsed_args.out:
                 workflow.save_plan(
                     parsed_args.out,
@@ -107,7 +102,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
                     '%s',
                     cells.printable(
                         f'refused to {action.verb} {action.key}: '
-                        f'{action.objection}'
+                        + plan_fields.named(action.objection, projects)
                     ),
                 )
             base.log_effects(self.log, plan.actions, planned.effects)
@@ -133,19 +128,35 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
             if plan.actions
             else exit_status.OK
         )
-        self._text.lines = lambda width: plan_text.lines(
-            plan, catalog=catalog, found=planned.effects, width=width
+        self.text.lines = lambda width: plan_text.lines(
+            plan,
+            catalog=catalog,
+            found=planned.effects,
+            width=width,
+            projects=projects,
         )
         self._markdown.text = plan_markdown.text(
-            plan, catalog=catalog, found=planned.effects, caveats=caveats
+            plan,
+            catalog=catalog,
+            found=planned.effects,
+            caveats=caveats,
+            projects=projects,
         )
         is_for_people = parsed_args.formatter in ('table', base.TEXT)
         return (
             render.PLAN_COLUMNS
             + (() if is_for_people else render.REFUSAL_COLUMNS),
             [
-                render.plan_row(action, planned.effects[action.key])
-                + (() if is_for_people else render.refusal_row(action))
+                render.plan_row(
+                    action,
+                    planned.effects[action.key],
+                    projects if is_for_people else {},
+                )
+                + (
+                    ()
+                    if is_for_people
+                    else render.refusal_row(action, planned.project_names)
+                )
                 for action in plan.actions
             ],
         )

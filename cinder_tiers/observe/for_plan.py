@@ -127,6 +127,7 @@ def observe_cinder(
                 for one in registry.RESOURCES
             )
         ),
+        by_project=True,
     )
 
 

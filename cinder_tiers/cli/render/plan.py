@@ -5,9 +5,12 @@
 Pure. Must not know where its arguments came from, nor how cliff prints.
 """
 
+import collections.abc
+
 from cliff import columns
 
 from cinder_tiers.cli.render import cells
+from cinder_tiers.cli.render import plan_fields
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import difference
@@ -21,33 +24,54 @@ PLAN_COLUMNS = (
     'Effect',
     'Bytes to move',
 )
-#: Besides, for programs: why an action is refused, and what allows it.
-REFUSAL_COLUMNS = ('Refused', 'Reason', 'Allow')
-RESULT_COLUMNS = ('Action', 'Object', 'Before', 'After', 'Result')
+#: Besides, for programs: why an action is refused, what allows it, what else
+#: is to be known, and names of the projects whose ids it has.
+REFUSAL_COLUMNS = ('Refused', 'Reason', 'Allow', 'Notes', 'Projects')
+RESULT_COLUMNS = ('Action', 'Object', 'Before', 'After', 'Result', 'Notes')
 
 
 def plan_row(
-    action: actions.Action, effect: effects.Effect = effects.NONE
+    action: actions.Action,
+    effect: effects.Effect = effects.NONE,
+    projects: plan_fields.Projects = plan_fields.NO_NAMES,
 ) -> cells.Row:
-    """An action and its effect under PLAN_COLUMNS."""
+    """An action and its effect under PLAN_COLUMNS.
+
+    :param projects: whose names are shown in place of their ids, as a person
+        wants it; a program compares ids.
+    """
     return (
         Verb((action.verb, action.refusal is not None)),
         cells.printable(str(action.key)),
-        *_before_after(action),
-        action.explanation,
+        *_before_after(action, projects),
+        plan_fields.named(action.explanation, projects),
         '\n'.join(map(cells.printable, effect.lines)),
         cells.Size(effect.bytes_to_move),
     )
 
 
-def refusal_row(action: actions.Action) -> cells.Row:
-    """An action under REFUSAL_COLUMNS."""
+def refusal_row(
+    action: actions.Action,
+    names: collections.abc.Mapping[str, str | None] = plan_fields.NO_NAMES,
+) -> cells.Row:
+    """An action under REFUSAL_COLUMNS.
+
+    :param names: {id of a project: its name; None: it is not known}.
+    """
     refusal = action.refusal
     return (
         cells.YesNo(refusal is not None),
         cells.Optional(refusal and refusal.reason),
         cells.Optional(
             str(action.key) if refusal and refusal.yields_to_consent else None
+        ),
+        cells.Words(action.notes),
+        cells.Fields(
+            {
+                ident: names[ident]
+                for ident in sorted(action.projects)
+                if names.get(ident)
+            }
         ),
     )
 
@@ -79,27 +103,41 @@ def result_row(result: actions.Result) -> cells.Row:
         cells.printable(str(action.key)),
         *_before_after(action),
         cells.printable_lines(outcome),
+        cells.printable(result_note(result)),
     )
 
 
-def _before_after(action: actions.Action) -> tuple[cells.Fields, cells.Fields]:
+def result_note(result: actions.Result) -> str:
+    """What is to be known of an action that was carried out, or nothing."""
+    if result.outcome is not actions.Outcome.DONE:
+        return ''
+    return plan_fields.result_note(result.action)
+
+
+def _before_after(
+    action: actions.Action,
+    projects: plan_fields.Projects = plan_fields.NO_NAMES,
+) -> tuple[cells.Fields, cells.Fields]:
     """Only what differs; what is set when there is one side."""
     if action.before and action.after:
         changed = difference.differences(action.before, action.after)
-        return (
-            cells.Fields({one.field: one.before for one in changed}),
-            cells.Fields({one.field: one.after for one in changed}),
+        sides = (
+            {one.field: one.before for one in changed},
+            {one.field: one.after for one in changed},
         )
-    return _set_fields(action.before), _set_fields(action.after)
-
-
-def _set_fields(resource: actions.Resource | None) -> cells.Fields:
-    if resource is None:
-        return cells.Fields({})
-    return cells.Fields(
-        {
-            name: value
-            for name, value in difference.fields_of(resource).items()
-            if value not in (None, False, '', frozenset())
-        }
+    else:
+        sides = tuple(
+            map(difference.set_fields_of, (action.before, action.after))
+        )
+    before, after = (
+        cells.Fields(
+            {
+                name: frozenset(projects.get(one, one) for one in value)
+                if name == 'projects' and isinstance(value, frozenset)
+                else value
+                for name, value in side.items()
+            }
+        )
+        for side in sides
     )
+    return before, after

@@ -13,6 +13,7 @@ import collections.abc
 import string
 
 from cinder_tiers.cli.render import cells
+from cinder_tiers.cli.render import plan_fields
 from cinder_tiers.cli.render import plan_text
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import effects
@@ -26,7 +27,8 @@ MAX_CHARS = 65_536
 _RESERVED_CHARS = 300
 #: Of one text of an action, before its characters become references.
 _SHOWN_CHARS = 1000
-_CHANGES_WIDTH = 300
+#: Of the values of one action; what is not shown is counted.
+_CELL_CHARS = 12_000
 _PLAIN = frozenset(f'{string.ascii_letters}{string.digits} (),/+=-')
 _COLUMNS = '| | Object | Change | Moves | Risk |\n|---|---|---|---|---|\n'
 
@@ -37,19 +39,21 @@ def text(
     catalog: catalogs.Catalog,
     found: collections.abc.Mapping[actions.Key, effects.Effect],
     caveats: collections.abc.Iterable[str] = (),
+    projects: plan_fields.Projects = plan_fields.NO_NAMES,
 ) -> str:
     """The comment: what it comes to, what is refused, and each change.
 
     :param plan: of the catalog.
     :param found: the effect of each action.
     :param caveats: what is to be said beside the changes.
+    :param projects: those of which names are known.
     :returns: ASCII, at most MAX_CHARS.
     """
     said = ''.join(f'\n- **caveat:** {code(one)}\n' for one in caveats)
     if not plan.actions:
         return f'**No changes: Cinder and Ceph match the tiers file.**\n{said}'
-    refused = [_refused(action) for action in plan.refused]
-    changes = list(_changes(plan, catalog, found))
+    refused = [_refused(action, projects) for action in plan.refused]
+    changes = list(_changes(plan, catalog, found, projects))
     shown = f'**{plan_text.summary(plan, found)}**\n{said}'
     if refused:
         refused[0] = f'\n#### Refused\n\n{refused[0]}'
@@ -91,18 +95,18 @@ def _references(printable: str) -> str:
     )
 
 
-def _refused(action: actions.Action) -> str:
+def _refused(action: actions.Action, projects: plan_fields.Projects) -> str:
     refusal = action.refusal
     # Is copied, and so is never cut.
     argument = _references(cells.printable(action.consent_argument))
     allow = (
         f'to allow it: <code>{argument}</code>'
         if refusal.yields_to_consent
-        else 'cannot be allowed'
+        else actions.NOT_ALLOWABLE
     )
     return (
         f'- {action.verb} {code(str(action.key))}\n'
-        f'  - refused: {code(refusal.reason)}\n'
+        f'  - refused: {code(plan_fields.named(refusal.reason, projects))}\n'
         f'  - instead: {code(refusal.remedy)}\n'
         f'  - {allow}\n'
     )
@@ -112,35 +116,39 @@ def _changes(
     plan: plans.Plan,
     catalog: catalogs.Catalog,
     found: collections.abc.Mapping[actions.Key, effects.Effect],
+    projects: plan_fields.Projects,
 ) -> collections.abc.Iterator[str]:
     """A row for each action; the first of a table has its head."""
     for title, group in plan_text.groups(plan, catalog).items():
         head = f'\n#### {code(title)}\n\n{_COLUMNS}'
         for action in group:
-            yield head + _row(action, found[action.key])
+            yield head + _row(action, found[action.key], title, projects)
             head = ''
 
 
-def _row(action: actions.Action, effect: effects.Effect) -> str:
-    change = (
-        action.why
-        if action.after is None
-        else plan_text.changes_text(action, _CHANGES_WIDTH)
-        if action.before
-        else ''
-    )
+def _row(
+    action: actions.Action,
+    effect: effects.Effect,
+    title: str,
+    projects: plan_fields.Projects,
+) -> str:
     size_bytes = effect.bytes_to_move
     risks = [
         *(f'**problem:** {code(one)}' for one in effect.problems),
         *map(code, effect.statements),
+        *(
+            f'note: {code(one)}'
+            for one in plan_fields.remarks(action, title, projects)
+        ),
     ]
     if action.consented:
-        risks.append(f'allowed, although {code(action.consented.reason)}')
+        reason = plan_fields.named(action.consented.reason, projects)
+        risks.append(f'allowed, although {code(reason)}')
     columns = (
         f'{plan_text.MARKS[action.verb]} {action.verb}'
         f'{", **refused**" if action.refusal else ""}',
         code(str(action.key)),
-        code(change) if change else '',
+        _fields(plan_fields.of_action(action, projects)),
         'unknown'
         if size_bytes is None
         else units.size_text(size_bytes)
@@ -149,3 +157,17 @@ def _row(action: actions.Action, effect: effects.Effect) -> str:
         '<br>'.join(risks),
     )
     return f'| {" | ".join(columns)} |\n'
+
+
+def _fields(lines: collections.abc.Sequence[plan_fields.Line]) -> str:
+    """The cell with all values; what does not fit is counted."""
+    shown: list[str] = []
+    left = _CELL_CHARS
+    for one in lines:
+        text = code(str(one))
+        left -= len(text)
+        if left < 0 and shown:
+            shown.append(f'and {len(lines) - len(shown)} more fields')
+            break
+        shown.append(text)
+    return '<br>'.join(shown)

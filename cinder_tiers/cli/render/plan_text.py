@@ -2,22 +2,22 @@
 
 """A plan as text for people: what changes, by tier, and a last line.
 
-Each action begins with a line that fits the terminal; below it is what a
-person decides by: the data that it moves, why it is refused, and how to allow
-it, which are never cut. Pure. Must not know how wide a terminal is, nor where
-the text goes.
+Below each action are all values that it creates, changes or deletes, a line
+for each field, and what a person decides by: the data that it moves, why it is
+refused, and how to allow it. Nothing is cut. Pure. Must not know how wide a
+terminal is, nor where the text goes.
 """
 
 import collections.abc
 import textwrap
 
 from cinder_tiers.cli.render import cells
+from cinder_tiers.cli.render import plan_fields
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.state import difference
 from cinder_tiers.domain import units
 
 #: Narrower text is not readable; a terminal may say that it has 0 columns.
@@ -25,9 +25,10 @@ LEAST_WIDTH = 40
 #: {verb: sign of an action}
 MARKS = {'create': '+', 'update': '~', 'delete': '-'}
 _SHOWN_TIERS = 3
-_LONGEST_VALUE = 40
-_CUT = '...'
 _INDENT = ' ' * 6
+#: Of the column with the names of fields; a longer name has no column.
+_LONGEST_NAME = 32
+_ARROW = '-> '
 
 _Effects = collections.abc.Mapping[actions.Key, effects.Effect]
 
@@ -38,12 +39,14 @@ def lines(
     catalog: catalogs.Catalog,
     found: _Effects,
     width: int,
+    projects: plan_fields.Projects = plan_fields.NO_NAMES,
 ) -> collections.abc.Iterator[str]:
     """A plan, grouped by tier, and what it comes to.
 
     :param plan: of the catalog; nothing is shown of an empty one.
     :param found: the effect of each action.
     :param width: columns of the terminal.
+    :param projects: those of which names are known.
     :returns: lines of at most so many columns, but for single words that are
         longer, such as names.
     """
@@ -51,44 +54,112 @@ def lines(
     for title, group in groups(plan, catalog).items():
         yield cells.printable(title)
         for action in group:
-            yield from action_lines(action, found[action.key], width=width)
+            yield from action_lines(
+                action,
+                found[action.key],
+                title=title,
+                width=width,
+                projects=projects,
+            )
         yield ''
     if plan.actions:
         yield from textwrap.wrap(summary(plan, found), width)
 
 
 def action_lines(
-    action: actions.Action, effect: effects.Effect, *, width: int
+    action: actions.Action,
+    effect: effects.Effect,
+    *,
+    title: str,
+    width: int,
+    projects: plan_fields.Projects,
 ) -> collections.abc.Iterator[str]:
-    """One action: a line, and what a person decides by.
+    """One action: a line, its fields, and what a person decides by.
 
     :param effect: of the action.
+    :param title: of its group.
     :param width: columns of the terminal.
     """
-    yield _first_line(action, width)
+    yield cells.printable(f'  {MARKS[action.verb]} {action.key}')
+    yield from field_lines(plan_fields.of_action(action, projects), width)
     details = list(effect.lines)
-    if action.after is None:
-        details.insert(0, action.why)
     if action.refusal:
         details.append(f'refused: {action.refusal.reason}')
         details.append(f'instead: {action.refusal.remedy}')
         details.append(
             f'to allow it: {action.consent_argument}'
             if action.refusal.yields_to_consent
-            else 'to allow it: --allow has no effect on this'
+            else actions.NOT_ALLOWABLE
         )
     elif action.consented:
         details.append(f'allowed, although {action.consented.reason}')
-    for detail in details:
-        yield from textwrap.wrap(
-            cells.printable(detail),
+    for detail in (
+        *(
+            f'note: {one}'
+            for one in plan_fields.remarks(action, title, projects)
+        ),
+        *(plan_fields.named(one, projects) for one in details),
+    ):
+        yield from wrapped(detail, width, indent=_INDENT)
+
+
+def field_lines(
+    fields: collections.abc.Collection[plan_fields.Line],
+    width: int,
+    *,
+    indent: str = _INDENT,
+) -> collections.abc.Iterator[str]:
+    """Names and values in two columns; a value has as many lines as it needs.
+
+    :param width: columns of the terminal.
+    """
+    widest = min(_LONGEST_NAME, width // 2 - len(indent))
+    column = min(max((len(one.name) for one in fields), default=0), widest)
+    hanging = ' ' * (len(indent) + column + len('  '))
+    for one in fields:
+        start = f'{indent}{one.name.ljust(column)}  '
+        if len(one.name) > column:
+            yield start.rstrip()
+            start = hanging
+        before = '' if one.before is None else f'{one.before} '
+        arrow = '' if one.before is None else _ARROW
+        line = f'{start}{before}{arrow}{one.after}'
+        if len(line) <= width or not arrow:
+            yield from _folded(
+                f'{before}{arrow}{one.after}', width, start, hanging
+            )
+            continue
+        yield from _folded(one.before, width, start, hanging)
+        yield from _folded(
+            one.after,
             width,
-            initial_indent=_INDENT,
-            subsequent_indent=f'{_INDENT}  ',
-            # A command is copied from here.
-            break_long_words=False,
-            break_on_hyphens=False,
+            f'{hanging[: -len(_ARROW)]}{_ARROW}',
+            hanging,
         )
+
+
+def wrapped(
+    text: str, width: int, *, indent: str
+) -> collections.abc.Iterator[str]:
+    """A sentence, of which nothing is cut: a command is copied from it.
+
+    :param width: columns of the terminal.
+    :param indent: of its lines; all but the first have two blanks more.
+    """
+    return _folded(cells.printable(text), width, indent, f'{indent}  ')
+
+
+def _folded(
+    text: str, width: int, start: str, hanging: str
+) -> collections.abc.Iterator[str]:
+    yield from textwrap.wrap(
+        text,
+        width,
+        initial_indent=start,
+        subsequent_indent=hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [start.rstrip()]
 
 
 def summary(plan: plans.Plan, found: _Effects) -> str:
@@ -151,47 +222,3 @@ def _title(names: tuple[str, ...], action: actions.Action) -> str:
     if action.key.cluster:
         return f'cluster {action.key.cluster}'
     return 'no tier of the file'
-
-
-def _first_line(action: actions.Action, width: int) -> str:
-    line = cells.printable(f'  {MARKS[action.verb]} {action.key}')
-    if not (action.before and action.after):
-        return line
-    return f'{line}: {changes_text(action, width - len(line) - len(": "))}'
-
-
-def changes_text(action: actions.Action, width: int) -> str:
-    """What an action changes, in one line; what does not fit is counted.
-
-    :param action: of an object that exists and stays.
-    :param width: characters of the line, but for the count alone.
-    """
-    line = ''
-    changes = [
-        cells.printable(
-            f'{one.field} {_value(one.before)} -> {_value(one.after)}'
-        )
-        for one in difference.differences(action.before, action.after)
-    ]
-    shown = 0
-    while shown < len(changes):
-        text = f'{line}{", " if shown else ""}{changes[shown]}'
-        left = len(changes) - shown - 1
-        if len(text) + (len(_more(left, shown + 1)) if left else 0) > width:
-            break
-        line = text
-        shown += 1
-    left = len(changes) - shown
-    return line + _more(left, shown) if left else line
-
-
-def _more(left: int, shown: int) -> str:
-    fields = 'field' if left == 1 else 'fields'
-    return f' and {left} more' if shown else f'{left} {fields}'
-
-
-def _value(value: object) -> str:
-    text = cells.value_text(value)
-    if len(text) <= _LONGEST_VALUE:
-        return text
-    return text[: _LONGEST_VALUE - len(_CUT)] + _CUT

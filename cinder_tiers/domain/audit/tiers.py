@@ -696,8 +696,8 @@ def _aspects(
             (
                 action.key.kind.value,
                 State.NON_COMPLIANT,
-                _set_fields(action.before),
-                _set_fields(action.after),
+                difference.set_fields_of(action.before),
+                difference.set_fields_of(action.after),
             )
         ]
     aspects: dict[
@@ -725,17 +725,6 @@ def _misses_restart(
         before.after_restart.get(change.field.partition('.')[2])
         == change.after
     )
-
-
-def _set_fields(resource: actions.Resource | None) -> dict[str, object]:
-    """What is set of a resource that is there on one side only."""
-    if resource is None:
-        return {}
-    return {
-        name: value
-        for name, value in difference.fields_of(resource).items()
-        if value not in (None, False, '', frozenset())
-    }
 
 
 def _reason(

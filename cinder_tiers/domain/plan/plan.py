@@ -30,6 +30,11 @@ class Plan:
     actions: tuple[actions.Action, ...]
 
     @property
+    def projects(self) -> frozenset[str]:
+        """Ids of the projects that its actions name."""
+        return frozenset().union(*(action.projects for action in self.actions))
+
+    @property
     def refused(self) -> tuple[actions.Action, ...]:
         """Those that only an operator may do.
 

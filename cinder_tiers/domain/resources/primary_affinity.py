@@ -166,8 +166,8 @@ def plan(
                 ),
                 before=before,
                 after=after,
-                why=f'tier {", ".join(tiers)}; other OSDs become primaries, '
-                f'no data moves',
+                why=f'tier {", ".join(tiers)}',
+                notes=('other OSDs become primaries, no data moves',),
                 refusal=_refusal(conflict(ceph, name, value)),
             )
 

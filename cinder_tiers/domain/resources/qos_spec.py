@@ -89,7 +89,7 @@ def _action(
     wanted: cinder_state.QosSpec,
 ) -> collections.abc.Iterator[actions.Action]:
     before = cinder.qos_specs.get(wanted.name)
-    why = f'tier {tier.name}'
+    notes: list[str] = []
     after = wanted
     if before is not None:
         after = dataclasses.replace(
@@ -97,12 +97,11 @@ def _action(
         )
         if not difference.differences(before, after):
             return
-        why = f'{why}; {_KEEPS[wanted.consumer]}'
+        notes.append(_KEEPS[wanted.consumer])
         retired = _retired(tier.type_name, cinder)
         if retired:
-            why += (
-                f'; it also applies to volumes of {retired}, if that type '
-                'has it'
+            notes.append(
+                f'it also applies to volumes of {retired}, if that type has it'
             )
     replaced = frozenset(
         other.name
@@ -115,7 +114,8 @@ def _action(
         key=actions.Key(kind=actions.Kind.QOS_SPEC, name=wanted.name),
         before=before,
         after=after,
-        why=why,
+        why=f'tier {tier.name}',
+        notes=tuple(notes),
         needs=frozenset(
             {actions.Key(kind=actions.Kind.VOLUME_TYPE, name=tier.type_name)}
         ),

@@ -48,8 +48,11 @@ def plan(
             ),
             before=before,
             after=after,
-            why=f'tier {after.name}; existing volumes without encryption '
-            'stay unencrypted',
+            why=f'tier {after.name}',
+            notes=(
+                'existing volumes without encryption stay unencrypted',
+                *(volume_type.use if volume_type else ()),
+            ),
             needs=frozenset(
                 {actions.Key(kind=actions.Kind.VOLUME_TYPE, name=after.name)}
             ),

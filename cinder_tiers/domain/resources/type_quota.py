@@ -61,7 +61,8 @@ def plan(
             key=actions.Key(kind=actions.Kind.TYPE_QUOTA, name=tier.type_name),
             before=before,
             after=after,
-            why=f'tier {tier.name}; projects with their own quota keep it',
+            why=f'tier {tier.name}',
+            notes=('projects with their own quota keep it',),
             needs=frozenset(
                 {
                     actions.Key(

@@ -337,6 +337,9 @@ def _action(
         before=before,
         after=after,
         why=why,
+        notes=before.use
+        if isinstance(after, cinder_state.SuccessorType)
+        else (),
         needs=needs,
         refusal=actions.joined(
             (*_name_taken(alike), *_has_other_type(after.name, renamed))
@@ -443,8 +446,8 @@ def _refusals(
             reason=(
                 'the volume type has volumes, and Cinder does not change '
                 'extra specs of such a type; instead, apply would rename it '
-                f'to "{name} - retired ID" and create a new type with its '
-                'name; existing volumes keep the retired type and do not '
+                f'to "{retired_name_of(before)}" and create a new type with '
+                'its name; existing volumes keep the retired type and do not '
                 'move'
                 + (
                     '; of the projects, only those with access to the new '
@@ -468,6 +471,11 @@ def _refusals(
         )
 
 
+def retired_name_of(before: cinder_state.VolumeType) -> str:
+    """What a type will be called when its successor has its name."""
+    return type_succession.retired_name(before.name, before.type_id or 'ID')
+
+
 def _not_taken_over(
     catalog: catalogs.Catalog,
     tier: catalogs.Tier,
@@ -480,6 +488,7 @@ def _not_taken_over(
         before=before,
         after=dataclasses.replace(before, extra_specs=_foreign_specs(before)),
         why=f'tier {tier.name} has take_over: false',
+        notes=before.use,
         refusal=actions.Refusal(
             reason=f'{where}: the tiers file says take_over: false, but the '
             'volume type has the ownership marker'
@@ -508,6 +517,7 @@ def _undeclared(volume_type: cinder_state.VolumeType) -> actions.Action:
         before=volume_type,
         after=None,
         why='has the ownership marker, but is not in the tiers file',
+        notes=volume_type.use,
         # Without the type, nothing would show that its QoS spec is managed.
         needs=frozenset(
             {

@@ -30,6 +30,9 @@ Resource = (
     | cinder_state.TypeEncryption
 )
 
+#: What is said of a refusal that does not yield to consent.
+NOT_ALLOWABLE = 'it cannot be allowed: apply refuses it with --allow, too'
+
 
 class Kind(enum.Enum):
     """Kinds of objects, in the order in which they are made."""
@@ -102,6 +105,9 @@ class Action:
     after: Resource | None
     #: What requires it, in a few words.
     why: str
+    #: What else is to be known before it is done, each a clause; a saved plan
+    #: stays valid when they change.
+    notes: tuple[str, ...] = ()
     #: Objects that must be right before this action makes sense.
     needs: frozenset[Key] = frozenset()
     #: None when the action may be carried out.
@@ -121,12 +127,21 @@ class Action:
         return 'delete' if self.after is None else 'update'
 
     @property
+    def projects(self) -> frozenset[str]:
+        """Ids of the projects that gain or lose access, or have volumes."""
+        found: set[str] = set()
+        for side in (self.before, self.after):
+            if isinstance(side, cinder_state.VolumeType):
+                found |= side.projects | side.volumes_of.keys()
+        return frozenset(found)
+
+    @property
     def remedy(self) -> str:
         """The ways out of a refusal; empty when there is none."""
         if self.refusal is None:
             return ''
         if not self.refusal.yields_to_consent:
-            return f'{self.refusal.remedy}; --allow has no effect on this'
+            return f'{self.refusal.remedy}; {NOT_ALLOWABLE}'
         return (
             f'{self.refusal.remedy}; or, to accept it, add '
             f'{self.consent_argument} to "tier plan" and "tier apply"'
@@ -148,7 +163,7 @@ class Action:
 
         Each in a line, in which what is not printable is escaped.
         """
-        lines = [self.why]
+        lines = ['; '.join((self.why, *self.notes))]
         if self.refusal:
             lines.append(self.objection)
         elif self.consented:

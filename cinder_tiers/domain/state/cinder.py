@@ -69,11 +69,37 @@ class VolumeType:
     volumes: int | None = dataclasses.field(
         default=None, metadata=difference.IS_NOTE
     )
+    #: {id of a project: how many of them it has}; empty where only the sum
+    #: matters.
+    volumes_of: collections.abc.Mapping[str, int] = dataclasses.field(
+        default_factory=dict, metadata=difference.IS_NOTE, compare=False
+    )
+    #: Of Cinder, a UUID; None: it does not exist yet.
+    type_id: str | None = dataclasses.field(
+        default=None, metadata=difference.IS_NOTE, compare=False
+    )
 
     @property
     def has_volumes(self) -> bool:
         """Whether volumes are known to have it."""
         return bool(self.volumes)
+
+    @property
+    def use(self) -> tuple[str, ...]:
+        """How many volumes of which projects have it; none: no clause."""
+        if not self.volumes:
+            return ()
+        by_project = ', '.join(
+            f'{count} of project {ident}'
+            for ident, count in sorted(
+                self.volumes_of.items(), key=lambda one: (-one[1], one[0])
+            )
+        )
+        return (
+            f'{self.volumes} volume{"" if self.volumes == 1 else "s"} '
+            f'{"has" if self.volumes == 1 else "have"} volume type '
+            f'{self.name}{": " if by_project else ""}{by_project}',
+        )
 
     @property
     def is_ours(self) -> bool:

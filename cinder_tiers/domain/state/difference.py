@@ -59,6 +59,24 @@ def fields_of(resource: Resource) -> dict[str, object]:
     return result
 
 
+def set_fields_of(resource: Resource | None) -> dict[str, object]:
+    """Those fields of a resource that hold something; 0 is something.
+
+    >>> from cinder_tiers.domain.state import cinder
+    >>> set_fields_of(cinder.TypeQuota(name='a', volumes=0))
+    {'volumes': 0, 'size_gib': -1, 'snapshots': -1}
+
+    :param resource: None has no fields.
+    """
+    if resource is None:
+        return {}
+    return {
+        name: value
+        for name, value in fields_of(resource).items()
+        if not (value is None or value is False or value in ('', frozenset()))
+    }
+
+
 def texts_of(resource: Resource) -> dict[str, str | None]:
     """The fields of a resource, each as a text.
 

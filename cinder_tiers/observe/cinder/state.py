@@ -45,12 +45,15 @@ def with_use(
     connection: openstack.connection.Connection,
     found: cinder_state.CinderState,
     names: collections.abc.Iterable[str],
+    *,
+    by_project: bool = False,
 ) -> cinder_state.CinderState:
     """The same state, and of some volume types how many volumes have them.
 
     :param connection: of an administrator.
     :param found: what exists.
     :param names: of volume types in it; one call for each, and one for all.
+    :param by_project: whether those of each project are counted as well.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
     wanted, types = frozenset(names), dict(found.volume_types)
@@ -60,9 +63,13 @@ def with_use(
         rows = volume_types.list_all(connection.block_storage)
     for one in rows:
         if one.name in wanted & types.keys():
+            volumes = observed_types.count_volumes(connection, one)
             types[one.name] = dataclasses.replace(
                 types[one.name],
-                volumes=observed_types.count_volumes(connection, one),
+                volumes=volumes,
+                volumes_of=observed_types.count_by_project(connection, one)
+                if volumes and by_project
+                else types[one.name].volumes_of,
             )
     return dataclasses.replace(found, volume_types=types)
 

@@ -2,6 +2,7 @@
 
 """Reads volume types from Cinder."""
 
+import collections
 import collections.abc
 import dataclasses
 
@@ -15,6 +16,8 @@ from cinder_tiers.observe.cinder import scope as scopes
 
 #: Of Cinder's API: the first that counts what it lists.
 _COUNT_MICROVERSION = '3.45'
+_PAGE = 1000
+_PROJECT = 'os-vol-tenant-attr:tenant_id'
 
 
 def observe(
@@ -112,6 +115,36 @@ def count_volumes(
         return answer.json()['count']
 
 
+def count_by_project(
+    connection: openstack.connection.Connection,
+    resource: volume_types.VolumeType,
+) -> dict[str, int]:
+    """{id of a project: how many of its volumes have a volume type}.
+
+    :param resource: the type.
+    :raises errors.Unreachable: when Cinder does not answer, or refuses.
+    """
+    with openstack_client.asking_as_admin(
+        f'list volumes of volume type {resource.name}'
+    ):
+        rows = openstack_client.rows(
+            connection.block_storage,
+            '/volumes/detail',
+            key='volumes',
+            links='volumes_links',
+            params={
+                'all_tenants': 'True',
+                'volume_type_id': resource.id,
+                'limit': _PAGE,
+            },
+        )
+        return dict(
+            collections.Counter(
+                row[_PROJECT] for row in rows if row.get(_PROJECT)
+            )
+        )
+
+
 def parse_volume_type(
     found: volume_types.VolumeType,
 ) -> cinder_state.VolumeType:
@@ -121,4 +154,5 @@ def parse_volume_type(
         description=found.description,
         is_public=found.is_public,
         extra_specs=dict(found.extra_specs),
+        type_id=found.id,
     )

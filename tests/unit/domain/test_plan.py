@@ -137,7 +137,7 @@ class PlanTestCase(testtools.TestCase):
         self.assertIn(
             "--allow 'pool tier-database (ceph)'"
             if can_be_allowed
-            else '--allow has no effect on this',
+            else actions.NOT_ALLOWABLE,
             refused.objection,
         )
 

@@ -131,7 +131,7 @@ class TypesInUseTestCase(testtools.TestCase):
         (refused,) = self.make_plan().refused
         self.assertEqual('volume type database', str(refused.key))
         self.assertIn('the volume type has volumes', refused.refusal.reason)
-        self.assertIn('"database - retired ID"', refused.refusal.reason)
+        self.assertIn('"database - retired ', refused.refusal.reason)
 
     def test_what_is_no_extra_spec_needs_no_new_type(self):
         self.change(description='Faster')
@@ -329,7 +329,9 @@ class TypesInUseTestCase(testtools.TestCase):
         self.carry_out(self.make_plan(consent=True))
         self.change(qos=catalogs.Qos(front_end={'total_iops_sec': '70'}))
         (action,) = self.make_plan().actions
-        self.assertIn(f'also applies to volumes of {self.retired}', action.why)
+        self.assertIn(
+            f'also applies to volumes of {self.retired}', action.explanation
+        )
         self.change(qos=None)
         (refused,) = self.make_plan().refused
         self.assertIn(
