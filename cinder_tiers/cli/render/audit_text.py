@@ -17,6 +17,7 @@ from cinder_tiers.cli.render import plan_text
 from cinder_tiers.domain.audit import tiers as audit
 
 _INDENT = ' ' * 4
+_TIER = 'tier '
 #: Worst first; what is as declared is only named.
 _IN_BLOCKS = (
     audit.State.NON_COMPLIANT,
@@ -48,7 +49,7 @@ def lines(findings: _Findings, *, width: int) -> collections.abc.Iterator[str]:
         for reason, objects in named.items():
             yield ''
             yield from plan_text.wrapped(
-                f'{state.value}: {", ".join(objects)}'
+                f'{state.value}: {_listed(objects)}'
                 f'{f" ({reason})" if reason else ""}',
                 width,
                 indent='',
@@ -103,15 +104,27 @@ def _objects(
     return found
 
 
+def _listed(objects: list[str]) -> str:
+    """Names of objects; the kind of several tiers is named once.
+
+    >>> _listed(['tier a', 'tier b']), _listed(['tier a'])
+    ('tiers a, b', 'tier a')
+    """
+    tiers = [one.removeprefix(_TIER) for one in objects]
+    if len(objects) > 1 and all(one.startswith(_TIER) for one in objects):
+        return f'tiers {", ".join(tiers)}'
+    return ', '.join(objects)
+
+
 def _block(
     alike: list[audit.Finding], width: int
 ) -> collections.abc.Iterator[str]:
     """What was found of some objects, and what to do."""
     first = alike[0]
-    objects = ', '.join(one.object_name for one in alike)
-    title = f'{first.state.value}: {objects}'
+    title = f'{first.state.value}: '
     if not first.object_name.startswith(first.aspect):
-        title += f': {first.aspect}'
+        title += f'{first.aspect}: '
+    title += _listed([one.object_name for one in alike])
     yield from plan_text.wrapped(title, width, indent='')
     yield from plan_text.field_lines(
         tuple(_sides(first)), width, indent=_INDENT

@@ -84,6 +84,35 @@ class RetiredTypesTestCase(testtools.TestCase):
             name for name, one in self.types().items() if one.id == old
         )
 
+    def test_what_is_retired_is_named_with_those_who_have_it(self):
+        self.declare('[alpha, beta]', 'old')
+        self.run_on_tiers(0, 'apply')
+        old = self.types()['database'].id
+        for project in (ALPHA, ALPHA, BETA):
+            self.api.add_volume(
+                host=self.host, volume_type_id=old, project_id=project
+            )
+        self.declare('[alpha]', 'new')
+        retired = f'database - retired {old[:8]}'
+        text = ' '.join(self.run_on_tiers(5, 'plan').split())
+        for part in (
+            f'retired as {retired}',
+            '3 volumes have volume type database: 2 of project alpha, 1 of '
+            f'project beta ({BETA})',
+            f'away from projects: beta ({BETA})',
+        ):
+            self.assertIn(part, text)
+        (row,) = json.loads(self.run_on_tiers(5, 'plan', '-f', 'json'))
+        self.assertEqual({ALPHA: 'alpha', BETA: 'beta'}, row['Projects'])
+        self.assertEqual(
+            {ALPHA, BETA}, set(row['Before']['projects']), 'ids stay ids'
+        )
+        (row,) = json.loads(
+            self.run_on_tiers(0, 'apply', '--allow', NAME, '-f', 'json')
+        )
+        self.assertIn(f'"{retired}"', row['Notes'])
+        self.assertEqual(old, self.types()[retired].id)
+
     def can_create(self, project, volume_type):
         """Whether a member of a project gets a volume of a type."""
         member = test_cinder_world.log_in(
