@@ -276,9 +276,9 @@ def _verdict(
             tier=explained.tier,
             reason=f'its type was the type of tier {explained.tier} until the '
             'tier was changed',
-            remedy=f'run "openstack volume set --type {name} --retype-policy '
-            'never" on it, which moves no data if both types have the same '
-            'backend',
+            remedy=f'run "openstack volume set --type {name} '
+            '--migration-policy never" on it, which moves no data if both '
+            'types have the same backend',
         )
     state = {
         explanation.Outcome.IN_PLACE: State.COMPLIANT,
@@ -292,7 +292,7 @@ def _verdict(
         state = State.NOT_APPLICABLE
     retype = (
         'run "openstack volume set --type '
-        f'{explained.tier} --retype-policy on-demand" on it'
+        f'{explained.tier} --migration-policy on-demand" on it'
         if follows and explained.tier
         else 'run "openstack volume migrate" to a backend of its type'
     )
@@ -380,7 +380,8 @@ def _selected(
         reason=f'its image now selects tier {verdict.image_tier}: the tags '
         'were changed since, or the request named a type',
         remedy='unless its type was chosen on purpose, run "openstack volume '
-        f'set --type {name} --retype-policy on-demand" on it, which moves it',
+        f'set --type {name} --migration-policy on-demand" on it, which moves '
+        'it',
     )
 
 

@@ -54,7 +54,6 @@ CHANGED = (
     .replace('[alpha]', '[beta]')
     .replace('500', '700')
     .replace('volumes: 0', 'volumes: 2')
-    .replace('1099511627776', '2199023255552')
 )
 FILES = {
     'new': ('', REPORTS),

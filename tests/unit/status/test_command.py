@@ -238,3 +238,27 @@ class CommandTestCase(testtools.TestCase):
                 'Name readable configuration files of Cinder', done.stderr
             )
             self.assertNotIn('Traceback', done.stderr)
+
+
+class WithoutCinderTestCase(testtools.TestCase):
+    def test_it_says_where_to_run_it(self):
+        ran = subprocess.run(
+            [
+                sys.executable,
+                '-c',
+                'import sys\n'
+                'sys.modules["cinder"] = None\n'
+                'from cinder_tiers.status import program\n'
+                'sys.exit(program.main())\n',
+                'upgrade',
+                'check',
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=TOP,
+        )
+        self.assertEqual((1, ''), (ran.returncode, ran.stdout))
+        self.assertNotIn('Traceback', ran.stderr)
+        self.assertIn('Python module cinder was not found', ran.stderr)
+        self.assertIn('on a host of cinder-api', ran.stderr)
