@@ -199,6 +199,16 @@ def highest_microversion(service: object, wanted: str | None) -> str | None:
     )
 
 
+def text(value: object) -> str:
+    """A value of an answer that is a text, such as a name.
+
+    :raises TypeError: it is none.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f'{value!r} is no text')
+    return value
+
+
 def rows(
     service: object,
     path: str,

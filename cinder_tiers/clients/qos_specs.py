@@ -70,7 +70,7 @@ def _show(block_storage: BlockStorage, ident: str) -> QosSpec | None:
 def _parse(row: dict) -> QosSpec:
     return QosSpec(
         id=openstack_client.checked_id(row['id']),
-        name=row['name'],
+        name=openstack_client.text(row['name']),
         consumer=row.get('consumer') or '',
         specs=types.MappingProxyType(row.get('specs') or {}),
     )

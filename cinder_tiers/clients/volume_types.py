@@ -104,7 +104,7 @@ def _show(block_storage: BlockStorage, ident: str) -> VolumeType | None:
 def _parse(row: dict) -> VolumeType:
     return VolumeType(
         id=openstack_client.checked_id(row['id']),
-        name=row['name'],
+        name=openstack_client.text(row['name']),
         description=row.get('description') or '',
         is_public=bool(row['is_public']),
         extra_specs=types.MappingProxyType(row.get('extra_specs') or {}),

@@ -8,13 +8,12 @@ at each key. Must not know what is read.
 """
 
 import collections.abc
-import dataclasses
 import functools
-import types
 import typing
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
+from cinder_tiers.observe import field_types
 
 #: What an answer in another form raises where it is read.
 ERRORS = (AttributeError, LookupError, TypeError, ValueError)
@@ -70,9 +69,9 @@ def in_known_form(read: _Reader) -> _Reader:
         asked = _Asked(session)
         try:
             found = read(asked, *arguments, **named)
-            if not _fits(_returns(read))(found):
+            if not field_types.fits(_returns(read))(found):
                 raise TypeError(f'{str(found)[:_LONG]!r}')
-            check(found)
+            field_types.check(found)
         except ERRORS as error:
             commands = ', '.join(f'"{one}"' for one in asked.commands)
             raise UnknownAnswer(
@@ -91,85 +90,6 @@ def _said(error: Exception) -> str:
     return f'no key {text}' if isinstance(error, KeyError) else text
 
 
-def check(value: object) -> None:
-    """Checks the fields of all dataclasses in a value.
-
-    :raises TypeError: the first that has another type than its field.
-    """
-    if dataclasses.is_dataclass(value):
-        check_fields(
-            type(value),
-            {name: getattr(value, name) for name in _hints(type(value))},
-        )
-    elif isinstance(value, collections.abc.Mapping):
-        for one in value.values():
-            check(one)
-    elif isinstance(value, list | tuple | set | frozenset):
-        for one in value:
-            check(one)
-
-
-def check_fields(
-    kind: type, fields: collections.abc.Mapping[str, object]
-) -> None:
-    """Checks some fields of a dataclass, and those of dataclasses in them.
-
-    :param kind: the dataclass.
-    :param fields: {name: value}
-    :raises TypeError: the first that has another type.
-    """
-    hints = _hints(kind)
-    for name, value in fields.items():
-        if not _fits(hints[name])(value):
-            raise TypeError(
-                f'{name} of {kind.__name__} {fields.get("name", "")} is '
-                f'{str(value)[:_LONG]!r}'
-            )
-        check(value)
-
-
 @functools.cache
 def _returns(read: _Reader) -> object:
     return typing.get_type_hints(read).get('return', object)
-
-
-@functools.cache
-def _hints(kind: type) -> dict[str, object]:
-    hints = typing.get_type_hints(kind)
-    return {
-        field.name: hints[field.name] for field in dataclasses.fields(kind)
-    }
-
-
-@functools.cache
-def _fits(hint: object) -> collections.abc.Callable[[object], bool]:
-    """Whether a value has a type, collections with what is in them."""
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if origin in (typing.Union, types.UnionType):
-        several = [_fits(one) for one in inner]
-        return lambda value: any(one(value) for one in several)
-    if origin in (collections.abc.Mapping, dict):
-        key, of_key = map(_fits, inner)
-        return lambda value: (
-            isinstance(value, collections.abc.Mapping)
-            and all(key(name) and of_key(one) for name, one in value.items())
-        )
-    if origin is tuple and inner[-1] is not Ellipsis:
-        each = [_fits(one) for one in inner]
-        return lambda value: (
-            len(value) == len(each)
-            and all(one(part) for one, part in zip(each, value, strict=True))
-        )
-    if origin in (tuple, list, set, frozenset):
-        of_each = _fits(inner[0])
-        return lambda value: (
-            isinstance(value, origin) and all(map(of_each, value))
-        )
-    if hint is float:
-        return lambda value: type(value) in (int, float)
-    if hint is int:
-        return lambda value: type(value) is int
-    kind = origin or hint
-    if not isinstance(kind, type):
-        return lambda value: True
-    return lambda value: isinstance(value, kind)

@@ -13,6 +13,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.observe.ceph import answers
+from cinder_tiers.observe import field_types
 from cinder_tiers.observe import registry
 
 
@@ -42,7 +43,7 @@ def _fields(
     found: ceph_state.CephState,
 ) -> dict[str, object]:
     fields = observe_kind(session, catalog, found)
-    answers.check_fields(ceph_state.CephState, fields)
+    field_types.check_fields(ceph_state.CephState, fields)
     return fields
 
 

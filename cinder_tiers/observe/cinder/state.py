@@ -16,7 +16,12 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.cinder import scope as scopes
 from cinder_tiers.observe.cinder import volume_type as observed_types
+from cinder_tiers.observe import field_types
 from cinder_tiers.observe import registry
+
+#: Fields of the state that are compared with numbers; Cinder's database may
+#: have nothing where others have a text.
+_OF_NUMBERS = frozenset({'quotas', 'encryptions'})
 
 
 def observe(
@@ -34,10 +39,12 @@ def observe(
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
     found = cinder_state.CinderState(volume_types={})
-    for one in registry.CINDER.values():
-        found = dataclasses.replace(
-            found, **one.observe(connection, scope, found)
-        )
+    for kind, one in registry.CINDER.items():
+        with openstack_client.asking_as_admin(f'show each {kind.value}'):
+            fields = one.observe(connection, scope, found)
+            for name in _OF_NUMBERS & fields.keys():
+                field_types.check(fields[name])
+        found = dataclasses.replace(found, **fields)
     return found
 
 
@@ -84,4 +91,5 @@ def read(
     :returns: None when it does not exist.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
-    return registry.CINDER[key.kind].read(connection, key.name)
+    with openstack_client.asking_as_admin(f'show {key}'):
+        return registry.CINDER[key.kind].read(connection, key.name)
