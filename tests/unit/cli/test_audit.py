@@ -83,7 +83,14 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
             ],
             self.states(status=0),
         )
-        self.openstack('volume', 'type', 'delete', '__DEFAULT__')
+        self.openstack(
+            'volume',
+            'type',
+            'set',
+            '--property',
+            'volume_backend_name=tape',
+            '__DEFAULT__',
+        )
         self.assertNotIn(BESIDE, self.states(status=0))
 
         self.openstack(
