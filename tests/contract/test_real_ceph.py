@@ -564,19 +564,28 @@ class RealCephWorldTestCase(
         self.assert_done_with(f'pool {name} (ceph)')
 
     def test_a_grant_that_was_revoked_since_does_not_come_back(self):
+        self.carry_out(self.make_plan())
         name = f'client.{self.mark}'
-        self.set_caps(name, mon='allow r', mds='allow r')
-        user = f'cephx user {name} (ceph)'
-        plan = consent.grant(self.make_plan(), [user])
-        self.session.command('auth caps', entity=name, caps=['mon', 'allow r'])
-        (failed,) = [
-            result
-            for result in self.carry_out(plan)
-            if result.outcome is actions.Outcome.FAILED
-        ]
+        caps = {
+            **observed_user.read(self.session, name).caps,
+            'mon': 'allow r',
+        }
+
+        def hold(**more):
+            held = {**caps, **more}.items()
+            self.session.command(
+                'auth caps',
+                entity=name,
+                caps=[word for pair in held for word in pair],
+            )
+
+        hold(mds='allow r')
+        plan = self.make_plan()
+        hold()
+        (failed,) = self.carry_out(plan)
         self.assertIn('mds allow r of cephx user', failed.reason)
         self.assertNotIn('mds', self.read(failed.action.key).caps)
-        self.assert_done_with(user)
+        self.assert_all_done(self.carry_out(self.make_plan()))
         self.assertNotIn('mds', self.read(failed.action.key).caps)
 
     def test_a_pool_of_another_service_is_taken_with_consent_only(self):
