@@ -210,6 +210,10 @@ class Cluster:
                         'type': 'osd',
                         'device_class': 'hdd',
                         'primary_affinity': 1.0,
+                        'crush_weight': 1.0,
+                        'exists': 1,
+                        'status': 'up',
+                        'reweight': 1,
                     }
                     for osd_id in self.osds
                 ),

@@ -378,6 +378,10 @@ class Cluster:
                         'name': f'osd.{osd}',
                         'type': 'osd',
                         'device_class': device_class,
+                        'crush_weight': 1.0,
+                        'exists': 1,
+                        'status': 'up',
+                        'reweight': 1,
                         'primary_affinity': self.affinities.get(osd, 1),
                     }
                     for osd, _, device_class in self.osds
