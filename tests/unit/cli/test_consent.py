@@ -152,8 +152,9 @@ class ConsentTestCase(testtools.TestCase):
             self.assert_ran(
                 1,
                 ran,
-                'tier database\n  + volume type database\n\n'
-                'tier general\n  + volume type general\n\n'
+                'tier database\n  + volume type database\n'
+                '      access                           private: alpha\n',
+                '  + volume type general\n',
                 'Plan: 2 to create, 0 to update, 0 to delete; no data moves.'
                 '\nApply 2 changes? [y/N] ',
                 'Nothing was changed',
@@ -169,7 +170,9 @@ class ConsentTestCase(testtools.TestCase):
         self.assert_ran(
             1,
             self.run_tier('apply', '--allow', NAME, answer='n\n'),
-            f'tier database\n  ~ {NAME}: projects {"a" * 32} -> -\n'
+            f'tier database\n  ~ {NAME}\n'
+            f'      access  private: alpha ({"a" * 32})\n'
+            '           -> private: no project\n'
             '      allowed, although it would take',
             'Apply 1 change? [y/N] ',
         )

@@ -90,7 +90,8 @@ class QosSpecsTestCase(testtools.TestCase):
             ],
         )
         self.assertIn(
-            'keep their limits until they are attached again', action.why
+            'keep their limits until they are attached again',
+            action.explanation,
         )
 
     def test_one_that_a_killed_apply_left_is_associated(self):

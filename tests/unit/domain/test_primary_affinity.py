@@ -65,5 +65,5 @@ class AuditTestCase(testtools.TestCase):
         ]
         self.assertEqual(
             'tier database; other OSDs become primaries, no data moves',
-            action.why,
+            action.explanation,
         )
