@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Other people's text, made harmless to show. Pure."""
 
+import collections.abc
 import re
 
+#: Characters of a line that people are shown.
+MOST_SHOWN = 1000
 #: Of an order to a CI system, which reads them from a log: ##vso[...] (Azure
 #: Pipelines), ##teamcity[...], ##[...] (GitHub, runner's
 #: ActionCommand.TryParse) anywhere; ::error::, ::add-path::, ... (GitHub,
@@ -46,3 +49,33 @@ def printable_lines(text: str) -> str:
     'a\\x1b[2J\nb'
     """
     return '\n'.join(map(printable, text.split('\n')))
+
+
+def clipped(text: str) -> str:
+    """A line for people: its beginning, and how much more there is.
+
+    >>> clipped('x' * 1234)[998:]
+    'xx... (234 more characters)'
+    """
+    if len(text) <= MOST_SHOWN:
+        return text
+    more = len(text) - MOST_SHOWN
+    return f'{text[:MOST_SHOWN]}... ({more:,} more characters)'
+
+
+def clipped_list(texts: collections.abc.Sequence[str]) -> str:
+    """Texts in a line for people: the first, and how many more there are.
+
+    >>> clipped_list(['a', 'b', 'x' * 1000])
+    'a, b and 1 more'
+    """
+    shown: list[str] = []
+    left = MOST_SHOWN
+    for text in map(printable, texts):
+        left -= len(text)
+        if left < 0:
+            break
+        shown.append(text)
+    more = len(texts) - len(shown)
+    said = ', '.join(shown)
+    return f'{said} and {more} more'.lstrip() if more else said

@@ -440,11 +440,10 @@ def parse_image(found: collections.abc.Mapping) -> facts.KnownImage:
 
     :param found: of Glance's answer.
     """
-    type_ref = found.get(image_properties.VOLUME_TYPE)
     return facts.KnownImage(
         image_id=found['id'],
         name=found.get('name'),
-        type_ref=type_ref if isinstance(type_ref, str) else None,
+        type_ref=image_properties.volume_type(found),
         stands_for_snapshot=image_properties.boot_device(
             found.get(image_properties.BLOCK_DEVICES)
         )

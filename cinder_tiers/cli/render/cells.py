@@ -272,21 +272,36 @@ class Lines(columns.FormattableColumn):
     """
 
     def human_readable(self) -> str:
-        """A line for each entry; a dash when there are none."""
-        return '\n'.join(printable(line) for line, _ in self._value) or '-'
+        """A line for each entry, clipped; a dash when there are none."""
+        return (
+            '\n'.join(text.clipped(printable(line)) for line, _ in self._value)
+            or '-'
+        )
 
     def machine_readable(self) -> list[object]:
         """A map for each entry, or a text."""
         return [_printable_all(entry) for _, entry in self._value]
 
 
+class Sentence(columns.FormattableColumn):
+    """A text that may be long: clipped for people, whole for programs."""
+
+    def human_readable(self) -> str:
+        """Its beginning."""
+        return text.clipped(printable(self._value))
+
+    def machine_readable(self) -> str:
+        """The text."""
+        return printable(self._value)
+
+
 class PresentFields(columns.FormattableColumn):
     """Fields of a thing without those that it lacks, as lines or a map."""
 
     def human_readable(self) -> str:
-        """`field: value` lines without those that are not there."""
+        """`field: value` lines, clipped, without those that are not there."""
         return '\n'.join(
-            f'{name}: {printable(_text(value))}'
+            f'{name}: {_text(value)}'
             for name, value in self._value.items()
             if value is not None
         )
@@ -310,5 +325,5 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return 'yes' if value else 'no'
     if isinstance(value, list | tuple):
-        return ', '.join(value) or '-'
-    return str(value)
+        return text.clipped_list(value) or '-'
+    return text.clipped(printable(str(value)))

@@ -42,7 +42,7 @@ def explanation_fields(
     explained = shown.explained
     fields = {
         'outcome': explained.outcome.value,
-        'summary': cells.printable(explained.summary),
+        'summary': cells.Sentence(explained.summary),
         'tier': _optional(explained.tier),
         'overflow': _optional(explained.overflow),
         'volume_type': _optional(explained.volume_type),

@@ -12,6 +12,8 @@ BLOCK_DEVICES = 'block_device_mapping'
 #: Id of the key of an image that holds the data of an encrypted volume.
 ENCRYPTION_KEY = 'cinder_encryption_key_id'
 
+#: Characters of a volume type's name in Cinder's database.
+_NAME_CHARACTERS = 255
 # What Cinder converts from JSON text as it reads an image.
 _CONVERTED = (BLOCK_DEVICES, 'mappings')
 
@@ -68,6 +70,17 @@ def boot_device(
         ),
         None,
     )
+
+
+def volume_type(image: collections.abc.Mapping[str, object]) -> str | None:
+    """Name or id of the volume type that an image names; None without.
+
+    It is cut where it is too long for a name.
+
+    :param image: its properties, among others.
+    """
+    named = image.get(VOLUME_TYPE)
+    return named[: _NAME_CHARACTERS + 1] if isinstance(named, str) else None
 
 
 def brings_key(key_id: object) -> bool:

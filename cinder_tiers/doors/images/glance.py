@@ -14,6 +14,7 @@ from cinder import context as cinder_context
 from oslo_config import cfg
 from oslo_utils import uuidutils
 
+from cinder_tiers.domain import identifier
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import image_properties
 
@@ -23,10 +24,6 @@ USER_AGENT = 'cinder-tiers'
 _VISIBILITIES = frozenset({'public', 'community', 'shared', 'private'})
 #: Answers that do not depend on the token.
 _LASTING = frozenset({403, 404})
-#: Characters of an id and of a volume type's name in Cinder's database; its
-#: API refuses a longer text.
-_ID_CHARACTERS = 36
-_NAME_CHARACTERS = 255
 #: Characters of a tag in Glance's API. A tag of a tier is never longer in its
 #: normal form, as an extra spec holds it.
 _TAG_CHARACTERS = 255
@@ -130,7 +127,7 @@ def fetch_image(
     if not is_id:
         return _fetch_by_name(context, ref)
     try:
-        return _parse(_get(context, f'/v2/images/{urllib.parse.quote(ident)}'))
+        return _fetch_by_id(context, ident)
     except ImageRefused as refusal:
         try:
             on_name()
@@ -138,6 +135,22 @@ def fetch_image(
         except ImageUnreadable:
             # No image has the id, whatever is wrong with the name.
             raise refusal from refusal.__cause__
+
+
+def _fetch_by_id(
+    context: cinder_context.RequestContext, ident: str
+) -> ImageFacts:
+    if not identifier.is_id(ident):
+        # Such as urn:uuid:..., a UUID to Cinder, and to Glance no image's.
+        raise ImageRefused(
+            'Glance has no image with an id of that form',
+            is_lasting=False,
+            is_answer=False,
+        )
+    found = _parse(_get(context, f'/v2/images/{ident}'))
+    if not identifier.is_same(ident, found.image_id):
+        raise ImageUnreadable('Glance answered with another image')
+    return found
 
 
 def _fetch_by_name(
@@ -227,7 +240,6 @@ def _parse(body: object) -> ImageFacts:
         raise ImageRefused(
             'Cinder cannot read the properties of the image', is_lasting=True
         )
-    volume_type = body.get(image_properties.VOLUME_TYPE)
     boot_device = image_properties.boot_device(
         body.get(image_properties.BLOCK_DEVICES)
     )
@@ -241,11 +253,7 @@ def _parse(body: object) -> ImageFacts:
                 body.get(image_properties.ENCRYPTION_KEY)
             ),
         ),
-        volume_type=(
-            volume_type[: _NAME_CHARACTERS + 1]
-            if isinstance(volume_type, str)
-            else None
-        ),
+        volume_type=image_properties.volume_type(body),
         boot_snapshot=boot_device is not None,
         boot_snapshot_id=_id(boot_device and boot_device.get('snapshot_id')),
     )
@@ -254,8 +262,6 @@ def _parse(body: object) -> ImageFacts:
 def _id(value: object) -> str | None:
     """An id that Cinder may have given, or None for any other value.
 
-    Each is a UUID. Others may have an end that no database can compare.
+    Others may have an end that no database can compare.
     """
-    # To oslo.utils a UUID may have any number of hyphens and brackets.
-    is_id = uuidutils.is_uuid_like(value) and len(value) <= _ID_CHARACTERS
-    return value if is_id else None
+    return str(value) if identifier.is_id(value) else None

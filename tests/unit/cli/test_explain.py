@@ -6,8 +6,10 @@ Keystone and Glance are stand-ins; types, volumes, policies, and the backends
 that the scheduler tells of are Cinder's own.
 """
 
+import ast
 import json
 import os
+import subprocess
 import tempfile
 
 import ddt
@@ -353,6 +355,43 @@ class ExplainTestCase(testtools.TestCase):
         arguments = () if option != '--project' else ('--blank',)
         self.assertIn(said, self.refuse(option, ref, *arguments))
         self.assert_plain(self.api.asked())
+
+    def test_a_large_image_is_a_table_for_people(self):
+        tags = [f'{number:03}' + '\U000e0001' * 252 for number in range(128)]
+        image = self.api.add_image(
+            *tags,
+            'archive',
+            name='\U000e0001' * 255,
+            cinder_img_volume_type='x' * 65535,
+        )
+        arguments = (
+            *self.api.arguments_of('admin'),
+            *('tier', 'explain', '--image', image, '-f'),
+        )
+        ran = shell.openstack(*arguments, 'table')
+        # There is no such volume type.
+        self.assertEqual(4, ran.status, ran.stderr)
+        self.assertLess(len(ran.stdout), 100_000)
+        self.assertIn('more characters)', ran.stdout)
+        self.assertRegex(ran.stdout, 'tags: .*and [0-9]+ more')
+        shown = json.loads(shell.openstack(*arguments, 'json').stdout)
+        self.assertEqual(129, len(shown['image']['tags']))
+        self.assertLess(len(shown['image']['cinder_img_volume_type']), 300)
+
+    def test_a_shell_runs_nothing_of_it(self):
+        name = 'a$(echo b)`echo c`"\\'
+        image = self.api.add_image('archive', name=name)
+        ran = shell.openstack(
+            *self.api.arguments_of('admin'),
+            *('tier', 'explain', '--image', image, '-f', 'shell'),
+        )
+        said = subprocess.run(
+            ['sh', '-c', f'{ran.stdout}\nprintf %s "$image"'],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        self.assertEqual(name, ast.literal_eval(said)['name'])
 
     def test_one_of_two_is_not_chosen(self):
         for _ in range(2):
