@@ -117,8 +117,8 @@ def closed(
         if quota == 0 and (before is None or getattr(before, field) != 0):
             yield (
                 resource,
-                f'{resource} 0 is not 1 or more, or -1 for no limit: no '
-                f'project could create {_CLOSED[field]} in the tier',
+                f'a quota of {resource} 0 closes the tier: no project '
+                f'without a quota of its own could create {_CLOSED[field]}',
             )
 
 
