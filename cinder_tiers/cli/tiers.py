@@ -13,6 +13,7 @@ from cinder_tiers.cli.render import tiers as render_tiers
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import tier_list as listed_tiers
 from cinder_tiers.files.tiers import reader
+from cinder_tiers.observe import keystone
 from cinder_tiers.observe import visible_cloud as placement
 
 
@@ -131,8 +132,13 @@ Example: openstack tier show database -f json
             )
         if tier.problem:
             self._complain(tier.problem)
-        pools = None
+        pools, projects = None, {}
         if file is None:
+            try:
+                projects = keystone.names(base.connect(self), tier.projects)
+            except errors.Unreachable as error:
+                # Who is shown volume types need not be shown projects.
+                self.log.info('%s', cells.printable(str(error)))
             try:
                 known = placement.observe_backends(base.connect(self))
                 pools = None if known is None else tier.find_pools(known)
@@ -140,7 +146,7 @@ Example: openstack tier show database -f json
                 # The tier itself is known, whatever the scheduler does.
                 self._complain(str(error))
         return render_tiers.tier_fields(
-            tier, pools=pools, read_from=file or 'Cinder'
+            tier, pools=pools, projects=projects, read_from=file or 'Cinder'
         )
 
     def _complain(self, problem: str) -> None:

@@ -7,6 +7,9 @@ what is not printable is escaped, in each format. Must not know where its
 arguments came from, nor how cliff prints.
 """
 
+import collections.abc
+import types
+
 from cinder_tiers.cli.render import cells
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import tier_list as listed_tiers
@@ -61,12 +64,17 @@ def tier_fields(
     tier: listed_tiers.ListedTier,
     *,
     read_from: str,
+    projects: collections.abc.Mapping[str, str | None] = (
+        types.MappingProxyType({})
+    ),
     pools: tuple[backends.Backend, ...] | None,
 ) -> tuple[tuple[str, ...], cells.Row]:
     """A tier as names of fields and their values.
 
     :param tier: the tier.
     :param read_from: the tiers file, or the service.
+    :param projects: {id: name, None for one that does not exist}, as far as
+        Keystone gave them.
     :param pools: those that serve an applied tier; None when not known.
     """
     fields = {
@@ -80,6 +88,15 @@ def tier_fields(
         'take_over': cells.YesNo(tier.take_over),
         'access': 'public' if tier.is_public else 'private',
         'projects': cells.Words(sorted(tier.projects)),
+        **(
+            {
+                'project_names': cells.Words(
+                    sorted(filter(None, projects.values()))
+                )
+            }
+            if projects
+            else {}
+        ),
         'backends': cells.Words(tier.backend_names),
         'pools': (
             cells.Words(tier.pools)
