@@ -92,9 +92,14 @@ def look(cloud):
 
 
 def _matches(one, backend):
-    name, _zone, _free = worlds.BACKENDS[backend]
+    name, _zone, free = worlds.BACKENDS[backend]
     return capabilities_filter.CapabilitiesFilter()._satisfies_extra_specs(
-        {'volume_backend_name': name, 'multiattach': True},
+        {
+            'volume_backend_name': name,
+            'pool_name': backend,
+            'free_capacity_gb': free,
+            'multiattach': True,
+        },
         {'resource_type': {'extra_specs': one.specs}},
     )
 
@@ -373,6 +378,8 @@ def is_excused(example, project, step, types):
     return not any(
         worlds.BACKENDS[backend][1] == zone
         and (not servers or any(_may_use(one, project) for one in servers))
+        # A slip may lead to none but the backends of private tiers.
+        and (worlds.SLIP not in asked or _leads_to(types, backend))
         for backend, servers in (
             (
                 backend,
@@ -385,6 +392,12 @@ def is_excused(example, project, step, types):
             for backend in world.backends
         )
     )
+
+
+def _leads_to(types, backend):
+    """Whether Cinder would place a volume of the slip on a backend."""
+    slip = types.get(worlds.SLIP)
+    return slip is None or _matches(slip, backend)
 
 
 def _asks_for(image, one):

@@ -68,6 +68,16 @@ KNOWN = {
             *(('a part of names', mark) for mark in worlds.MARKS),
         )
     },
+    'a type that leads to private tiers alone': Example(
+        world=World(
+            fallback='unreadable',
+            slip='a part of pools',
+            mark='unmarked',
+            project_default=worlds.SLIP,
+        ),
+        image=Image(),
+        steps=(Create(version=None),),
+    ),
     'an image that names a snapshot': Example(
         image=SNAPSHOT_IMAGES[0],
         steps=(Create(version='3.45'),),
