@@ -217,7 +217,11 @@ class CloudTestCase(testtools.TestCase):
         connection = test_cinder.connect(cls.api)
         cls.addClassCleanup(connection.close)
         connection.block_storage.create_type(
-            name='general', extra_specs={'tiers:name': 'general'}
+            name='general',
+            extra_specs={
+                'tiers:name': 'general',
+                'volume_backend_name': 'tier-general',
+            },
         )
         cls.login = {
             'auth_url': f'{cls.api.url}/identity/v3',

@@ -95,9 +95,9 @@ class FindingsTestCase(testtools.TestCase):
         self.addCleanup(os.chdir, before)
         os.chdir(folder)
         lines = self.validate('tiers.yaml', 'lint').stdout.splitlines()
-        self.assertTrue(any(name in line for line in lines), lines)
+        self.assertTrue(any('a.yaml' in line for line in lines), lines)
         for line in lines:
-            self.assertFalse(line.startswith(':'), line)
+            self.assertNotIn(name, line)
 
     def test_a_line_for_each_finding(self):
         path = self.file(BROKEN)
