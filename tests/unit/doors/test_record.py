@@ -285,7 +285,10 @@ class CinderTestCase(testtools.TestCase):
         self.glance = self.cinder.glance
         self.general = self.cinder.add_backend('general')
         self.cinder.add_type(
-            'general', tiers_name='general', tiers_fallback='<is> True'
+            'general',
+            tiers_name='general',
+            tiers_fallback='<is> True',
+            volume_backend_name='general',
         )
         self.follow = self.cinder.add_type(
             'image-tier', tiers_follow_image='<is> True'
