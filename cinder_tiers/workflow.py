@@ -19,6 +19,7 @@ from cinder_tiers.domain.audit import tiers as audit_tiers
 from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.explain import explanation
 from cinder_tiers.domain.export import catalog as export_catalog
 from cinder_tiers.domain.export import inventory as inventories
 from cinder_tiers.domain.placement import backends as backends_of_cinder
@@ -27,6 +28,7 @@ from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.plan import unserved
+from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.execute import apply as execution
 from cinder_tiers.execute import lock as locks
@@ -410,15 +412,18 @@ def list_volumes(
     connection: _Connection,
     *,
     policy: decision.Policy,
+    tier: str | None = None,
     project: str | None = None,
 ) -> collections.abc.Iterator[audit_volumes.ListedVolume]:
     """The volumes of all projects, or of one, with what is said of each.
 
     :param connection: of an administrator.
     :param policy: the operator's choices.
+    :param tier: name of the applied tier that they are of; None: any, or
+        none.
     :param project: id of the project; None: all.
     :raises errors.TiersError: Cinder does not answer, or does not show the
-        volumes of all projects.
+        volumes of all projects; or there is no such tier.
     """
     known = visible_cloud.observe(connection)
     if not known.is_admin:
@@ -427,7 +432,14 @@ def list_volumes(
             'only to an administrator of block storage; run the command as '
             'an administrator'
         )
-    yield from audit_volumes.list_volumes(
+    names = sorted(explanation.read_tiers(known.types).types)
+    if tier is not None and tier not in names:
+        raise errors.TiersError(
+            f'tier {tier!r} is not applied; expected one of '
+            f'{spelling.listed(names)}; '
+            f'{spelling.did_you_mean(tier, names)}see "openstack tier list"'
+        )
+    for one in audit_volumes.list_volumes(
         # Cinder without a file of filters answers 500 to project_id.
         volumes=(
             one
@@ -437,7 +449,9 @@ def list_volumes(
         known=known,
         find_image=cinder_volumes.Images(connection).find,
         policy=policy,
-    )
+    ):
+        if tier in (None, one.verdict.tier):
+            yield one
 
 
 def export(

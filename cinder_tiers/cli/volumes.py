@@ -27,8 +27,9 @@ class ListVolumes(base.StatusLister):
     """
 
     _epilog = """Exit status: 0 the volumes are listed; 4 with --wrong, there
-are some; 1 an error occurred, or Cinder does not show all volumes; 2 a wrong
-argument; 6 a service did not answer.
+are some; 3 Glance did not answer, so that some may be wrong; 1 an error
+occurred, Cinder does not show all volumes, or the tier is not applied; 2 a
+wrong argument; 6 another service did not answer.
 
 Example: openstack tier volumes --wrong -f csv -c Volume -c Remark
 """
@@ -79,19 +80,20 @@ Example: openstack tier volumes --wrong -f csv -c Volume -c Remark
         """
         with base.user_errors():
             connection = base.connect(self)
-            listed = [
-                one
-                for one in workflow.list_volumes(
+            listed = list(
+                workflow.list_volumes(
                     connection,
                     policy=explain.read_policy(parsed_args.config_file),
+                    tier=parsed_args.tier,
                     project=parsed_args.project
                     and visible_cloud.find_project(
                         connection, parsed_args.project
                     ),
                 )
-                if parsed_args.tier in (None, one.verdict.tier)
-                and (one.is_wrong or not parsed_args.wrong)
-            ]
+            )
+            unknown = {one.verdict.image_problem for one in listed} - {''}
+            if parsed_args.wrong:
+                listed = [one for one in listed if one.is_wrong]
             try:
                 projects = keystone.all_names(connection)
             except errors.Unreachable as error:
@@ -99,6 +101,15 @@ Example: openstack tier volumes --wrong -f csv -c Volume -c Remark
                     '%s', cells.printable(f'{error}; projects are shown by ID')
                 )
                 projects = {}
+        for reason in sorted(unknown):
+            self.log.warning(
+                '%s',
+                cells.printable(
+                    'Which tiers the images of volumes select is unknown: '
+                    f'{reason}'
+                ),
+            )
+            self.exit_status = exit_status.UNKNOWN
         if parsed_args.wrong and listed:
             self.exit_status = exit_status.DIFFERENT
         if parsed_args.tier is None and not parsed_args.wrong:

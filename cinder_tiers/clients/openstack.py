@@ -247,6 +247,9 @@ def rows(
             asked['limit'] = max(1, asked['limit'] // 10)
             continue
         yield from page[key]
+        if asked.get('limit') != params.get('limit'):
+            # One row that is long must not make all pages short.
+            asked['limit'] = min(params['limit'], asked['limit'] * 10)
         found = page.get(links) or ()
         if not page[key] or not (
             isinstance(found, str)

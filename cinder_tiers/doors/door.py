@@ -38,9 +38,10 @@ from cinder_tiers.doors.volume_types import named_types
 LOG = logging.getLogger(__name__)
 
 #: What the remembered placements may take of memory, and what one takes
-#: beside the texts of a tenant, in bytes (CPython 3.11).
+#: beside its reasons and the texts of a tenant, in bytes (CPython 3.11).
 _MOST_BYTES = 8 * 1024 * 1024
 _BYTES_BESIDE = 2048
+_BYTES_OF_REASON = 192
 #: Seconds between two looks for what is remembered no longer.
 _TIDY_S = 1.0
 _ENCRYPTION = frozenset({decision.Feature.ENCRYPTION})
@@ -106,7 +107,11 @@ class _Memory:
 
         Parameters as of `find`.
         """
-        self.bytes_kept += _BYTES_BESIDE + sum(map(sys.getsizeof, key))
+        self.bytes_kept += (
+            _BYTES_BESIDE
+            + _BYTES_OF_REASON * len(placed.decision.reasons)
+            + sum(map(sys.getsizeof, key))
+        )
         self.placements[key] = (
             (None, placed)
             if facts is None

@@ -199,7 +199,8 @@ def _beside_others(
         return kept
     _remember(asked.context, None)
     state = door.of_process('scheduler').applied(asked.context)
-    return guard.keep_permitted(backends, asked, state)
+    # It keeps its type, which is not that of a private tier.
+    return guard.keep_permitted(backends, asked, state, is_unbound=True)
 
 
 def _hosts_of(backends: list) -> set[str]:

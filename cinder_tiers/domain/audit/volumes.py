@@ -66,6 +66,9 @@ class Verdict:
     #: Name of the tier that the image of the volume selects today, where its
     #: type is that of another one.
     image_tier: str | None = None
+    #: Why it is not known which tier that is; '' where it is known, or where
+    #: the place of the volume depends on it.
+    image_problem: str = ''
 
 
 def audit_volumes(
@@ -93,6 +96,8 @@ def audit_volumes(
     """
     applied = explanation.read_tiers(known.types)
     counts: collections.Counter = collections.Counter()
+    #: {key of counts: why}, of what is counted only.
+    reasons: dict[tuple, str] = {}
     broken = None
     try:
         for volume, _image, verdict in _judged(
@@ -105,7 +110,10 @@ def audit_volumes(
                 *_selected(volume, verdict, applied),
                 *_home(volume, verdict, residency),
             ):
-                counts[finding.tier, finding.aspect, finding.state] += 1
+                key = finding.tier, finding.aspect, finding.state
+                counts[key] += 1
+                if finding.aspect == IMAGE and not finding.current:
+                    reasons.setdefault(key, finding.reason)
                 if finding.state in _NAMED and finding.current:
                     yield finding
     except errors.TiersError as error:
@@ -120,7 +128,7 @@ def audit_volumes(
             reason=broken,
             remedy='only the volumes counted here were audited',
         )
-    yield from _counted(counts, residency)
+    yield from _counted(counts, residency, reasons)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -136,7 +144,8 @@ class ListedVolume:
     def is_wrong(self) -> bool:
         """Whether it is, or may be, on another tier than is wanted."""
         return bool(
-            self.verdict.state in (State.OUT_OF_DATE, State.NON_COMPLIANT)
+            self.verdict.state
+            in (State.OUT_OF_DATE, State.NON_COMPLIANT, State.UNKNOWN)
             or self.verdict.image_tier
             or self.near_tags
         )
@@ -197,18 +206,17 @@ def _image_of(
     applied: explanation.AppliedTypes,
 ) -> facts.KnownImage | audit.Unread | None:
     """The image of a volume of a tier; None when it has none."""
-    follows = _follows(volume)
     if (
         volume.image_id is None
         or volume.fixed_by is not None
-        or not (follows or applied.tier_of(volume.volume_type))
+        or not (_follows(volume) or applied.tier_of(volume.volume_type))
     ):
         return None
     try:
         return find_image(volume.image_id)
     except errors.TiersError as error:
         # The place of a volume of another type does not depend on it.
-        return audit.Unread(reason=str(error)) if follows else None
+        return audit.Unread(reason=str(error))
 
 
 def _follows(volume: facts.KnownVolume) -> bool:
@@ -252,16 +260,21 @@ def judge(
         return Verdict(state=State.NOT_APPLICABLE)
     if volume.host is None and (tier or follows):
         return Verdict(state=State.NOT_APPLICABLE, tier=tier and tier.name)
+    problem = ''
     if isinstance(image, audit.Unread):
-        return Verdict(
-            state=State.UNKNOWN,
-            reason=image.reason,
-            remedy='run the audit again',
-        )
+        if follows:
+            return Verdict(
+                state=State.UNKNOWN,
+                reason=image.reason,
+                remedy='run the audit again',
+            )
+        image, problem = None, image.reason
     explained = explain_volume.explain_volume(
         volume=volume, image=image, known=known, policy=policy, applied=applied
     )
-    return _verdict(explained, follows, applied)
+    return dataclasses.replace(
+        _verdict(explained, follows, applied), image_problem=problem
+    )
 
 
 def _verdict(
@@ -366,7 +379,15 @@ def _selected(
     verdict: Verdict,
     applied: explanation.AppliedTypes,
 ) -> collections.abc.Iterator[audit.Finding]:
-    """A volume of an image that selects another tier today."""
+    """A volume of an image that selects another tier today, or may do so."""
+    if verdict.image_problem:
+        yield audit.Finding(
+            object_name=f'volume {volume.volume_id}',
+            tier=verdict.tier,
+            state=State.UNKNOWN,
+            aspect=IMAGE,
+            reason=verdict.image_problem,
+        )
     if verdict.image_tier is None:
         return
     name = applied.types[verdict.image_tier].name
@@ -432,6 +453,7 @@ def _seen(counts: collections.Counter) -> int:
 def _counted(
     counts: collections.Counter,
     residency: Residency | None,
+    reasons: collections.abc.Mapping[tuple, str],
 ) -> collections.abc.Iterator[audit.Finding]:
     """One finding for each tier, aspect and state that has volumes."""
     order = list(State)
@@ -448,6 +470,6 @@ def _counted(
             tier=tier,
             state=state,
             aspect=aspect,
-            reason=unread,
+            reason=unread or reasons.get((tier, aspect, state), ''),
             current={'volumes': counts[tier, aspect, state]},
         )

@@ -146,13 +146,22 @@ class AppliedTypes:
     def near_tags(
         self, image: decision.Image | None
     ) -> collections.abc.Iterator[str]:
-        """A note for each tag of an image that is nearly one of a tier."""
-        known = sorted({tag for tier in self.tiers for tag in tier.tags})
-        for tag in sorted(image.tags if image else ())[:_COMPARED_TAGS]:
-            normal = tags.normalize_tag(tag)
-            if normal in known or len(normal) > _COMPARED_CHARS:
+        """A note for each tag of an image that is nearly one of a tier.
+
+        None for an image that has a tag of a tier, too.
+        """
+        known = {tag for tier in self.tiers for tag in tier.tags}
+        found = {
+            tags.normalize_tag(tag): tag
+            for tag in (image.tags if image else ())
+        }
+        if not known.isdisjoint(found):
+            return
+        for normal, tag in sorted(found.items())[:_COMPARED_TAGS]:
+            if len(normal) > _COMPARED_CHARS:
                 continue
-            near = spelling.did_you_mean(normal, known)
+            # Nearer than a word that has to do with it, such as "databus".
+            near = spelling.did_you_mean(normal, sorted(known), cutoff=0.85)
             if near:
                 yield (
                     f'the tag {tag} of the image selects no tier; '

@@ -198,19 +198,21 @@ def may_share(
     """Whether a backend can serve two volume types, by what these say alone.
 
     :param one: extra specs {key: value} of a volume type.
-    :param other: those of another, whose every capability is looked for in
-        the first: of one that is not there, nothing is known.
+    :param other: those of another; of a capability that only one of them
+        names nothing is known, so that a backend may have it.
 
     >>> ssd, both = {'volume_backend_name': 'ssd'}, '<or> ssd <or> hdd'
     >>> may_share(ssd, {'volume_backend_name': both, 'tiers:name': 'x'})
     True
     >>> may_share(ssd, {'volume_backend_name': 'hdd'})
     False
+    >>> may_share(ssd, {'multiattach': '<is> True'})
+    True
     """
     return all(
         set(alternatives(one.get(key))) & set(alternatives(wanted))
         for key, wanted in other.items()
-        if capability_names({key: wanted})
+        if key in one and capability_names({key: wanted})
     )
 
 

@@ -127,7 +127,7 @@ class GroupsTestCase(GroupCase):
                 **more,
             )
         self.add_type('other', volume_backend_name='other')
-        self.add_type('ceph', storage_protocol='ceph')
+        self.add_type('multi', multiattach='<is> True')
         self.add_type(
             'both', volume_backend_name='<or> tier-general <or> other'
         )
@@ -146,7 +146,8 @@ class GroupsTestCase(GroupCase):
             ),
             # No tier is there: the other type says where the group is.
             (('image-tier', 'other'), ['image-tier', 'other']),
-            (('image-tier', 'ceph'), ['image-tier', 'ceph']),
+            # Whether the tier's backend has it is not known.
+            (('image-tier', 'multi'), ['general', 'multi']),
         ):
             self.assert_types(wanted, create(*types))
 

@@ -224,6 +224,7 @@ class RetiredTypesTestCase(testtools.TestCase):
                     for key in ('Volume', 'Project', 'Type', 'Tier', 'State')
                 ),
             )
+        self.run_tier(1, 'volumes', 'databse', '--wrong')
         for arguments in (['general'], ['--wrong', '--project', BETA]):
             self.assertEqual(
                 [],

@@ -219,7 +219,13 @@ class PlacementTestCase(testtools.TestCase):
             volume(clouds.DATABASE, 'database', image_id='tagged'),
             find_image=find_image,
         )
-        self.assertEqual(['compliant'], [one.state.value for one in found])
+        self.assertEqual(
+            [
+                ('image', 'unknown', 'Glance is down'),
+                ('placement', 'compliant', ''),
+            ],
+            [(one.aspect, one.state.value, one.reason) for one in found],
+        )
 
     def test_explain_agrees_on_each(self):
         states = {
@@ -241,7 +247,12 @@ class PlacementTestCase(testtools.TestCase):
             )
 
     def test_wrong_volumes_are_listed_with_what_is_wrong(self):
-        images = {**IMAGES, 'misspelt': clouds.image('databse', 'x' * 200)}
+        images = {
+            **IMAGES,
+            'misspelt': clouds.image('databse', 'x' * 200),
+            'other words': clouds.image('databus', 'architecture'),
+            'more': clouds.image('database', 'databases'),
+        }
         listed = list(
             audit_volumes.list_volumes(
                 volumes=[
@@ -251,6 +262,9 @@ class PlacementTestCase(testtools.TestCase):
                     volume(clouds.DATABASE, 'archive'),
                     CASES['its type was retired'][0],
                     CASES['its type is not a tier'][0],
+                    volume(clouds.GENERAL, 'general', image_id='other words'),
+                    volume(clouds.DATABASE, 'database', image_id='more'),
+                    CASES['its backend does not report'][0],
                 ],
                 known=clouds.CLOUD,
                 find_image=images.get,
@@ -258,7 +272,7 @@ class PlacementTestCase(testtools.TestCase):
             )
         )
         self.assertEqual(
-            [True, True, False, True, True, False],
+            [True, True, False, True, True, False, False, False, True],
             [one.is_wrong for one in listed],
         )
         self.assertEqual(

@@ -81,7 +81,7 @@ class PagesTestCase(testtools.TestCase):
             self.api.delete_volume(ident)
         self.assertIn(marker, ids)
         error = self.assertRaises(errors.Unreachable, list, found)
-        self.assertIn('run the audit again', str(error))
+        self.assertIn('run the command again', str(error))
 
     def test_images_are_listed_once_and_by_pages(self):
         ids = [
