@@ -302,6 +302,22 @@ class GroupTestCase(OperationsTestCase):
                 backend, self.follow, user=self.cinder.user(project)
             )
 
+    def test_a_type_that_stays_beside_a_private_tier_does_not_lead_there(self):
+        """Volumes of it could be given to a project without the tier."""
+        self.cinder.add_backend('tier-gold')
+        gold = self.cinder.add_type(
+            'gold',
+            projects=[PROJECT],
+            tiers_name='gold',
+            volume_backend_name='tier-gold',
+        )
+        luks = self.cinder.add_type('luks', tiers_follow_image='<is> True')
+        self.cinder.add_encryption(luks)
+        group = self.cloud.create_group(
+            luks, gold, user=self.cinder.user(PROJECT)
+        )
+        self.assertEqual(('error', None), (group.status, group.host))
+
     def test_a_group_can_be_made_from_another_one_wherever_that_is(self):
         group = self.assert_group_lands_on(self.database, self.database_type)
         volume = self.add_volume('database')
