@@ -51,8 +51,8 @@ def find(
     }
     drafts = {pool_kind.draft_name(pool) for pool in declared}
     for name in sorted(ceph.pools.keys() - declared):
-        if ceph.pools[name].managed or name in drafts:
-            yield _pool(cluster, name, is_draft=name in drafts)
+        if ceph.pools[name].managed or pool_kind.is_draft(name):
+            yield _pool(cluster, name, is_continued=name in drafts)
     user = ceph.users.get(f'client.{cluster.cinder_user}')
     if user is None:
         return
@@ -77,7 +77,13 @@ def find(
             yield _rule(cluster, ceph.crush_rules[name])
 
 
-def _pool(cluster: catalogs.Cluster, name: str, *, is_draft: bool) -> LeftOver:
+def _pool(
+    cluster: catalogs.Cluster, name: str, *, is_continued: bool
+) -> LeftOver:
+    """A pool that no tier has.
+
+    :param is_continued: whether the next apply goes on with it.
+    """
     word = shlex.quote(name)
     delete = (
         f'ceph osd pool delete {word} {word} --yes-i-really-really-mean-it'
@@ -85,11 +91,13 @@ def _pool(cluster: catalogs.Cluster, name: str, *, is_draft: bool) -> LeftOver:
     return LeftOver(
         object_name=f'pool {name} ({cluster.name})',
         reason='an interrupted apply left it'
-        if is_draft
+        if pool_kind.is_draft(name)
         else 'it has the ownership marker, and no tier of the file has the '
         'pool; volumes of a removed tier may be in it',
         remedy=f'run "openstack tier apply", which finishes it, or {delete}'
-        if is_draft
+        if is_continued
+        else f'run {delete}'
+        if pool_kind.is_draft(name)
         else f'declare the tier again; or, if "rbd ls {word}" and "rbd trash '
         f'ls --all {word}" show nothing, {delete}',
     )

@@ -373,6 +373,9 @@ def _action(
     )
 
 
+_DRAFT = '.tiers-new'
+
+
 def draft_name(name: str) -> str:
     """What a new pool is called until it has its settings and the marker.
 
@@ -384,7 +387,12 @@ def draft_name(name: str) -> str:
 
     :param name: that it gets.
     """
-    return f'{name}.tiers-new'
+    return f'{name}{_DRAFT}'
+
+
+def is_draft(name: str) -> bool:
+    """Whether a pool has the name of one that `apply` was still making."""
+    return name.endswith(_DRAFT)
 
 
 def moves_data(before: ceph_state.Pool, field: str) -> bool:

@@ -274,3 +274,9 @@ class LeftOverTestCase(testtools.TestCase):
         )
         found = self.left({}, pools={draft.name: draft})
         self.assertIn('interrupted', found[f'pool {draft.name} (ceph)'].reason)
+        # That of a tier that the file has no more is nobody's to finish.
+        other = dataclasses.replace(draft, name='tier-gone.tiers-new')
+        found = self.left({}, pools={other.name: other})
+        self.assertNotIn(
+            'tier apply', found[f'pool {other.name} (ceph)'].remedy
+        )
