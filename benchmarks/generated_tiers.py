@@ -338,8 +338,8 @@ def _pool(pool, like, rule_id):
         'pool_name': pool.name,
         'size': pool.size,
         'type': 3 if pool.kind == 'erasure' else 1,
-        # Ceph's choice where none is asked for.
-        'min_size': pool.min_size or pool.size - 1,
+        # As apply sets it, else Ceph's choice.
+        'min_size': pool.min_size or pool.first_min_size or pool.size - 1,
         'pg_num': pool.pg_num,
         'pg_num_target': pool.pg_num,
         'crush_rule': rule_id,

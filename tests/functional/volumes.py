@@ -91,7 +91,16 @@ class VolumesTestCase(lab.LabTestCase):
 
     def make_broken_tier(self):
         """Make a tier on which Cinder's matching raises an IndexError."""
-        return self.make_tier('broken', '<or>')
+        return self.make_type(
+            'broken',
+            {
+                'volume_backend_name': 'tier-general',
+                'storage_protocol': '<or>',
+                'tiers:name': 'NAME',
+                'tiers:tags': 'NAME',
+                'tiers:priority': '99',
+            },
+        )
 
     def make_image(self, *tags):
         """Make a private image of the member; return its id."""

@@ -235,7 +235,7 @@ class PlanTestCase(BenchmarkTestCase):
         # access of 3 more private types, a project; options of 15 more
         # pools, 2 profiles
         self.assertEqual(
-            [3 + 2, 15 + 2],
+            [3 + 1, 15 + 2],
             [
                 found[20, 'empty'][what] - found[5, 'empty'][what]
                 for what in ('calls', 'ceph_commands')
