@@ -549,9 +549,9 @@ class RealCephWorldTestCase(
         self.set_tier(device_class=self.device_class)
         self.carry_out(self.make_plan())
         name = f'{self.mark}-whole'
-        self.set_tier(
-            options={'quota_max_objects': known_safe.LEAST_ROOM_OBJECTS}
-        )
+        # Enough for the object that the new pool has, too little once filled.
+        quota = known_safe.LEAST_ROOM_OBJECTS + OBJECTS // 2
+        self.set_tier(options={'quota_max_objects': quota})
         seen_before = self.make_plan()
         self.assertEqual((), seen_before.refused)
         self.wait_for_used(name, 2 * self.fill(name))

@@ -30,7 +30,7 @@ _OLD_CIPHER = 'aes'
 #: pkg/operator/ceph: csi/secrets.go, config/keyring, and its external script).
 _OF_CEPH = re.compile(
     r'admin|healthchecker'
-    r'|(?:bootstrap|csi|rook)-.+'
+    r'|(?:bootstrap|csi|rook-(?:ceph|csi|rbd))-.+'
     r'|(?:agent|ceph-exporter|cephfs-mirror|crash|fs-mirror|iscsi|mds|mgr|mon'
     r'|nfs|nfs-ganesha|nvmeof|osd|rbd-mirror|rbd-mirror-peer|rgw|smb)'
     r'(?:\..*)?'

@@ -129,6 +129,8 @@ class UserOfOthersTestCase(testtools.TestCase):
         'rgw.store.a',
         'agent.host',
         'rook-ceph-internal',
+        'rook-csi-rbd-node',
+        'rook-rbd-user',
     )
     def test_users_of_ceph_are_never_changed(self, name):
         found = self.refused({'mon': 'allow profile crash'}, name=name)
@@ -136,7 +138,15 @@ class UserOfOthersTestCase(testtools.TestCase):
         self.assertIn('user of Ceph itself', refusal.reason)
         self.assertFalse(refusal.yields_to_consent)
 
-    @ddt.data('cinder', 'volumes', 'crashes', 'rooks', 'cinder-rgw', 'nova')
+    @ddt.data(
+        'cinder',
+        'volumes',
+        'crashes',
+        'rooks',
+        'rook-cinder',
+        'cinder-rgw',
+        'nova',
+    )
     def test_other_names_are_free(self, name):
         self.assertEqual({}, self.refused({}, name=name))
 
