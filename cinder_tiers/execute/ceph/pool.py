@@ -207,11 +207,12 @@ def _set_size(
     wanted: ceph_state.Pool,
     sure: collections.abc.Mapping[str, bool],
 ) -> None:
-    """Sets size and min_size, such that no OSD sees one without the other.
+    """Sets size and min_size, so that OSDs see both at the same time.
 
     With each size Ceph chooses a min_size, such as 1 for two copies
-    (OSDMonitor, "pool set"). Monitors make one map of what reaches them
-    within paxos_min_wait, 50 ms.
+    (OSDMonitor, "pool set"), and it has no command for both. Monitors make
+    one map of what reaches them within paxos_min_wait, 50 ms; one that is
+    late makes two, a moment apart. The next plan shows what a kill leaves.
 
     :param set_: sets a variable of the pool.
     :param sure: what else Ceph asks for with the size.
