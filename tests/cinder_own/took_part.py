@@ -37,8 +37,8 @@ RAN = re.compile(r'\b(?:Filter|Weigher) (\w+) returned')
 # the database for moments only, so that the read may fail in any way.
 OUR_TROUBLE = re.compile(
     r' (?:WARNING|ERROR|CRITICAL) \[cinder_tiers\b'
-    r'(?!\.doors\.backend_zones\] The availability zones of backends could '
-    r'not be read \().*'
+    r'(?!\.doors\.volume_types\.backend_zones\] The availability zones of '
+    r'backends could not be read \().*'
 )
 
 
