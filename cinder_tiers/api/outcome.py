@@ -120,10 +120,10 @@ def no_text() -> Outcome:
 def accept(
     environ: dict[str, typing.Any], version: versions.APIVersionRequest
 ) -> Outcome:
-    """The acceptance of what is so already, in Cinder's own form.
+    """Answers 202 in Cinder's own form, to a request that changes nothing.
 
-    :param environ: of the WSGI request.
-    :param version: of Cinder's API that it asks for.
+    :param environ: the WSGI environment of the request.
+    :param version: the microversion that the request asks for.
     """
     answer = webob.Response(
         status=http.HTTPStatus.ACCEPTED, content_type='application/json'

@@ -59,7 +59,7 @@ class ApiRequest:
 
     @property
     def is_text(self) -> bool:
-        """Whether a database can look up every text of the body.
+        """Whether each string of the body can be looked up in a database.
 
         JSON writes halves of characters as well (lone surrogates), and
         PostgreSQL takes no NUL.

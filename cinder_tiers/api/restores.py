@@ -198,7 +198,8 @@ def _delete(context: typing.Any, volume_id: str, *, backup_id: str) -> None:
     One that is in use stays, and is logged, and so does one whose creation
     failed: its owner may ask why, as with Cinder alone.
 
-    :param context: of the request; its user need not have the right.
+    :param context: the context of the request; its user may lack the
+        right to delete volumes.
     :param volume_id: the volume.
     :param backup_id: the backup.
     """
@@ -222,8 +223,8 @@ def _delete(context: typing.Any, volume_id: str, *, backup_id: str) -> None:
             (
                 'Volume %(volume)s, which was created for a restore of backup '
                 '%(backup)s that Cinder refused, cannot be deleted: '
-                '%(error)s (request %(request)s). Delete it if nobody uses '
-                'it.'
+                '%(error)s (request %(request)s). Delete it if it is '
+                'not in use.'
             ),
             {
                 'volume': volume_id,

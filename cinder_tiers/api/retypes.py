@@ -121,14 +121,14 @@ def _has_it_already(
     volume: objects.Volume,
     placed: placement_request.Placement,
 ) -> bool:
-    """Whether a volume would keep its type, which Cinder refuses to ask for.
+    """Whether a volume already has the type that it would be retyped to.
 
-    Clients such as Terraform compare the type that they named with the one
-    that is shown, and retype at each run.
+    Cinder refuses such a retype. Clients such as Terraform compare the type
+    that they named with the one that is shown, and retype at each run.
 
-    :param context: of the request.
+    :param context: the context of the request.
     :param volume: the volume.
-    :param placed: where it would go.
+    :param placed: the placement that the retype would get.
     """
     # Its modules load only where Cinder's objects are registered.
     from cinder.volume import api as volume_api

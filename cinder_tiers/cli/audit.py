@@ -7,7 +7,7 @@ import collections.abc
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
-from cinder_tiers.cli import explain
+from cinder_tiers.cli import placement_policy
 from cinder_tiers.cli.render import audit as render_audit
 from cinder_tiers.cli.render import audit_text
 from cinder_tiers.cli.render import cells
@@ -106,19 +106,7 @@ Example: openstack tier audit --tier database -f json -c Object -c State
             help='exit with status 4, as for a difference, if there is a '
             'warning',
         )
-        parser.add_argument(
-            '--config-file',
-            metavar='<file>',
-            type=base.not_empty,
-            action='append',
-            default=[],
-            help=(
-                'with --volumes: the cinder.conf of cinder-api or '
-                'cinder-scheduler, for [cinder_tiers] trust_tags_of and '
-                'on_no_access (default: assume the defaults of these '
-                'options; may be repeated)'
-            ),
-        )
+        placement_policy.add_config_file(parser, only_with='--volumes')
         return parser
 
     def take_action(
@@ -135,7 +123,7 @@ Example: openstack tier audit --tier database -f json -c Object -c State
                     '--residency was given without --volumes, so no '
                     'volume would be audited; give both or neither'
                 )
-            policy = explain.read_policy(parsed_args.config_file)
+            policy = placement_policy.read(parsed_args.config_file)
             audited = workflow.audit(
                 connection=base.connect(self),
                 catalog=reader.read_file(

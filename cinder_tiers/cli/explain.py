@@ -5,12 +5,10 @@
 import argparse
 import dataclasses
 
-from oslo_config import cfg
-
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
+from cinder_tiers.cli import placement_policy
 from cinder_tiers.cli.render import explanation as render
-from cinder_tiers import conf
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import existing_volume as explain_volume
 from cinder_tiers.domain.explain import explanation
@@ -91,18 +89,7 @@ Example: openstack tier explain --image debian -f value -c tier
                 'others)'
             ),
         )
-        parser.add_argument(
-            '--config-file',
-            metavar='<file>',
-            type=base.not_empty,
-            action='append',
-            default=[],
-            help=(
-                'the cinder.conf of cinder-api or cinder-scheduler, for '
-                '[cinder_tiers] trust_tags_of and on_no_access (default: '
-                'assume the defaults of these options; may be repeated)'
-            ),
-        )
+        placement_policy.add_config_file(parser)
         return parser
 
     def take_action(
@@ -115,7 +102,7 @@ Example: openstack tier explain --image debian -f value -c tier
         """
         with base.user_errors():
             connection = base.connect(self)
-            policy = read_policy(parsed_args.config_file)
+            policy = placement_policy.read(parsed_args.config_file)
             if parsed_args.volume is None:
                 shown = self._explain_create(parsed_args, connection, policy)
             else:
@@ -195,21 +182,3 @@ Example: openstack tier explain --image debian -f value -c tier
             policy=policy,
             config_files=tuple(parsed_args.config_file),
         )
-
-
-def read_policy(config_files: list[str]) -> decision.Policy:
-    """The operator's choices, as the doors read them.
-
-    :param config_files: paths of cinder.conf; none: the defaults.
-    :raises errors.Unreachable: a file cannot be read, or has a wrong value.
-    """
-    options = cfg.ConfigOpts()
-    try:
-        group = conf.register(options)
-        options([], default_config_files=config_files, default_config_dirs=[])
-        return conf.policy_of(group)
-    except (cfg.Error, ValueError) as error:
-        raise errors.NotVisible(
-            f'--config-file: {error}; name the cinder.conf of cinder-api or '
-            'cinder-scheduler'
-        ) from error

@@ -7,7 +7,7 @@ import collections.abc
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
-from cinder_tiers.cli import explain
+from cinder_tiers.cli import placement_policy
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import volumes as render
 from cinder_tiers.domain import errors
@@ -56,18 +56,7 @@ Example: openstack tier volumes --wrong -f csv -c Volume -c Remark
             action='store_true',
             help='list only volumes that are wrong, or may be',
         )
-        parser.add_argument(
-            '--config-file',
-            metavar='<file>',
-            type=base.not_empty,
-            action='append',
-            default=[],
-            help=(
-                'the cinder.conf of cinder-api or cinder-scheduler, for '
-                '[cinder_tiers] trust_tags_of and on_no_access (default: '
-                'assume the defaults of these options; may be repeated)'
-            ),
-        )
+        placement_policy.add_config_file(parser)
         return parser
 
     def take_action(
@@ -83,7 +72,7 @@ Example: openstack tier volumes --wrong -f csv -c Volume -c Remark
             listed = list(
                 workflow.list_volumes(
                     connection,
-                    policy=explain.read_policy(parsed_args.config_file),
+                    policy=placement_policy.read(parsed_args.config_file),
                     tier=parsed_args.tier,
                     project=parsed_args.project
                     and visible_cloud.find_project(

@@ -200,12 +200,12 @@ def highest_microversion(service: object, wanted: str | None) -> str | None:
 
 
 def text(value: object) -> str:
-    """A value of an answer that is a text, such as a name.
+    """Returns a value of an answer, such as a name, if it is a string.
 
-    :raises TypeError: it is none.
+    :raises TypeError: it is not a string.
     """
     if not isinstance(value, str):
-        raise TypeError(f'{value!r} is no text')
+        raise TypeError(f'{value!r} is not a string')
     return value
 
 

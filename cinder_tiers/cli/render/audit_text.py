@@ -31,9 +31,9 @@ _Findings = collections.abc.Sequence[audit.Finding]
 
 
 def lines(findings: _Findings, *, width: int) -> collections.abc.Iterator[str]:
-    """The text of an audit.
+    """Lays out the findings of an audit as text.
 
-    :param findings: in the order of the audit.
+    :param findings: the findings, in the order of the audit.
     :param width: columns of the terminal.
     :returns: lines of at most so many columns, but for single words that are
         longer.
@@ -119,7 +119,7 @@ def _listed(objects: list[str]) -> str:
 def _block(
     alike: list[audit.Finding], width: int
 ) -> collections.abc.Iterator[str]:
-    """What was found of some objects, and what to do."""
+    """Yields the lines of findings that differ only in their object."""
     first = alike[0]
     title = f'{first.state.value}: '
     if not first.object_name.startswith(first.aspect):

@@ -66,7 +66,7 @@ class Inert(Flat):
     """A cell of a CSV file."""
 
     def machine_readable(self) -> object:
-        """That of a flat cell, as a text that no spreadsheet computes."""
+        """Returns the flat value, as a string that no spreadsheet computes."""
         return inert(str(super().machine_readable()))
 
 
@@ -94,7 +94,7 @@ def of_format(row: Row, name: str) -> Row:
     In CSV no text is a formula; in the assignments of a shell, none is a
     command.
 
-    :param name: of the format, such as `csv`.
+    :param name: the name of the format, such as `csv`.
     """
     return tuple(map(_OF_FORMAT.get(name, lambda cell: cell), row))
 

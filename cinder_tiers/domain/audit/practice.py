@@ -848,7 +848,7 @@ def _osd_options(
 def _limits(
     tier: catalogs.Tier, cinder: cinder_state.CinderState
 ) -> collections.abc.Iterator[Advice]:
-    """Limits and quotas in Cinder that nobody can live with."""
+    """Limits and quotas in Cinder under which volumes are unusable."""
     current, objections = {}, []
     for spec in cinder.qos_specs.values():
         if tier.type_name in spec.volume_types:

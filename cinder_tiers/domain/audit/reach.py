@@ -18,8 +18,8 @@ from cinder_tiers.domain.placement import tier_specs
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import cinder as cinder_state
 
-#: Aspects: a type that is no tier although it says so, a public one that
-#: leads past the tiers, and who reaches the backends of private tiers.
+#: Aspects: a volume type that only claims to be a tier, a public type that
+#: bypasses the tiers, and projects that reach backends of private tiers.
 NO_TIER = 'tier'
 BESIDE = 'other volume types'
 PRIVATE = 'reach'

@@ -14,7 +14,7 @@ from cinder_tiers.domain.state import action as actions
 
 
 def removed_by(action: actions.Action) -> str:
-    """What an action takes away, in words; '' for nothing.
+    """Describes what an action removes; '' if it removes nothing.
 
     >>> from cinder_tiers.domain.state import cinder
     >>> removed_by(

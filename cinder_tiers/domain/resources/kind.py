@@ -102,8 +102,8 @@ class ResourceKind:
     types_whose_usage_matters: collections.abc.Callable[
         [catalogs.Catalog, cinder_state.CinderState], frozenset[str]
     ] = no_types
-    #: What an update takes away, in words such as `tag database`: another
-    #: object may be about to replace it.
+    #: Descriptions of what an update removes, such as `tag database`:
+    #: another object may be about to replace it.
     taken_away: collections.abc.Callable[
         [actions.Resource, actions.Resource], collections.abc.Iterator[str]
     ] = nothing

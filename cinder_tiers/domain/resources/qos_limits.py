@@ -180,7 +180,7 @@ def _faults_of_size(
                 found=f'{most} {numbers[most]} below {key} {numbers[key]}',
                 expected=f'{numbers[key]} or more: with {by_size} it is the '
                 'most that a volume may do'
-                + ('' if numbers[most] else ', and 0 is no limit'),
+                + ('' if numbers[most] else ', and 0 means unlimited'),
                 remedy=f'raise {most}, or lower {key}',
             )
             return
@@ -189,7 +189,7 @@ def _faults_of_size(
 def _faults_of_burst(
     limit: str, specs: _Specs, numbers: collections.abc.Mapping[str, int]
 ) -> _Faults:
-    """A burst without its limit, or below it; 0 is no burst."""
+    """Faults of a burst without its limit, or below it; 0: no burst."""
     burst = f'{limit}_max'
     if not numbers.get(burst) or f'{limit}_per_gb' in specs:
         return

@@ -133,13 +133,13 @@ def of_pool(
 def of_limits(
     specs: collections.abc.Mapping[str, str], consumer: str
 ) -> collections.abc.Iterator[Objection]:
-    """Limits of a volume that nobody can live with.
+    """Limits under which a volume is unusable.
 
-    A limit by size is judged by what it gives a volume of 1 GiB. What is no
-    number is for others to judge.
+    A limit by size is judged by what it gives a volume of 1 GiB. Values
+    that are not numbers are left to other checks.
 
-    :param specs: of a QoS spec.
-    :param consumer: of it; drivers of storage know no limit by size.
+    :param specs: the specs of a QoS spec, {key: value}.
+    :param consumer: its consumer; drivers of storage have no limit by size.
     """
     for name, safe in known_safe.LIMITS.items():
         for key in (name, f'{name}_max'):

@@ -20,7 +20,7 @@ from cinder_tiers.domain.state import difference
 #: Behind the name of the resource (cinder/api/validation/parameter_types.py,
 #: quota_class_set, 29.0.0).
 _NAME_OF_QUOTA = re.compile('[a-zA-Z0-9-_:. ]+')
-#: {quota: what nobody can make when it is 0}
+#: {quota: what cannot be created when it is 0}
 _CLOSED = {
     'volumes': 'a volume',
     'size_gib': 'a volume or snapshot',

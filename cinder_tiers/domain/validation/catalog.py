@@ -106,7 +106,7 @@ def _names(catalog: catalogs.Catalog) -> Problems:
 def _type_name(name: str, what: str, where: str) -> Problems:
     """Problems of the name of a type that apply may replace.
 
-    :param what: where the name is, in words.
+    :param what: a description of the object that has the name.
     """
     if len(name) > type_succession.MAX_CHARS:
         yield errors.Problem(

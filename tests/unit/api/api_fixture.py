@@ -57,7 +57,8 @@ def shared_glance():
     return glance
 
 
-#: What happens between our door and Cinder: functions, each called once.
+#: What happens between our door and Cinder: functions, each called once. What
+#: one of them adds happens with the next request.
 MEANWHILE = []
 
 
@@ -66,8 +67,10 @@ def let_things_happen(global_conf, **local_conf):
 
     def filtered(application):
         def serve(environ, start_response):
-            while MEANWHILE:
-                MEANWHILE.pop()()
+            happening = MEANWHILE.copy()
+            MEANWHILE.clear()
+            for happen in happening:
+                happen()
             return application(environ, start_response)
 
         return serve
@@ -152,6 +155,7 @@ class Api(fixtures.Fixture):
         self.glance = shared_glance()
         self.glance.forget()
         self.addCleanup(lambda: self.glance.gate.set())
+        self.addCleanup(MEANWHILE.clear)
         self.conf.config(glance_api_servers=[self.glance.url])
         # Keys come from cinder.conf, as nobody should have it.
         self.conf.config(

@@ -283,14 +283,19 @@ class UndoneTestCase(BackupCase):
         self.backup = self.add_backup()
 
     def meanwhile(self, happen):
-        """Something happens once the volume is there."""
-        create = self.casts.create_volume
+        """Something happens once the volume is there.
 
-        def create_volume(context, volume, **others):
-            create(context, volume, **others)
-            happen(self.api.row(volume.id))
+        With the second request that reaches Cinder: the first one is for the
+        volume.
+        """
 
-        self.casts.create_volume = create_volume
+        def happen_to_it():
+            (volume_id,) = self.volumes()
+            happen(self.api.row(volume_id))
+
+        api_fixture.MEANWHILE.append(
+            lambda: api_fixture.MEANWHILE.append(happen_to_it)
+        )
 
     def occupy(self, volume=None):
         """Another restore of the backup begins."""
@@ -355,18 +360,29 @@ class UndoneTestCase(BackupCase):
         self.assert_undone(400)
 
     def test_cinder_ends_with_an_exception(self):
-        def fail():
+        def fail(volume):
             raise KeyError('any')
 
-        self.meanwhile(lambda volume: api_fixture.MEANWHILE.append(fail))
+        self.meanwhile(fail)
         self.assert_undone(500)
 
     def test_the_database_fails_while_the_volume_is_waited_for(self):
         failing = threading.Event()
-        self.meanwhile(lambda volume: failing.set())
+        create = self.casts.create_volume
+        waiting = threading.get_ident()
+
+        def create_volume(*arguments, **others):
+            failing.set()
+            create(*arguments, **others)
+
+        self.casts.create_volume = create_volume
 
         def execute(connection, cursor, statement, *others):
-            if failing.is_set() and 'FROM volumes' in statement:
+            if (
+                failing.is_set()
+                and threading.get_ident() == waiting
+                and 'FROM volumes' in statement
+            ):
                 failing.clear()
                 raise sqlalchemy.exc.OperationalError('any', {}, None)
 

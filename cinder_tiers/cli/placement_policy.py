@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The operator's choices in cinder.conf, for commands that place volumes."""
+
+import argparse
+
+from oslo_config import cfg
+
+from cinder_tiers.cli import base
+from cinder_tiers import conf
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.placement import decision
+
+
+def add_config_file(
+    parser: argparse.ArgumentParser, *, only_with: str = ''
+) -> None:
+    """Adds --config-file, a list of paths that read() takes.
+
+    :param only_with: the option without which it has no effect; '': none.
+    """
+    parser.add_argument(
+        '--config-file',
+        metavar='<file>',
+        type=base.not_empty,
+        action='append',
+        default=[],
+        help=(
+            (f'with {only_with}: ' if only_with else '')
+            + 'the cinder.conf of cinder-api or cinder-scheduler, for '
+            '[cinder_tiers] trust_tags_of and on_no_access (default: assume '
+            'the defaults of these options; may be repeated)'
+        ),
+    )
+
+
+def read(config_files: list[str]) -> decision.Policy:
+    """Reads the operator's choices as cinder-api and cinder-scheduler do.
+
+    :param config_files: paths of cinder.conf; none: the defaults.
+    :raises errors.NotVisible: a file cannot be read, or has a wrong value.
+    """
+    options = cfg.ConfigOpts()
+    try:
+        group = conf.register(options)
+        options([], default_config_files=config_files, default_config_dirs=[])
+        return conf.policy_of(group)
+    except (cfg.Error, ValueError) as error:
+        raise errors.NotVisible(
+            f'--config-file: {error}; name the cinder.conf of cinder-api or '
+            'cinder-scheduler'
+        ) from error
