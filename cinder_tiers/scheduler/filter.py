@@ -192,10 +192,17 @@ def _beside_others(
     serves all of them. Where the fallback tier has none of these, the other
     types say where the group is.
     """
-    hosts = _hosts_of(kept)
-    for specs in requests.specs_beside(filter_properties) if kept else ():
-        hosts &= _hosts_of(matching.matcher_of(specs).keep(backends))
-    if hosts or not kept:
+    others = requests.specs_beside(filter_properties) if kept else []
+    # To name the hosts costs as much as all the rest; few requests need it.
+    if not others:
+        return kept
+    hosts = _hosts_of(kept).intersection(
+        *(
+            _hosts_of(matching.matcher_of(specs).keep(backends))
+            for specs in others
+        )
+    )
+    if hosts:
         return kept
     _remember(asked.context, None)
     state = door.of_process('scheduler').applied(asked.context)
