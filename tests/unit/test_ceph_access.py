@@ -67,13 +67,16 @@ class Recorder:
         self.pools = set()
 
     def command(self, prefix, **arguments):
-        """Keep a command."""
+        """Keep a command that writes; of what is listed there is nothing."""
+        if prefix in READS:
+            return []
         self.sent.append(
             (
                 prefix,
                 {name: str(value) for name, value in arguments.items()},
             )
         )
+        return None
 
     def crush_map(self):
         """Of a cluster with the classes hdd and ssd."""

@@ -85,9 +85,7 @@ def _pool(
     :param is_continued: whether the next apply goes on with it.
     """
     word = shlex.quote(name)
-    delete = (
-        f'ceph osd pool delete {word} {word} --yes-i-really-really-mean-it'
-    )
+    delete = pool_kind.deletion(name)
     return LeftOver(
         object_name=f'pool {name} ({cluster.name})',
         reason='an interrupted apply left it'

@@ -7,6 +7,7 @@ What moves data is said here and nowhere else. Pure.
 
 import collections.abc
 import dataclasses
+import shlex
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
@@ -366,10 +367,11 @@ def _action(
         after=after,
         why=why,
         needs=frozenset(needs),
-        refusal=before
-        and _refusal(
+        refusal=_refusal(
             before, after, ceph, has_min_size=wanted.min_size is not None
-        ),
+        )
+        if before
+        else _refusal_of_draft(after, ceph),
     )
 
 
@@ -393,6 +395,111 @@ def draft_name(name: str) -> str:
 def is_draft(name: str) -> bool:
     """Whether a pool has the name of one that `apply` was still making."""
     return name.endswith(_DRAFT)
+
+
+def draft_of(
+    wanted: ceph_state.Pool, found: ceph_state.Pool | None
+) -> ceph_state.Pool:
+    """What a pool is before it gets its name.
+
+    :param wanted: the pool.
+    :param found: what an interrupted apply left of it, maybe for another
+        tiers file: what that file set, and this one does not, is set back.
+        None: it left nothing.
+    :returns: without what is kept in objects of the pool.
+    """
+    left = {
+        name: pool_options.of_new_pool(name)
+        for name in (found.options if found else {})
+        if name not in pool_options.OF_THE_CLUSTER
+    }
+    return dataclasses.replace(
+        wanted,
+        name=draft_name(wanted.name),
+        rbd_default_data_pool=None,
+        options={**left, **wanted.options},
+        rbd_options={},
+    )
+
+
+def why_not_finished(
+    found: ceph_state.Pool,
+    wanted: ceph_state.Pool,
+    usage: usages.Usage | usages.Unknown,
+) -> tuple[str, str] | None:
+    """Why what an interrupted apply left cannot become a pool.
+
+    The tiers file may be another one since, and Ceph changes not all of a
+    pool, even if it is empty.
+
+    :param found: the pool under the name of `draft_name`.
+    :param wanted: the pool that it was to become.
+    :param usage: of the cluster.
+    :returns: a statement, and what to do; None when it can.
+    """
+    name = found.name
+    foreign = found.applications - {'rbd'}
+    if foreign:
+        return (
+            f'pool {name} is used by {", ".join(sorted(foreign))}, while '
+            'apply makes a new pool under that name',
+            'rename that pool',
+        )
+    held = (
+        None
+        if isinstance(usage, usages.Unknown)
+        else usage.pools.get(found.name)
+    )
+    if held is not None and held.objects:
+        return (
+            f'pool {name} holds {held.objects} objects, while what an '
+            'interrupted apply leaves under that name is empty',
+            f'see what they are with "rados -p {shlex.quote(name)} ls", and '
+            'rename that pool, or delete it by hand if nobody needs them',
+        )
+    moving = [
+        one
+        for one in difference.differences(found, draft_of(wanted, found))
+        if one.field in (*MOVING_FIELDS, *FIXED_FIELDS)
+    ]
+    changes = ', '.join(
+        f'{one.field} {one.before} instead of {one.after}' for one in moving
+    )
+    if any(not is_settable(found, one.field) for one in moving):
+        return (
+            f'an interrupted apply left pool {name} with {changes}, which '
+            'Ceph does not change',
+            f'delete that pool, which is empty: {deletion(name)}'
+            if held is not None
+            else f'see that "rados -p {shlex.quote(name)} ls" shows nothing, '
+            f'and delete that pool: {deletion(name)}',
+        )
+    if moving and held is None:
+        reason = getattr(usage, 'reason', 'Ceph has no statistics of it')
+        return (
+            f'an interrupted apply left pool {name} with {changes}, and '
+            f'whether it holds objects could not be determined: {reason}',
+            'apply again when the manager of the cluster reports its pools',
+        )
+    return None
+
+
+def deletion(name: str) -> str:
+    """The command that deletes a pool."""
+    word = shlex.quote(name)
+    return f'ceph osd pool delete {word} {word} --yes-i-really-really-mean-it'
+
+
+def _refusal_of_draft(
+    wanted: ceph_state.Pool, ceph: ceph_state.CephState
+) -> actions.Refusal | None:
+    """Whether a pool cannot be made because of what is left of another."""
+    found = ceph.pools.get(draft_name(wanted.name))
+    why = found and why_not_finished(found, wanted, ceph.usage)
+    if not why:
+        return None
+    reason, remedy = why
+    return actions.Refusal(reason=reason, remedy=remedy)
 
 
 def moves_data(before: ceph_state.Pool, field: str) -> bool:

@@ -43,6 +43,17 @@ SINCE: collections.abc.Mapping[str, int] = types.MappingProxyType(
     {EC_OPTIMIZATIONS: 20}
 )
 QUOTAS = frozenset({'quota_max_bytes', 'quota_max_objects'})
+#: What new pools of a cluster may have from the start (osd_pool_default_*).
+OF_THE_CLUSTER = frozenset(
+    {
+        'bulk',
+        'fast_read',
+        'nodelete',
+        'nopgchange',
+        'nosizechange',
+        EC_OPTIMIZATIONS,
+    }
+)
 #: The number that may be below 0.
 RECOVERY_PRIORITY = 'recovery_priority'
 NUMBERS = frozenset(

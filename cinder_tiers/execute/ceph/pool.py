@@ -15,6 +15,7 @@ from cinder_tiers.clients import ceph
 from cinder_tiers.clients import side_by_side
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import pool as pool_kind
+from cinder_tiers.domain.resources import pool_dump
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -72,36 +73,64 @@ class Pools:
         ):
             _check_quotas(current, wanted, self._read_usage(session))
         for change in sorted(changed, key=_turn):
-            if change.field in pool_kind.MOVING_FIELDS:
-                self._move(session, current, wanted, change)
-            else:
-                self._set(session, current, wanted, change)
+            self._write(session, current, wanted, change)
 
     def _make(
         self, session: ceph.Session, wanted: ceph_state.Pool
     ) -> ceph_state.Pool:
         """Makes a pool under another name, and gives it its own at last.
 
-        One that an interrupted apply left under that name is gone on with.
+        One that an interrupted apply left under that name is gone on with,
+        if it can be.
 
         :returns: the pool, without what is kept in objects of it.
+        :raises errors.ActionFailed: it cannot be.
         """
-        draft = dataclasses.replace(
-            wanted,
-            name=pool_kind.draft_name(wanted.name),
-            rbd_default_data_pool=None,
-            rbd_options={},
-        )
-        self._create(session, draft)
-        created = _as_created(draft)
+        created = self._left(session, wanted)
+        draft = pool_kind.draft_of(wanted, created)
+        if created is None:
+            self._create(session, draft)
+            created = _as_created(draft)
         for change in sorted(
             difference.differences(created, draft), key=_turn
         ):
-            self._set(session, created, draft, change)
+            self._write(session, created, draft, change)
         session.command(
             'osd pool rename', srcpool=draft.name, destpool=wanted.name
         )
         return dataclasses.replace(draft, name=wanted.name)
+
+    def _left(
+        self, session: ceph.Session, wanted: ceph_state.Pool
+    ) -> ceph_state.Pool | None:
+        """What an interrupted apply left of a pool; None: nothing.
+
+        :raises errors.ActionFailed: it cannot become the pool.
+        """
+        name = pool_kind.draft_name(wanted.name)
+        for dumped in session.command('osd pool ls', detail='detail'):
+            if dumped['pool_name'] == name:
+                break
+        else:
+            return None
+        found = pool_dump.parse(
+            dumped,
+            rule_names={
+                rule['rule_id']: rule['rule_name']
+                for rule in session.command('osd crush rule dump')
+            },
+            rbd_options={},
+        )
+        # It may be another pool than the plan saw, or hold objects since.
+        why = pool_kind.why_not_finished(
+            found, wanted, self._read_usage(session)
+        )
+        if why:
+            reason, remedy = why
+            raise errors.ActionFailed(
+                f'pool {wanted.name} is not made: {reason}; {remedy}'
+            )
+        return found
 
     def _create(self, session: ceph.Session, pool: ceph_state.Pool) -> None:
         arguments: dict[str, object] = {
@@ -120,6 +149,18 @@ class Pools:
         else:
             arguments['size'] = pool.size
         session.command('osd pool create', **arguments)
+
+    def _write(
+        self,
+        session: ceph.Session,
+        current: ceph_state.Pool,
+        wanted: ceph_state.Pool,
+        change: difference.Difference,
+    ) -> None:
+        if change.field in pool_kind.MOVING_FIELDS:
+            self._move(session, current, wanted, change)
+        else:
+            self._set(session, current, wanted, change)
 
     def _move(
         self,

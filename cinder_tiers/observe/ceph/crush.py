@@ -5,17 +5,15 @@
 import collections.abc
 import dataclasses
 import errno
-import types
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import crush
+from cinder_tiers.domain.resources import pool_dump
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain import units
 from cinder_tiers.observe.ceph import answers
 
-#: Pool types in `osd pool ls detail` and rules (src/osd/osd_types.h).
-KINDS = types.MappingProxyType({1: 'replicated', 3: 'erasure'})
 #: Type of a rule for an erasure coded pool where OSDs share failure domains
 #: (CRUSH_RULE_TYPE_MSR_INDEP in src/crush/crush.h).
 _MSR_INDEP = 5
@@ -126,7 +124,7 @@ def parse_rule(dumped: dict) -> ceph_state.CrushRule:
             and all(step['num'] > 0 for step in steps[1:3])
         )
     else:
-        kind = KINDS.get(dumped['type'], str(dumped['type']))
+        kind = pool_dump.KINDS.get(dumped['type'], str(dumped['type']))
         simple = (
             ops in (['take', 'choose', 'emit'], ['take', 'chooseleaf', 'emit'])
             and steps[1]['num'] >= 0
@@ -183,7 +181,7 @@ def _hybrid_rule(
     """A rule for one copy on a class and the others on another; or None."""
     ops = [step['op'] for step in steps]
     if (
-        KINDS.get(dumped['type']) != 'replicated'
+        pool_dump.KINDS.get(dumped['type']) != 'replicated'
         or len(ops) != 6
         or ops[:3] != ops[3:]
         or (ops[0], ops[2]) != ('take', 'emit')

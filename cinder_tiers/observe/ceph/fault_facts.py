@@ -13,6 +13,7 @@ import typing
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.fault import facts as cluster_facts
+from cinder_tiers.domain.resources import pool_dump
 from cinder_tiers.observe.ceph import answers
 from cinder_tiers.observe.ceph import crush
 from cinder_tiers.observe.ceph.osd import osds as observed_osds
@@ -205,7 +206,7 @@ def _least(
     session: ceph_session.Session, pool: collections.abc.Mapping
 ) -> int:
     """From how many copies or chunks the data of a pool can be read."""
-    if crush.KINDS.get(pool['type']) == 'replicated':
+    if pool_dump.KINDS.get(pool['type']) == 'replicated':
         return 1
     profile = session.command(
         'osd erasure-code-profile get', name=pool['erasure_code_profile']

@@ -9,12 +9,9 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.clients import side_by_side
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain.resources import pool_dump
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.observe.ceph import answers
-from cinder_tiers.observe.ceph import crush as observed_crush
-
-_DATA_POOL = 'rbd_default_data_pool'
 
 
 @answers.in_known_form
@@ -108,7 +105,7 @@ def read_pools(
         found = options.get(name, {})
         is_read = not isinstance(found, errors.Unreachable)
         result[name] = dataclasses.replace(
-            parse_pool(
+            pool_dump.parse(
                 dumped,
                 rule_names=names,
                 rbd_options=found if is_read else {},
@@ -129,42 +126,3 @@ def _pools_and_rules(
         rule['rule_id']: rule['rule_name']
         for rule in session.command('osd crush rule dump')
     }
-
-
-def parse_pool(
-    dumped: dict,
-    *,
-    rule_names: collections.abc.Mapping[int, str],
-    rbd_options: collections.abc.Mapping[str, str],
-) -> ceph_state.Pool:
-    """A pool of `osd pool ls detail`.
-
-    :param rule_names: {rule id: rule name}.
-    :param rbd_options: {librbd option: value} that the pool sets.
-    """
-    return ceph_state.Pool(
-        name=dumped['pool_name'],
-        kind=observed_crush.KINDS.get(dumped['type'], str(dumped['type'])),
-        size=dumped['size'],
-        min_size=dumped['min_size'],
-        pg_num=dumped.get('pg_num_target', dumped['pg_num']),
-        pg_autoscale_mode=dumped['pg_autoscale_mode'],
-        crush_rule=rule_names[dumped['crush_rule']],
-        erasure_code_profile=dumped['erasure_code_profile'] or None,
-        stripe_width_bytes=dumped['stripe_width'],
-        applications=frozenset(dumped['application_metadata']),
-        managed=(
-            dumped['application_metadata']
-            .get('rbd', {})
-            .get(ceph_state.OWNERSHIP_KEY)
-            == ceph_state.OWNERSHIP_VALUE
-        ),
-        ec_overwrites='ec_overwrites' in dumped['flags_names'].split(','),
-        rbd_default_data_pool=rbd_options.get(_DATA_POOL),
-        options=pool_options.observed(dumped),
-        rbd_options={
-            name: value
-            for name, value in rbd_options.items()
-            if name != _DATA_POOL
-        },
-    )
