@@ -48,7 +48,7 @@ def executors(
         ),
         actions.Kind.CEPHX_USER: cephx_user.CephxUsers(clusters),
         actions.Kind.CACHE_TIER: cache_tier.CacheTiers(
-            clusters, report_progress=report_progress
+            clusters, read_usage, report_progress=report_progress
         ),
         actions.Kind.VOLUME_TYPE: volume_type.VolumeTypes(connection),
         actions.Kind.QOS_SPEC: qos_spec.QosSpecs(connection),

@@ -10,6 +10,7 @@ asked the product, both could be wrong in the same way.
 """
 
 import dataclasses
+import math
 
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import primary_affinity
@@ -220,6 +221,18 @@ class World:
 
     def _fills(self, current, wanted):
         """Whether a write makes a pool full, which then takes no writes."""
+        if isinstance(current, ceph_state.CacheTier):
+            return any(
+                0
+                < int(wanted.settings.get(name, 0))
+                <= held.get(wanted.cache_pool, 0)
+                and int(wanted.settings[name])
+                < (int(current.settings.get(name, 0)) or math.inf)
+                for name, held in (
+                    ('target_max_bytes', self.bytes_in),
+                    ('target_max_objects', self.objects_in),
+                )
+            )
         return isinstance(current, ceph_state.Pool) and any(
             0 < int(wanted.options.get(name, 0)) <= held.get(wanted.name, 0)
             and wanted.options[name] != current.options.get(name)

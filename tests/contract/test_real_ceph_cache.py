@@ -446,7 +446,8 @@ class RealCacheTierWorldTestCase(
 
     def test_what_is_looked_for_meanwhile_leaves_nothing_in_the_cache(self):
         self.executors[actions.Kind.CACHE_TIER] = execution.CacheTiers(
-            {'ceph': ReadsBesideTheSetup(self.session, self.cache.rbd.pool)}
+            {'ceph': ReadsBesideTheSetup(self.session, self.cache.rbd.pool)},
+            ceph_usage.attempt,
         )
         self.assert_all_done(self.carry_out(self.make_plan()))
         self.assertEqual(
@@ -511,7 +512,9 @@ class RealCacheTierWorldTestCase(
             key = actions.Key(
                 kind=actions.Kind.CACHE_TIER, name=wanted.name, cluster='ceph'
             )
-            caches = execution.CacheTiers({'ceph': self.session})
+            caches = execution.CacheTiers(
+                {'ceph': self.session}, ceph_usage.attempt
+            )
             error = self.assertRaises(
                 errors.ActionFailed,
                 caches.write,
@@ -549,11 +552,11 @@ class RealCacheTierWorldTestCase(
                     self.session, writes, done, is_before=is_before
                 )
                 self.executors[actions.Kind.CACHE_TIER] = execution.CacheTiers(
-                    {'ceph': dying}
+                    {'ceph': dying}, ceph_usage.attempt
                 )
                 self.assertRaises(CutOff, self.carry_out, self.allowed_plan())
                 self.executors[actions.Kind.CACHE_TIER] = execution.CacheTiers(
-                    {'ceph': self.session}
+                    {'ceph': self.session}, ceph_usage.attempt
                 )
                 # It is emptied between the first of the writes and the second.
                 self.wait_until_known(self.cache.rbd.pool, 0 if done else 1)
@@ -572,7 +575,7 @@ class RealCacheTierWorldTestCase(
             rbd.RBD().create(ioctx, 'image', 2**23)
         self.declare(self.coded, self.plain)
         self.executors[actions.Kind.CACHE_TIER] = execution.CacheTiers(
-            {'ceph': self.session}, wait_s=3
+            {'ceph': self.session}, ceph_usage.attempt, wait_s=3
         )
         with (
             self.client_of(self.plain.pool) as ioctx,
@@ -599,13 +602,13 @@ class RealCacheTierWorldTestCase(
         self.declare(self.plain, self.coded)
         late = WritesAtTheLastMoment(self.session, self.late_write)
         self.executors[actions.Kind.CACHE_TIER] = execution.CacheTiers(
-            {'ceph': late}
+            {'ceph': late}, ceph_usage.attempt
         )
         self.assert_fails('after it was found empty', self.allowed_plan())
         found = ceph_cache.of_all_pools(self.session)[self.coded.data_pool]
         self.assertEqual(('proxy', True), (found.mode, found.overlay))
         self.executors[actions.Kind.CACHE_TIER] = execution.CacheTiers(
-            {'ceph': self.session}
+            {'ceph': self.session}, ceph_usage.attempt
         )
         self.assert_removed(names=('late',))
 

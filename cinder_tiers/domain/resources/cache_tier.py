@@ -27,6 +27,8 @@ from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
+from cinder_tiers.domain.state import usage as usages
+from cinder_tiers.domain import units
 
 #: Clients read and write the cache; Ceph's agent moves what is not used.
 WRITEBACK = 'writeback'
@@ -77,6 +79,17 @@ DEFAULTS: collections.abc.Mapping[str, catalogs.Value] = (
     )
 )
 
+_TARGET_BYTES = 'target_max_bytes'
+#: {limit of what a cache holds: how a value of it is written}
+_TARGETS: collections.abc.Mapping[
+    str, collections.abc.Callable[[int], str]
+] = types.MappingProxyType(
+    {
+        _TARGET_BYTES: units.size_text,
+        'target_max_objects': '{} objects'.format,
+    }
+)
+_NO_TARGET = '0'
 #: Id of the pool where there is none (src/osd/osd_types.h).
 _NO_POOL = -1
 # Ceph keeps ratios in millionths.
@@ -186,6 +199,14 @@ def _in_front_of(
                         if before is None
                         else _no_change(before, after, ceph),
                     ),
+                ),
+                *(
+                    actions.Refusal(
+                        reason=statement,
+                        remedy='declare more than the cache holds',
+                        yields_to_consent=True,
+                    )
+                    for statement in too_small(before, after, ceph.usage)
                 ),
                 *safety.refusals(
                     safety.objection(known_safe.CACHE, name, value)
@@ -313,6 +334,64 @@ def _no_change(
             + _removal(before, flush=False),
         )
     return None
+
+
+def lowered(
+    before: ceph_state.CacheTier | None, after: ceph_state.CacheTier
+) -> dict[str, int]:
+    """{limit of what a cache holds: its value}, of those that are lowered.
+
+    :param before: the cache as it is; None: it is to be made.
+    :param after: as it should be.
+    """
+    found = {}
+    # One that was never set up to its end is empty, or refused as it is.
+    is_used = before is not None and before.overlay
+    for name in _TARGETS if is_used else ():
+        old, new = (
+            int(one.settings.get(name, _NO_TARGET)) for one in (before, after)
+        )
+        if new and not 0 < old <= new:
+            found[name] = new
+    return found
+
+
+def too_small(
+    before: ceph_state.CacheTier | None,
+    after: ceph_state.CacheTier,
+    usage: usages.Usage | usages.Unknown,
+) -> collections.abc.Iterator[str]:
+    """Limits that are lowered below what the cache holds.
+
+    Ceph calls a cache full that is above its limit, and I/O waits until what
+    is too much was evicted (PrimaryLogPG::agent_choose_mode). To raise one
+    that is too small is always right.
+
+    :param before: the cache as it is; None: it is to be made, and is empty.
+    :param after: as it should be.
+    :param usage: of the cluster. What is not known of a cache is reported as
+        well.
+    :returns: a statement for each.
+    """
+    for name, target in lowered(before, after).items():
+        text = _TARGETS[name]
+        if isinstance(usage, usages.Unknown) or (
+            after.cache_pool not in usage.pools
+        ):
+            reason = getattr(usage, 'reason', 'Ceph has no statistics of it')
+            yield (
+                f'{name} may be below what pool {after.cache_pool} holds, '
+                f'which could not be determined: {reason}'
+            )
+            continue
+        used = usage.pools[after.cache_pool]
+        held = used.stored_bytes if name == _TARGET_BYTES else used.objects
+        if target <= held:
+            yield (
+                f'{name} of {text(target)} is not above the {text(held)} '
+                f'that pool {after.cache_pool} holds: all I/O of pool '
+                f'{after.name} would wait until the rest is evicted'
+            )
 
 
 def _no_removal(

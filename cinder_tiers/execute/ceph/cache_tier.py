@@ -12,6 +12,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.execute.ceph import pool
 
 #: Clients let go of objects, and monitors learn what OSDs hold, sooner.
 WAIT_S = 60.0
@@ -31,6 +32,7 @@ def show_nothing(line: str) -> None:
 class CacheTiers:
     """Sets up cache tiers, changes what needs no flushing, removes them.
 
+    :param read_usage: how full a cluster is.
     :param report_progress: gets a line now and then while Ceph empties a
         cache.
     :param wait_s: seconds without progress after which a removal is given
@@ -40,11 +42,13 @@ class CacheTiers:
     def __init__(
         self,
         sessions: ceph.Sessions,
+        read_usage: pool.ReadUsage,
         *,
         report_progress: ReportProgress = show_nothing,
         wait_s: float = WAIT_S,
     ) -> None:
         self._sessions = sessions
+        self._read_usage = read_usage
         self._report_progress = report_progress
         self._wait_s = wait_s
 
@@ -58,9 +62,11 @@ class CacheTiers:
     ) -> None:
         """Does what is lacking, what sends clients to the cache last.
 
-        :param consented: whether it may take the cache away.
+        :param consented: whether it may take the cache away, or limit it to
+            less than it holds.
         :raises errors.ActionFailed: when the cache would have to be flushed,
-            could not be emptied, or is to be set up and holds objects.
+            could not be emptied, is to be set up and holds objects, or holds
+            more than it may.
         """
         session = self._sessions[key.cluster]
         if wanted is None:
@@ -76,7 +82,9 @@ class CacheTiers:
                     wait_s=self._wait_s,
                 ).execute()
             return
-        pool = {'pool': wanted.cache_pool}
+        cache = {'pool': wanted.cache_pool}
+        if current is not None and not consented:
+            self._check_limits(session, current, wanted)
         if current is None:
             self._add(session, wanted)
             current = ceph_state.CacheTier(
@@ -93,7 +101,7 @@ class CacheTiers:
         # that no client uses yet, and that is not empty, is refused.
         for name, value in wanted.settings.items():
             if current.settings.get(name) != value:
-                session.command('osd pool set', var=name, val=value, **pool)
+                session.command('osd pool set', var=name, val=value, **cache)
         if current.mode != wanted.mode:
             sure = (
                 {'yes_i_really_mean_it': True}
@@ -101,13 +109,34 @@ class CacheTiers:
                 else {}
             )
             session.command(
-                'osd tier cache-mode', mode=wanted.mode, **pool, **sure
+                'osd tier cache-mode', mode=wanted.mode, **cache, **sure
             )
         if not current.overlay:
             session.command(
                 'osd tier set-overlay',
                 pool=wanted.name,
                 overlaypool=wanted.cache_pool,
+            )
+
+    def _check_limits(
+        self,
+        session: ceph.Session,
+        current: ceph_state.CacheTier,
+        wanted: ceph_state.CacheTier,
+    ) -> None:
+        """What the plan saw may have grown since.
+
+        :raises errors.ActionFailed: the cache holds more than it may.
+        """
+        if not cache_tier.lowered(current, wanted):
+            return
+        found = list(
+            cache_tier.too_small(current, wanted, self._read_usage(session))
+        )
+        if found:
+            raise errors.ActionFailed(
+                f'the cache of pool {wanted.name} is not changed: '
+                f'{"; ".join(found)}; run "openstack tier plan" again'
             )
 
     def _add(
