@@ -6,7 +6,9 @@ It is that of each project without a quota of its own. Pure.
 """
 
 import collections.abc
+import dataclasses
 import re
+import types
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
@@ -26,6 +28,12 @@ _CLOSED = {
     'size_gib': 'a volume or snapshot',
     'snapshots': 'a snapshot',
 }
+#: {quota: field of a volume type with what each project has}
+_USE: collections.abc.Mapping[str, str] = types.MappingProxyType(
+    {'volumes': 'volumes_of', 'size_gib': 'gib_of'}
+)
+#: Projects that a refusal names.
+_NAMED = 10
 
 
 def type_quota_of(tier: catalogs.Tier) -> cinder_state.TypeQuota | None:
@@ -57,6 +65,12 @@ def plan(
             before is not None and not difference.differences(before, after)
         ):
             continue
+        used = dict(
+            exceeded(before, after, actual.cinder.volume_types.get(after.name))
+        )
+        after = dataclasses.replace(
+            after, exceeded_by=frozenset().union(*used.values())
+        )
         yield actions.Action(
             key=actions.Key(kind=actions.Kind.TYPE_QUOTA, name=tier.type_name),
             before=before,
@@ -71,7 +85,21 @@ def plan(
                 }
             ),
             refusal=actions.joined(
-                safety.refusals(text for _, text in closed(before, after))
+                (
+                    *safety.refusals(
+                        text for _, text in closed(before, after)
+                    ),
+                    *(
+                        actions.Refusal(
+                            reason=_statement(field, after, projects),
+                            remedy='declare as much as the projects have, or '
+                            'give them quotas of their own with "openstack '
+                            'quota set --volume-type"',
+                            yields_to_consent=True,
+                        )
+                        for field, projects in used.items()
+                    ),
+                )
             ),
         )
 
@@ -122,6 +150,75 @@ def closed(
             )
 
 
+def _lowered(
+    before: cinder_state.TypeQuota | None, after: cinder_state.TypeQuota
+) -> collections.abc.Iterator[str]:
+    """Fields of which projects get less than now, but not nothing."""
+    for field in _USE if before else ():
+        old, new = getattr(before, field), getattr(after, field)
+        if new > 0 and (old == cinder_state.UNLIMITED or new < old):
+            yield field
+
+
+def exceeded(
+    before: cinder_state.TypeQuota | None,
+    after: cinder_state.TypeQuota,
+    volume_type: cinder_state.VolumeType | None,
+) -> collections.abc.Iterator[tuple[str, dict[str, int]]]:
+    """Quotas that are lowered below what projects have.
+
+    Which of these have a quota of their own is not known: Cinder has to be
+    asked for each. Neither are snapshots, which count in `size_gib` as well.
+
+    :param before: as they are; None: not known.
+    :param after: as they should be.
+    :param volume_type: the type, with its use.
+    :returns: the field of each, and {id of a project: what it has}.
+    """
+    if volume_type is None:
+        return
+    for field in _lowered(before, after):
+        more = {
+            project: count
+            for project, count in getattr(volume_type, _USE[field]).items()
+            if count > getattr(after, field)
+        }
+        if more:
+            yield field, more
+
+
+def _statement(
+    field: str,
+    after: cinder_state.TypeQuota,
+    projects: collections.abc.Mapping[str, int],
+) -> str:
+    most = sorted(projects.items(), key=lambda one: (-one[1], one[0]))
+    named = ', '.join(
+        f'{count} of project {project}' for project, count in most[:_NAMED]
+    )
+    others = len(most) - _NAMED
+    return (
+        f'a quota of {cinder_state.QUOTA_RESOURCES[field]} '
+        f'{getattr(after, field)} is below what projects have ({named}'
+        + (f' and more of {others} others' if others > 0 else '')
+        + f'): without a quota of their own they could not create '
+        f'{_CLOSED[field]} any more'
+    )
+
+
+def types_whose_usage_matters(
+    catalog: catalogs.Catalog, cinder: cinder_state.CinderState
+) -> frozenset[str]:
+    """Names of the types of which projects get less than now."""
+    return frozenset(
+        after.name
+        for tier in catalog.ours
+        if (after := type_quota_of(tier)) is not None
+        and after.name in cinder.volume_types
+        and any(_lowered(cinder.quotas.get(after.name), after))
+    )
+
+
 TYPE_QUOTA = kinds.ResourceKind(
     kind=actions.Kind.TYPE_QUOTA,
     resource=cinder_state.TypeQuota,
@@ -130,5 +227,6 @@ TYPE_QUOTA = kinds.ResourceKind(
     plan=plan,
     check=check,
     tiers_affected=kinds.tiers_of_that_name,
+    types_whose_usage_matters=types_whose_usage_matters,
     taken_away=_taken_away,
 )

@@ -128,11 +128,13 @@ class Action:
 
     @property
     def projects(self) -> frozenset[str]:
-        """Ids of the projects that gain or lose access, or have volumes."""
+        """Ids of the projects whose access, volumes or quotas it concerns."""
         found: set[str] = set()
         for side in (self.before, self.after):
             if isinstance(side, cinder_state.VolumeType):
                 found |= side.projects | side.volumes_of.keys()
+            elif isinstance(side, cinder_state.TypeQuota):
+                found |= side.exceeded_by
         return frozenset(found)
 
     @property

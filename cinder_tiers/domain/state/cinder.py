@@ -74,6 +74,10 @@ class VolumeType:
     volumes_of: collections.abc.Mapping[str, int] = dataclasses.field(
         default_factory=dict, metadata=difference.IS_NOTE, compare=False
     )
+    #: {id of a project: the size of these volumes}, likewise.
+    gib_of: collections.abc.Mapping[str, int] = dataclasses.field(
+        default_factory=dict, metadata=difference.IS_NOTE, compare=False
+    )
     #: Of Cinder, a UUID; None: it does not exist yet.
     type_id: str | None = dataclasses.field(
         default=None, metadata=difference.IS_NOTE, compare=False
@@ -160,6 +164,10 @@ class TypeQuota:
     #: Of volumes and snapshots together.
     size_gib: int = UNLIMITED
     snapshots: int = UNLIMITED
+    #: Wanted: ids of the projects that have more already.
+    exceeded_by: frozenset[str] = dataclasses.field(
+        default=frozenset(), metadata=difference.IS_NOTE, compare=False
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

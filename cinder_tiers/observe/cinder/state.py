@@ -72,12 +72,13 @@ def with_use(
         if one.name in wanted & types.keys():
             volumes = observed_types.count_volumes(connection, one)
             types[one.name] = dataclasses.replace(
-                types[one.name],
-                volumes=volumes,
-                volumes_of=observed_types.count_by_project(connection, one)
-                if volumes and by_project
-                else types[one.name].volumes_of,
+                types[one.name], volumes=volumes
             )
+            if volumes and by_project:
+                count, gib = observed_types.use_by_project(connection, one)
+                types[one.name] = dataclasses.replace(
+                    types[one.name], volumes_of=count, gib_of=gib
+                )
     return dataclasses.replace(found, volume_types=types)
 
 

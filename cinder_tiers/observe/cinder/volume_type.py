@@ -115,13 +115,14 @@ def count_volumes(
         return answer.json()['count']
 
 
-def count_by_project(
+def use_by_project(
     connection: openstack.connection.Connection,
     resource: volume_types.VolumeType,
-) -> dict[str, int]:
-    """{id of a project: how many of its volumes have a volume type}.
+) -> tuple[dict[str, int], dict[str, int]]:
+    """What each project has of a volume type: volumes, and their GiB.
 
     :param resource: the type.
+    :returns: twice {id of a project: how many}.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
     with openstack_client.asking_as_admin(
@@ -138,11 +139,13 @@ def count_by_project(
                 'limit': _PAGE,
             },
         )
-        return dict(
-            collections.Counter(
-                row[_PROJECT] for row in rows if row.get(_PROJECT)
-            )
-        )
+        volumes: collections.Counter[str] = collections.Counter()
+        gib: collections.Counter[str] = collections.Counter()
+        for row in rows:
+            if row.get(_PROJECT):
+                volumes[row[_PROJECT]] += 1
+                gib[row[_PROJECT]] += row.get('size') or 0
+        return dict(volumes), dict(gib)
 
 
 def parse_volume_type(

@@ -27,7 +27,9 @@ NAME = 'volume type database'
 ALPHA, BETA = 'a' * 32, 'b' * 32
 
 
-class RetiredTypesTestCase(testtools.TestCase):
+class RetiredTypesCase(testtools.TestCase):
+    """Commands of an administrator, and a Cinder with two backends."""
+
     def setUp(self):
         super().setUp()
         self.api = cinder_api.CinderApi()
@@ -43,10 +45,9 @@ class RetiredTypesTestCase(testtools.TestCase):
         self.path = os.path.join(folder.name, 'tiers.yaml')
         self.saved = os.path.join(folder.name, 'plan.json')
 
-    def declare(self, access, *tags):
-        pathlib.Path(self.path).write_text(
-            TIERS.format(access=access, tags=list(tags)), 'utf-8'
-        )
+    def write(self, text):
+        """The tiers file."""
+        pathlib.Path(self.path).write_text(text, 'utf-8')
 
     def run_tier(self, status, command, *arguments):
         """What a command of an administrator prints; it ends as expected."""
@@ -67,6 +68,11 @@ class RetiredTypesTestCase(testtools.TestCase):
             one.name: one
             for one in self.connection.block_storage.types(is_public='None')
         }
+
+
+class RetiredTypesTestCase(RetiredTypesCase):
+    def declare(self, access, *tags):
+        self.write(TIERS.format(access=access, tags=list(tags)))
 
     def retire(self, before, after):
         """A tier that is in use gets another tag, and maybe other access.
