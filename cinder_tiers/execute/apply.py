@@ -19,7 +19,11 @@ from cinder_tiers.domain.state import difference
 
 _LOOK_EVERY_S = 0.2
 _WRITTEN_AS_A_WHOLE = frozenset(
-    {actions.Kind.VOLUME_TYPE, actions.Kind.TYPE_ENCRYPTION}
+    {
+        actions.Kind.VOLUME_TYPE,
+        actions.Kind.TYPE_ENCRYPTION,
+        actions.Kind.PROJECT_DEFAULTS,
+    }
 )
 #: Reads an object as it is in effect; None when it does not exist.
 Reader = collections.abc.Callable[[actions.Key], actions.Resource | None]
@@ -160,9 +164,9 @@ def _check_unchanged(
 ) -> None:
     """That what is written as a whole is as the plan saw it, or should be.
 
-    Others may open, close or extend a volume type, or encrypt it, while a
-    person reads the plan: to write what it wants would undo that, and show
-    nobody.
+    Others may open, close or extend a volume type, encrypt it, or make it the
+    default type of a project, while a person reads the plan: to write what it
+    wants would undo that, and show nobody.
     """
     if (
         action.key.kind not in _WRITTEN_AS_A_WHOLE

@@ -14,6 +14,7 @@ from cinder_tiers.execute.ceph import crush
 from cinder_tiers.execute.ceph import osd_options
 from cinder_tiers.execute.ceph import pool
 from cinder_tiers.execute.ceph import primary_affinity
+from cinder_tiers.execute.cinder import project_defaults
 from cinder_tiers.execute.cinder import qos_spec
 from cinder_tiers.execute.cinder import type_encryption
 from cinder_tiers.execute.cinder import type_quota
@@ -54,6 +55,9 @@ def executors(
         actions.Kind.QOS_SPEC: qos_spec.QosSpecs(connection),
         actions.Kind.TYPE_QUOTA: type_quota.TypeQuotas(connection),
         actions.Kind.TYPE_ENCRYPTION: type_encryption.TypeEncryptions(
+            connection
+        ),
+        actions.Kind.PROJECT_DEFAULTS: project_defaults.ProjectDefaults(
             connection
         ),
     }

@@ -51,7 +51,10 @@ def observe(
         refuses.
     """
     found = cinder.observe(
-        connection, scopes.Scope(access_of_all=True, encryption_of_all=True)
+        connection,
+        scopes.Scope(
+            access_of_all=True, encryption_of_all=True, project_defaults=True
+        ),
     )
     backends = placement.observe_backends(connection)
     if backends is None:
@@ -83,7 +86,11 @@ def observe(
             connection,
             sorted(
                 set().union(
-                    *(one.projects for one in found.volume_types.values())
+                    *(one.projects for one in found.volume_types.values()),
+                    *(
+                        one.default_for
+                        for one in found.project_defaults.values()
+                    ),
                 )
             ),
         ),

@@ -116,6 +116,7 @@ def observe_cinder(
             encryption_of=frozenset(
                 tier.type_name for tier in catalog.ours if tier.encryption
             ),
+            project_defaults=catalog.has_project_defaults,
         ),
     )
     return cinder.with_use(

@@ -52,7 +52,7 @@ def names(
             raise openstack_client.failure(
                 error,
                 f'Keystone did not show project {ident}, which has access to '
-                f'a volume type: {error}',
+                f'a volume type, or has one as its default: {error}',
             ) from error
     return found
 
@@ -114,5 +114,6 @@ def _ids(
         raise openstack_client.failure(
             error,
             f'Keystone did not look up project {name!r}: {error}; access: '
-            'in the tiers file requires a user who may list projects',
+            'and default_for: in the tiers file require a user who may list '
+            'projects',
         ) from error

@@ -24,6 +24,7 @@ from cinder_tiers.observe.ceph import crush as observed_crush
 from cinder_tiers.observe.ceph.osd import osd_options as observed_options
 from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import pool as observed_pools
+from cinder_tiers.observe.cinder import project_defaults as observed_defaults
 from cinder_tiers.observe.cinder import qos_spec as observed_qos_specs
 from cinder_tiers.observe.cinder import scope as scopes
 from cinder_tiers.observe.cinder import type_encryption as observed_encryptions
@@ -128,6 +129,10 @@ CINDER: collections.abc.Mapping[actions.Kind, CinderReader] = (
             actions.Kind.TYPE_ENCRYPTION: CinderReader(
                 observe=observed_encryptions.observe,
                 read=observed_encryptions.read,
+            ),
+            actions.Kind.PROJECT_DEFAULTS: CinderReader(
+                observe=observed_defaults.observe,
+                read=observed_defaults.read,
             ),
         }
     )

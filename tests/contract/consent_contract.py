@@ -211,6 +211,7 @@ class CinderConsentContract(ConsentContract):
     def test_a_consent_does_not_count_for_what_came_up_since(self):
         self.put_type('lvm', extra_specs={'theirs': 'x'})
         self.put_spec('tier-database')
+        self.edit('lvm', default_for=None)
         self.carry_out(
             self.granted('volume type lvm', 'qos spec tier-database')
         )

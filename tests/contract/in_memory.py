@@ -183,6 +183,17 @@ class World:
         """The object; None when it does not exist."""
         if key.kind is actions.Kind.PRIMARY_AFFINITY:
             return primary_affinity.observed(self._osds(), key.name)
+        if (
+            key.kind is actions.Kind.PROJECT_DEFAULTS
+            and dataclasses.replace(key, kind=actions.Kind.VOLUME_TYPE)
+            in self.objects
+        ):
+            return self.objects.get(
+                key,
+                cinder_state.ProjectDefaults(
+                    name=key.name, default_for=frozenset()
+                ),
+            )
         return self.objects.get(key)
 
     def write(self, wanted, *, key, current, consented=False):
@@ -218,6 +229,10 @@ class World:
         if key in self.ignored:
             return
         self.objects[key] = self._as_written(wanted, key, current, consented)
+        if wanted == cinder_state.ProjectDefaults(
+            name=key.name, default_for=frozenset()
+        ):
+            del self.objects[key]
 
     def _fills(self, current, wanted):
         """Whether a write makes a pool full, which then takes no writes."""
@@ -308,7 +323,50 @@ class World:
             wanted = self._associated(wanted, key)
         if isinstance(wanted, cinder_state.SuccessorType):
             wanted = cinder_state.VolumeType(**vars(wanted))
+        if isinstance(wanted, cinder_state.ProjectDefaults):
+            wanted = self._defaults(wanted, key, current, consented)
         return wanted
+
+    def _defaults(self, wanted, key, current, consented):
+        """The default types of projects; each project has one at most."""
+        if not consented and (
+            current and current.default_for & wanted.kept_unless_allowed
+        ):
+            raise errors.ActionFailed(f'{key}: nobody consented to that')
+        of_types = {
+            one: found
+            for one, found in self.objects.items()
+            if one.kind is key.kind and one != key
+        }
+        for one, found in of_types.items():
+            taken = found.default_for & wanted.default_for
+            of = self.objects[
+                dataclasses.replace(one, kind=actions.Kind.VOLUME_TYPE)
+            ]
+            if not of.is_ours and not all(
+                consented and wanted.replaces.get(project) == one.name
+                for project in taken
+            ):
+                raise errors.ActionFailed(f'{one} is of others')
+            if taken:
+                self._give_defaults(one, found.default_for - taken)
+        for project, name in wanted.hands_on.items():
+            other = dataclasses.replace(key, name=name)
+            found = self.objects.get(other)
+            self._give_defaults(
+                other,
+                {project} | (found.default_for if found else frozenset()),
+            )
+        return cinder_state.ProjectDefaults(
+            name=wanted.name, default_for=wanted.default_for
+        )
+
+    def _give_defaults(self, key, projects):
+        self.objects.pop(key, None)
+        if projects:
+            self.objects[key] = cinder_state.ProjectDefaults(
+                name=key.name, default_for=frozenset(projects)
+            )
 
     def _stripe_width_bytes(self, pool, key):
         """That of a new pool, by its profile."""
@@ -328,6 +386,12 @@ class World:
             return
         if key.kind is actions.Kind.CACHE_TIER and key in self.objects:
             self._empty_cache(key)
+        if (
+            key.kind is actions.Kind.VOLUME_TYPE
+            and dataclasses.replace(key, kind=actions.Kind.PROJECT_DEFAULTS)
+            in self.objects
+        ):
+            raise errors.ActionFailed(f'{key} is the default of projects')
         self.objects.pop(key, None)
         if key.kind is actions.Kind.VOLUME_TYPE:
             self._take(
@@ -444,6 +508,7 @@ class World:
                     if name in of(actions.Kind.VOLUME_TYPE)
                 },
                 encryptions=of(actions.Kind.TYPE_ENCRYPTION),
+                project_defaults=of(actions.Kind.PROJECT_DEFAULTS),
             ),
             ceph={
                 'ceph': ceph_state.CephState(
@@ -477,7 +542,10 @@ class World:
             return actions.Key(kind=kind, cluster=key.cluster, name=name)
 
         if isinstance(
-            wanted, cinder_state.TypeQuota | cinder_state.TypeEncryption
+            wanted,
+            cinder_state.TypeQuota
+            | cinder_state.TypeEncryption
+            | cinder_state.ProjectDefaults,
         ):
             return {part(actions.Kind.VOLUME_TYPE, wanted.name)}
         if isinstance(wanted, cinder_state.QosSpec):

@@ -269,6 +269,24 @@ def write_configuration(folder):
     return conf
 
 
+def _let_cinder_ask(keystone):
+    """Lets Cinder ask for a project without a request of its own.
+
+    This process serves one request at a time.
+    """
+    from cinder.api import api_utils
+    from keystoneauth1 import exceptions
+
+    def get_project(context, project_id):
+        if project_id not in keystone.projects:
+            raise exceptions.http.NotFound
+        return api_utils.GenericProjectInfo(
+            project_id, 'v3.0', name=keystone.projects[project_id]
+        )
+
+    api_utils.get_project = get_project
+
+
 def main(*, folder, database, orders, errors):
     """Writes the configuration, makes the database and serves.
 
@@ -306,6 +324,7 @@ def main(*, folder, database, orders, errors):
             wsgiref.util.shift_path_info(environ)
         return application(environ, start_response)
 
+    _let_cinder_ask(keystone)
     server = wsgiref.simple_server.make_server(
         '127.0.0.1', 0, serve, handler_class=QuietHandler
     )

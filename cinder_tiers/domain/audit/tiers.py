@@ -397,7 +397,9 @@ def _unread(
     for tier in catalog.ours:
         sources = {'volume type': observed.cinder}
         if tier.projects:
-            sources['access'] = observed.projects
+            sources[_ACCESS] = observed.projects
+        if tier.default_for:
+            sources[_DEFAULTS] = observed.projects
         if tier.rbd:
             sources[f'cluster {tier.rbd.cluster}'] = observed.ceph[
                 tier.rbd.cluster
@@ -474,6 +476,7 @@ _ANSWERS = {
     osd_requirements.Answer.NOT_APPLICABLE: State.NOT_APPLICABLE,
 }
 _ACCESS, _CLUSTER, _IMAGES = 'access', 'cluster', 'images pool'
+_DEFAULTS = actions.Kind.PROJECT_DEFAULTS.value
 
 
 def _problems(
@@ -491,9 +494,14 @@ def _problems(
     two_names = cluster_rules.with_two_names(catalog, ceph)
     for tier in catalog.ours:
         alone = dataclasses.replace(catalog, tiers=(tier,))
-        problems = {_ACCESS: (), _CLUSTER: (), _IMAGES: ()}
+        problems = {_ACCESS: (), _DEFAULTS: (), _CLUSTER: (), _IMAGES: ()}
         if not isinstance(observed.projects, Unread):
-            problems[_ACCESS] = project_rules.check(alone, observed.projects)
+            problems[_ACCESS] = project_rules.access(
+                catalog, tier, observed.projects
+            )
+            problems[_DEFAULTS] = project_rules.default_for(
+                catalog, tier, observed.projects
+            )
         if tier.rbd and tier.rbd.cluster in two_names:
             problems[_CLUSTER] = (two_names[tier.rbd.cluster],)
         elif tier.rbd and tier.rbd.cluster in ceph:
@@ -582,11 +590,12 @@ def _actions(
         cinder = cinder_state.CinderState(volume_types={})
     left_out = {
         aspect: {one.tier for one in problems if one.aspect == aspect}
-        for aspect in (_ACCESS, _CLUSTER, _IMAGES)
+        for aspect in (_ACCESS, _DEFAULTS, _CLUSTER, _IMAGES)
     }
     known: dict[str, frozenset[str]] = {}
     tiers = []
     without_projects: set[str] = set()
+    without_defaults: set[str] = set()
     for tier in catalog.tiers:
         if (
             tier.rbd
@@ -600,6 +609,12 @@ def _actions(
             tier = dataclasses.replace(
                 tier, backend_name=tier.backend, rbd=None
             )
+        if tier.default_for and (
+            tier.name in left_out[_ACCESS] | left_out[_DEFAULTS]
+            or isinstance(projects, Unread)
+        ):
+            tier = dataclasses.replace(tier, default_for=())
+            without_defaults.add(tier.type_name)
         if (
             tier.projects
             and tier.take_over
@@ -639,6 +654,10 @@ def _actions(
         for action in made.actions
         if (is_cinder_read or action.key.cluster is not None)
         and not _is_guess(action, without_projects)
+        and not (
+            action.key.kind is actions.Kind.PROJECT_DEFAULTS
+            and action.key.name in without_defaults
+        )
     )
 
 

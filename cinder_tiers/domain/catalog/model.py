@@ -356,6 +356,10 @@ class Tier:
     #: may; or `PUBLIC`: all may. None: all may, but a type that is private
     #: is not opened.
     access: str | tuple[str, ...] | None = None
+    #: Names or ids of the projects whose default type its volume type is, each
+    #: once. None leaves them as they are where no tier has any, see
+    #: `resources.project_defaults`.
+    default_for: tuple[str, ...] | None = None
     #: None leaves an unmanaged QoS spec as it is.
     qos: Qos | None = None
     #: None leaves the quotas as they are.
@@ -478,8 +482,17 @@ class Catalog:
     def projects(self) -> tuple[str, ...]:
         """Names or ids of all projects of our tiers, each once."""
         return tuple(
-            dict.fromkeys(name for tier in self.ours for name in tier.projects)
+            dict.fromkeys(
+                name
+                for tier in self.ours
+                for name in (*tier.projects, *(tier.default_for or ()))
+            )
         )
+
+    @property
+    def has_project_defaults(self) -> bool:
+        """Whether it says which tiers are default types of projects."""
+        return any(tier.default_for is not None for tier in self.ours)
 
     @property
     def volume_types(self) -> tuple[str, ...]:

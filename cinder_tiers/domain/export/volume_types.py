@@ -105,6 +105,7 @@ def tier_of(
         extra_specs=specs,
         description=_description(found, remarks),
         access=_access(found, known, remarks),
+        default_for=_default_for(found, known, remarks),
         qos=_qos(name, found.name, known.cinder, remarks),
         quotas=_quotas(found.name, known.cinder, remarks),
         encryption=_encryption(found.name, known.cinder, remarks),
@@ -217,6 +218,35 @@ def _access(
             )
         projects.append(project)
     return tuple(projects)
+
+
+def _default_for(
+    found: cinder_state.VolumeType,
+    known: inventory.Inventory,
+    remarks: Remarks,
+) -> tuple[str, ...] | None:
+    defaults = known.cinder.project_defaults.get(found.name)
+    if defaults is None:
+        return None
+    projects = []
+    for project in sorted(defaults.default_for):
+        if (
+            not limits.PROJECT.fits(project)
+            or known.projects.get(project) is None
+        ):
+            remarks.append(
+                f'project {project}, whose default type it is, is left out '
+                'of default_for: Keystone does not have such a project; '
+                '"cinder default-type-unset" removes what is left of it'
+            )
+        elif not found.is_public and project not in found.projects:
+            remarks.append(
+                f'project {project}, whose default type it is, is left out '
+                'of default_for: it has no access to the type'
+            )
+        else:
+            projects.append(project)
+    return tuple(projects) or None
 
 
 def _qos(

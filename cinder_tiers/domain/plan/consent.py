@@ -137,6 +137,10 @@ def changed_since_plan(
                 isinstance(current, cinder_state.VolumeType)
                 and not current.is_ours
             )
+            or (
+                isinstance(current, cinder_state.ProjectDefaults)
+                and not current.default_for <= action.after.default_for
+            )
             or (isinstance(current, ceph_state.Pool) and not current.managed)
         )
         return (

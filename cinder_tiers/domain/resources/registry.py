@@ -19,6 +19,7 @@ from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import primary_affinity
+from cinder_tiers.domain.resources import project_defaults
 from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
 from cinder_tiers.domain.resources import type_encryption
 from cinder_tiers.domain.resources import type_quota
@@ -40,6 +41,8 @@ RESOURCES: tuple[kinds.ResourceKind, ...] = (
     qos_spec_kind.QOS_SPEC,
     type_quota.TYPE_QUOTA,
     type_encryption.TYPE_ENCRYPTION,
+    # Last: a default type has all that its tier asks for.
+    project_defaults.PROJECT_DEFAULTS,
 )
 
 #: The same by kind, in the same order.

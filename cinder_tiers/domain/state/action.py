@@ -28,6 +28,7 @@ Resource = (
     | cinder_state.QosSpec
     | cinder_state.TypeQuota
     | cinder_state.TypeEncryption
+    | cinder_state.ProjectDefaults
 )
 
 #: What is said of a refusal that does not yield to consent.
@@ -50,6 +51,7 @@ class Kind(enum.Enum):
     QOS_SPEC = 'qos spec'
     TYPE_QUOTA = 'default quota'
     TYPE_ENCRYPTION = 'type encryption'
+    PROJECT_DEFAULTS = 'project defaults'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -128,13 +130,18 @@ class Action:
 
     @property
     def projects(self) -> frozenset[str]:
-        """Ids of the projects whose access, volumes or quotas it concerns."""
+        """Ids of the projects whose access, types, volumes or quotas change.
+
+        Those whose volumes or quotas say what a change means are among them.
+        """
         found: set[str] = set()
         for side in (self.before, self.after):
             if isinstance(side, cinder_state.VolumeType):
                 found |= side.projects | side.volumes_of.keys()
             elif isinstance(side, cinder_state.TypeQuota):
                 found |= side.exceeded_by
+            elif isinstance(side, cinder_state.ProjectDefaults):
+                found |= side.default_for
         return frozenset(found)
 
     @property

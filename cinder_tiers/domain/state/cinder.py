@@ -53,6 +53,11 @@ def as_databases_compare(name: str) -> str:
     )
 
 
+def has_mark(extra_specs: collections.abc.Iterable[str]) -> bool:
+    """Whether a volume type with these extra specs is managed."""
+    return not MARKS.isdisjoint(extra_specs)
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class VolumeType:
     """A volume type of Cinder."""
@@ -108,7 +113,7 @@ class VolumeType:
     @property
     def is_ours(self) -> bool:
         """Whether it carries the mark that lets us change it."""
-        return not MARKS.isdisjoint(self.extra_specs)
+        return has_mark(self.extra_specs)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -189,6 +194,30 @@ class TypeEncryption:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class ProjectDefaults:
+    """The projects of which a volume type is the default type."""
+
+    #: Name of the volume type.
+    name: str
+    #: Ids of the projects, as the key of the tiers file is called.
+    default_for: frozenset[str]
+    #: {id of a project that should have it: name of a type without our mark,
+    #: which is its default type}; of what is wanted only.
+    replaces: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict, metadata=difference.IS_NOTE, compare=False
+    )
+    #: Those that only an operator may take it from; of what is wanted only.
+    kept_unless_allowed: frozenset[str] = dataclasses.field(
+        default=frozenset(), metadata=difference.IS_NOTE, compare=False
+    )
+    #: {id of a project that should no longer have it: name of the type that
+    #: becomes its default type}; of what is wanted only.
+    hands_on: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict, metadata=difference.IS_NOTE, compare=False
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class CinderState:
     """The part of Cinder that tiers are made of."""
 
@@ -204,5 +233,10 @@ class CinderState:
     )
     #: {name of a volume type: its encryption}, of those in question.
     encryptions: collections.abc.Mapping[str, TypeEncryption] = (
+        dataclasses.field(default_factory=dict)
+    )
+    #: {name of a volume type: projects of which it is the default type}, of
+    #: those that have one; empty where that was not asked.
+    project_defaults: collections.abc.Mapping[str, ProjectDefaults] = (
         dataclasses.field(default_factory=dict)
     )

@@ -10,6 +10,7 @@ for users. Who may use the retired type is up to the caller.
 import openstack.block_storage.v3._proxy
 import openstack.exceptions
 
+from cinder_tiers.clients import default_types
 from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.state import cinder as cinder_state
@@ -40,17 +41,10 @@ def hand_over(
     _copy_encryption(block_storage, old, standby, done)
     _copy_qos(block_storage, old, standby, done)
     _copy_quotas(block_storage, old, standby, done)
-    for one in block_storage.default_types():
-        if one.volume_type_id == old.id:
-            openstack_client.request(
-                block_storage,
-                'PUT',
-                '/default-types/{}',
-                one.project_id,
-                json={'default_type': {'volume_type': standby.id}},
-                microversion='3.62',
-            )
-            done.append(f'default type of project {one.project_id}')
+    for project, type_id in default_types.list_all(block_storage).items():
+        if type_id == old.id:
+            default_types.set_type(block_storage, project, standby.id)
+            done.append(f'default type of project {project}')
     retired = type_succession.retired_name(old.name, old.id)
     name = old.name
     block_storage.update_type(old.id, name=retired)

@@ -557,6 +557,14 @@ _TIER = shapes.Record(
             ),
         ),
         shapes.field(
+            'default_for',
+            shapes.ListOf(
+                expected='a list of different projects (names or IDs), of '
+                'which the volume type is the default type',
+                items=shapes.text(limits.PROJECT),
+            ),
+        ),
+        shapes.field(
             'qos',
             shapes.Record(
                 kind=catalogs.Qos,

@@ -133,7 +133,9 @@ class _Writing:
         else:
             for one in value:
                 note = (
-                    self._project_names.get(one) if _is_access(path) else None
+                    self._project_names.get(one)
+                    if _has_projects(path)
+                    else None
                 )
                 self.lines.append(
                     f'{indent}- {scalar(one)}'
@@ -142,13 +144,17 @@ class _Writing:
 
     def _is_noted(self, path: catalogs.Path, value: _Value) -> bool:
         """Whether something is said of a part of it."""
-        if _is_access(path) and isinstance(value, list):
+        if _has_projects(path) and isinstance(value, list):
             return not self._project_names.keys().isdisjoint(value)
         return path in self._noted
 
 
-def _is_access(path: catalogs.Path) -> bool:
-    return len(path) == 3 and path[0] == 'tiers' and path[2] == 'access'
+def _has_projects(path: catalogs.Path) -> bool:
+    return (
+        len(path) == 3
+        and path[0] == 'tiers'
+        and path[2] in ('access', 'default_for')
+    )
 
 
 def _is_flat(value: _Value) -> bool:

@@ -31,8 +31,9 @@ def observe(
     """All volume types, private ones included, QoS specs and quotas.
 
     Two calls for each page of types, one for each page of QoS specs, and one
-    for each private type that is ours or named, for the default quotas and
-    for each encryption that is asked for.
+    for each private type that is ours or named, for the default quotas, for
+    each encryption that is asked for, and for the default types of projects
+    where they matter.
 
     :param connection: of an administrator; others do not see extra specs.
     :param scope: what is read of volume types beside the types themselves.

@@ -42,6 +42,7 @@ REPORTS = """  reports:
     tags: [reports, monthly]
     priority: 5
     access: [alpha]
+    default_for: [alpha]
     qos: {front_end: {total_iops_sec: 500}}
     quotas: {volumes: 0, gigabytes: 100}
     encryption: {provider: luks}
@@ -109,6 +110,7 @@ def applied(plan):
             qos_specs=found[actions.Kind.QOS_SPEC],
             quotas=found[actions.Kind.TYPE_QUOTA],
             encryptions=found[actions.Kind.TYPE_ENCRYPTION],
+            project_defaults=found[actions.Kind.PROJECT_DEFAULTS],
         ),
         ceph={
             'ceph': dataclasses.replace(
@@ -194,7 +196,7 @@ class PlanValuesTestCase(testtools.TestCase):
                 value = side[name]
                 if name == 'is_public':
                     yield 'public' if value else 'private'
-                elif name == 'projects':
+                elif name in ('projects', 'default_for'):
                     yield from (NAMES[one] for one in value)
                 elif isinstance(value, frozenset):
                     yield from value

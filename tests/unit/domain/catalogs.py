@@ -101,6 +101,7 @@ def tiers_of_all_kinds():
         ),
         other_tier(
             'lvm',
+            default_for=('alpha',),
             quotas=catalog.Quotas(volumes=10, size_gib=200),
             encryption=catalog.Encryption(
                 provider='luks', cipher='aes-xts-plain64', key_size_bits=256

@@ -484,6 +484,65 @@ class NotAllKnownTestCase(testtools.TestCase):
             self.states(CATALOG, observed),
         )
 
+    def test_default_types_of_projects(self):
+        catalog = given.of(
+            given.other_tier('a', default_for=('one', 'two')),
+            given.other_tier('b'),
+            follow_image_types=(),
+        )
+        actual = given.nothing(
+            volume_types=map(volume_type_kind.volume_type_of, catalog.tiers),
+            projects={'one': '1', 'two': '2'},
+        )
+        (finding, other) = held(actual, catalog)
+        self.assertEqual(
+            ('tier a', 'project defaults', audit.State.NON_COMPLIANT),
+            (finding.object_name, finding.aspect, finding.state),
+        )
+        self.assertEqual({'default_for': frozenset('12')}, finding.expected)
+        self.assertIs(audit.State.COMPLIANT, other.state)
+        actual = dataclasses.replace(
+            actual,
+            cinder=dataclasses.replace(
+                actual.cinder,
+                project_defaults={
+                    'a': cinder_state.ProjectDefaults(
+                        name='a', default_for=frozenset('12')
+                    )
+                },
+            ),
+        )
+        self.assertEqual(
+            {audit.State.COMPLIANT},
+            {one.state for one in held(actual, catalog)},
+        )
+        for projects, state in (
+            (audit.Unread(reason='forbidden'), 'unknown'),
+            ({'one': frozenset(), 'two': frozenset('2')}, 'non-compliant'),
+        ):
+            self.assertEqual(
+                [
+                    ('tier a', state, 'project defaults'),
+                    ('tier b', 'compliant', 'all'),
+                ],
+                self.states(catalog, self.observed(actual, projects=projects)),
+            )
+
+    def test_a_project_that_two_tiers_claim_stops_no_audit(self):
+        catalog = given.of(
+            given.other_tier('a', default_for=('one',)),
+            given.other_tier('b', default_for=('1',)),
+            follow_image_types=(),
+        )
+        actual = given.nothing(
+            volume_types=map(volume_type_kind.volume_type_of, catalog.tiers),
+            projects={'one': '1', '1': '1'},
+        )
+        self.assertEqual(
+            [('a', 'project defaults'), ('b', 'project defaults')],
+            [(one.tier, one.aspect) for one in held(actual, catalog)],
+        )
+
     def test_a_keystone_that_refuses(self):
         catalog = given.of(
             given.other_tier('a', access=('one',)),

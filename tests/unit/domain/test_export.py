@@ -717,6 +717,23 @@ class ExportTestCase(testtools.TestCase):
             remarks,
         )
 
+    def test_default_types_of_projects_that_exist(self):
+        known = cloud(volume_type(), projects={'1': 'one', '2': None})
+        known = dataclasses.replace(
+            known,
+            cinder=dataclasses.replace(
+                known.cinder,
+                project_defaults={
+                    'gold': cinder_state.ProjectDefaults(
+                        name='gold', default_for=frozenset('12')
+                    )
+                },
+            ),
+        )
+        tier, (remark,) = self.tier(known)
+        self.assertEqual(('1',), tier.default_for)
+        self.assertIn('project 2, whose default type it is', remark)
+
     def test_an_encryption_is_taken_over(self):
         found = cinder_state.TypeEncryption(
             name='gold',

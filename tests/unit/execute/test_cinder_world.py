@@ -12,6 +12,7 @@ import keystoneauth1.session
 import openstack.connection
 import testtools
 
+from cinder_tiers.clients import default_types
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
@@ -68,7 +69,12 @@ def log_in(
 
 
 def remove_all(block_storage):
-    """Deletes all volume types, their QoS specs and their quotas."""
+    """Deletes all volume types, their QoS specs and their quotas.
+
+    And the default types of projects, which Cinder does not let go.
+    """
+    for project in default_types.list_all(block_storage):
+        default_types.unset(block_storage, project)
     block_storage.put(
         '/os-quota-class-sets/default',
         json={
@@ -445,4 +451,112 @@ class RealCinderWorldTestCase(
             '/os-quota-class-sets/default',
             json={'quota_class_set': {'volumes_general': 3}},
         )
+        self.assertEqual((), self.make_plan().actions)
+
+    def defaults(self):
+        """{name of a project: name of its default type}"""
+        block_storage = self.connection.block_storage
+        types = {
+            one.id: one.name for one in block_storage.types(is_public='None')
+        }
+        return {
+            PROJECTS[project]: types[type_id]
+            for project, type_id in default_types.list_all(
+                block_storage
+            ).items()
+        }
+
+    def set_default(self, project, name):
+        block_storage = self.connection.block_storage
+        default_types.set_type(
+            block_storage, project, block_storage.find_type(name).id
+        )
+
+    def test_default_types_of_projects_are_set_moved_and_unset(self):
+        self.assert_applied(self.make_plan())
+        self.assertEqual({'alpha': 'lvm'}, self.defaults())
+        self.assert_applied(
+            self.change('lvm', default_for=('alpha', 'b' * 32))
+        )
+        self.assertEqual({'alpha': 'lvm', 'beta': 'lvm'}, self.defaults())
+        self.edit('any', default_for=('beta',))
+        self.assert_applied(
+            self.change('lvm', default_for=('alpha', 'Gamma, Inc.'))
+        )
+        self.assertEqual(
+            {'alpha': 'lvm', 'Gamma, Inc.': 'lvm', 'beta': 'any'},
+            self.defaults(),
+        )
+        self.assertEqual((), self.make_plan().actions)
+        self.assert_applied(self.change('lvm', default_for=()))
+        self.assertEqual({'beta': 'any'}, self.defaults())
+
+    def test_tiers_swap_projects(self):
+        self.edit('any', default_for=('beta',))
+        self.assert_applied(self.make_plan())
+        self.edit('any', default_for=('alpha', 'c' * 32))
+        self.assert_applied(self.change('lvm', default_for=('beta',)))
+        self.assertEqual(
+            {'alpha': 'any', 'Gamma, Inc.': 'any', 'beta': 'lvm'},
+            self.defaults(),
+        )
+        self.assertEqual((), self.make_plan().actions)
+
+    def test_a_default_type_of_others_is_replaced_if_it_is_named(self):
+        self.connection.block_storage.create_type(name='theirs')
+        self.set_default('a' * 32, 'theirs')
+        self.set_default('b' * 32, 'theirs')
+        plan = self.make_plan()
+        self.assertEqual(
+            ['project defaults lvm'], [str(one.key) for one in plan.refused]
+        )
+        self.assertIn('"theirs"', plan.refused[0].refusal.reason)
+        self.assert_done_with('project defaults lvm')
+        self.assertEqual({'alpha': 'lvm', 'beta': 'theirs'}, self.defaults())
+
+    def test_one_that_others_set_since_the_plan_is_not_replaced(self):
+        plan = self.make_plan()
+        self.connection.block_storage.create_type(name='theirs')
+        self.set_default('a' * 32, 'theirs')
+        (reason,) = undone(self.carry_out(plan))
+        self.assertIn('"theirs", without the ownership marker', reason)
+        self.assertIn('run "openstack tier plan" again', reason)
+        self.assertEqual({'alpha': 'theirs'}, self.defaults())
+
+    def test_a_project_that_came_since_the_plan_is_not_taken(self):
+        self.assert_applied(self.make_plan())
+        plan = self.change('lvm', default_for=('beta',))
+        self.set_default('c' * 32, 'lvm')
+        (reason,) = undone(self.carry_out(plan))
+        self.assertIn('was changed since the plan was made', reason)
+        self.assertEqual(
+            {'alpha': 'lvm', 'Gamma, Inc.': 'lvm'}, self.defaults()
+        )
+
+    def test_without_the_key_in_any_tier_default_types_stay(self):
+        self.assert_applied(self.make_plan())
+        self.set_default('b' * 32, 'any')
+        self.assertEqual((), self.change('lvm', default_for=None).actions)
+        self.assertEqual({'alpha': 'lvm', 'beta': 'any'}, self.defaults())
+
+    def test_a_tier_without_the_key_asks_before_it_unsets_any(self):
+        self.assert_applied(self.make_plan())
+        self.set_default('b' * 32, 'any')
+        self.assertEqual(
+            ['project defaults any'],
+            [str(one.key) for one in self.make_plan().refused],
+        )
+        self.assert_done_with('project defaults any')
+        self.assertEqual({'alpha': 'lvm'}, self.defaults())
+
+    def test_a_removed_tier_goes_although_projects_default_to_it(self):
+        self.assert_applied(self.make_plan())
+        self.catalog = dataclasses.replace(
+            self.catalog,
+            tiers=tuple(
+                one for one in self.catalog.tiers if one.name != 'lvm'
+            ),
+        )
+        self.assert_done_with('volume type lvm')
+        self.assertEqual({}, self.defaults())
         self.assertEqual((), self.make_plan().actions)

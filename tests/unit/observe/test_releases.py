@@ -27,6 +27,7 @@ from cinder_tiers.execute import apply
 from tests.contract import every_kind
 from tests.contract import in_memory
 from tests.contract import recorded
+from tests.contract import releases
 
 DATA = pathlib.Path(__file__).with_name('data')
 VERSIONS = ('16.2.15', '18.2.7', '20.2.4')
@@ -83,7 +84,7 @@ class ReleasesTestCase(testtools.TestCase):
     def test_each_kind_is_made_where_nothing_is(self, version):
         plan = self.plan(version, every_kind.ABSENT)
         self.assertEqual(
-            set(actions.Kind), {one.key.kind for one in plan.actions}
+            set(releases.KINDS), {one.key.kind.value for one in plan.actions}
         )
         self.assertEqual((), plan.refused)
 

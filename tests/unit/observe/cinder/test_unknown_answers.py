@@ -53,6 +53,9 @@ ANSWERS = {
         'key_size': 256,
         'control_location': 'front-end',
     },
+    '/default-types': {
+        'default_types': [{'project_id': 'p', 'volume_type_id': TYPE_ID}]
+    },
 }
 
 
@@ -78,7 +81,9 @@ class Cinder:
 def observed(answers):
     return state.observe(
         types.SimpleNamespace(block_storage=Cinder(answers)),
-        scopes.Scope(access_of_all=True, encryption_of_all=True),
+        scopes.Scope(
+            access_of_all=True, encryption_of_all=True, project_defaults=True
+        ),
     )
 
 
@@ -96,6 +101,9 @@ class UnknownAnswersTestCase(testtools.TestCase):
         found = observed(ANSWERS)
         self.assertEqual(5, found.quotas['gold'].volumes)
         self.assertEqual(256, found.encryptions['gold'].key_size_bits)
+        self.assertEqual(
+            frozenset('p'), found.project_defaults['gold'].default_for
+        )
 
     def test_no_key_of_an_answer_ends_in_a_traceback(self):
         refused = 0

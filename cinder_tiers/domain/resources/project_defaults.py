@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The projects of which a tier's volume type is the default type.
+
+Cinder gives it to volumes of the project whose request names no type, nor
+their image (`cinder default-type-set`, since API version 3.62). A project has
+one default type at most. Cinder keeps with it no mark, so those that are
+volume types of ours are ours; as soon as one tier has `default_for`, the file
+says it of all tiers. Pure.
+"""
+
+import collections.abc
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import identifier
+from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import type_succession
+
+_Ids = collections.abc.Mapping[str, frozenset[str]]
+
+
+def plan(
+    catalog: catalogs.Catalog, actual: actual_state.ActualState
+) -> kinds.Actions:
+    """Actions that make the default types of projects those of the catalog.
+
+    :returns: in the order of the file, then those of types with our mark that
+        the catalog does not have: Cinder deletes no default type.
+    """
+    cinder = actual.cinder
+    wanted = _wanted(catalog, actual.projects)
+    claims = {
+        project: name
+        for name, projects in wanted.items()
+        for project in projects
+    }
+    for tier in catalog.ours:
+        if not catalog.has_project_defaults:
+            break
+        yield from _action(
+            tier.type_name,
+            wanted[tier.type_name],
+            cinder,
+            claims,
+            why=f'tier {tier.name}',
+            is_declared=tier.default_for is not None,
+        )
+    declared = set(catalog.volume_types)
+    for name in cinder.project_defaults:
+        if (
+            _is_ours(cinder, name)
+            and type_succession.owner_of(name) not in declared
+            and type_succession.successor_of(name) is None
+        ):
+            yield from _action(
+                name,
+                frozenset(),
+                cinder,
+                claims,
+                why='its volume type is not in the tiers file',
+                # Consent to the deletion of the type is asked for.
+                is_declared=True,
+            )
+
+
+def _wanted(
+    catalog: catalogs.Catalog, projects: _Ids
+) -> dict[str, frozenset[str]]:
+    """{volume type of a tier of ours: ids of the projects to default to it}"""
+    return {
+        tier.type_name: frozenset().union(
+            *(projects[name] for name in tier.default_for or ())
+        )
+        for tier in catalog.ours
+    }
+
+
+def _is_ours(cinder: cinder_state.CinderState, name: str) -> bool:
+    found = cinder.volume_types.get(name)
+    return found is not None and found.is_ours
+
+
+def _action(
+    name: str,
+    wanted: frozenset[str],
+    cinder: cinder_state.CinderState,
+    claims: collections.abc.Mapping[str, str],
+    *,
+    why: str,
+    is_declared: bool,
+) -> collections.abc.Iterator[actions.Action]:
+    """What makes a type the default type of projects; nothing if it is.
+
+    :param name: of the volume type.
+    :param wanted: ids of the projects that should have it.
+    :param claims: {id of a project: name of the type that it should have}.
+    :param is_declared: whether the file says that it has no other projects.
+    """
+    before = cinder.project_defaults.get(name)
+    had = before.default_for if before else frozenset()
+    if wanted == had:
+        return
+    current = {
+        project: one.name
+        for one in cinder.project_defaults.values()
+        for project in one.default_for
+    }
+    replaces = {
+        project: current[project]
+        for project in sorted(wanted - had)
+        if project in current and not _is_ours(cinder, current[project])
+    }
+    hands_on = {
+        project: claims[project]
+        for project in sorted(had - wanted)
+        if project in claims
+    }
+    left = sorted(had - wanted - hands_on.keys())
+    yield actions.Action(
+        key=actions.Key(kind=actions.Kind.PROJECT_DEFAULTS, name=name),
+        before=before,
+        after=cinder_state.ProjectDefaults(
+            name=name,
+            default_for=wanted,
+            replaces=replaces,
+            kept_unless_allowed=frozenset(() if is_declared else left),
+            hands_on=hands_on,
+        ),
+        why=why,
+        notes=tuple(_notes(name, wanted - had, left)),
+        needs=frozenset(
+            {
+                *((_type(name),) if wanted else ()),
+                *map(_type, hands_on.values()),
+            }
+        ),
+        refusal=actions.joined(
+            _refusals(replaces, () if is_declared else left)
+        ),
+    )
+
+
+def _type(name: str) -> actions.Key:
+    return actions.Key(kind=actions.Kind.VOLUME_TYPE, name=name)
+
+
+def _notes(
+    name: str,
+    gained: collections.abc.Collection[str],
+    left: collections.abc.Collection[str],
+) -> collections.abc.Iterator[str]:
+    if gained:
+        yield (
+            f'their volumes get volume type {name} if neither the request '
+            'nor the image names one, whatever the tags of the image'
+        )
+    if left:
+        yield (
+            'projects without a default type of their own get '
+            'default_volume_type of cinder.conf'
+        )
+
+
+def _refusals(
+    replaces: collections.abc.Mapping[str, str],
+    left: collections.abc.Collection[str],
+) -> collections.abc.Iterator[actions.Refusal]:
+    if replaces:
+        pairs = ', '.join(
+            f'{project} ("{name}")' for project, name in replaces.items()
+        )
+        yield actions.Refusal(
+            reason='it would replace default types without the ownership '
+            f'marker, of projects: {pairs}',
+            remedy='remove the projects from default_for',
+            yields_to_consent=True,
+        )
+    if left:
+        yield actions.Refusal(
+            reason='it would unset the default type of projects: '
+            f'{", ".join(left)}',
+            remedy='list them under default_for of the tier',
+            yields_to_consent=True,
+        )
+
+
+def check(catalog: catalogs.Catalog) -> kinds.Problems:
+    """Projects of two tiers, and those that may not use their default type.
+
+    As far as the file shows: whether a name and an id are one project is
+    known when Keystone was asked, see `validation.projects`.
+    """
+    seen: dict[str, catalogs.Tier] = {}
+    for tier in catalog.tiers:
+        for index, project in enumerate(tier.default_for or ()):
+            other = seen.setdefault(project, tier)
+            if other is not tier:
+                yield claimed_twice(catalog, tier, index, other, project)
+            if (
+                not tier.is_public
+                and project not in tier.projects
+                and not _may_be_one_of(project, tier.projects)
+            ):
+                yield without_access(catalog, tier, index)
+
+
+def _may_be_one_of(
+    project: str, others: collections.abc.Iterable[str]
+) -> bool:
+    """Whether one of them may name the same project in the other way."""
+    is_id = identifier.is_id(project)
+    return any(identifier.is_id(one) is not is_id for one in others)
+
+
+def claimed_twice(
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    index: int,
+    other: catalogs.Tier,
+    as_other: str,
+) -> errors.Problem:
+    """The problem of a project that two tiers claim.
+
+    :param tier: the later one of them.
+    :param index: of the project in its `default_for`.
+    :param other: the tier that claimed it first.
+    :param as_other: the project as that one names it.
+    """
+    first = catalog.source.where(
+        (
+            'tiers',
+            other.name,
+            'default_for',
+            other.default_for.index(as_other),
+        )
+    )
+    return errors.Problem(
+        where=catalog.source.where(('tiers', tier.name, 'default_for', index)),
+        found=f'default_for of tier {tier.name!r} has project '
+        f'{tier.default_for[index]!r}, which tier {other.name!r} has as well '
+        f'({first})',
+        expected='each project under default_for of one tier: it has one '
+        'default type',
+        remedy='remove it from one of them',
+    )
+
+
+def without_access(
+    catalog: catalogs.Catalog, tier: catalogs.Tier, index: int
+) -> errors.Problem:
+    """The problem of a project that may not use its default type.
+
+    :param index: of the project in `default_for` of the tier.
+    """
+    access = catalog.source.where(('tiers', tier.name, 'access'))
+    return errors.Problem(
+        where=catalog.source.where(('tiers', tier.name, 'default_for', index)),
+        found=f'default_for of tier {tier.name!r} has project '
+        f'{tier.default_for[index]!r}, which is not under access ({access})',
+        expected='projects that may use the tier: Cinder would refuse each '
+        'create of another one that names no type',
+        remedy='add it to access, or remove it from default_for',
+    )
+
+
+def _taken_away(
+    before: cinder_state.ProjectDefaults, after: cinder_state.ProjectDefaults
+) -> collections.abc.Iterator[str]:
+    count = len(before.default_for - after.default_for)
+    if count:
+        yield f'default type of {count} project{"" if count == 1 else "s"}'
+
+
+PROJECT_DEFAULTS = kinds.ResourceKind(
+    kind=actions.Kind.PROJECT_DEFAULTS,
+    resource=cinder_state.ProjectDefaults,
+    state_field='project_defaults',
+    is_in_ceph=False,
+    plan=plan,
+    check=check,
+    tiers_affected=kinds.tiers_of_that_name,
+    taken_away=_taken_away,
+)
