@@ -163,6 +163,7 @@ OVERFLOWS = NOTHING | strategies.sampled_from(NAMES)
 ACCESS = strategies.sampled_from(
     (None, catalogs.PUBLIC, (), ('one',), ('one', 'two'))
 )
+DEFAULT_FOR = strategies.sampled_from((None, None, (), ('one',), ('two',)))
 TIER_QUOTAS = NOTHING | strategies.builds(
     catalogs.Quotas,
     volumes=strategies.integers(-1, 1),
@@ -235,6 +236,7 @@ def tiers(draw, name, priority):
         description=draw(DESCRIPTIONS),
         overflow=draw(OVERFLOWS),
         access=draw(ACCESS),
+        default_for=draw(DEFAULT_FOR),
         qos=(
             catalogs.Qos(front_end=front, back_end=back)
             if front or back
@@ -259,7 +261,7 @@ def sound_catalogs(draw):
             tier
             if tier.overflow in ours
             else dataclasses.replace(tier, overflow=None)
-            for tier in found
+            for tier in allowed_defaults(found)
         ),
         host_osd_options=draw(OF_HOSTS)
         if any(tier.rbd for tier in found)
@@ -268,6 +270,21 @@ def sound_catalogs(draw):
     )
     assume(not catalog_rules.check(catalog))
     return catalog
+
+
+def allowed_defaults(found):
+    """Tiers without default_for of others, and of who may not use them."""
+    seen = set()
+    for tier in found:
+        if tier.default_for and (
+            not seen.isdisjoint(tier.default_for)
+            or not (
+                tier.is_public or set(tier.default_for) <= set(tier.projects)
+            )
+        ):
+            tier = dataclasses.replace(tier, default_for=())
+        seen.update(tier.default_for or ())
+        yield tier
 
 
 @strategies.composite
@@ -287,10 +304,13 @@ def edited(draw, catalog):
                 access=draw(
                     strategies.sampled_from((tier.access, None, ('one',)))
                 ),
+                default_for=draw(DEFAULT_FOR),
                 take_over=draw(STILL_OURS),
             )
         )
-    return dataclasses.replace(catalog, tiers=tuple(found))
+    return dataclasses.replace(
+        catalog, tiers=tuple(allowed_defaults(found))
+    )
 
 
 def limit_by_hand(world, names):
