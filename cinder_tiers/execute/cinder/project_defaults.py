@@ -102,7 +102,7 @@ class ProjectDefaults:
 
         :raises errors.ActionFailed: it does not exist.
         """
-        found = volume_types.find(self._block_storage, name)
+        found = volume_types.find(self._block_storage, name, is_sure=True)
         if found is None:
             raise errors.ActionFailed(
                 f'volume type {name} was deleted since the plan was made; '

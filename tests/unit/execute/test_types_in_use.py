@@ -10,6 +10,7 @@ from keystoneauth1 import token_endpoint
 import openstack.connection
 import testtools
 
+from cinder_tiers.clients import default_types
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import consent as consents
 from cinder_tiers.domain.plan import plan as plans
@@ -176,6 +177,21 @@ class TypesInUseTestCase(testtools.TestCase):
                 if one.name.startswith('database')
             },
         )
+
+    def test_projects_default_to_the_type_that_has_the_name(self):
+        for project in (ALPHA, BETA):
+            self.api.add_project(project, project)
+        self.change(default_for=(ALPHA,))
+        self.carry_out(self.make_plan())
+        self.change(default_for=(ALPHA, BETA), priority=33)
+        self.carry_out(self.make_plan(consent=True))
+        new = self.find('database')
+        self.assertNotEqual(self.old.id, new.id)
+        self.assertEqual(
+            {ALPHA: new.id, BETA: new.id},
+            default_types.list_all(self.connection.block_storage),
+        )
+        self.assertEqual((), self.make_plan().actions)
 
     def test_the_new_type_has_all_that_the_old_one_had(self):
         block_storage = self.connection.block_storage
