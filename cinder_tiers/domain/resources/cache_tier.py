@@ -14,6 +14,7 @@ of `ceph osd pool set`, which takes them only for a pool that is a tier
 
 import collections.abc
 import itertools
+import operator
 import shlex
 import types
 
@@ -597,10 +598,15 @@ def normal(name: str, value: catalogs.Value) -> str:
 
 
 def observed(dumped: dict) -> dict[str, str]:
-    """All settings of a pool of `osd pool ls detail`, as {name: value}."""
+    """All settings of a pool of `osd pool ls detail`, as {name: value}.
+
+    :raises LookupError: one is missing.
+    :raises TypeError: one is of another type.
+    """
     return {
         'hit_set_type': dumped['hit_set_params']['type'],
-        **{name: str(dumped[name]) for name in COUNTS},
+        # Of a limit, plans read the number again.
+        **{name: str(operator.index(dumped[name])) for name in COUNTS},
         **{
             name: normal(name, dumped[f'{name}_micro'] / 1e6)
             for name in RATIOS
