@@ -308,9 +308,7 @@ def edited(draw, catalog):
                 take_over=draw(STILL_OURS),
             )
         )
-    return dataclasses.replace(
-        catalog, tiers=tuple(allowed_defaults(found))
-    )
+    return dataclasses.replace(catalog, tiers=tuple(allowed_defaults(found)))
 
 
 def limit_by_hand(world, names):
