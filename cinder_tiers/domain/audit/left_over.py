@@ -92,7 +92,8 @@ def _pool(
         if pool_kind.is_draft(name)
         else 'it has the ownership marker, and no tier of the file has the '
         'pool; volumes of a removed tier may be in it',
-        remedy=f'run "openstack tier apply", which finishes it, or {delete}'
+        remedy='run "openstack tier plan", which tells whether the next apply '
+        f'finishes it; if not, {delete}'
         if is_continued
         else f'run {delete}'
         if pool_kind.is_draft(name)
