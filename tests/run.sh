@@ -37,9 +37,11 @@ parts:
               release of Cinder on each Python (tests/cinder_releases)
 
 The lab is brought up for the functional, the long and the tempest part and,
-unless it was up before, taken down at the end. Its state is in $CINDER_TIERS_LAB. The
-contract part makes a lab of its own that has only Ceph, in a folder beside it
-whose name ends in -contract, and removes all of it but uv and supervisord.
+unless it was up before, taken down at the end. Its state is in
+$CINDER_TIERS_LAB. If a run was killed while it tested a lab that it had
+brought up, the next one destroys that lab first. The contract part makes a
+lab of its own that has only Ceph, in a folder beside it whose name ends in
+-contract, and removes all of it but uv and supervisord.
 Another Debian is made by devstack/release.sh, and stays for the next time.
 
 The part releases tries the cells that CINDER_TIERS_TEST_CELLS names, such as
@@ -81,8 +83,11 @@ readonly LONG_LIMIT_SECONDS=10800
 readonly RELEASES_LIMIT_SECONDS=86400
 readonly MOST_LINES_OF_A_LOG=60
 readonly MOST_SLOWEST=10
+readonly LAB=${CINDER_TIERS_LAB:-/var/lib/cinder-tiers-lab}
+# There while tests change a lab that this command brought up.
+readonly UNDER_TEST=$LAB.under-test
 # The lab of the contract part, and what is added to the ports of the other.
-readonly CONTRACT_LAB=${CINDER_TIERS_LAB:-/var/lib/cinder-tiers-lab}-contract
+readonly CONTRACT_LAB=$LAB-contract
 readonly CONTRACT_PORT_OFFSET=$((${CINDER_TIERS_LAB_PORT_OFFSET:-0} + 500))
 # uv brings its own list of authorities; the machine's list is the right one.
 export UV_SYSTEM_CERTS=1
@@ -282,6 +287,25 @@ run_lab_tests() {
     bring_lab_up "$@" && run_tests "$1" "$1" ".tox/$1"
 }
 
+# in_lab FUNCTION PART: what a killed run left in a lab of its own, such as
+# tiers of its tests, would be in the way of the next one.
+in_lab() {
+    local function=$1 part=$2
+    if [[ -n $lab_is_ours ]]; then
+        if [[ -e $LAB && -e $UNDER_TEST ]]; then
+            echo "== lab of $part: destroyed, a run was killed in it"
+            run devstack/lab.sh destroy --keep-downloads \
+                >>"$RESULTS/$part.log" 2>&1 \
+                || fail "$part" 'devstack/lab.sh destroy: see its log'
+        fi
+        mkdir -p "$(dirname "$LAB")" && : >"$UNDER_TEST"
+    fi
+    "$function" "$part"
+    if [[ -n $lab_is_ours ]]; then
+        rm -f "$UNDER_TEST"
+    fi
+}
+
 # add_counts PART: what the last line of its log says, to its counts.
 add_counts() {
     local part=$1 last passed=0 failed=0 skipped=0
@@ -298,7 +322,7 @@ add_counts() {
 
 # What Tempest skips, or is known to fail, the lab does not have.
 run_tempest_tests() {
-    local part=tempest command status
+    local part=$1 command status
     bring_lab_up "$part" || return
     for command in 'tests/tempest.sh' 'tests/tempest.sh --ours'; do
         # shellcheck disable=SC2086
@@ -421,8 +445,8 @@ run_part() {
         browser) run_tests browser browser .tox/browser ;;
         cinder) run_tests cinder cinder-tests .tox/cinder-tests ;;
         contract) run_contract_tests ;;
-        functional | long) run_lab_tests "$part" ;;
-        tempest) run_tempest_tests ;;
+        functional | long) in_lab run_lab_tests "$part" ;;
+        tempest) in_lab run_tempest_tests "$part" ;;
         ceph18) run_release_tests "$part" trixie ;;
         ceph20) run_release_tests "$part" forky ;;
         releases) run_release_matrix ;;

@@ -10,6 +10,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import time
 import uuid
@@ -168,6 +169,17 @@ class LabTestCase(testtools.TestCase):
     def ask(self, *argv, **options):
         """Run a command that answers with JSON."""
         return json.loads(self.run_command(*argv, '-f', 'json', **options)[0])
+
+    def pools_in_text(self):
+        """All of all pools, but for what Ceph itself changes after a while.
+
+        It trims snapshots for minutes, and a new pool is said to be creating
+        until the monitors know its last placement group.
+        """
+        text, _ = self.run_command('ceph', 'osd', 'pool', 'ls', 'detail')
+        return re.sub(
+            r'last_change \d+|\n\s*removed_snaps_queue.*|,creating\b', '', text
+        )
 
     def unique_name(self, what):
         return f'functional-{what}-{uuid.uuid4().hex[:8]}'
