@@ -207,7 +207,7 @@ class World:
                 needs_consent(current, wanted) or self._fills(current, wanted)
             )
         ):
-            raise errors.ActionFailed(f'{key}: nobody consented to that')
+            raise errors.ActionFailed(f'{key}: not permitted by --allow')
         if wanted is None:
             self._delete(key)
             return
@@ -319,7 +319,7 @@ class World:
                 isinstance(wanted, cinder_state.ReplacingQosSpec)
                 and not consented
             ):
-                raise errors.ActionFailed(f'{key}: nobody consented to that')
+                raise errors.ActionFailed(f'{key}: not permitted by --allow')
             wanted = self._associated(wanted, key)
         if isinstance(wanted, cinder_state.SuccessorType):
             wanted = cinder_state.VolumeType(**vars(wanted))
@@ -332,7 +332,7 @@ class World:
         if not consented and (
             current and current.default_for & wanted.kept_unless_allowed
         ):
-            raise errors.ActionFailed(f'{key}: nobody consented to that')
+            raise errors.ActionFailed(f'{key}: not permitted by --allow')
         of_types = {
             one: found
             for one, found in self.objects.items()
@@ -350,7 +350,7 @@ class World:
                 raise errors.ActionFailed(f'{one} is of others')
             if taken:
                 self._give_defaults(one, found.default_for - taken)
-        for project, name in wanted.hands_on.items():
+        for project, name in wanted.replaced_by.items():
             other = dataclasses.replace(key, name=name)
             found = self.objects.get(other)
             self._give_defaults(

@@ -491,7 +491,7 @@ class Catalog:
 
     @property
     def has_project_defaults(self) -> bool:
-        """Whether it says which tiers are default types of projects."""
+        """Whether a managed tier has `default_for`, if only an empty one."""
         return any(tier.default_for is not None for tier in self.ours)
 
     @property

@@ -340,13 +340,13 @@ def _no_change(
 def lowered(
     before: ceph_state.CacheTier | None, after: ceph_state.CacheTier
 ) -> dict[str, int]:
-    """{limit of what a cache holds: its value}, of those that are lowered.
+    """Returns the limits of a cache that are lowered, {name: new value}.
 
-    :param before: the cache as it is; None: it is to be made.
-    :param after: as it should be.
+    :param before: the cache as it is; None: it is to be created.
+    :param after: the cache as it should be.
     """
     found = {}
-    # One that was never set up to its end is empty, or refused as it is.
+    # A cache without an overlay is empty, or its update is refused anyway.
     is_used = before is not None and before.overlay
     for name in _TARGETS if is_used else ():
         old, new = (
@@ -362,17 +362,15 @@ def too_small(
     after: ceph_state.CacheTier,
     usage: usages.Usage | usages.Unknown,
 ) -> collections.abc.Iterator[str]:
-    """Limits that are lowered below what the cache holds.
+    """Yields a reason for each limit that is lowered below what is cached.
 
-    Ceph calls a cache full that is above its limit, and I/O waits until what
-    is too much was evicted (PrimaryLogPG::agent_choose_mode). To raise one
-    that is too small is always right.
+    A cache above its limit is full to Ceph, and I/O waits until enough was
+    evicted (PrimaryLogPG::agent_choose_mode). Raising a limit is always safe.
 
-    :param before: the cache as it is; None: it is to be made, and is empty.
-    :param after: as it should be.
-    :param usage: of the cluster. What is not known of a cache is reported as
-        well.
-    :returns: a statement for each.
+    :param before: the cache as it is; None: it is to be created, and is empty.
+    :param after: the cache as it should be.
+    :param usage: the usage of the cluster; a cache without known usage yields
+        a reason as well.
     """
     for name, target in lowered(before, after).items():
         text = _TARGETS[name]

@@ -400,13 +400,14 @@ def is_draft(name: str) -> bool:
 def draft_of(
     wanted: ceph_state.Pool, found: ceph_state.Pool | None
 ) -> ceph_state.Pool:
-    """What a pool is before it gets its name.
+    """Returns a new pool as it is before it gets its own name.
 
-    :param wanted: the pool.
-    :param found: what an interrupted apply left of it, maybe for another
-        tiers file: what that file set, and this one does not, is set back.
-        None: it left nothing.
-    :returns: without what is kept in objects of the pool.
+    :param wanted: the pool, under its own name.
+    :param found: the half-made pool that an interrupted apply left, maybe for
+        another tiers file; options that only that file set are set back to
+        those of a new pool. None: there is no such pool.
+    :returns: the pool under the name of `draft_name`, without the settings
+        that Ceph keeps in objects of the pool.
     """
     left = {
         name: pool_options.of_new_pool(name)
@@ -427,15 +428,15 @@ def why_not_finished(
     wanted: ceph_state.Pool,
     usage: usages.Usage | usages.Unknown,
 ) -> tuple[str, str] | None:
-    """Why what an interrupted apply left cannot become a pool.
+    """Tells why a half-made pool of an interrupted apply cannot be finished.
 
-    The tiers file may be another one since, and Ceph changes not all of a
-    pool, even if it is empty.
+    The tiers file may have changed since, and Ceph cannot change some fields
+    of a pool, even if the pool is empty.
 
-    :param found: the pool under the name of `draft_name`.
-    :param wanted: the pool that it was to become.
-    :param usage: of the cluster.
-    :returns: a statement, and what to do; None when it can.
+    :param found: the pool that has the name of `draft_name`.
+    :param wanted: the pool that it is to become.
+    :param usage: the usage of the cluster.
+    :returns: (reason, remedy); None if it can be finished.
     """
     name = found.name
     foreign = found.applications - {'rbd'}
@@ -455,7 +456,7 @@ def why_not_finished(
             f'pool {name} holds {held.objects} objects, while what an '
             'interrupted apply leaves under that name is empty',
             f'see what they are with "rados -p {shlex.quote(name)} ls", and '
-            'rename that pool, or delete it by hand if nobody needs them',
+            'rename that pool, or delete it if they are not needed',
         )
     moving = [
         one
@@ -485,7 +486,7 @@ def why_not_finished(
 
 
 def deletion(name: str) -> str:
-    """The command that deletes a pool."""
+    """Returns the command that deletes a pool."""
     word = shlex.quote(name)
     return f'ceph osd pool delete {word} {word} --yes-i-really-really-mean-it'
 
@@ -493,7 +494,7 @@ def deletion(name: str) -> str:
 def _refusal_of_draft(
     wanted: ceph_state.Pool, ceph: ceph_state.CephState
 ) -> actions.Refusal | None:
-    """Whether a pool cannot be made because of what is left of another."""
+    """Returns the refusal of a new pool whose half-made one is in its way."""
     found = ceph.pools.get(draft_name(wanted.name))
     why = found and why_not_finished(found, wanted, ceph.usage)
     if not why:

@@ -4,9 +4,9 @@
 
 Cinder gives it to volumes of the project whose request names no type, nor
 their image (`cinder default-type-set`, since API version 3.62). A project has
-one default type at most. Cinder keeps with it no mark, so those that are
-volume types of ours are ours; as soon as one tier has `default_for`, the file
-says it of all tiers. Pure.
+one default type at most. Cinder stores no ownership marker with it, so a
+default type is managed if the volume type is; as soon as one tier has
+`default_for`, the file decides for all tiers. Pure.
 """
 
 import collections.abc
@@ -26,10 +26,11 @@ _Ids = collections.abc.Mapping[str, frozenset[str]]
 def plan(
     catalog: catalogs.Catalog, actual: actual_state.ActualState
 ) -> kinds.Actions:
-    """Actions that make the default types of projects those of the catalog.
+    """Yields actions that make the default types those of the catalog.
 
-    :returns: in the order of the file, then those of types with our mark that
-        the catalog does not have: Cinder deletes no default type.
+    :returns: actions in the order of the file, then those that unset managed
+        volume types which the catalog does not have: Cinder refuses to delete
+        a volume type that is a default type.
     """
     cinder = actual.cinder
     wanted = _wanted(catalog, actual.projects)
@@ -70,7 +71,7 @@ def plan(
 def _wanted(
     catalog: catalogs.Catalog, projects: _Ids
 ) -> dict[str, frozenset[str]]:
-    """{volume type of a tier of ours: ids of the projects to default to it}"""
+    """Returns {name of a volume type: ids of projects that are to have it}."""
     return {
         tier.type_name: frozenset().union(
             *(projects[name] for name in tier.default_for or ())
@@ -93,12 +94,14 @@ def _action(
     why: str,
     is_declared: bool,
 ) -> collections.abc.Iterator[actions.Action]:
-    """What makes a type the default type of projects; nothing if it is.
+    """Yields the action that updates the projects of one default type, if any.
 
-    :param name: of the volume type.
-    :param wanted: ids of the projects that should have it.
-    :param claims: {id of a project: name of the type that it should have}.
-    :param is_declared: whether the file says that it has no other projects.
+    :param name: the name of the volume type.
+    :param wanted: ids of the projects that are to have it as default type.
+    :param claims: {id of a project: name of the default type that it is to
+        have}, of all tiers.
+    :param is_declared: whether the tier has `default_for`, so that unsetting
+        the default type of other projects needs no consent.
     """
     before = cinder.project_defaults.get(name)
     had = before.default_for if before else frozenset()
@@ -114,12 +117,12 @@ def _action(
         for project in sorted(wanted - had)
         if project in current and not _is_ours(cinder, current[project])
     }
-    hands_on = {
+    replaced_by = {
         project: claims[project]
         for project in sorted(had - wanted)
         if project in claims
     }
-    left = sorted(had - wanted - hands_on.keys())
+    left = sorted(had - wanted - replaced_by.keys())
     yield actions.Action(
         key=actions.Key(kind=actions.Kind.PROJECT_DEFAULTS, name=name),
         before=before,
@@ -128,14 +131,14 @@ def _action(
             default_for=wanted,
             replaces=replaces,
             kept_unless_allowed=frozenset(() if is_declared else left),
-            hands_on=hands_on,
+            replaced_by=replaced_by,
         ),
         why=why,
         notes=tuple(_notes(name, wanted - had, left)),
         needs=frozenset(
             {
                 *((_type(name),) if wanted else ()),
-                *map(_type, hands_on.values()),
+                *map(_type, replaced_by.values()),
             }
         ),
         refusal=actions.joined(
@@ -189,10 +192,10 @@ def _refusals(
 
 
 def check(catalog: catalogs.Catalog) -> kinds.Problems:
-    """Projects of two tiers, and those that may not use their default type.
+    """Yields projects of two tiers, and those without access to their tier.
 
-    As far as the file shows: whether a name and an id are one project is
-    known when Keystone was asked, see `validation.projects`.
+    Only what the file shows: whether a name and an id are the same project
+    is checked after Keystone was asked, see `validation.projects`.
     """
     seen: dict[str, catalogs.Tier] = {}
     for tier in catalog.tiers:
@@ -211,7 +214,7 @@ def check(catalog: catalogs.Catalog) -> kinds.Problems:
 def _may_be_one_of(
     project: str, others: collections.abc.Iterable[str]
 ) -> bool:
-    """Whether one of them may name the same project in the other way."""
+    """Whether a project named by id may be listed by name, or vice versa."""
     is_id = identifier.is_id(project)
     return any(identifier.is_id(one) is not is_id for one in others)
 
@@ -223,12 +226,12 @@ def claimed_twice(
     other: catalogs.Tier,
     as_other: str,
 ) -> errors.Problem:
-    """The problem of a project that two tiers claim.
+    """Returns the problem of a project under `default_for` of two tiers.
 
-    :param tier: the later one of them.
-    :param index: of the project in its `default_for`.
-    :param other: the tier that claimed it first.
-    :param as_other: the project as that one names it.
+    :param tier: the later tier in the file.
+    :param index: the index of the project in its `default_for`.
+    :param other: the earlier tier.
+    :param as_other: the project as `default_for` of the earlier tier has it.
     """
     first = catalog.source.where(
         (
@@ -252,9 +255,9 @@ def claimed_twice(
 def without_access(
     catalog: catalogs.Catalog, tier: catalogs.Tier, index: int
 ) -> errors.Problem:
-    """The problem of a project that may not use its default type.
+    """Returns the problem of a project without access to its default type.
 
-    :param index: of the project in `default_for` of the tier.
+    :param index: the index of the project in `default_for` of the tier.
     """
     access = catalog.source.where(('tiers', tier.name, 'access'))
     return errors.Problem(

@@ -153,7 +153,7 @@ def closed(
 def _lowered(
     before: cinder_state.TypeQuota | None, after: cinder_state.TypeQuota
 ) -> collections.abc.Iterator[str]:
-    """Fields of which projects get less than now, but not nothing."""
+    """Yields the fields whose quota is lowered, but not to 0."""
     for field in _USE if before else ():
         old, new = getattr(before, field), getattr(after, field)
         if new > 0 and (old == cinder_state.UNLIMITED or new < old):

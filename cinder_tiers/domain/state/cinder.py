@@ -201,8 +201,8 @@ class ProjectDefaults:
     name: str
     #: Ids of the projects, as the key of the tiers file is called.
     default_for: frozenset[str]
-    #: {id of a project that should have it: name of a type without our mark,
-    #: which is its default type}; of what is wanted only.
+    #: {id of a project that is to have it: name of its present default type,
+    #: which is not managed}; of what is wanted only.
     replaces: collections.abc.Mapping[str, str] = dataclasses.field(
         default_factory=dict, metadata=difference.IS_NOTE, compare=False
     )
@@ -210,9 +210,9 @@ class ProjectDefaults:
     kept_unless_allowed: frozenset[str] = dataclasses.field(
         default=frozenset(), metadata=difference.IS_NOTE, compare=False
     )
-    #: {id of a project that should no longer have it: name of the type that
-    #: becomes its default type}; of what is wanted only.
-    hands_on: collections.abc.Mapping[str, str] = dataclasses.field(
+    #: {id of a project that is no longer to have it: name of its next default
+    #: type}; of what is wanted only.
+    replaced_by: collections.abc.Mapping[str, str] = dataclasses.field(
         default_factory=dict, metadata=difference.IS_NOTE, compare=False
     )
 

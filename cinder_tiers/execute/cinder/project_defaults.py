@@ -52,11 +52,11 @@ class ProjectDefaults:
                 done.append(f'default type of project {project}')
             for project in sorted(has - wanted.default_for):
                 # In one call, so that it is not without one meanwhile.
-                if project in wanted.hands_on:
+                if project in wanted.replaced_by:
                     default_types.set_type(
                         self._block_storage,
                         project,
-                        self._id_of(wanted.hands_on[project]),
+                        self._id_of(wanted.replaced_by[project]),
                     )
                 else:
                     default_types.unset(self._block_storage, project)

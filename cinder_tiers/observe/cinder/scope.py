@@ -18,6 +18,6 @@ class Scope:
     #: Names of the volume types of which the encryption is read.
     encryption_of: collections.abc.Container[str] = ()
     encryption_of_all: bool = False
-    #: Whether the default types of projects are read although no type of ours
-    #: is about to go.
+    #: Whether the default types of projects are read in any case, and not only
+    #: if a managed volume type is to be deleted.
     project_defaults: bool = False

@@ -59,7 +59,7 @@ class QuotasInUseTestCase(test_retired_types.RetiredTypesCase):
         self.assertIn(reason, text)
         self.run_on_tiers(5, 'apply')
         self.run_on_tiers(0, 'apply', '--allow', NAME)
-        # What is so already is no change.
+        # An exceeded quota that stays as it is needs no consent.
         self.run_on_tiers(0, 'plan')
 
     @ddt.data(
