@@ -133,7 +133,7 @@ def _before_after(
         cells.Fields(
             {
                 name: frozenset(projects.get(one, one) for one in value)
-                if name == 'projects' and isinstance(value, frozenset)
+                if isinstance(value, frozenset)
                 else value
                 for name, value in side.items()
             }

@@ -209,6 +209,20 @@ class PlanValuesTestCase(testtools.TestCase):
                 else:
                     yield str(value)
 
+    @ddt.data(*FILES)
+    def test_a_table_names_projects(self, name):
+        wanted, plan = made(name)
+        labels = plan_fields.project_labels(NAMES, wanted)
+        for action in plan.actions:
+            row = render.plan_row(action, projects=labels)
+            text = ' '.join(
+                str(cell.human_readable())
+                for cell in row
+                if hasattr(cell, 'human_readable')
+            )
+            for ident in NAMES:
+                self.assertNotIn(ident, text.replace(f'({ident})', ''))
+
     def test_a_zero_is_a_value(self):
         _, plan = made('new')
         (quota,) = [
