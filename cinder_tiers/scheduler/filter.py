@@ -16,7 +16,6 @@ from cinder.scheduler import filters
 from cinder.volume import volume_utils
 from oslo_log import log as logging
 
-from cinder_tiers.domain.placement import backends as matching_rules
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
 from cinder_tiers.doors import placement_request
@@ -173,9 +172,9 @@ def _keep_of_tier(
     placed: placement_request.Placement,
 ) -> list:
     """The backends of a tier, without those that other tiers are alone on."""
-    specs = placed.tier_type.extra_specs
-    kept = matching.matcher_of(specs).keep(backends)
-    if matching_rules.names_backend(specs):
+    matcher = matching.matcher_of(placed.tier_type.extra_specs)
+    kept = matcher.keep(backends)
+    if matcher.names_backend:
         return kept
     return guard.keep_permitted(kept, asked, placed.state)
 

@@ -453,8 +453,8 @@ def why_not_finished(
     )
     if held is not None and held.objects:
         return (
-            f'pool {name} holds {held.objects} objects, while what an '
-            'interrupted apply leaves under that name is empty',
+            f'pool {name} is not empty (objects: {held.objects}), unlike a '
+            'pool that an interrupted apply leaves under that name',
             f'see what they are with "rados -p {shlex.quote(name)} ls", and '
             'rename that pool, or delete it if they are not needed',
         )

@@ -37,6 +37,8 @@ class Matcher:
         self._properties = {
             'resource_type': {'extra_specs': dict(extra_specs)}
         }
+        #: Whether they name a backend, see `backends.names_backend`.
+        self.names_backend = matching_rules.names_backend(extra_specs)
         self._names = matching_rules.capability_names(extra_specs)
         # To Cinder a bare `capabilities` is all of them (29.0.0).
         self._remembers = 'capabilities' not in extra_specs

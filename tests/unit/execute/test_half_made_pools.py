@@ -220,10 +220,11 @@ class HalfMadePoolTestCase(testtools.TestCase):
             play.write(DRAFT, 3)
             before = dataclasses.replace(play.ceph.pools[DRAFT])
             (refused,) = play.plan(declared(**changes)).refused
-            self.assertIn('holds 3 objects', refused.refusal.reason)
+            self.assertIn('is not empty (objects: 3)', refused.refusal.reason)
             self.assertNotIn('pool delete', refused.refusal.remedy)
             self.assertIn(
-                'holds 3 objects', ''.join(r.reason for r in play.apply(plan))
+                'is not empty (objects: 3)',
+                ''.join(r.reason for r in play.apply(plan)),
             )
             self.assertEqual(before, play.ceph.pools[DRAFT])
 
