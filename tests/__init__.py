@@ -3,9 +3,11 @@
 """All tests, and what hypothesis is told for them."""
 
 from collections.abc import Callable
+import faulthandler
 import os
 
 import hypothesis
+import testtools
 
 hypothesis.settings.register_profile(
     'cinder-tiers',
@@ -18,6 +20,26 @@ hypothesis.settings.register_profile(
     print_blob=True,
 )
 hypothesis.settings.load_profile('cinder-tiers')
+
+#: Seconds from the start of a test to that of the next one; 0: no limit.
+TIMEOUT_S = int(os.environ.get('OS_TEST_TIMEOUT') or 0)
+
+
+class WatchedRun(testtools.RunTest):
+    """Ends a process that hangs, and shows where each of its threads is.
+
+    An exception in the main thread would wait for the others, and one of
+    them may be what hangs.
+    """
+
+    def run(self, result: object = None) -> object:
+        """Runs the test."""
+        if TIMEOUT_S > 0:
+            faulthandler.dump_traceback_later(TIMEOUT_S, exit=True)
+        return super().run(result)
+
+
+testtools.TestCase.run_tests_with = WatchedRun
 
 #: Set to 1 for all examples of the properties that are expensive to try.
 ALL_EXAMPLES = 'CINDER_TIERS_TEST_ALL_EXAMPLES'

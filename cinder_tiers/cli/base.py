@@ -28,6 +28,7 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain import text as escaping
 
 if typing.TYPE_CHECKING:
+    import openstack.config.loader
     import openstack.connection
 
 #: What is said of a name of --allow that changed nothing.
@@ -39,6 +40,9 @@ WIDTH_OF_FILES = 80
 _INCLUDE_ROOT = 'CINDER_TIERS_INCLUDE_ROOT'
 _STATE = 'CINDER_TIERS_STATE'
 DEFAULT_CATALOG = '/etc/cinder-tiers/tiers.yaml'
+#: A service that accepts a request and never answers would otherwise keep a
+#: command, and the lock of an apply, for ever. Longer than proxies wait.
+ANSWER_TIMEOUT_S = 300
 
 
 def name_program(parser: argparse.ArgumentParser) -> None:
@@ -78,6 +82,19 @@ def not_empty(text: str) -> str:
     return text
 
 
+def limit_wait(config: 'openstack.config.loader.OpenStackConfig') -> None:
+    """Makes ANSWER_TIMEOUT_S the default of `api_timeout` in clouds.yaml.
+
+    :param config: of the shell, whose own default is no limit.
+    """
+    # The loader copies its defaults into a cloud of that name if it finds no
+    # other one.
+    clouds = config.cloud_config['clouds']
+    for values in (config.defaults, clouds.get('defaults', {})):
+        if values.get('api_timeout') is None:
+            values['api_timeout'] = ANSWER_TIMEOUT_S
+
+
 def connect(
     shown: 'StatusCommand',
 ) -> 'openstack.connection.Connection':
@@ -91,6 +108,7 @@ def connect(
     if not shown.auth_required:
         from openstack import exceptions as sdk_exceptions
 
+        limit_wait(shown.app.cloud_config)
         # The shell looked before, and did not log in.
         shown.auth_required = True
         try:

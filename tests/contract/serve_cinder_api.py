@@ -19,9 +19,11 @@ a member to whom a lenient policy shows extra specs.
 
 import contextlib
 import datetime
+import io
 import os
 import pathlib
 import shutil
+import socketserver
 import sqlite3
 import sys
 import threading
@@ -70,6 +72,33 @@ class QuietHandler(wsgiref.simple_server.WSGIRequestHandler):
 
     def log_message(self, *arguments):
         """Drops the line."""
+
+
+class Server(socketserver.ThreadingMixIn, wsgiref.simple_server.WSGIServer):
+    """Has a thread for each connection.
+
+    A client that is stopped before it sends its request, or within it, keeps
+    no other one waiting.
+    """
+
+    daemon_threads = True
+    request_queue_size = 128
+
+
+def one_at_a_time(application):
+    """Serves whole requests only, each after the other.
+
+    Of two writers at once, sqlite refuses one.
+    """
+    turn = threading.Lock()
+
+    def serve(environ, start_response):
+        length = int(environ.get('CONTENT_LENGTH') or 0)
+        environ['wsgi.input'] = io.BytesIO(environ['wsgi.input'].read(length))
+        with turn:
+            return application(environ, start_response)
+
+    return serve
 
 
 def token_factory(global_conf, **local_conf):
@@ -316,6 +345,7 @@ def main(*, folder, database, orders, errors):
     keystone, glance = stand_ins.Keystone(), stand_ins.Glance()
     applications = {'identity': keystone, 'image': glance}
 
+    @one_at_a_time
     def serve(environ, start_response):
         application = api.application
         top = environ['PATH_INFO'].split('/')[1]
@@ -326,7 +356,11 @@ def main(*, folder, database, orders, errors):
 
     _let_cinder_ask(keystone)
     server = wsgiref.simple_server.make_server(
-        '127.0.0.1', 0, serve, handler_class=QuietHandler
+        '127.0.0.1',
+        0,
+        serve,
+        server_class=Server,
+        handler_class=QuietHandler,
     )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     orders.send(server.server_port)

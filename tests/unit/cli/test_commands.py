@@ -9,13 +9,16 @@ import json
 import os
 import pathlib
 import shlex
+import socket
 import tempfile
 
 import ddt
+from osc_lib.cli import client_config
 from oslo_config import cfg
 import testtools
 import yaml
 
+from cinder_tiers.cli import base
 from tests.unit.cli import shell
 
 SAMPLE = str(
@@ -564,3 +567,45 @@ class KeystoneTestCase(testtools.TestCase):
         self.assertNotIn('Traceback', ran.stderr)
         told = shell.openstack('tier', words[0], '--help')
         self.assertRegex(flat(told.stdout), '; 6 [^;]* did not answer')
+
+    def test_one_that_accepts_and_says_nothing_is_not_waited_for(self):
+        silent = self.enterContext(socket.create_server(('127.0.0.1', 0)))
+        folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        clouds = folder / 'clouds.yaml'
+        clouds.write_text(
+            json.dumps(
+                {
+                    'clouds': {
+                        'silent': {
+                            'auth': {
+                                'auth_url': 'http://127.0.0.1:'
+                                f'{silent.getsockname()[1]}/v3',
+                                'username': 'any',
+                                'password': 'any',
+                                'user_domain_id': 'default',
+                                'system_scope': 'all',
+                            },
+                            'api_timeout': 0.5,
+                        }
+                    }
+                }
+            ),
+            'utf-8',
+        )
+        ran = shell.openstack(
+            *('--os-cloud', 'silent', 'tier', 'plan', '--catalog', SAMPLE),
+            OS_CLIENT_CONFIG_FILE=str(clouds),
+        )
+        self.assertEqual((6, ''), (ran.status, ran.stdout), ran.stderr)
+        self.assertIn('Keystone did not answer', ran.stderr)
+
+    def test_without_a_limit_in_clouds_yaml_there_is_one(self):
+        for given, expected in (({}, 300), ({'api_timeout': 7}, 7)):
+            config = client_config.OSC_Config(
+                override_defaults=given, load_envvars=False
+            )
+            base.limit_wait(config)
+            cloud = config.get_one(
+                auth_type='admin_token', endpoint='http://any', token='any'
+            )
+            self.assertEqual(expected, cloud.get_session().timeout)

@@ -9,9 +9,11 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import urllib.parse
 
 import ddt
 import testtools
@@ -44,6 +46,12 @@ sys.exit(started.run(sys.argv[1:]))
 class TwoAppliesTestCase(testtools.TestCase):
     def setUp(self):
         super().setUp()
+        # nohup has what it starts ignore SIGHUP, and a process hands that on.
+        self.addCleanup(
+            signal.signal,
+            signal.SIGHUP,
+            signal.signal(signal.SIGHUP, signal.SIG_DFL),
+        )
         self.api = cinder_api.CinderApi()
         self.addCleanup(self.api.stop)
         folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
@@ -115,6 +123,14 @@ class TwoAppliesTestCase(testtools.TestCase):
         second = self.run_tier('apply')
         self.assertEqual(0, second.status, second.stderr)
         self.assertEqual(0, self.planned())
+
+    def test_who_is_stopped_in_a_request_keeps_nobody_waiting(self):
+        """As above, where the first has connected and has sent nothing."""
+        address = urllib.parse.urlsplit(self.api.url)
+        self.enterContext(
+            socket.create_connection((address.hostname, address.port))
+        )
+        self.assertEqual(30, self.planned())
 
     def test_the_second_waits_when_it_is_told_to(self):
         first = self.start()
