@@ -61,7 +61,8 @@ def with_use(
     :param connection: of an administrator.
     :param found: what exists.
     :param names: of volume types in it; one call for each, and one for all.
-    :param by_project: whether those of each project are counted as well.
+    :param by_project: whether what each project has, its snapshots included,
+        is counted as well.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
     wanted, types = frozenset(names), dict(found.volume_types)
@@ -69,17 +70,22 @@ def with_use(
         return found
     with openstack_client.asking_as_admin('list volume types'):
         rows = volume_types.list_all(connection.block_storage)
+    rows = [one for one in rows if one.name in wanted & types.keys()]
     for one in rows:
-        if one.name in wanted & types.keys():
-            volumes = observed_types.count_volumes(connection, one)
-            types[one.name] = dataclasses.replace(
-                types[one.name], volumes=volumes
+        types[one.name] = dataclasses.replace(
+            types[one.name],
+            volumes=observed_types.count_volumes(connection, one),
+        )
+    if by_project:
+        used = [one for one in rows if types[one.name].volumes]
+        use = observed_types.use_by_project(connection, used)
+        for name, found_use in use.items():
+            types[name] = dataclasses.replace(
+                types[name],
+                volumes_of=found_use.volumes,
+                gib_of=found_use.gib,
+                snapshots_of=found_use.snapshots,
             )
-            if volumes and by_project:
-                count, gib = observed_types.use_by_project(connection, one)
-                types[one.name] = dataclasses.replace(
-                    types[one.name], volumes_of=count, gib_of=gib
-                )
     return dataclasses.replace(found, volume_types=types)
 
 

@@ -18,6 +18,20 @@ from cinder_tiers.observe.cinder import scope as scopes
 _COUNT_MICROVERSION = '3.45'
 _PAGE = 1000
 _PROJECT = 'os-vol-tenant-attr:tenant_id'
+_PROJECT_OF_SNAPSHOT = 'os-extended-snapshot-attributes:project_id'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Use:
+    """What projects have of a volume type, each {id of a project: how many}.
+
+    As Cinder counts it for the quotas of the type.
+    """
+
+    volumes: collections.abc.Mapping[str, int]
+    #: Of volumes and snapshots together.
+    gib: collections.abc.Mapping[str, int]
+    snapshots: collections.abc.Mapping[str, int]
 
 
 def observe(
@@ -117,35 +131,63 @@ def count_volumes(
 
 def use_by_project(
     connection: openstack.connection.Connection,
-    resource: volume_types.VolumeType,
-) -> tuple[dict[str, int], dict[str, int]]:
-    """What each project has of a volume type: volumes, and their GiB.
+    resources: collections.abc.Iterable[volume_types.VolumeType],
+) -> dict[str, Use]:
+    """What each project has of some volume types.
 
-    :param resource: the type.
-    :returns: twice {id of a project: how many}.
+    The list of snapshots does not tell their types: all of the cloud are read,
+    once for all the types.
+
+    :param resources: the types.
+    :returns: {name of a type: its use}.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
-    with openstack_client.asking_as_admin(
-        f'list volumes of volume type {resource.name}'
-    ):
-        rows = openstack_client.rows(
-            connection.block_storage,
-            '/volumes/detail',
-            key='volumes',
-            links='volumes_links',
-            params={
-                'all_tenants': 'True',
-                'volume_type_id': resource.id,
-                'limit': _PAGE,
-            },
+    type_of: dict[str, str] = {}
+    volumes: dict[str, collections.Counter[str]] = {}
+    gib: dict[str, collections.Counter[str]] = {}
+    for one in resources:
+        volumes[one.name] = collections.Counter()
+        gib[one.name] = collections.Counter()
+        with openstack_client.asking_as_admin(
+            f'list volumes of volume type {one.name}'
+        ):
+            for row in _rows(connection, 'volumes', volume_type_id=one.id):
+                type_of[row['id']] = one.name
+                if row.get(_PROJECT):
+                    volumes[one.name][row[_PROJECT]] += 1
+                    gib[one.name][row[_PROJECT]] += row.get('size') or 0
+    snapshots: dict[str, collections.Counter[str]] = {
+        name: collections.Counter() for name in volumes
+    }
+    if type_of:
+        with openstack_client.asking_as_admin('list snapshots'):
+            for row in _rows(connection, 'snapshots'):
+                name = type_of.get(row['volume_id'])
+                if name is not None and row.get(_PROJECT_OF_SNAPSHOT):
+                    project = row[_PROJECT_OF_SNAPSHOT]
+                    snapshots[name][project] += 1
+                    gib[name][project] += row.get('size') or 0
+    return {
+        name: Use(
+            volumes=dict(volumes[name]),
+            gib=dict(gib[name]),
+            snapshots=dict(snapshots[name]),
         )
-        volumes: collections.Counter[str] = collections.Counter()
-        gib: collections.Counter[str] = collections.Counter()
-        for row in rows:
-            if row.get(_PROJECT):
-                volumes[row[_PROJECT]] += 1
-                gib[row[_PROJECT]] += row.get('size') or 0
-        return dict(volumes), dict(gib)
+        for name in volumes
+    }
+
+
+def _rows(
+    connection: openstack.connection.Connection, what: str, **params: str
+) -> collections.abc.Iterator[dict]:
+    """All volumes, or snapshots, of all projects."""
+    return openstack_client.rows(
+        connection.block_storage,
+        f'/{what}/detail',
+        key=what,
+        links=f'{what}_links',
+        params={'all_tenants': 'True', **params, 'limit': _PAGE},
+    )
 
 
 def parse_volume_type(
