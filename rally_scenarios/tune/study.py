@@ -32,7 +32,7 @@ import optuna
 from optuna.storages import journal
 
 from cinder_tiers.domain import errors
-from rally_scenarios.bench.result import json_record
+from cinder_tiers.domain import record
 from rally_scenarios.bench.tune import budget
 from rally_scenarios.bench.tune import decision
 from rally_scenarios.bench.tune import history as histories
@@ -259,11 +259,9 @@ class Study:
             )
         blocks = []
         while (key := _BLOCK.format(len(blocks) + 1)) in found:
-            blocks.append(
-                json_record.read(histories.Taken, found[key]['taken'])
-            )
+            blocks.append(record.read(histories.Taken, found[key]['taken']))
             self._untold = list(map(int, found[key]['trials']))
-        read = json_record.read(
+        read = record.read(
             histories.History,
             {
                 'blocks': [],
@@ -355,7 +353,7 @@ class Study:
         # One line of the journal: it is taken, or it is not.
         self._study.set_user_attr(
             _BLOCK.format(len(self._history.blocks) + 1),
-            {'taken': json_record.plain(taken), 'trials': running},
+            {'taken': record.plain(taken), 'trials': running},
         )
         self._history = dataclasses.replace(
             self._history, blocks=(*self._history.blocks, taken)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import re
 
 from cinder_tiers.domain.catalog import expectations
-from rally_scenarios.bench.result import json_record
+from cinder_tiers.domain import record
 
 # fio HOWTO, "rw=str": the ones that neither trim nor need a second option.
 WORKLOADS = (
@@ -100,10 +100,10 @@ class Pattern:
     startdelay_seconds: int = 0
     #: whether each job calls fsync at its end, within the time that fio
     #: counts: what the disk's write cache holds is then on the tier
-    end_fsync: bool = json_record.since(5, default=False)
+    end_fsync: bool = record.since(5, default=False)
     #: one of ``RATE_PROCESSES``, of what ``rate_iops`` paces; None: fio's
     #: default, evenly
-    rate_process: str | None = json_record.since(6)
+    rate_process: str | None = record.since(6)
 
     def __post_init__(self) -> None:
         """Check all fields.

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import math
 from typing import Any
 
+from cinder_tiers.domain import record
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import schedule
-from rally_scenarios.bench.result import json_record
 
 # Assumed.  Servers that share a start volume boot one after another: a volume
 # with multi-attach can be reserved for one of them at a time.  Others boot at
@@ -45,7 +45,7 @@ _MOST = 10**9
 _MOST_RATE = 10**5
 
 
-def check_amounts(record: Any, most: int = _MOST) -> None:
+def check_amounts(amounts: Any, most: int = _MOST) -> None:
     """Check all numbers of a dataclass: they may come from a file.
 
     :param most: that is within reason
@@ -53,8 +53,8 @@ def check_amounts(record: Any, most: int = _MOST) -> None:
     """
     wrong = [
         field.name
-        for field in dataclasses.fields(record)
-        if isinstance(value := getattr(record, field.name), int | float)
+        for field in dataclasses.fields(amounts)
+        if isinstance(value := getattr(amounts, field.name), int | float)
         and not 0 <= value <= most
     ]
     if wrong:
@@ -150,13 +150,13 @@ class Duration:
     precondition: int = 0
     #: from when all servers are active until the last guest begins to fill
     #: its region; 0: it is in the time to boot
-    first_sign: int = json_record.since(5, default=0)
+    first_sign: int = record.since(5, default=0)
     #: of ``measure``, the turns without the last gap; null in older files
-    turns: int | None = json_record.since(5)
+    turns: int | None = record.since(5)
     #: of what it is estimated; null in older files
-    extent: Extent | None = json_record.since(5)
+    extent: Extent | None = record.since(5)
     #: the run that the rates are of; empty: they are assumed
-    rates_of: str = json_record.since(5, default='')
+    rates_of: str = record.since(5, default='')
 
     def __post_init__(self) -> None:
         """Check the numbers.

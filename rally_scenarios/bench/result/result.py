@@ -5,7 +5,7 @@
 JSON; ``etc/cinder-tiers/result.schema.json`` is its schema.  The version
 counts up with every change that a reader could stumble over; this code reads
 all versions up to its own and refuses others.  What a version added is marked
-``json_record.since``; in older files it is null, or a fact with that reason.
+``record.since``; in older files it is null, or a fact with that reason.
 
 Every figure has its unit in its name.  What is not known is null and has a
 reason beside it, never a default.
@@ -25,6 +25,7 @@ import json
 from typing import Any
 
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import record
 from rally_scenarios.bench.fio import histogram
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.fleet import duration
@@ -32,7 +33,6 @@ from rally_scenarios.bench.fleet import guest_system
 from rally_scenarios.bench.fleet import precondition as rounds_before
 from rally_scenarios.bench.profile import profile as named_profile
 from rally_scenarios.bench.result import ceph as ceph_result
-from rally_scenarios.bench.result import json_record
 from rally_scenarios.bench.stats import intervals
 from rally_scenarios.bench.stats import steadiness
 
@@ -249,18 +249,18 @@ class GuestFigures:
     #: latency that 99 percent of them did not exceed
     p99_ns: int | None
     #: what its CPUs did while fio ran; null if it did not say
-    cpu: guest_system.CpuUse | None = json_record.since(2)
+    cpu: guest_system.CpuUse | None = record.since(2)
     #: longest time without a completion, see the slot's steadiness; null
     #: without values of each second
-    longest_stall_s: float | None = json_record.since(3)
+    longest_stall_s: float | None = record.since(3)
     #: each volume's part of it, in the order in which the guest got them;
     #: null if it works on a single one
-    volumes: tuple[VolumeFigures, ...] | None = json_record.since(4)
+    volumes: tuple[VolumeFigures, ...] | None = record.since(4)
     #: of the seconds, or of longer times where there are more than 60; null
     #: without values of each second
-    rates: RatesOverTime | None = json_record.since(6)
+    rates: RatesOverTime | None = record.since(6)
     #: null if the guest did not send it
-    latency: LatencyOverTime | None = json_record.since(6)
+    latency: LatencyOverTime | None = record.since(6)
 
     def __post_init__(self) -> None:
         """Check the numbers, which may come from a file.
@@ -366,10 +366,10 @@ class MergedFigures:
     fairness: float | None
     #: the true skew is longer by at most this; null if it is not known how
     #: exact the guests' clocks are
-    start_skew_error_ms: float | None = json_record.since(2)
+    start_skew_error_ms: float | None = record.since(2)
     #: {read or write: what was}, of those of which there was any; null if
     #: they are not separate
-    directions: Mapping[str, DirectionFigures] | None = json_record.since(3)
+    directions: Mapping[str, DirectionFigures] | None = record.since(3)
 
     def __post_init__(self) -> None:
         """Check the numbers, which may come from a file.
@@ -433,18 +433,18 @@ class SlotResult:
     #: of the series, by the rule of the SNIA PTS
     steadiness: steadiness.Verdict
     #: [begin in ms, bytes per second], likewise
-    bw_series: tuple[tuple[int, float], ...] = json_record.since(6, ())
+    bw_series: tuple[tuple[int, float], ...] = record.since(6, ())
     #: of all complete guests, merged time by time; null if not all of them
     #: sent it
-    latency: LatencyOverTime | None = json_record.since(6)
+    latency: LatencyOverTime | None = record.since(6)
     #: {read or write: IOPS of all complete guests in each second of the
     #: series}; null if there is only one of them
     series_of_directions: Mapping[str, tuple[float, ...]] | None = (
-        json_record.since(6)
+        record.since(6)
     )
     #: latencies of each few seconds as histograms; null if they were not
     #: wanted, or not all complete guests sent some
-    latency_windows: tuple[LatencyWindow, ...] | None = json_record.since(6)
+    latency_windows: tuple[LatencyWindow, ...] | None = record.since(6)
 
     def __post_init__(self) -> None:
         """Check the numbers, which may come from a file.
@@ -504,9 +504,9 @@ class PatternResult:
     clat: Latencies | None
     #: {read or write: what was}; null if none is complete, or if they are not
     #: separate
-    directions: Mapping[str, DirectionEstimates] | None = json_record.since(3)
+    directions: Mapping[str, DirectionEstimates] | None = record.since(3)
     #: what was asked for; null: as much as could be done
-    asked: AskedLoad | None = json_record.since(5)
+    asked: AskedLoad | None = record.since(5)
 
     def __post_init__(self) -> None:
         """Check the directions, which may come from a file.
@@ -542,9 +542,9 @@ class TierResult:
     #: in the order of the profile
     patterns: tuple[PatternResult, ...]
     #: QoS specs of its volume types, several if they differ
-    qos: Fact | None = json_record.since(2)
+    qos: Fact | None = record.since(2)
     #: host@backend#pool of its volumes, several if they differ
-    backends: Fact | None = json_record.since(2)
+    backends: Fact | None = record.since(2)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -594,19 +594,19 @@ class GuestResult:
     target: str | None
     #: half of the interval in which the offset lies, or, where the start was
     #: by wall time, the error of its wall clock; null if unknown
-    clock_error_ms: float | None = json_record.since(2)
+    clock_error_ms: float | None = record.since(2)
     #: why the offset is not known; empty if it is
-    clock_reason: str = json_record.since(2, '')
+    clock_reason: str = record.since(2, '')
     #: of the server, as Nova names it to a project: the same for two guests on
     #: the same host; null if Nova did not say
-    host: str | None = json_record.since(2)
+    host: str | None = record.since(2)
     #: what it is; null if the guest did not say
-    system: guest_system.GuestSystem | None = json_record.since(2)
+    system: guest_system.GuestSystem | None = record.since(2)
     #: what it worked on, in Ceph; null if Ceph was not asked, or does not have
     #: it
-    image: ceph_result.CephImage | None = json_record.since(2)
+    image: ceph_result.CephImage | None = record.since(2)
     #: what it wrote before the first turn; null if it wrote no rounds
-    preconditioned: rounds_before.Preconditioned | None = json_record.since(4)
+    preconditioned: rounds_before.Preconditioned | None = record.since(4)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -658,15 +658,15 @@ class Cost:
     measure_s: float
     #: of ``prepare_s``, the longest that a guest filled its region; null if
     #: no guest said it
-    fill_s: float | None = json_record.since(5)
+    fill_s: float | None = record.since(5)
     #: of ``prepare_s``, the longest that a guest wrote rounds before the first
     #: turn; null if no guest said it
-    rounds_s: float | None = json_record.since(5)
+    rounds_s: float | None = record.since(5)
     #: of ``measure_s``, from the first turn to the end of the last; null if no
     #: result arrived
-    turns_s: float | None = json_record.since(5)
+    turns_s: float | None = record.since(5)
     #: until servers and volumes were gone; null if the run ended before
-    delete_s: float | None = json_record.since(5)
+    delete_s: float | None = record.since(5)
 
     def __post_init__(self) -> None:
         """Check the numbers.
@@ -709,26 +709,26 @@ class RunResult:
     # The format has caveats under this name.
     #: why figures should be read with care; empty if no reason was found, null
     #: in files that were not asked
-    doubts: tuple[Caveat, ...] | None = json_record.since(2)
+    doubts: tuple[Caveat, ...] | None = record.since(2)
     #: the cluster below the tiers; null if the task names none
-    ceph: ceph_result.CephWatch | None = json_record.since(2)
+    ceph: ceph_result.CephWatch | None = record.since(2)
     #: with which the order of turns was drawn; null: it is that of the task
-    seed: int | None = json_record.since(3)
+    seed: int | None = record.since(3)
     #: why the repeats ended; null if their number was fixed
-    stopping: Stopping | None = json_record.since(4)
+    stopping: Stopping | None = record.since(4)
     #: null in older files
-    cost: Cost | None = json_record.since(4)
+    cost: Cost | None = record.since(4)
     #: what guests were to write until it is steady, before the first turn;
     #: null: nothing but their regions
-    precondition: rounds_before.Precondition | None = json_record.since(4)
+    precondition: rounds_before.Precondition | None = record.since(4)
     #: whether all tiers ran a pattern at the same time
-    side_by_side: bool = json_record.since(5, default=False)
+    side_by_side: bool = record.since(5, default=False)
     #: which run of its guests this is; from 2 on, they were kept
-    run_of_fleet: int = json_record.since(6, default=1)
+    run_of_fleet: int = record.since(6, default=1)
     #: whether IOPS and numbers of I/Os are of those that were completed; in
     #: older files, of those that were submitted after the ramp, which lack
     #: what was in flight at its end
-    iops_of_completions: bool = json_record.since(7, default=False)
+    iops_of_completions: bool = record.since(7, default=False)
 
     def __post_init__(self) -> None:
         """Check the version and that nothing of the environment is missing.
@@ -824,7 +824,7 @@ def latencies(clat: histogram.LatencyHistogram) -> Latencies:
 
 def schema() -> dict[str, object]:
     """The JSON schema of the version that is written."""
-    found = json_record.schema(RunResult)
+    found = record.schema(RunResult)
     found['title'] = f'cinder-tiers result, version {VERSION}'
     found['properties']['version']['const'] = VERSION
     return found
@@ -834,7 +834,7 @@ def write(result: RunResult) -> str:
     """The text of the file."""
     return (
         json.dumps(
-            json_record.plain(result), allow_nan=False, separators=(',', ':')
+            record.plain(result), allow_nan=False, separators=(',', ':')
         )
         + '\n'
     )
@@ -852,7 +852,7 @@ def _read_times(
     if kind is None:
         return found
     try:
-        return json_record.read(kind, found)
+        return record.read(kind, found)
     except ValueError:
         # Whoever reads the whole file says what is wrong, and where.
         return found
@@ -923,7 +923,7 @@ def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
             f' cinder-tiers, or a newer one'
         )
     try:
-        found = json_record.read(RunResult, _raised(value, version), version)
+        found = record.read(RunResult, _raised(value, version), version)
         _check_once(found)
         for tier in found.tiers:
             for pattern in tier.patterns:

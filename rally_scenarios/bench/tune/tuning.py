@@ -10,7 +10,7 @@ import json
 
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain import errors
-from rally_scenarios.bench.result import json_record
+from cinder_tiers.domain import record
 from rally_scenarios.bench.tune import decision
 from rally_scenarios.bench.tune import history as histories
 
@@ -72,9 +72,7 @@ class Tuning:
 
 def write(tuning: Tuning) -> str:
     """The text of the file."""
-    return (
-        json.dumps(json_record.plain(tuning), allow_nan=False, indent=1) + '\n'
-    )
+    return json.dumps(record.plain(tuning), allow_nan=False, indent=1) + '\n'
 
 
 def read(text: str | bytes) -> Tuning:
@@ -94,7 +92,7 @@ def read(text: str | bytes) -> Tuning:
             f'version {VERSION}'
         )
     try:
-        found = json_record.read(Tuning, value)
+        found = record.read(Tuning, value)
         found.history.check([len(each.values) + 1 for each in found.options])
     except (ValueError, RecursionError) as error:
         raise TuningFileError(*errors.lines_of(error)) from error

@@ -14,7 +14,7 @@ import os
 import pathlib
 import re
 
-from rally_scenarios.bench.result import json_record
+from cinder_tiers.domain import record
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins import servers
@@ -139,7 +139,7 @@ def find(
     except (OSError, UnicodeDecodeError) as error:
         raise servers.FleetError(f'cannot read {path}: {error}') from error
     try:
-        found = json_record.read(KeptFleet, json.loads(text))
+        found = record.read(KeptFleet, json.loads(text))
         if found.version != VERSION:
             raise ValueError(f'version {found.version}, expected {VERSION}')
     except (ValueError, RecursionError) as error:
@@ -187,7 +187,7 @@ def write(folder: pathlib.Path, fleet: KeptFleet) -> None:
     partial.unlink(missing_ok=True)
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, 'w', encoding='utf-8') as file:
-        file.write(json.dumps(json_record.plain(fleet), indent=2) + '\n')
+        file.write(json.dumps(record.plain(fleet), indent=2) + '\n')
     partial.replace(path)
 
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import json
 import pathlib
 
+from cinder_tiers.domain import record
 from rally_scenarios.bench.fio import pattern as fio_pattern
 from rally_scenarios.bench.layers import model
-from rally_scenarios.bench.result import json_record
 from rally_scenarios.plugins.report import tables
 
 FILE_VERSION = 1
@@ -164,11 +164,11 @@ def write(
                 'run': run,
                 'ended_at': ended_at,
                 'tier': tier,
-                'pool': json_record.plain(pool),
-                'method': json_record.plain(method),
+                'pool': record.plain(pool),
+                'method': record.plain(method),
                 'layers': [
                     {
-                        **json_record.plain(each),
+                        **record.plain(each),
                         'percent_of_theory': each.percent_of_theory,
                     }
                     for each in judged

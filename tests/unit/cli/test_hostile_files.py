@@ -16,7 +16,7 @@ import ddt
 import testtools
 
 from cinder_tiers.cli.render import cells
-from rally_scenarios.bench.result import json_record
+from cinder_tiers.domain import record
 from rally_scenarios.bench.result import result as run_result
 from tests.unit.cli import shell
 from tests.unit.report import runs
@@ -59,9 +59,7 @@ def hostile_result():
     """A result with payloads in all places that its reader takes."""
     found = json.loads(
         json.dumps(
-            json_record.plain(
-                runs.run(patterns=1, repeats=2, guests=1, seconds=3)
-            )
+            record.plain(runs.run(patterns=1, repeats=2, guests=1, seconds=3))
         )
     )
     taken = 0

@@ -18,12 +18,12 @@ import jsonschema
 from rally.common.objects import task as task_objects
 import testtools
 
+from cinder_tiers.domain import record
 from rally_scenarios.bench.fleet import common_clock
 from rally_scenarios.bench.fleet import disk_estimate
 from rally_scenarios.bench.fleet import verdict
 from rally_scenarios.bench.protocol import frames
 from rally_scenarios.bench.result import build
-from rally_scenarios.bench.result import json_record
 from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins.report import scaling
 from rally_scenarios.plugins.report import tables
@@ -161,7 +161,7 @@ class HostileConsoleTest(testtools.TestCase):
             hosts={each.guest: None for each in outcomes},
         )
         self.assertEqual(result, run_result.read(run_result.write(result)))
-        for name, number in numbers(json_record.plain(result)):
+        for name, number in numbers(record.plain(result)):
             self.assertTrue(
                 math.isfinite(number)
                 and (number >= 0 or name in MAY_BE_NEGATIVE),

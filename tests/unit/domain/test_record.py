@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies
 import testtools
 
-from rally_scenarios.bench.result import json_record
+from cinder_tiers.domain import record
 
 
 class Colour(enum.Enum):
@@ -76,8 +76,8 @@ EXAMPLE = Outer(
 class RecordTest(testtools.TestCase):
     @given(OUTER)
     def test_what_was_written_is_read(self, value):
-        text = json.dumps(json_record.plain(value))
-        self.assertEqual(value, json_record.read(Outer, json.loads(text)))
+        text = json.dumps(record.plain(value))
+        self.assertEqual(value, record.read(Outer, json.loads(text)))
 
     @ddt.data(
         ({'text': 1}, "text: found '1', expected a string"),
@@ -95,30 +95,30 @@ class RecordTest(testtools.TestCase):
     )
     @ddt.unpack
     def test_what_is_wrong_is_told_by_its_place(self, change, message):
-        value = {**json_record.plain(EXAMPLE), **change}
-        error = self.assertRaises(ValueError, json_record.read, Outer, value)
+        value = {**record.plain(EXAMPLE), **change}
+        error = self.assertRaises(ValueError, record.read, Outer, value)
         self.assertEqual(message, str(error)[: len(message)])
 
     def test_all_that_is_wrong_is_told(self):
-        value = {**json_record.plain(EXAMPLE), 'text': 1, 'flag': 1}
+        value = {**record.plain(EXAMPLE), 'text': 1, 'flag': 1}
         del value['pairs']
-        error = self.assertRaises(ValueError, json_record.read, Outer, value)
+        error = self.assertRaises(ValueError, record.read, Outer, value)
         self.assertEqual(3, len(str(error).splitlines()))
 
     def test_of_very_much_that_is_wrong_the_first_is_told(self):
         value = {
             'x' * 10_000: 1,
-            **json_record.plain(EXAMPLE),
+            **record.plain(EXAMPLE),
             'pairs': ['x'] * 100_000,
         }
-        error = self.assertRaises(ValueError, json_record.read, Outer, value)
+        error = self.assertRaises(ValueError, record.read, Outer, value)
         *told, last = str(error).split('\n')
         self.assertEqual((50, 1000), (len(told), len(told[0])))
         self.assertIn('pairs[48]: found', told[-1])
         self.assertEqual('and 99951 more', last)
 
     def test_the_schema_has_types_and_descriptions(self):
-        found = json_record.schema(Outer)
+        found = record.schema(Outer)
         self.assertEqual(
             {
                 'type': 'array',
@@ -158,20 +158,20 @@ class Grown:
     """A record whose second version has one field more."""
 
     old: int
-    new: int | None = json_record.since(2)
+    new: int | None = record.since(2)
 
 
 class GrownRecordTest(testtools.TestCase):
     def test_an_older_document_may_lack_what_came_later(self):
         self.assertEqual(
-            Grown(old=1), json_record.read(Grown, {'old': 1}, version=1)
+            Grown(old=1), record.read(Grown, {'old': 1}, version=1)
         )
 
     def test_a_document_of_that_version_may_not(self):
         for version in (2, 3, None):
             error = self.assertRaises(
                 ValueError,
-                json_record.read,
+                record.read,
                 Grown,
                 {'old': 1},
                 version=version,
@@ -191,7 +191,7 @@ class RowsOfNumbersTest(testtools.TestCase):
     """Many rows are checked at once; what is wrong is told as of one."""
 
     def test_they_are_read(self):
-        found = json_record.read(Binned, {'rows': [[1, 2.5], [10**99, 3]]})
+        found = record.read(Binned, {'rows': [[1, 2.5], [10**99, 3]]})
         self.assertEqual(Binned(rows=((1, 2.5), (10**99, 3))), found)
         self.assertEqual({int}, set(map(type, found.rows[1])))
 
@@ -210,6 +210,6 @@ class RowsOfNumbersTest(testtools.TestCase):
     @ddt.unpack
     def test_one_that_is_wrong_is_told(self, row, place):
         error = self.assertRaises(
-            ValueError, json_record.read, Binned, {'rows': [[1, 2.5], row]}
+            ValueError, record.read, Binned, {'rows': [[1, 2.5], row]}
         )
         self.assertTrue(str(error).startswith(place), str(error))
