@@ -14,10 +14,10 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-from dataclasses import asdict
 from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import fields
+from dataclasses import replace
 import itertools
 import json
 import math
@@ -25,6 +25,7 @@ import re
 import statistics
 
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import record
 
 #: Of the file's format.
 VERSION = 1
@@ -39,6 +40,8 @@ MOST_CHANGES = 100
 #: Latencies of a direction in a window, and entries of a list or mapping in
 #: it, at most.
 MOST_VALUES = 1000
+#: Seconds, milliseconds, and what else is counted, are below.
+_BEYOND = 1e15
 _RANGE = re.compile('([0-9]{1,6})(?:-([0-9]{1,6}))?', re.ASCII)
 
 
@@ -221,28 +224,13 @@ def write(series: Series) -> str:
 
     The oldest windows and changes are left out where there are too many.
     """
-    document = {
-        'version': VERSION,
-        **asdict(series),
-        'windows': [
-            _document(window) for window in series.windows[-MOST_WINDOWS:]
-        ],
-        'changes': [
-            asdict(change) for change in series.changes[-MOST_CHANGES:]
-        ],
-    }
+    kept = replace(
+        series,
+        windows=series.windows[-MOST_WINDOWS:],
+        changes=series.changes[-MOST_CHANGES:],
+    )
+    document = {'version': VERSION, **record.plain(kept)}
     return json.dumps(document, allow_nan=False, separators=(',', ':')) + '\n'
-
-
-def _document(window: Window) -> dict:
-    found = asdict(window)
-    if window.status is not None:
-        found['status'] = {
-            name: value
-            for name, value in found['status'].items()
-            if value is not None
-        }
-    return found
 
 
 def read(text: str) -> Series:
@@ -252,156 +240,56 @@ def read(text: str) -> Series:
     """
     try:
         document = json.loads(text)
+        if (
+            not isinstance(document, dict)
+            or document.pop('version', None) != VERSION
+        ):
+            raise ValueError(f'expected an object with version {VERSION}')
+        found = record.read(Series, document)
+        _check(found, windows=MOST_WINDOWS, changes=MOST_CHANGES)
+        for window in found.windows:
+            _check(window)
+            if window.pending not in ('', *DIRECTIONS):
+                raise ValueError('pending: expected write, read or nothing')
+            if window.status is not None:
+                _check(window.status)
+                _check_ranges(window.status.osds_up or ())
+        for change in found.changes:
+            _check(change)
+            if change.direction not in DIRECTIONS:
+                raise ValueError('direction: expected write or read')
     except (ValueError, RecursionError) as error:
-        raise SeriesError(f'no JSON: {error}') from error
-    if not isinstance(document, dict) or document.get('version') != VERSION:
-        raise SeriesError(f'expected an object with version {VERSION}')
-    return Series(
-        tier=_text(document, 'tier'),
-        pools=tuple(_texts(document, 'pools')),
-        windows=tuple(
-            _window(each)
-            for each in _list(document, 'windows', most=MOST_WINDOWS)
-        ),
-        changes=tuple(
-            _change(each)
-            for each in _list(document, 'changes', most=MOST_CHANGES)
-        ),
-        broken_since=_numbers_by_name(document, 'broken_since'),
-    )
+        raise SeriesError(*errors.lines_of(error)) from error
+    return found
 
 
-def _window(document: object) -> Window:
-    _mapping(document, 'a window')
-    status = document.get('status')
-    if document.get('pending') not in ('', *DIRECTIONS):
-        raise SeriesError('pending of a window is not a direction')
-    return Window(
-        began_at=_number(document, 'began_at'),
-        write_ms=tuple(_numbers(document, 'write_ms')),
-        read_ms=tuple(_numbers(document, 'read_ms')),
-        pending_s=_number(document, 'pending_s'),
-        pending=document['pending'],
-        failed=int(_number(document, 'failed')),
-        status=None if status is None else _status(status),
-    )
+def _check(value: object, **most: int) -> None:
+    """Checks the numbers of a record, and how many entries its fields have.
+
+    :param most: of a field, where that is not MOST_VALUES
+    :raises ValueError: a number is negative or beyond reason, or a field has
+        too many entries
+    """
+    for name in (one.name for one in fields(value)):
+        found = getattr(value, name)
+        entries = found.values() if isinstance(found, Mapping) else found
+        if not isinstance(found, Mapping | tuple):
+            entries = (found,)
+        elif len(found) > most.get(name, MOST_VALUES):
+            raise ValueError(f'{name}: too many entries, {len(found)}')
+        if any(
+            isinstance(each, int | float) and not 0 <= each < _BEYOND
+            for each in entries
+        ):
+            raise ValueError(f'{name}: expected numbers of 0 to 10^15')
 
 
-def _status(document: object) -> Status:
-    _mapping(document, 'a status')
-    readers = {
-        'checks': lambda name: tuple(_texts(document, name)),
-        'recovering': lambda name: int(_number(document, name)),
-        'scrubbing': lambda name: int(_number(document, name)),
-        'osds_up': lambda name: _ranges(document, name),
-        'osd_ms': lambda name: _numbers_by_name(document, name),
-        'osd_median_ms': lambda name: _number(document, name),
-        'client_iops': lambda name: _number(document, name),
-        'image_iops': lambda name: _numbers_by_name(document, name),
-        'config_version': lambda name: int(_number(document, name)),
-        'config_names': lambda name: tuple(_texts(document, name)),
-        'pool_options': lambda name: _texts_by_name(document, name),
-    }
-    return Status(
-        **{
-            each.name: readers[each.name](each.name)
-            for each in fields(Status)
-            if document.get(each.name) is not None
-        }
-    )
-
-
-def _ranges(document: Mapping, name: str) -> tuple[str, ...]:
-    """Numbers as of `ranges`; a former release wrote each of them."""
-    found = _list(document, name)
-    if all(map(_is_number, found)):
-        return ranges(map(int, found))
+def _check_ranges(found: Iterable[str]) -> None:
     before = -1
     for one in found:
-        match = _RANGE.fullmatch(one) if isinstance(one, str) else None
+        match = _RANGE.fullmatch(one)
         first, last = match.groups() if match else ('', None)
         # In their order, they are no more than the last of them.
         if not match or not before < int(first) <= int(last or first):
-            raise SeriesError(f'{name} is not a list of ranges')
+            raise ValueError('osds_up: expected ranges in their order')
         before = int(last or first)
-    return tuple(found)
-
-
-def _change(document: object) -> LevelChange:
-    _mapping(document, 'a change')
-    if document.get('direction') not in DIRECTIONS:
-        raise SeriesError('the direction of a change is none')
-    return LevelChange(
-        direction=document['direction'],
-        since=_number(document, 'since'),
-        before_ms=_number(document, 'before_ms'),
-        after_ms=_number(document, 'after_ms'),
-        circumstances=tuple(_texts(document, 'circumstances')),
-    )
-
-
-def _mapping(value: object, what: str) -> Mapping:
-    if not isinstance(value, dict):
-        raise SeriesError(f'{what} is not an object')
-    return value
-
-
-def _list(
-    document: Mapping, name: str, *, most: int = MOST_VALUES
-) -> Sequence:
-    found = document.get(name)
-    if not isinstance(found, list) or len(found) > most:
-        raise SeriesError(f'{name} is not a list of at most {most} entries')
-    return found
-
-
-def _is_number(value: object) -> bool:
-    return (
-        isinstance(value, int | float)
-        and not isinstance(value, bool)
-        and 0 <= value < 1e15
-    )
-
-
-def _number(document: Mapping, name: str) -> float:
-    found = document.get(name)
-    if not _is_number(found):
-        raise SeriesError(f'{name} is not a number of 0 or more')
-    return found
-
-
-def _numbers(document: Mapping, name: str) -> Sequence[float]:
-    found = _list(document, name)
-    if not all(map(_is_number, found)):
-        raise SeriesError(f'{name} is not a list of numbers')
-    return found
-
-
-def _text(document: Mapping, name: str) -> str:
-    found = document.get(name)
-    if not isinstance(found, str):
-        raise SeriesError(f'{name} is not a text')
-    return found
-
-
-def _texts(document: Mapping, name: str) -> Sequence[str]:
-    found = _list(document, name)
-    if not all(isinstance(each, str) for each in found):
-        raise SeriesError(f'{name} is not a list of texts')
-    return found
-
-
-def _numbers_by_name(document: Mapping, name: str) -> dict[str, float]:
-    found = _mapping(document.get(name), name)
-    if len(found) > MOST_VALUES or not all(map(_is_number, found.values())):
-        raise SeriesError(f'{name} is not a mapping of numbers')
-    return dict(found)
-
-
-def _texts_by_name(document: Mapping, name: str) -> dict[str, str]:
-    found = _mapping(document.get(name), name)
-    if len(found) > MOST_VALUES or not all(
-        isinstance(each, str) for each in found.values()
-    ):
-        raise SeriesError(f'{name} is not a mapping of texts')
-    return dict(found)

@@ -466,9 +466,12 @@ class SeriesTestCase(testtools.TestCase):
         self.assertEqual(['probe.p99_ms_max'], list(kept.broken_since))
         self.assertEqual(kept, series.read(series.write(kept)))
 
-    def test_osds_of_a_former_release_are_read(self):
+    def test_osds_are_ranges_in_their_order(self):
         document = json.loads(series.write(self.kept()))
-        status = document['windows'][0]['status'] = {'osds_up': [0, 1, 2, 5]}
+        status = document['windows'][0]['status'] = {
+            one.name: None for one in dataclasses.fields(series.Status)
+        }
+        status['osds_up'] = ['0-2', '5']
         found = series.read(json.dumps(document)).windows[0].status
         self.assertEqual(('0-2', '5'), found.osds_up)
         for wrong in (['5', '0-2'], ['2-0'], ['0-9999999'], ['0', 1], ['-1']):
@@ -497,6 +500,7 @@ class SeriesTestCase(testtools.TestCase):
         {'changes': [{'direction': 'up'}]},
         {'broken_since': {'x': 'y'}},
         {'broken_since': {'x': -1}},
+        {'broken_since': {str(one): 1 for one in range(1001)}},
     )
     def test_what_is_no_series_is_refused(self, wrong):
         document = {**json.loads(series.write(self.kept())), **wrong}
@@ -513,7 +517,9 @@ class SeriesTestCase(testtools.TestCase):
         document = json.loads(series.write(self.kept()))
         document['windows'][0][name] = {'x': float('nan')}
         if name == 'status':
-            document['windows'][0][name] = {'osd_ms': {'0': 'x'}}
+            document['windows'][0][name] = dataclasses.asdict(
+                series.Status()
+            ) | {'osd_ms': {'0': 'x'}}
         self.assertRaises(
             series.SeriesError, series.read, json.dumps(document)
         )
