@@ -69,6 +69,15 @@ def _faults(
         with a value that was left out.
     """
     options = rbd.options
+    for name in rbd.pools:
+        if is_draft(name):
+            yield (
+                ('pool',),
+                repr(name),
+                f'a name that does not end in {_DRAFT!r}: apply gives '
+                'such names to pools until they are complete',
+                'choose another name',
+            )
     if rbd.device_class is None and 'device_class' not in written:
         yield from _without_class(rbd)
     for name, value in options.items():
@@ -366,6 +375,11 @@ def _action(
         before=before,
         after=after,
         why=why,
+        notes=(
+            (f'finishes pool {draft_name(wanted.name)}',)
+            if before is None and draft_name(wanted.name) in ceph.pools
+            else ()
+        ),
         needs=frozenset(needs),
         refusal=_refusal(
             before, after, ceph, has_min_size=wanted.min_size is not None
@@ -475,11 +489,13 @@ def why_not_finished(
             else f'see that "rados -p {shlex.quote(name)} ls" shows nothing, '
             f'and delete that pool: {deletion(name)}',
         )
-    if moving and held is None:
+    # Of a pool that was made just now, Ceph has none.
+    if isinstance(usage, usages.Unknown) or (moving and held is None):
         reason = getattr(usage, 'reason', 'Ceph has no statistics of it')
         return (
-            f'an interrupted apply left pool {name} with {changes}, and '
-            f'whether it holds objects could not be determined: {reason}',
+            f'pool {name} has the name that apply gives a pool until it is '
+            'complete, and whether it holds objects could not be determined: '
+            f'{reason}',
             'apply again when the manager of the cluster reports its pools',
         )
     return None
