@@ -90,7 +90,7 @@ def limit_wait(config: 'openstack.config.loader.OpenStackConfig') -> None:
     # The loader copies its defaults into a cloud of that name if it finds no
     # other one.
     clouds = config.cloud_config['clouds']
-    for values in (config.defaults, clouds.get('defaults', {})):
+    for values in (config.defaults, clouds.get('defaults') or {}):
         if values.get('api_timeout') is None:
             values['api_timeout'] = ANSWER_TIMEOUT_S
 

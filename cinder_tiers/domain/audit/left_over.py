@@ -101,11 +101,7 @@ def _abandoned(
     usage: usages.Usage | usages.Unknown,
 ) -> LeftOver:
     """A pool with such a name that no apply goes on with."""
-    held = (
-        None
-        if isinstance(usage, usages.Unknown)
-        else usage.pools.get(name)
-    )
+    held = None if isinstance(usage, usages.Unknown) else usage.pools.get(name)
     objects = held.objects if held else 0
     shown = f'"rados -p {shlex.quote(name)} ls"'
     return LeftOver(
@@ -127,8 +123,8 @@ def _pool(cluster: catalogs.Cluster, name: str) -> LeftOver:
         object_name=f'pool {name} ({cluster.name})',
         reason='it has the ownership marker, and no tier of the file has the '
         'pool; volumes of a removed tier may be in it',
-        remedy=f'declare the tier again; or, if "rbd ls {word}" and "rbd trash '
-        f'ls --all {word}" show nothing, {pool_kind.deletion(name)}',
+        remedy=f'declare the tier again; or, if "rbd ls {word}" and "rbd '
+        f'trash ls --all {word}" show nothing, {pool_kind.deletion(name)}',
     )
 
 

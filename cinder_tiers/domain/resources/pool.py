@@ -69,15 +69,7 @@ def _faults(
         with a value that was left out.
     """
     options = rbd.options
-    for name in rbd.pools:
-        if is_draft(name):
-            yield (
-                ('pool',),
-                repr(name),
-                f'a name that does not end in {_DRAFT!r}: apply gives '
-                'such names to pools until they are complete',
-                'choose another name',
-            )
+    yield from _names_of_drafts(rbd)
     if rbd.device_class is None and 'device_class' not in written:
         yield from _without_class(rbd)
     for name, value in options.items():
@@ -216,6 +208,19 @@ def _of_data_pool(
             f'{rbd.data_pool_name!r}, the same pool as the key pool',
             'another pool: RBD stores image headers in a replicated pool',
             'name another pool',
+        )
+
+
+def _names_of_drafts(
+    rbd: catalogs.RbdPool,
+) -> collections.abc.Iterator[tuple[tuple[str, ...], str, str, str]]:
+    for name in filter(is_draft, rbd.pools):
+        yield (
+            ('pool',),
+            repr(name),
+            f'a name that does not end in {_DRAFT!r}: apply gives such names '
+            'to pools until they are complete',
+            'choose another name',
         )
 
 
