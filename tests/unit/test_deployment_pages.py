@@ -237,12 +237,14 @@ class AlertsTestCase(testtools.TestCase):
 
 
 class FirstMeasurementTestCase(testtools.TestCase):
-    """The steps of the page, as far as they go without a cloud."""
+    """The steps of the pages, as far as they go without a cloud."""
 
     def setUp(self):
         super().setUp()
-        text = (GUIDE / 'user' / 'measure.rst').read_text('utf-8')
-        self.steps = text[: text.index('What happens in a run')]
+        self.steps = (GUIDE / 'user' / 'measure.rst').read_text('utf-8')
+        self.recipes = (GUIDE / 'user' / 'measure-howto.rst').read_text(
+            'utf-8'
+        )
         home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         (home / '.rally').mkdir()
         (home / '.rally' / 'rally.conf').write_text(
@@ -274,9 +276,9 @@ class FirstMeasurementTestCase(testtools.TestCase):
         self.assertIn('mycloud', self.run_step('rally env create'))
 
     def test_the_task_is_where_it_says(self):
-        [assignment] = re.findall(r'(?m)^ +\$ (tasks=.*)$', self.steps)
+        [assignment] = re.findall(r'(?m)^ +\$ (tasks=.*)$', self.recipes)
         task, arguments = re.search(
-            r"rally task start (\S+) --task-args \\\n +'(.*)'", self.steps
+            r"rally task start (\S+) --task-args \\\n +'(.*)'", self.recipes
         ).groups()
         done = subprocess.run(
             ['bash', '-c', f'cd /; {assignment}; cat {task}'],
