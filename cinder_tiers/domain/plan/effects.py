@@ -198,7 +198,8 @@ def of_pool(
                 f'the effect could not be determined: {usage.reason}',
             ),
         ), {}
-    effect, added = NONE, {}
+    effect = NONE
+    added: collections.abc.Mapping[int, float] = {}
     if moving:
         effect, added = _moved(
             before,

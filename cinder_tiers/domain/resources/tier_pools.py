@@ -101,7 +101,7 @@ def rule_names(rbd: catalogs.RbdPool, pool: str) -> tuple[str, ...]:
     :param rbd: the pool of the tier.
     :param pool: the pool, one of `rbd.pools`.
     """
-    places = (rbd.device_class or ANY, rbd.failure_domain)
+    places: tuple[str, ...] = (rbd.device_class or ANY, rbd.failure_domain)
     if rbd.primary_device_class is not None:
         places = (rbd.primary_device_class, *places)
     if rbd.crush_root != catalogs.CRUSH_ROOT:

@@ -18,6 +18,7 @@ from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import usage as usages
 
 
+@typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CrushRule:
     """A CRUSH rule of one part: take a root, choose, emit.
@@ -72,6 +73,7 @@ class CrushRule:
         )
 
 
+@typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ErasureCodeProfile:
     """An erasure code profile: what chunks are, and where they go."""
@@ -105,6 +107,7 @@ OWNERSHIP_KEY = 'managed_by'
 OWNERSHIP_VALUE = 'cinder-tiers'
 
 
+@typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Pool:
     """A Ceph pool."""
