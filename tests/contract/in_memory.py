@@ -274,6 +274,7 @@ class World:
                 wanted,
                 first_min_size=None,
                 least_min_size=None,
+                is_rule_first=False,
                 min_size=wanted.min_size
                 or min(current.min_size if current else 1, wanted.size),
             )

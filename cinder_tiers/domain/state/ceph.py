@@ -189,6 +189,11 @@ class Pool:
     first_min_size: int | None = dataclasses.field(
         default=None, metadata=difference.IS_NOTE
     )
+    #: Wanted: whether the CRUSH rule is set before the size: the old one would
+    #: leave fewer copies in too few failure domains.
+    is_rule_first: bool = dataclasses.field(
+        default=False, metadata=difference.IS_NOTE
+    )
     #: Wanted: the least min_size of a pool that exists, where none is wanted.
     least_min_size: int | None = dataclasses.field(
         default=None, metadata=difference.IS_NOTE
