@@ -5,6 +5,7 @@
 What moves data is said here and nowhere else. Pure.
 """
 
+import collections
 import collections.abc
 import dataclasses
 import shlex
@@ -36,6 +37,7 @@ STEERS_AUTOSCALER = frozenset(
 )
 
 Problems = kinds.Problems
+_Rules = collections.abc.Mapping[str, ceph_state.CrushRule]
 _DATA_POOL = 'rbd_default_data_pool'
 
 
@@ -280,6 +282,10 @@ def plan(
                     ceph.pools.get(pool.name),
                     f'tier {tier.name}',
                     ceph,
+                    collections.ChainMap(
+                        {one.name: one for one in wanted.crush_rules},
+                        ceph.crush_rules,
+                    ),
                 )
             )
     for action in pg_budget.checked(planned, rules, ceph):
@@ -339,6 +345,7 @@ def _action(
     before: ceph_state.Pool | None,
     why: str,
     ceph: ceph_state.CephState,
+    rules: _Rules,
 ) -> collections.abc.Iterator[actions.Action]:
     def key(kind: actions.Kind, name: str) -> actions.Key:
         return actions.Key(kind=kind, cluster=cluster, name=name)
@@ -371,7 +378,9 @@ def _action(
         )
     if before is not None:
         after = dataclasses.replace(
-            after, applications=before.applications | wanted.applications
+            after,
+            applications=before.applications | wanted.applications,
+            is_rule_first=_is_rule_first(before, after, rules),
         )
         if not difference.differences(before, after):
             return
@@ -391,6 +400,34 @@ def _action(
         )
         if before
         else _refusal_of_draft(after, ceph),
+    )
+
+
+def _is_rule_first(
+    before: ceph_state.Pool,
+    after: ceph_state.Pool,
+    rules: _Rules,
+) -> bool:
+    """Whether fewer copies under the old rule are in too few domains.
+
+    A rule that places several copies in each failure domain fills one after
+    the other, so that two copies in place of four are in one of them. Under
+    the new rule, all that are needed are placed before the size changes, and
+    I/O goes on with these.
+
+    :param rules: those of the cluster, and those that are made before.
+    """
+    old, new = (rules.get(one.crush_rule) for one in (before, after))
+    return (
+        old is not None
+        and new is not None
+        and after.size < before.size
+        and (before.min_size or 1) <= after.size
+        and old.failure_domains_for(after.size)
+        < min(
+            old.failure_domains_for(before.size),
+            new.failure_domains_for(after.size),
+        )
     )
 
 

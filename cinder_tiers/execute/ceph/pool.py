@@ -72,7 +72,7 @@ class Pools:
             for one in changed
         ):
             _check_quotas(current, wanted, self._read_usage(session))
-        for change in sorted(changed, key=_turn):
+        for change in sorted(changed, key=lambda one: _turn(one, wanted)):
             self._write(session, current, wanted, change)
 
     def _make(
@@ -92,7 +92,8 @@ class Pools:
             self._create(session, draft)
             created = _as_created(draft)
         for change in sorted(
-            difference.differences(created, draft), key=_turn
+            difference.differences(created, draft),
+            key=lambda one: _turn(one, draft),
         ):
             self._write(session, created, draft, change)
         session.command(
@@ -321,14 +322,16 @@ def _check_allowed(
         )
 
 
-def _turn(change: difference.Difference) -> int:
+def _turn(change: difference.Difference, wanted: ceph_state.Pool) -> int:
     """When a field is set: some guard others, or would change them back."""
     field = change.field
     if field in _GUARDS:
-        return 4 if change.after == 'true' else 0
+        return 5 if change.after == 'true' else 0
     if field == 'pg_autoscale_mode':
         return 1
-    return 2 if field in pool_kind.MOVING_FIELDS else 3
+    if field == 'crush_rule' and wanted.is_rule_first:
+        return 2
+    return 3 if field in pool_kind.MOVING_FIELDS else 4
 
 
 def _as_created(wanted: ceph_state.Pool) -> ceph_state.Pool:
