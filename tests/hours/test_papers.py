@@ -7,7 +7,8 @@ found is shown not to hold.  For each pattern it prints what the tier did, from
 the least to the most of its repeats, and how many times their mean is that of
 the first pattern of the same profile: the shape that
 ``doc/source/contributor/papers.rst`` has beside that of the paper.  The
-placements of poat2016 are the tiers ``database`` and ``general``, which share no disk.
+placements of poat2016 are the tiers ``database`` and ``general``, which share
+no disk.
 ``CINDER_TIERS_TEST_PAPERS`` names some of them, separated by commas, and
 ``CINDER_TIERS_TEST_SIZE`` another size.
 """
