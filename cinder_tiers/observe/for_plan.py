@@ -99,23 +99,22 @@ def observe_cinder(
     connection: openstack.connection.Connection,
     catalog: catalogs.Catalog,
     *,
-    access_of_all: bool = False,
+    access_of: scopes.Choice = scopes.none,
 ) -> cinder_state.CinderState:
     """The state of Cinder, and whether types that would change have volumes.
 
     :param connection: of an administrator.
-    :param access_of_all: whether the projects of private types of others are
-        read, too.
+    :param access_of: chooses private types of others of which the projects
+        are read, too.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
+    encrypted = {tier.type_name for tier in catalog.ours if tier.encryption}
     found = cinder.observe(
         connection,
         scopes.Scope(
             named=catalog.volume_types,
-            access_of_all=access_of_all,
-            encryption_of=frozenset(
-                tier.type_name for tier in catalog.ours if tier.encryption
-            ),
+            access_of=access_of,
+            encryption_of=lambda one: one.name in encrypted,
             project_defaults=catalog.has_project_defaults,
         ),
     )

@@ -11,7 +11,7 @@ import dataclasses
 import openstack.connection
 
 from cinder_tiers.clients import openstack as openstack_client
-from cinder_tiers.clients import volume_types
+from cinder_tiers.clients import side_by_side
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.cinder import scope as scopes
@@ -31,9 +31,9 @@ def observe(
     """All volume types, private ones included, QoS specs and quotas.
 
     Two calls for each page of types, one for each page of QoS specs, and one
-    for each private type that is ours or named, for the default quotas, for
-    each encryption that is asked for, and for the default types of projects
-    where they matter.
+    for the default quotas, and for the default types of projects where they
+    matter. Several at a time, one for each private type that is ours, named
+    or chosen, and for each encryption that is asked for.
 
     :param connection: of an administrator; others do not see extra specs.
     :param scope: what is read of volume types beside the types themselves.
@@ -60,27 +60,38 @@ def with_use(
 
     :param connection: of an administrator.
     :param found: what exists.
-    :param names: of volume types in it; one call for each, and one for all.
+    :param names: of volume types in it; one call for each, several at a time.
     :param by_project: whether those of each project are counted as well.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
-    wanted, types = frozenset(names), dict(found.volume_types)
-    if not wanted:
-        return found
-    with openstack_client.asking_as_admin('list volume types'):
-        rows = volume_types.list_all(connection.block_storage)
-    for one in rows:
-        if one.name in wanted & types.keys():
-            volumes = observed_types.count_volumes(connection, one)
-            types[one.name] = dataclasses.replace(
-                types[one.name], volumes=volumes
-            )
-            if volumes and by_project:
-                count, gib = observed_types.use_by_project(connection, one)
-                types[one.name] = dataclasses.replace(
-                    types[one.name], volumes_of=count, gib_of=gib
-                )
-    return dataclasses.replace(found, volume_types=types)
+    wanted = frozenset(names)
+
+    def used(
+        one: cinder_state.VolumeType,
+    ) -> cinder_state.VolumeType:
+        volumes = observed_types.count_volumes(connection, one)
+        one = dataclasses.replace(one, volumes=volumes)
+        if not (volumes and by_project):
+            return one
+        count, gib = observed_types.use_by_project(connection, one)
+        return dataclasses.replace(one, volumes_of=count, gib_of=gib)
+
+    counted = side_by_side.each(
+        used,
+        (
+            one
+            for one in found.volume_types.values()
+            if one.name in wanted and one.type_id
+        ),
+        at_once=side_by_side.API_AT_ONCE,
+    )
+    return dataclasses.replace(
+        found,
+        volume_types={
+            **found.volume_types,
+            **{one.name: one for one in counted},
+        },
+    )
 
 
 def read(

@@ -10,6 +10,7 @@ import openstack.connection
 import openstack.exceptions
 
 from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.clients import side_by_side
 from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.cinder import scope as scopes
@@ -28,7 +29,7 @@ def observe(
     """The volume types, private ones included."""
     return {
         'volume_types': read_volume_types(
-            connection, named=scope.named, access_of_all=scope.access_of_all
+            connection, named=scope.named, access_of=scope.access_of
         )
     }
 
@@ -39,58 +40,67 @@ def read(
     """A volume type; None when it does not exist."""
     with openstack_client.asking_as_admin(f'show volume type {name}'):
         found = volume_types.find(connection.block_storage, name)
-        return found and _with_projects(connection, found)
+        return found and _with_projects(connection, parse_volume_type(found))
 
 
 def read_volume_types(
     connection: openstack.connection.Connection,
     *,
     named: collections.abc.Container[str],
-    access_of_all: bool = False,
+    access_of: scopes.Choice,
 ) -> dict[str, cinder_state.VolumeType]:
     """{name: volume type} of all that exist.
 
     :param named: names of the volume types of the catalog.
-    :param access_of_all: whether the projects of private types that are
-        neither ours nor named are read, too.
+    :param access_of: chooses types that are neither ours nor named of which
+        the projects are read, too, if they are private.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
     with openstack_client.asking_as_admin('list volume types'):
         found = volume_types.list_all(connection.block_storage)
     types = {one.name: parse_volume_type(one) for one in found}
-    for one in found:
-        if types[one.name].is_ours or one.name in named or access_of_all:
-            whole = _with_projects(connection, one)
-            if whole is None:
-                del types[one.name]
-            else:
-                types[one.name] = whole
-    return types
+    asked = {
+        one.name
+        for one in types.values()
+        if one.is_ours or one.name in named or access_of(one)
+    }
+    return {
+        one.name: one
+        for one in side_by_side.each(
+            lambda one: (
+                _with_projects(connection, one)
+                if one.name in asked and not one.is_public
+                else one
+            ),
+            types.values(),
+            at_once=side_by_side.API_AT_ONCE,
+        )
+        if one is not None
+    }
 
 
 def _with_projects(
     connection: openstack.connection.Connection,
-    found: volume_types.VolumeType,
+    found: cinder_state.VolumeType,
 ) -> cinder_state.VolumeType | None:
     """The type with its projects; None if it was deleted since."""
-    parsed = parse_volume_type(found)
     if found.is_public:
-        return parsed
+        return found
     with openstack_client.asking_as_admin(
         f'list the projects with access to volume type {found.name}'
     ):
         try:
-            rows = connection.block_storage.get_type_access(found.id)
+            rows = connection.block_storage.get_type_access(found.type_id)
         except openstack.exceptions.NotFoundException:
             return None
     return dataclasses.replace(
-        parsed, projects=frozenset(row['project_id'] for row in rows)
+        found, projects=frozenset(row['project_id'] for row in rows)
     )
 
 
 def count_volumes(
     connection: openstack.connection.Connection,
-    resource: volume_types.VolumeType,
+    resource: cinder_state.VolumeType,
 ) -> int:
     """How many volumes of all projects have a volume type.
 
@@ -106,7 +116,7 @@ def count_volumes(
             '/volumes',
             params={
                 'all_tenants': 'True',
-                'volume_type_id': resource.id,
+                'volume_type_id': resource.type_id,
                 'limit': '1',
                 'with_count': 'True',
             },
@@ -117,7 +127,7 @@ def count_volumes(
 
 def use_by_project(
     connection: openstack.connection.Connection,
-    resource: volume_types.VolumeType,
+    resource: cinder_state.VolumeType,
 ) -> tuple[dict[str, int], dict[str, int]]:
     """What each project has of a volume type: volumes, and their GiB.
 
@@ -135,7 +145,7 @@ def use_by_project(
             links='volumes_links',
             params={
                 'all_tenants': 'True',
-                'volume_type_id': resource.id,
+                'volume_type_id': resource.type_id,
                 'limit': _PAGE,
             },
         )
