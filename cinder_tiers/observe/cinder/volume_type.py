@@ -113,7 +113,9 @@ def _with_projects(
         f'list the projects with access to volume type {found.name}'
     ):
         try:
-            rows = connection.block_storage.get_type_access(found.type_id)
+            rows = connection.block_storage.get_type_access(
+                openstack_client.checked_id(found.type_id)
+            )
         except openstack.exceptions.NotFoundException:
             return None
     return dataclasses.replace(
@@ -182,7 +184,10 @@ def use_by_project(
     if type_of:
         with openstack_client.asking_as_admin('list snapshots'):
             for row in _rows(
-                connection, 'snapshots', 'volume_id', _PROJECT_OF_SNAPSHOT
+                connection,
+                '/snapshots/detail',
+                'volume_id',
+                _PROJECT_OF_SNAPSHOT,
             ):
                 if row.volume_id in type_of:
                     snapshots[type_of[row.volume_id]].append(row)
@@ -223,7 +228,7 @@ def _volumes(
         return list(
             _rows(
                 connection,
-                'volumes',
+                '/volumes/detail',
                 'id',
                 _PROJECT_OF_VOLUME,
                 volume_type_id=resource.type_id,
@@ -233,21 +238,23 @@ def _volumes(
 
 def _rows(
     connection: openstack.connection.Connection,
-    what: str,
+    path: str,
     volume_id: str,
     project: tuple[str, str],
     **params: str,
 ) -> collections.abc.Iterator[_Row]:
     """All volumes, or snapshots, of all projects.
 
+    :param path: of the list.
     :param volume_id: the field with the id of the volume.
     :param project: the field with the project, and the policy that shows it.
     :raises errors.NotVisible: that is not shown.
     """
+    what = path.split('/')[1]
     field, policy = project
     for row in openstack_client.rows(
         connection.block_storage,
-        f'/{what}/detail',
+        path,
         key=what,
         links=f'{what}_links',
         params={'all_tenants': 'True', **params, 'limit': _PAGE},
