@@ -54,7 +54,7 @@ def find(
     for name in sorted(ceph.pools.keys() - declared):
         if name in drafts:
             yield _half_made(cluster, name)
-        # No other application than that of tiers: nobody else's.
+        # A pool of another application belongs to that.
         elif pool_kind.is_draft(name) and ceph.pools[name].applications <= {
             'rbd'
         }:
@@ -86,7 +86,7 @@ def find(
 
 
 def _half_made(cluster: catalogs.Cluster, name: str) -> LeftOver:
-    """A pool that the next apply goes on with, or that is in its way."""
+    """Describes a pool that the next apply finishes or refuses."""
     return LeftOver(
         object_name=f'pool {name} ({cluster.name})',
         reason='it has the name that apply gives a pool until it is complete',
@@ -100,7 +100,7 @@ def _abandoned(
     name: str,
     usage: usages.Usage | usages.Unknown,
 ) -> LeftOver:
-    """A pool with such a name that no apply goes on with."""
+    """Describes a half-made pool of a tier that the file does not have."""
     held = None if isinstance(usage, usages.Unknown) else usage.pools.get(name)
     objects = held.objects if held else 0
     shown = f'"rados -p {shlex.quote(name)} ls"'
@@ -117,7 +117,7 @@ def _abandoned(
 
 
 def _pool(cluster: catalogs.Cluster, name: str) -> LeftOver:
-    """A managed pool that no tier has."""
+    """Describes a managed pool that no tier has."""
     word = shlex.quote(name)
     return LeftOver(
         object_name=f'pool {name} ({cluster.name})',

@@ -232,10 +232,12 @@ def _takers(
     copies: int,
     others: list[ceph_state.Osd],
 ) -> list[ceph_state.Osd]:
-    """Those of some OSDs that take the data of another one.
+    """Returns the OSDs that receive the data of an OSD that is out.
 
-    :param domain: bucket type of which no two copies share one.
-    :param copies: that lie on all of these OSDs together.
+    :param here: the OSD that is out.
+    :param domain: the CRUSH bucket type; no two copies are in one bucket.
+    :param copies: the number of copies on `here` and `others` together.
+    :param others: the OSDs that may receive data.
     """
     domains = _number_of(domain, others)
     near = _in_bucket_of(here, domain, others)
@@ -250,7 +252,7 @@ def _in_another(
     size: int,
     others: list[ceph_state.Osd],
 ) -> list[ceph_state.Osd]:
-    """Those of some OSDs that take what its own failure domain cannot."""
+    """Returns the OSDs in other failure domains that receive the data."""
     domain = rule.failure_domain
     elsewhere = [
         one
@@ -262,14 +264,14 @@ def _in_another(
 
 
 def _number_of(domain: str, osds: list[ceph_state.Osd]) -> int:
-    """The number of buckets of a type in which some OSDs lie."""
+    """Returns the number of CRUSH buckets of a type that have OSDs."""
     return len({one.location.get(domain) for one in osds} - {None})
 
 
 def _in_bucket_of(
     here: ceph_state.Osd, domain: str, osds: list[ceph_state.Osd]
 ) -> list[ceph_state.Osd]:
-    """Those of some OSDs that share a bucket of a type with another one."""
+    """Returns the OSDs in the same CRUSH bucket of a type as `here`."""
     return [
         one
         for one in osds

@@ -27,7 +27,7 @@ def shares_of(
     usage: usages.Usage,
     size: int,
 ) -> Shares:
-    """How the data of a pool with a CRUSH rule is spread over OSDs.
+    """Returns the share of the data of a pool that each OSD stores.
 
     :param rule: None for one that is not known.
     :param size: copies, or chunks, of the pool.
@@ -92,9 +92,10 @@ def _spread(
 def _parts(
     weights: collections.abc.Mapping[_Place, float], number: int
 ) -> dict[_Place, float]:
-    """How a whole is parted by weight when `number` of the places get it.
+    """Divides data between places by weight, in at most equal shares.
 
-    Each of these gets as much, so that none has more than 1 / number.
+    CRUSH chooses `number` places for each placement group, and each of them
+    stores as much, so no place stores more than 1 / number of the data.
 
     >>> _parts({'a': 6, 'b': 2, 'c': 2}, 2)
     {'a': 0.5, 'b': 0.25, 'c': 0.25}

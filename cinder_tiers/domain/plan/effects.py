@@ -369,7 +369,7 @@ def _of_one_tree(
 
 
 def _are_of_one_level(*rules: ceph_state.CrushRule) -> bool:
-    """Whether rules choose nothing before they choose OSDs."""
+    """Whether CRUSH rules place one copy or chunk in a failure domain."""
     return all(one.sub_failure_domain is None for one in rules)
 
 

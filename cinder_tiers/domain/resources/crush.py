@@ -361,7 +361,7 @@ class _Need:
     purpose: str
 
     def __str__(self) -> str:
-        """What each must have, such as `at least 2 hdd OSDs`."""
+        """Names the OSDs of a failure domain: `at least 2 hdd OSDs`."""
         found = f'{self.device_class or "any"} OSDs'
         if self.apart is not None:
             return (

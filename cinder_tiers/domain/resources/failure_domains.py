@@ -158,7 +158,7 @@ def written_in_one(
             continue
         each = protection.per_failure_domain
         found = tier_pools.first_min_size(protection)
-        # That a write may depend on one disk was asked for in words.
+        # The tiers file accepts explicitly that one disk has a write.
         if protection.unprotected_writes or not may_hold_all(
             protection.size, found, each
         ):

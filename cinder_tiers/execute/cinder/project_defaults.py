@@ -95,7 +95,7 @@ class ProjectDefaults:
             )
 
     def _id_of(self, name: str) -> str:
-        """The id of a volume type with our mark.
+        """Returns the id of a managed volume type.
 
         :raises errors.ActionFailed: it does not exist, or another one has its
             name.

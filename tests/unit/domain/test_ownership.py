@@ -292,7 +292,7 @@ class LeftOverTestCase(testtools.TestCase):
     @ddt.data((None, True), (0, True), (3, False))
     @ddt.unpack
     def test_a_pool_that_an_interrupted_apply_left(self, objects, may_go):
-        """Of a tier that the file has no more: nobody's to finish."""
+        """The tiers file no longer has the tier, so no apply finishes it."""
         draft = self.draft('tier-gone.tiers-new')
         usage = (
             usages.Unknown(reason='no manager')
