@@ -8,6 +8,7 @@ operator's consent.
 """
 
 import collections.abc
+import contextlib
 import dataclasses
 import time
 
@@ -254,7 +255,9 @@ def _set_size(
     With each size Ceph chooses a min_size, such as 1 for two copies
     (OSDMonitor, "pool set"), and it has no command for both. Monitors make
     one map of what reaches them within paxos_min_wait, 50 ms; one that is
-    late makes two, a moment apart. The next plan shows what a kill leaves.
+    late makes two, a moment apart. On a busy machine min_size can arrive
+    first: Ceph refuses it, or replaces it with its choice for the size. So
+    it is set once more. The next plan shows what a kill leaves.
 
     :param set_: sets a variable of the pool.
     :param sure: what else Ceph asks for with the size.
@@ -267,10 +270,15 @@ def _set_size(
         return
 
     def set_in_turn(turn: int) -> None:
-        time.sleep(turn * _TURN_S)
-        set_(*(('size', wanted.size), ('min_size', min_size))[turn])
+        if turn == 0:
+            set_('size', wanted.size)
+            return
+        time.sleep(_TURN_S)
+        with contextlib.suppress(ceph.CommandFailed):
+            set_('min_size', min_size)
 
     side_by_side.each(set_in_turn, range(2), at_once=2)
+    set_('min_size', min_size)
 
 
 def _check_quotas(
