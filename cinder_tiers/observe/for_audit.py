@@ -90,7 +90,9 @@ def observe(
                 connection,
                 catalog,
                 # Who reaches the backends of private tiers.
-                access_of_all=any(not tier.is_public for tier in catalog.ours),
+                access_of=lambda unused: any(
+                    not tier.is_public for tier in catalog.ours
+                ),
             )
         ),
         projects=attempt(

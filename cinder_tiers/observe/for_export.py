@@ -14,6 +14,7 @@ from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.export import inventory
+from cinder_tiers.domain.export import volume_types
 from cinder_tiers.domain.placement import rbd_location
 from cinder_tiers.domain.resources import osd_masks
 from cinder_tiers.domain.resources import osd_options
@@ -53,7 +54,9 @@ def observe(
     found = cinder.observe(
         connection,
         scopes.Scope(
-            access_of_all=True, encryption_of_all=True, project_defaults=True
+            access_of=volume_types.may_be_tier,
+            encryption_of=volume_types.may_be_tier,
+            project_defaults=True,
         ),
     )
     backends = placement.observe_backends(connection)

@@ -14,6 +14,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.placement import backends as backends_of_cinder
 from cinder_tiers.domain.plan import expected_volumes
 from cinder_tiers.domain.resources import registry
+from cinder_tiers.domain.resources import type_quota
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -99,23 +100,22 @@ def observe_cinder(
     connection: openstack.connection.Connection,
     catalog: catalogs.Catalog,
     *,
-    access_of_all: bool = False,
+    access_of: scopes.Choice = scopes.none,
 ) -> cinder_state.CinderState:
     """The state of Cinder, and whether types that would change have volumes.
 
     :param connection: of an administrator.
-    :param access_of_all: whether the projects of private types of others are
-        read, too.
+    :param access_of: chooses private types of others of which the projects
+        are read, too.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
+    encrypted = {tier.type_name for tier in catalog.ours if tier.encryption}
     found = cinder.observe(
         connection,
         scopes.Scope(
             named=catalog.volume_types,
-            access_of_all=access_of_all,
-            encryption_of=frozenset(
-                tier.type_name for tier in catalog.ours if tier.encryption
-            ),
+            access_of=access_of,
+            encryption_of=lambda one: one.name in encrypted,
             project_defaults=catalog.has_project_defaults,
         ),
     )
@@ -129,6 +129,7 @@ def observe_cinder(
             )
         ),
         by_project=True,
+        snapshots_of=type_quota.types_whose_usage_matters(catalog, found),
     )
 
 

@@ -5,19 +5,24 @@
 
 import collections.abc
 import contextlib
+import functools
+import typing
 
 import openstack.connection
 import openstack.exceptions
 
 from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.clients import side_by_side
 from cinder_tiers.domain import identifier
+
+_Answer = typing.TypeVar('_Answer')
 
 
 def observe(
     connection: openstack.connection.Connection,
     projects: collections.abc.Iterable[str],
 ) -> dict[str, frozenset[str]]:
-    """The ids of projects, in at most two calls for each.
+    """The ids of projects, in at most two calls for each, side by side.
 
     :param connection: of a user who may list projects.
     :param projects: names or ids; Keystone is not asked when there are none.
@@ -25,36 +30,49 @@ def observe(
         their id}.
     :raises errors.Unreachable: when Keystone does not answer, or refuses.
     """
-    return {name: _ids(connection, name) for name in projects}
+    return _of_each(functools.partial(_ids, connection), projects)
 
 
 def names(
     connection: openstack.connection.Connection,
     ids: collections.abc.Iterable[str],
 ) -> dict[str, str | None]:
-    """The names of projects, in one call for each.
+    """The names of projects, in one call for each, side by side.
 
     :param connection: of a user who may show projects.
     :param ids: of the projects; Keystone is not asked when there are none.
     :returns: {id: name, None when there is no such project}.
     :raises errors.Unreachable: when Keystone does not answer, or refuses.
     """
-    found: dict[str, str | None] = {}
-    for ident in ids:
-        found[ident] = None
-        if not identifier.is_id(ident):
-            continue
-        try:
-            found[ident] = _shown(connection, ident).name
-        except openstack.exceptions.NotFoundException:
-            continue
-        except openstack_client.API_ERRORS as error:
-            raise openstack_client.failure(
-                error,
-                f'Keystone did not show project {ident}, which has access to '
-                f'a volume type, or has one as its default: {error}',
-            ) from error
-    return found
+    return _of_each(functools.partial(_name, connection), ids)
+
+
+def _of_each(
+    ask: collections.abc.Callable[[str], _Answer],
+    projects: collections.abc.Iterable[str],
+) -> dict[str, _Answer]:
+    """Returns {project: answer}, asked side by side."""
+    asked = tuple(projects)
+    answers = side_by_side.each(ask, asked, at_once=side_by_side.API_AT_ONCE)
+    return dict(zip(asked, answers, strict=True))
+
+
+def _name(
+    connection: openstack.connection.Connection, ident: str
+) -> str | None:
+    """The name of a project; None when there is none."""
+    if not identifier.is_id(ident):
+        return None
+    try:
+        return _shown(connection, ident).name
+    except openstack.exceptions.NotFoundException:
+        return None
+    except openstack_client.API_ERRORS as error:
+        raise openstack_client.failure(
+            error,
+            f'Keystone did not show project {ident}, which has access to '
+            f'a volume type, or has one as its default: {error}',
+        ) from error
 
 
 def all_names(

@@ -26,12 +26,9 @@ from cinder_tiers.domain.resources import qos_limits
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
-from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.domain.validation import fallback as fallback_rules
 
-#: Cinder's own default type, which every cloud has.
-_DEFAULT = '__DEFAULT__'
 _READ_ONLY = 'profile rbd-read-only pool='
 
 
@@ -133,27 +130,18 @@ def _find_types(draft: _Draft) -> None:
     ):
         name = found.name
         try:
-            _check_not_superseded(name)
-            is_ours = cinder_state.NAME in found.extra_specs
             other = taken.get(cinder_state.as_databases_compare(name))
             if other is not None:
                 raise ValueError(
                     f'its name differs from {other} only in case or accents'
                 )
-            if not is_ours and cinder_state.FOLLOW_IMAGE in found.extra_specs:
+            if export_types.leaves_choice_to_image(found):
                 _follow(draft, found)
-            elif name == _DEFAULT:
-                raise ValueError(
-                    "it is Cinder's own default type; to let the image "
-                    'select the tier, create another type with '
-                    'follow_image_types and set it as '
-                    'default_volume_type'
-                )
             else:
                 tier, remarks = export_types.tier_of(
                     found,
                     draft.known,
-                    is_ours=is_ours,
+                    is_ours=cinder_state.NAME in found.extra_specs,
                     taken=draft.tiers.keys() | types.keys() - {name},
                 )
                 draft.tiers[tier.name] = tier
@@ -166,20 +154,8 @@ def _find_types(draft: _Draft) -> None:
             )
 
 
-def _check_not_superseded(name: str) -> None:
-    owner = type_succession.owner_of(name)
-    if type_succession.successor_of(name) is not None:
-        raise ValueError(
-            f'it is retired: type {owner} replaced it, and its volumes '
-            'keep it until they are retyped'
-        )
-    if owner != name:
-        raise ValueError(
-            f'an interrupted apply created it, to replace type {owner}'
-        )
-
-
 def _follow(draft: _Draft, found: cinder_state.VolumeType) -> None:
+    export_types.check_follow_name(found.name)
     if not extra_specs.follows_image(found.extra_specs):
         raise ValueError(
             f'its extra spec {cinder_state.FOLLOW_IMAGE} is '
@@ -187,7 +163,6 @@ def _follow(draft: _Draft, found: cinder_state.VolumeType) -> None:
             'so it neither follows the image nor is a tier; remove that extra '
             'spec'
         )
-    export_types.check_follow_name(found.name)
     draft.follow.append(found.name)
 
 

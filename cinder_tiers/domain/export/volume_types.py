@@ -22,6 +22,8 @@ from cinder_tiers.domain.validation import catalog as catalog_rules
 
 #: What CapabilitiesFilter compares with backends, too.
 _SCOPED_BACKEND = f'capabilities:{cinder_state.BACKEND}'
+#: Cinder's own default type, which every cloud has.
+_DEFAULT = '__DEFAULT__'
 
 Remarks = list[str]
 
@@ -44,11 +46,20 @@ def tier_name(type_name: str, taken: collections.abc.Container[str]) -> str:
     return name
 
 
+def leaves_choice_to_image(found: cinder_state.VolumeType) -> bool:
+    """Whether a volume type follows the image and is not that of a tier."""
+    return (
+        cinder_state.FOLLOW_IMAGE in found.extra_specs
+        and cinder_state.NAME not in found.extra_specs
+    )
+
+
 def check_follow_name(name: str) -> None:
     """Refuses what cannot be among `follow_image_types`.
 
     :raises ValueError: with the reason.
     """
+    _check_not_superseded(name)
     if not (
         limits.TYPE_NAME.fits(name)
         and len(name) <= type_succession.MAX_CHARS
@@ -58,6 +69,66 @@ def check_follow_name(name: str) -> None:
             'a name in follow_image_types has at most '
             f'{type_succession.MAX_CHARS} printable characters, and no white '
             'space at either end'
+        )
+
+
+def may_be_tier(found: cinder_state.VolumeType) -> bool:
+    """Whether a volume type by itself can become a tier of the file.
+
+    Another volume type can still prevent it, such as one with nearly the same
+    name.
+
+    :param found: the type; who has access to it does not matter.
+    """
+    try:
+        _check_tier(found)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_tier(found: cinder_state.VolumeType) -> None:
+    """Refuses a volume type that by itself cannot be a tier.
+
+    :raises ValueError: with the reason.
+    """
+    _check_not_superseded(found.name)
+    if leaves_choice_to_image(found):
+        raise ValueError('it leaves the choice of the tier to the image')
+    if found.name == _DEFAULT:
+        raise ValueError(
+            "it is Cinder's own default type; to let the image select the "
+            'tier, create another type with follow_image_types and set it as '
+            'default_volume_type'
+        )
+    if not (
+        limits.TYPE_NAME.fits(found.name)
+        and len(found.name) <= type_succession.MAX_CHARS
+        and export_texts.is_writable(found.name)
+    ):
+        raise ValueError(
+            'the volume type of a tier has a name of at most '
+            f'{type_succession.MAX_CHARS} printable characters, without white '
+            'space at its ends'
+        )
+    if _backend(found) is None and not backends.selects_backends(
+        _extra_specs(found, [])
+    ):
+        raise ValueError(
+            'it names no backend, and has no extra spec that selects one'
+        )
+
+
+def _check_not_superseded(name: str) -> None:
+    owner = type_succession.owner_of(name)
+    if type_succession.successor_of(name) is not None:
+        raise ValueError(
+            f'it is retired: type {owner} replaced it, and its volumes '
+            'keep it until they are retyped'
+        )
+    if owner != name:
+        raise ValueError(
+            f'an interrupted apply created it, to replace type {owner}'
         )
 
 
@@ -76,33 +147,18 @@ def tier_of(
     :param taken: names of other tiers.
     :raises ValueError: it cannot be a tier; the text says why.
     """
+    _check_tier(found)
     remarks: Remarks = []
-    if not (
-        limits.TYPE_NAME.fits(found.name)
-        and len(found.name) <= type_succession.MAX_CHARS
-        and export_texts.is_writable(found.name)
-    ):
-        raise ValueError(
-            'the volume type of a tier has a name of at most '
-            f'{type_succession.MAX_CHARS} printable characters, without white '
-            'space at its ends'
-        )
     marked = found.extra_specs.get(cinder_state.NAME) if is_ours else None
     name = tier_name(
         marked if marked and limits.NAME.fits(marked) else found.name, taken
     )
-    specs = _extra_specs(found, remarks)
-    backend = _backend(found)
-    if backend is None and not backends.selects_backends(specs):
-        raise ValueError(
-            'it names no backend, and has no extra spec that selects one'
-        )
     return catalogs.Tier(
         name=name,
         volume_type_name=None if name == found.name else found.name,
         take_over=is_ours,
-        backend_name=backend,
-        extra_specs=specs,
+        backend_name=_backend(found),
+        extra_specs=_extra_specs(found, remarks),
         description=_description(found, remarks),
         access=_access(found, known, remarks),
         default_for=_default_for(found, known, remarks),

@@ -5,6 +5,15 @@
 import collections.abc
 import dataclasses
 
+from cinder_tiers.domain.state import cinder as cinder_state
+
+Choice = collections.abc.Callable[[cinder_state.VolumeType], bool]
+
+
+def none(volume_type: cinder_state.VolumeType) -> bool:
+    """Chooses no volume type."""
+    return False
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Scope:
@@ -12,12 +21,11 @@ class Scope:
 
     #: Names of the volume types of the catalog.
     named: collections.abc.Container[str] = ()
-    #: Whether the projects of private types that are neither ours nor named
-    #: are read, too.
-    access_of_all: bool = False
-    #: Names of the volume types of which the encryption is read.
-    encryption_of: collections.abc.Container[str] = ()
-    encryption_of_all: bool = False
+    #: Chooses types that are neither ours nor named of which the projects are
+    #: read, too, if they are private.
+    access_of: Choice = none
+    #: Chooses the types of which the encryption is read.
+    encryption_of: Choice = none
     #: Whether the default types of projects are read in any case, and not only
     #: if a managed volume type is to be deleted.
     project_defaults: bool = False

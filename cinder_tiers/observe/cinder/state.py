@@ -11,7 +11,7 @@ import dataclasses
 import openstack.connection
 
 from cinder_tiers.clients import openstack as openstack_client
-from cinder_tiers.clients import volume_types
+from cinder_tiers.clients import side_by_side
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.cinder import scope as scopes
@@ -31,9 +31,9 @@ def observe(
     """All volume types, private ones included, QoS specs and quotas.
 
     Two calls for each page of types, one for each page of QoS specs, and one
-    for each private type that is ours or named, for the default quotas, for
-    each encryption that is asked for, and for the default types of projects
-    where they matter.
+    for the default quotas, and for the default types of projects where they
+    matter. Several at a time, one for each private type that is ours, named
+    or chosen, and for each encryption that is asked for.
 
     :param connection: of an administrator; others do not see extra specs.
     :param scope: what is read of volume types beside the types themselves.
@@ -55,38 +55,53 @@ def with_use(
     names: collections.abc.Iterable[str],
     *,
     by_project: bool = False,
+    snapshots_of: collections.abc.Container[str] = (),
 ) -> cinder_state.CinderState:
     """The same state, and of some volume types how many volumes have them.
 
     :param connection: of an administrator.
     :param found: what exists.
-    :param names: of volume types in it; one call for each, and one for all.
-    :param by_project: whether what each project has, its snapshots included,
-        is counted as well.
+    :param names: of volume types in it; one call for each, several at a time.
+    :param by_project: whether those of each project are counted as well.
+    :param snapshots_of: names of types of which the snapshots of each project
+        are counted, too; all snapshots of the cloud are read for that.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
-    wanted, types = frozenset(names), dict(found.volume_types)
-    if not wanted:
-        return found
-    with openstack_client.asking_as_admin('list volume types'):
-        rows = volume_types.list_all(connection.block_storage)
-    rows = [one for one in rows if one.name in wanted & types.keys()]
-    for one in rows:
-        types[one.name] = dataclasses.replace(
-            types[one.name],
-            volumes=observed_types.count_volumes(connection, one),
+    wanted = frozenset(names)
+
+    def counted(one: cinder_state.VolumeType) -> cinder_state.VolumeType:
+        return dataclasses.replace(
+            one, volumes=observed_types.count_volumes(connection, one)
         )
+
+    types = {
+        one.name: one
+        for one in side_by_side.each(
+            counted,
+            (
+                one
+                for one in found.volume_types.values()
+                if one.name in wanted and one.type_id
+            ),
+            at_once=side_by_side.API_AT_ONCE,
+        )
+    }
     if by_project:
-        used = [one for one in rows if types[one.name].volumes]
-        use = observed_types.use_by_project(connection, used)
-        for name, found_use in use.items():
+        use = observed_types.use_by_project(
+            connection,
+            [one for one in types.values() if one.volumes],
+            snapshots_of=snapshots_of,
+        )
+        for name, one in use.items():
             types[name] = dataclasses.replace(
                 types[name],
-                volumes_of=found_use.volumes,
-                gib_of=found_use.gib,
-                snapshots_of=found_use.snapshots,
+                volumes_of=one.volumes,
+                gib_of=one.gib,
+                snapshots_of=one.snapshots,
             )
-    return dataclasses.replace(found, volume_types=types)
+    return dataclasses.replace(
+        found, volume_types={**found.volume_types, **types}
+    )
 
 
 def read(

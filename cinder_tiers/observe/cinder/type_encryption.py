@@ -12,6 +12,7 @@ from cinder_tiers.clients import side_by_side
 from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.cinder import scope as scopes
+from cinder_tiers.observe.cinder import volume_type as observed_types
 
 
 def observe(
@@ -24,19 +25,9 @@ def observe(
     Cinder has no list of them (cinder/api/contrib/volume_type_encryption.py,
     29.0.0), and shows none with a type.
     """
-    if not scope.encryption_of_all and not any(
-        name in scope.encryption_of for name in found.volume_types
-    ):
-        return {'encryptions': {}}
-    with openstack_client.asking_as_admin('list volume types'):
-        rows = volume_types.list_all(connection.block_storage)
     read = side_by_side.each(
         functools.partial(_read, connection),
-        (
-            row
-            for row in rows
-            if scope.encryption_of_all or row.name in scope.encryption_of
-        ),
+        filter(scope.encryption_of, found.volume_types.values()),
         at_once=side_by_side.API_AT_ONCE,
     )
     return {'encryptions': {one.name: one for one in read if one}}
@@ -48,29 +39,29 @@ def read(
     """The encryption of a volume type; None when it has none."""
     with openstack_client.asking_as_admin(f'show volume type {name}'):
         found = volume_types.find(connection.block_storage, name)
-    return _read(connection, found) if found else None
+    return found and _read(connection, observed_types.parse_volume_type(found))
 
 
 def _read(
     connection: openstack.connection.Connection,
-    row: volume_types.VolumeType,
+    volume_type: cinder_state.VolumeType,
 ) -> cinder_state.TypeEncryption | None:
     with openstack_client.asking_as_admin(
-        f'show the encryption of volume type {row.name}'
+        f'show the encryption of volume type {volume_type.name}'
     ):
         try:
             found = openstack_client.request(
                 connection.block_storage,
                 'GET',
                 '/types/{}/encryption',
-                row.id,
+                volume_type.type_id,
             ).json()
         except openstack.exceptions.NotFoundException:
             return None  # the type was deleted since
     if not found.get('encryption_id'):
         return None
     return cinder_state.TypeEncryption(
-        name=row.name,
+        name=volume_type.name,
         provider=found['provider'],
         cipher=found.get('cipher'),
         key_size_bits=found.get('key_size'),

@@ -5,20 +5,30 @@
 import collections
 import collections.abc
 import dataclasses
+import typing
 
 import openstack.connection
 import openstack.exceptions
 
 from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.clients import side_by_side
 from cinder_tiers.clients import volume_types
+from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.cinder import scope as scopes
 
 #: Of Cinder's API: the first that counts what it lists.
 _COUNT_MICROVERSION = '3.45'
 _PAGE = 1000
-_PROJECT = 'os-vol-tenant-attr:tenant_id'
-_PROJECT_OF_SNAPSHOT = 'os-extended-snapshot-attributes:project_id'
+#: (field of a row with the project, policy that shows it)
+_PROJECT_OF_VOLUME = (
+    'os-vol-tenant-attr:tenant_id',
+    'volume_extension:volume_tenant_attribute',
+)
+_PROJECT_OF_SNAPSHOT = (
+    'os-extended-snapshot-attributes:project_id',
+    'volume_extension:extended_snapshot_attributes',
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -42,7 +52,7 @@ def observe(
     """The volume types, private ones included."""
     return {
         'volume_types': read_volume_types(
-            connection, named=scope.named, access_of_all=scope.access_of_all
+            connection, named=scope.named, access_of=scope.access_of
         )
     }
 
@@ -53,58 +63,69 @@ def read(
     """A volume type; None when it does not exist."""
     with openstack_client.asking_as_admin(f'show volume type {name}'):
         found = volume_types.find(connection.block_storage, name)
-        return found and _with_projects(connection, found)
+        return found and _with_projects(connection, parse_volume_type(found))
 
 
 def read_volume_types(
     connection: openstack.connection.Connection,
     *,
     named: collections.abc.Container[str],
-    access_of_all: bool = False,
+    access_of: scopes.Choice,
 ) -> dict[str, cinder_state.VolumeType]:
     """{name: volume type} of all that exist.
 
     :param named: names of the volume types of the catalog.
-    :param access_of_all: whether the projects of private types that are
-        neither ours nor named are read, too.
+    :param access_of: chooses types that are neither ours nor named of which
+        the projects are read, too, if they are private.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
     with openstack_client.asking_as_admin('list volume types'):
         found = volume_types.list_all(connection.block_storage)
     types = {one.name: parse_volume_type(one) for one in found}
-    for one in found:
-        if types[one.name].is_ours or one.name in named or access_of_all:
-            whole = _with_projects(connection, one)
-            if whole is None:
-                del types[one.name]
-            else:
-                types[one.name] = whole
-    return types
+    asked = {
+        one.name
+        for one in types.values()
+        if one.is_ours or one.name in named or access_of(one)
+    }
+    return {
+        one.name: one
+        for one in side_by_side.each(
+            lambda one: (
+                _with_projects(connection, one)
+                if one.name in asked and not one.is_public
+                else one
+            ),
+            types.values(),
+            at_once=side_by_side.API_AT_ONCE,
+        )
+        if one is not None
+    }
 
 
 def _with_projects(
     connection: openstack.connection.Connection,
-    found: volume_types.VolumeType,
+    found: cinder_state.VolumeType,
 ) -> cinder_state.VolumeType | None:
     """The type with its projects; None if it was deleted since."""
-    parsed = parse_volume_type(found)
     if found.is_public:
-        return parsed
+        return found
     with openstack_client.asking_as_admin(
         f'list the projects with access to volume type {found.name}'
     ):
         try:
-            rows = connection.block_storage.get_type_access(found.id)
+            rows = connection.block_storage.get_type_access(
+                openstack_client.checked_id(found.type_id)
+            )
         except openstack.exceptions.NotFoundException:
             return None
     return dataclasses.replace(
-        parsed, projects=frozenset(row['project_id'] for row in rows)
+        found, projects=frozenset(row['project_id'] for row in rows)
     )
 
 
 def count_volumes(
     connection: openstack.connection.Connection,
-    resource: volume_types.VolumeType,
+    resource: cinder_state.VolumeType,
 ) -> int:
     """How many volumes of all projects have a volume type.
 
@@ -120,7 +141,7 @@ def count_volumes(
             '/volumes',
             params={
                 'all_tenants': 'True',
-                'volume_type_id': resource.id,
+                'volume_type_id': resource.type_id,
                 'limit': '1',
                 'with_count': 'True',
             },
@@ -131,63 +152,119 @@ def count_volumes(
 
 def use_by_project(
     connection: openstack.connection.Connection,
-    resources: collections.abc.Iterable[volume_types.VolumeType],
+    resources: collections.abc.Iterable[cinder_state.VolumeType],
+    *,
+    snapshots_of: collections.abc.Container[str] = (),
 ) -> dict[str, Use]:
     """What each project has of some volume types.
 
-    The list of snapshots does not tell their types: all of the cloud are read,
-    once for all the types.
+    The list of snapshots does not tell their types: those of the whole cloud
+    are read, once for all types.
 
     :param resources: the types.
+    :param snapshots_of: names of those whose snapshots are counted.
     :returns: {name of a type: its use}.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
+    :raises errors.NotVisible: when Cinder does not show whose they are.
     """
-    type_of: dict[str, str] = {}
-    volumes: dict[str, collections.Counter[str]] = {}
-    gib: dict[str, collections.Counter[str]] = {}
-    for one in resources:
-        volumes[one.name] = collections.Counter()
-        gib[one.name] = collections.Counter()
-        with openstack_client.asking_as_admin(
-            f'list volumes of volume type {one.name}'
-        ):
-            for row in _rows(connection, 'volumes', volume_type_id=one.id):
-                type_of[row['id']] = one.name
-                if row.get(_PROJECT):
-                    volumes[one.name][row[_PROJECT]] += 1
-                    gib[one.name][row[_PROJECT]] += row.get('size') or 0
-    snapshots: dict[str, collections.Counter[str]] = {
-        name: collections.Counter() for name in volumes
+    volumes = dict(
+        side_by_side.each(
+            lambda one: (one.name, _volumes(connection, one)),
+            resources,
+            at_once=side_by_side.API_AT_ONCE,
+        )
+    )
+    type_of = {
+        row.volume_id: name
+        for name, rows in volumes.items()
+        if name in snapshots_of
+        for row in rows
     }
+    snapshots: dict[str, list[_Row]] = {name: [] for name in volumes}
     if type_of:
         with openstack_client.asking_as_admin('list snapshots'):
-            for row in _rows(connection, 'snapshots'):
-                name = type_of.get(row['volume_id'])
-                if name is not None and row.get(_PROJECT_OF_SNAPSHOT):
-                    project = row[_PROJECT_OF_SNAPSHOT]
-                    snapshots[name][project] += 1
-                    gib[name][project] += row.get('size') or 0
+            for row in _rows(
+                connection,
+                '/snapshots/detail',
+                'volume_id',
+                _PROJECT_OF_SNAPSHOT,
+            ):
+                if row.volume_id in type_of:
+                    snapshots[type_of[row.volume_id]].append(row)
     return {
         name: Use(
-            volumes=dict(volumes[name]),
-            gib=dict(gib[name]),
-            snapshots=dict(snapshots[name]),
+            volumes=collections.Counter(row.project for row in rows),
+            snapshots=collections.Counter(
+                row.project for row in snapshots[name]
+            ),
+            gib=_gib_of((*rows, *snapshots[name])),
         )
-        for name in volumes
+        for name, rows in volumes.items()
     }
+
+
+def _gib_of(rows: collections.abc.Iterable['_Row']) -> dict[str, int]:
+    found: collections.Counter[str] = collections.Counter()
+    for row in rows:
+        found[row.project] += row.size_gib
+    return dict(found)
+
+
+class _Row(typing.NamedTuple):
+    """What counts of a volume, or of a snapshot of one."""
+
+    volume_id: str
+    project: str
+    size_gib: int
+
+
+def _volumes(
+    connection: openstack.connection.Connection,
+    resource: cinder_state.VolumeType,
+) -> list[_Row]:
+    with openstack_client.asking_as_admin(
+        f'list volumes of volume type {resource.name}'
+    ):
+        return list(
+            _rows(
+                connection,
+                '/volumes/detail',
+                'id',
+                _PROJECT_OF_VOLUME,
+                volume_type_id=resource.type_id,
+            )
+        )
 
 
 def _rows(
-    connection: openstack.connection.Connection, what: str, **params: str
-) -> collections.abc.Iterator[dict]:
-    """All volumes, or snapshots, of all projects."""
-    return openstack_client.rows(
+    connection: openstack.connection.Connection,
+    path: str,
+    volume_id: str,
+    project: tuple[str, str],
+    **params: str,
+) -> collections.abc.Iterator[_Row]:
+    """All volumes, or snapshots, of all projects.
+
+    :param path: of the list.
+    :param volume_id: the field with the id of the volume.
+    :param project: the field with the project, and the policy that shows it.
+    :raises errors.NotVisible: that is not shown.
+    """
+    what = path.split('/')[1]
+    field, policy = project
+    for row in openstack_client.rows(
         connection.block_storage,
-        f'/{what}/detail',
+        path,
         key=what,
         links=f'{what}_links',
         params={'all_tenants': 'True', **params, 'limit': _PAGE},
-    )
+    ):
+        if field not in row:
+            raise errors.NotVisible(
+                f'Cinder does not show the projects of {what}: the policy '
+                f'{policy} must permit it'
+            )
+        yield _Row(row[volume_id], row[field], row['size'])
 
 
 def parse_volume_type(
