@@ -28,11 +28,11 @@ import tempfile
 
 from scipy import stats
 
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
 from tests.functional import disk_iops
 from tests.functional import lab
 from tests.functional import rbd_load
-from tests.unit.bench import results
+from tests.unit.figures import results
 
 TIER = 'general'
 RUNS = 20

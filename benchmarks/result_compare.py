@@ -22,13 +22,13 @@ import tempfile
 import time
 
 from benchmarks import new_process
-from rally_scenarios.bench.compare import comparison
-from rally_scenarios.bench.fio import histogram
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.profile import profile as named_profile
-from rally_scenarios.bench.result import build
-from rally_scenarios.bench.result import result as run_result
-from rally_scenarios.bench.stats import steadiness
+from cinder_tiers.figures.fio import histogram
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.profile import profile as named_profile
+from cinder_tiers.figures.result import build
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.stats import steadiness
+from cinder_tiers.loop.compare import comparison
 
 _UNKNOWN = run_result.Fact(value=None, reason='generated')
 _RUNTIME_SECONDS = 300

@@ -20,14 +20,14 @@ import resource
 import time
 
 from benchmarks import new_process
-from rally_scenarios.bench.fio import output as fio_output
-from rally_scenarios.bench.fleet import merge
+from cinder_tiers.figures.fio import output as fio_output
+from cinder_tiers.figures.fleet import merge
 
 RECORDED = (
     pathlib.Path(__file__).resolve().parents[1]
     / 'tests'
     / 'unit'
-    / 'bench'
+    / 'figures'
     / 'data'
 )
 # Texts of each pattern that differ; more would only be more to hold.

@@ -24,11 +24,11 @@ import itertools
 import json
 import pathlib
 
-from rally_scenarios.bench.compare import comparison
-from rally_scenarios.bench.result import build
-from rally_scenarios.bench.result import result as run_result
-from rally_scenarios.bench.stats import differences
-from rally_scenarios.bench.stats import intervals
+from cinder_tiers.figures.result import build
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.stats import differences
+from cinder_tiers.figures.stats import intervals
+from cinder_tiers.loop.compare import comparison
 
 MEASUREMENTS = 20
 _COLUMNS = (

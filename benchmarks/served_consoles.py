@@ -27,7 +27,7 @@ _KEPT_BYTES = 100 * 1024
 _BOOT_MESSAGES = 400
 _OUTPUT = (
     pathlib.Path(__file__).resolve().parents[1]
-    / 'tests/unit/bench/data/randwrite-4k.json'
+    / 'tests/unit/figures/data/randwrite-4k.json'
 )
 
 

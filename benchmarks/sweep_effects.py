@@ -13,7 +13,7 @@ no other.
 
 The noise is recorded. IOPS of repeats spread by 2.9 % and their p99 by 14 %,
 as in the 60 repeats of doc/source/contributor/benchmarks.rst, and latencies
-are drawn from those of a fio run (tests/unit/bench/recorded.py), into fio's
+are drawn from those of a fio run (tests/unit/figures/recorded.py), into fio's
 buckets. Blocks differ by as much as repeats did with other jobs on the machine
 (104 to 152 IOPS), and within a block the cluster becomes faster or slower.
 """
@@ -28,14 +28,14 @@ import pathlib
 import numpy
 from scipy import stats
 
-from cinder_tiers.domain.sweep import design
-from rally_scenarios.bench.compare import comparison
-from rally_scenarios.bench.compare import effects
-from rally_scenarios.bench.fio import histogram
-from rally_scenarios.bench.fio import output
-from rally_scenarios.bench.result import result as run_result
-from tests.unit.bench import recorded
-from tests.unit.bench import results
+from cinder_tiers.figures.fio import histogram
+from cinder_tiers.figures.fio import output
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.loop.compare import comparison
+from cinder_tiers.loop.sweep import design
+from cinder_tiers.loop.sweep import effects
+from tests.unit.figures import recorded
+from tests.unit.figures import results
 
 SWEEPS = 1000
 OPTIONS = 16

@@ -26,8 +26,8 @@ import statistics
 
 from scipy import stats
 
-from rally_scenarios.bench.tune import history
-from rally_scenarios.tune import study
+from cinder_tiers.loop.tune import history
+from cinder_tiers.loop.tune import study
 
 TUNINGS = 200
 #: In all, with those of the default and of the confirmation.

@@ -23,7 +23,7 @@ import pathlib
 
 from scipy import stats
 
-from tests.unit.bench import test_watch_change as worlds
+from tests.unit.loop.watch import test_change as worlds
 
 SERIES = 20
 WINDOWS = 500

@@ -25,7 +25,7 @@ parts:
   style       hacking, ruff, doc8, codespell, bashate, shellcheck  (tox -e pep8)
   unit        all unit tests, with the real Cinder and Rally       (tox -e py3);
               without those of the next part where that runs, too
-  pure        domain and bench without any OpenStack package       (tox -e pure)
+  pure        domain and figures without any OpenStack package       (tox -e pure)
   browser     the report of results in Chromium                 (tox -e browser)
   docs        the documentation, warnings are errors               (tox -e docs)
   cinder      Cinder's own scheduler tests, ours enabled   (tox -e cinder-tests)
@@ -522,7 +522,7 @@ select_tests() {
     done
     has_tests "$path" "$rest" || return
     case $path/$rest in
-        tests/unit/domain/* | tests/unit/bench/*)
+        tests/unit/domain/* | tests/unit/figures/*)
             part=pure
             ;;
         tests/unit/*)

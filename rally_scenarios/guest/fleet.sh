@@ -36,7 +36,7 @@ start_device=''
 target=''
 targets=''
 # How long before its time fio is launched: less than the gap between slots,
-# see bench/schedule.py.
+# see figures/fleet/schedule.py.
 early=3000
 
 # fio SECONDS WORDS: leaves its output in $CT_WORK/out and its status in $?.
@@ -79,7 +79,7 @@ prepare() {
     tell_facts
 }
 
-# bench/fio/latency_log.py reads it: how long a time is, and of each line of fio,
+# figures/fio/latency_log.py reads it: how long a time is, and of each line of fio,
 # which has a column for each bucket, those in which there is something.  An
 # empty line before each process.
 print_latencies() {
@@ -146,7 +146,7 @@ run_slot() {
     fi
     # shellcheck disable=SC2086  # seven words
     event END "slot=$slot" $times $used "stolen=$stolen"
-    # bench/fio/iops_log.py and latency_log.py read it: time, value and
+    # figures/fio/iops_log.py and latency_log.py read it: time, value and
     # direction of each second, and the counters of longer times that are not 0.
     {
         # Before it, fio notes that it kept what a process printed.

@@ -14,12 +14,12 @@ from importlib import resources
 import re
 import shlex
 
-from rally_scenarios.bench.fio import latency_log
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.fleet import precondition as rounds_before
-from rally_scenarios.bench.fleet import schedule
-from rally_scenarios.bench.protocol import frames
-from rally_scenarios.bench.stats import rounds
+from cinder_tiers.figures.fio import latency_log
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.fleet import precondition as rounds_before
+from cinder_tiers.figures.fleet import schedule
+from cinder_tiers.figures.protocol import frames
+from cinder_tiers.figures.stats import rounds
 from rally_scenarios.guest import next_orders
 
 _NONCE = re.compile(r'[0-9a-f]{16,32}')

@@ -3,7 +3,7 @@
 
 # Writes in rounds until they are steady, before a guest says that it is ready:
 # a function that fleet.sh calls.  The rule and its limits are those of
-# bench/stats/rounds.py, which judges the same rounds again on the host.
+# figures/stats/rounds.py, which judges the same rounds again on the host.
 # shellcheck disable=SC2154,SC2034  # fleet.sh and orders have the other half
 
 # is_steady KIB...: of all rounds so far; only the last ones count.

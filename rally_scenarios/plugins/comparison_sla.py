@@ -14,8 +14,8 @@ from rally import consts
 from rally.task import sla
 
 from cinder_tiers.domain.catalog import expectations
-from rally_scenarios.bench.compare import comparison
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.loop.compare import comparison
 from rally_scenarios.plugins import judged_runs
 from rally_scenarios.plugins.results import store
 from rally_scenarios.plugins import task_validator

@@ -13,7 +13,7 @@ from typing import Any
 
 from rally.task import sla
 
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.report import harmless
 from rally_scenarios.plugins.results import reference
 from rally_scenarios.plugins import servers

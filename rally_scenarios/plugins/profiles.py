@@ -20,11 +20,11 @@ import yaml
 
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
-from rally_scenarios.bench.fio import load_step
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.profile import job_file
-from rally_scenarios.bench.profile import profile as named_profile
-from rally_scenarios.bench.profile import yaml_profile
+from cinder_tiers.figures.fio import load_step
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.profile import job_file
+from cinder_tiers.figures.profile import profile as named_profile
+from cinder_tiers.figures.profile import yaml_profile
 
 # Of a task that lists its patterns and says no more.
 _DEFAULTS = {'region_mib': 32, 'ramp_seconds': 5, 'runtime_seconds': 6}

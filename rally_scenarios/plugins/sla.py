@@ -22,11 +22,11 @@ import yaml
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.fleet import schedule
-from rally_scenarios.bench.result import result as run_result
-from rally_scenarios.bench.sla import catalog_limits
-from rally_scenarios.bench.sla import judgement
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.fleet import schedule
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.sla import catalog_limits
+from cinder_tiers.figures.sla import judgement
 from rally_scenarios.plugins import judged_runs
 from rally_scenarios.plugins import profiles
 from rally_scenarios.plugins import task_validator

@@ -4,11 +4,11 @@
 
 import json
 
-from rally_scenarios.bench.compare import comparison
-from rally_scenarios.bench.result import result as run_result
-from rally_scenarios.report.content import report as report_content
-from rally_scenarios.report import html
-from tests.unit.report import runs
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.loop.compare import comparison
+from cinder_tiers.loop.report import content as report_content
+from cinder_tiers.loop.report import html
+from tests.unit.loop.report import runs
 
 INJECTED = (
     '"><script>document.title="run"</script><img src=x onerror=alert(1)>'

@@ -11,9 +11,9 @@ import threading
 
 import testtools
 
-from rally_scenarios.report import pdf
+from cinder_tiers.loop.report import pdf
 from tests.browser import pages
-from tests.unit.report import page_reader
+from tests.unit.loop.report import page_reader
 
 
 def text_of(content):

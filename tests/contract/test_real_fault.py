@@ -9,7 +9,7 @@ import types
 
 import testtools
 
-from cinder_tiers.observe.ceph import fault_facts
+from cinder_tiers.loop.fault import observed_facts
 from tests.contract import real_ceph
 from tests.contract import test_real_killed_apply as killed
 from tests.contract import test_real_sweep
@@ -49,7 +49,7 @@ class RealFaultTestCase(test_real_sweep.ProcessCase):
             path.read_text('utf-8').replace('{folder}', str(self.folder)),
             'utf-8',
         )
-        self.reader = fault_facts.Reader(self.session)
+        self.reader = observed_facts.Reader(self.session)
         self.fsid = self.session.command('osd dump')['fsid']
         self.addCleanup(self.wait_for_health)
 

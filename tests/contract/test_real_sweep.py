@@ -25,13 +25,13 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
-from cinder_tiers.domain.sweep import design
-from cinder_tiers.domain.sweep import preparation
-from cinder_tiers.domain.sweep import record
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
-from cinder_tiers.execute import restore
-from cinder_tiers.execute import sweep as sweeping
+from cinder_tiers.loop.sweep import design
+from cinder_tiers.loop.sweep import preparation
+from cinder_tiers.loop.sweep import record
+from cinder_tiers.loop.sweep import run_restore as restore
+from cinder_tiers.loop.sweep import run_sweep as sweeping
 from cinder_tiers.observe.ceph.osd import osd_memory
 from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import usage as ceph_usage

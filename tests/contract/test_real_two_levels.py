@@ -17,13 +17,13 @@ import tempfile
 import ddt
 import testtools
 
-from cinder_tiers.domain.fault import facts as cluster_facts
-from cinder_tiers.domain.fault import objections
 from cinder_tiers.domain.plan import data_movement
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import usage as usages
 from cinder_tiers.execute.ceph import crush_map
+from cinder_tiers.loop.fault import facts as cluster_facts
+from cinder_tiers.loop.fault import objections
 from tests.contract import test_real_crush
 
 GROUPS = 512

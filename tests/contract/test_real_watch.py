@@ -13,8 +13,8 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import ceph_access
 from cinder_tiers.execute import apply
-from rally_scenarios.watch import files
-from rally_scenarios.watch import watch
+from cinder_tiers.loop.watch import files
+from cinder_tiers.loop.watch import use_case
 from tests.contract import probe_contract
 from tests.contract import real_ceph
 from tests.contract import test_real_reader
@@ -74,7 +74,7 @@ class RealWatchTestCase(WatchedPoolsCase):
                     self.rbd.PermissionError, self.rbd.RBD().list, ioctx
                 )
         folder = self.enterContext(tempfile.TemporaryDirectory())
-        found = watch.watch(
+        found = use_case.watch(
             catalog=self.catalog,
             tiers=self.catalog.tiers,
             kept=files.SeriesFiles(folder),

@@ -14,9 +14,9 @@ import tempfile
 import threading
 import time
 
-from rally_scenarios.bench.fleet import schedule
-from rally_scenarios.bench.fleet import verdict
-from rally_scenarios.bench.protocol import frames
+from cinder_tiers.figures.fleet import schedule
+from cinder_tiers.figures.fleet import verdict
+from cinder_tiers.figures.protocol import frames
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins import servers
 from rally_scenarios.plugins.transport import collector

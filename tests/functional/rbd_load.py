@@ -17,16 +17,16 @@ import pathlib
 import subprocess
 import tempfile
 
-from rally_scenarios.bench.fio import iops_log
-from rally_scenarios.bench.fio import latency_log
-from rally_scenarios.bench.fio import output
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.fleet import merge
-from rally_scenarios.bench.profile import profile as named_profile
-from rally_scenarios.bench.result import build
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.fio import iops_log
+from cinder_tiers.figures.fio import latency_log
+from cinder_tiers.figures.fio import output
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.fleet import merge
+from cinder_tiers.figures.profile import profile as named_profile
+from cinder_tiers.figures.result import build
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.guest import orders
-from tests.unit.bench import results
+from tests.unit.figures import results
 
 PATTERN = 'randwrite-4k'
 READS = 'randread-4k'

@@ -13,7 +13,7 @@ from tests.functional import lab
 #: Tries to claim each device; prints why not, or that it did.
 CLAIM = """
 import os, sys
-from rally_scenarios.bench.layers import host_file as layers_host
+from cinder_tiers.figures.layers import host_file as layers_host
 from rally_scenarios.plugins.layers import process as host_process
 from rally_scenarios.plugins.layers import raw_disk as raw_device
 for device in sys.argv[1:]:

@@ -11,7 +11,7 @@ import pathlib
 import subprocess
 import threading
 
-from rally_scenarios.bench.result import result as result_file
+from cinder_tiers.figures.result import result as result_file
 from tests.functional import fleet_faults
 from tests.functional import lab
 from tests.functional import test_measurement

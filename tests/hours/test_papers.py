@@ -19,7 +19,7 @@ import time
 
 import ddt
 
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
 from tests.functional import lab
 from tests.functional import test_measurement
 

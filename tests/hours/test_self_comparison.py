@@ -14,7 +14,7 @@ import json
 import os
 
 from benchmarks import self_comparison
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
 from tests.functional import test_measurement
 
 RUNS = int(os.environ.get('CINDER_TIERS_TEST_RUNS', '2'))

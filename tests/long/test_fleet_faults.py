@@ -5,7 +5,7 @@ from concurrent import futures
 import json
 import threading
 
-from rally_scenarios.bench.result import result as result_file
+from cinder_tiers.figures.result import result as result_file
 from tests.functional import fleet_faults
 from tests.functional import test_measurement
 

@@ -1,20 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The tests of tox -e pure: stestr looks for tests in one folder only."""
+"""The tests of tox -e pure: stestr looks for tests in one folder only.
+
+Those of ``domain`` and ``figures``, and of each pure file of ``loop`` (see
+pyproject.toml) the one at the same path below tests/unit.
+"""
 
 import pathlib
+import tomllib
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 
 
+def tests_of_rooms():
+    """Modules that test a pure file of a room."""
+    with open(TOP / 'pyproject.toml', 'rb') as text:
+        globs = tomllib.load(text)['tool']['cinder-tiers']['pure']
+    for glob in globs:
+        path = pathlib.PurePath(glob)
+        if path.parts[:2] == ('cinder_tiers', 'loop'):
+            test = pathlib.PurePath(
+                'tests', 'unit', *path.parts[1:-1], f'test_{path.name}'
+            )
+            if (TOP / test).exists():
+                yield '.'.join(test.with_suffix('').parts)
+
+
 def load_tests(loader, tests, pattern):
     """What unittest, and so stestr, calls to find the tests of this folder."""
-    for folder in ('domain', 'bench'):
+    for folder in ('domain', 'figures'):
         # A loader keeps the top of what it discovered first.
         tests.addTests(
             unittest.TestLoader().discover(
                 str(TOP / 'tests' / 'unit' / folder), top_level_dir=str(TOP)
             )
         )
+    tests.addTests(loader.loadTestsFromNames(tests_of_rooms()))
     return tests

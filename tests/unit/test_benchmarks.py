@@ -15,8 +15,8 @@ import testtools
 
 from benchmarks import create_throughput
 from benchmarks import self_comparison
-from rally_scenarios.bench.result import result as run_result
-from tests.unit.bench import results
+from cinder_tiers.figures.result import result as run_result
+from tests.unit.figures import results
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 CLOUDS = """

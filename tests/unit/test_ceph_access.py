@@ -21,6 +21,7 @@ from cinder_tiers.domain.state import usage
 from cinder_tiers.execute import registry
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import mon_caps
+from tests.unit.observe import test_reads_only
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / 'cinder_tiers'
 #: Where commands of pools are chosen.
@@ -34,12 +35,10 @@ READS = {one.prefix: one for one in ceph_access.READS}
 WRITES = {one.prefix: one for one in ceph_access.WRITES}
 
 
-def sent(*folders):
-    """The commands of Ceph that the sources of folders name."""
+def sent(paths):
+    """The commands of Ceph that source files name."""
     found = set()
-    for path in sorted(
-        path for folder in folders for path in folder.rglob('*.py')
-    ):
+    for path in paths:
         for node in ast.walk(ast.parse(path.read_text('utf-8'))):
             if not (
                 isinstance(node, ast.Call)
@@ -192,7 +191,12 @@ class CephAccessTestCase(testtools.TestCase):
         self.cluster = self.catalog.clusters['ceph']
 
     def test_the_tables_are_what_the_sources_send(self):
-        self.assertEqual(READS.keys(), sent(PACKAGE / 'observe'))
+        self.assertEqual(READS.keys(), sent(test_reads_only.sources()))
+        writing = [
+            path
+            for folder in ('clients', 'execute', 'loop')
+            for path in sorted((PACKAGE / folder).rglob('*.py'))
+        ]
         chosen = {
             node.value
             for node in ast.walk(ast.parse(CHOSEN.read_text('utf-8')))
@@ -200,9 +204,7 @@ class CephAccessTestCase(testtools.TestCase):
         }
         self.assertEqual(
             WRITES.keys() | {one.prefix for one in ceph_access.FAULT_WRITES},
-            (sent(PACKAGE / 'execute', PACKAGE / 'clients') | chosen)
-            - READS.keys()
-            - {READ_TO_WRITE},
+            (sent(writing) | chosen) - READS.keys() - {READ_TO_WRITE},
         )
 
     @ddt.data(

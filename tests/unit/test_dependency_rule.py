@@ -12,6 +12,7 @@ import dataclasses
 import importlib.util
 import pathlib
 import sys
+import tomllib
 
 import ddt
 import testtools
@@ -38,40 +39,31 @@ ARROWS = {
     'cinder_tiers.cli': {
         'cinder_tiers.cli.render',
         'cinder_tiers.workflow',
-        'cinder_tiers.sweeps',
         'cinder_tiers.files',
         'cinder_tiers.observe',
-        # A command that measures is run for each slot of a sweep.
-        'cinder_tiers.execute',
+        # Of commands that read results: the file, and the tiers that it has.
+        'cinder_tiers.figures',
         # The options of the doors, read from a file that the user names.
         'cinder_tiers.conf',
     },
     'cinder_tiers.cli.render': {
         'cinder_tiers.domain.audit',
         'cinder_tiers.domain.export',
-        'cinder_tiers.domain.sweep',
     },
     'cinder_tiers.workflow': {
         'cinder_tiers.files',
         'cinder_tiers.observe',
         'cinder_tiers.execute',
     },
-    # The use cases of sweeps, beside those of tiers.
-    'cinder_tiers.sweeps': {'cinder_tiers.workflow'},
-    'cinder_tiers.files': {
-        'cinder_tiers.domain.export',
-        'cinder_tiers.domain.sweep',
-    },
+    'cinder_tiers.files': {'cinder_tiers.domain.export'},
     'cinder_tiers.clients': {'cinder_tiers.domain.catalog'},
     'cinder_tiers.observe': {
         'cinder_tiers.domain.audit',
         'cinder_tiers.domain.export',
-        'cinder_tiers.domain.fault',
         'cinder_tiers.clients',
     },
     'cinder_tiers.execute': {
         'cinder_tiers.domain.plan',
-        'cinder_tiers.domain.sweep',
         'cinder_tiers.clients',
     },
     'cinder_tiers.conf': {'cinder_tiers.domain.placement'},
@@ -85,11 +77,6 @@ ARROWS = {
         'cinder_tiers.domain.explain',
         'cinder_tiers.domain.plan',
     },
-    'cinder_tiers.domain.sweep': {
-        'cinder_tiers.domain.plan',
-        'cinder_tiers.domain.fault',
-    },
-    'cinder_tiers.domain.fault': {'cinder_tiers.domain.state'},
     'cinder_tiers.domain.plan': {'cinder_tiers.domain.validation'},
     'cinder_tiers.domain.validation': {
         'cinder_tiers.domain.placement',
@@ -110,38 +97,22 @@ ARROWS = {
     'cinder_tiers.domain.state': {'cinder_tiers.domain'},
     'cinder_tiers.domain.catalog': {'cinder_tiers.domain'},
     'cinder_tiers.domain': set(),
+    # What fio, guests and Ceph measured, as values.
+    'cinder_tiers.figures': {'cinder_tiers.domain.catalog'},
+    # A room for each question that measurements answer; which of its files
+    # are pure is in pyproject.toml.
+    'cinder_tiers.loop': {
+        'cinder_tiers.cli',
+        'cinder_tiers.figures',
+        'cinder_tiers.workflow',
+    },
     'rally_scenarios.plugins': {
         'rally_scenarios.guest',
-        'rally_scenarios.bench',
-        # What "rally task export" writes.
-        'rally_scenarios.report',
-        # What a run was measured on: read only.
-        'cinder_tiers.observe',
-        # Results that a task names, read with a bound.
-        'cinder_tiers.files',
+        'cinder_tiers.figures',
+        # What an SLA compares, and what "rally task export" writes.
+        'cinder_tiers.loop',
     },
-    'rally_scenarios.cli': {
-        'rally_scenarios.bench',
-        'rally_scenarios.report',
-        'rally_scenarios.tune',
-        'rally_scenarios.watch',
-        # The shell, the exit statuses and the cells of all tier commands.
-        'cinder_tiers.cli',
-    },
-    # The search of a tuning: what is measured it does not know.
-    'rally_scenarios.tune': {'rally_scenarios.bench'},
-    # The use cases of the watch: it measures, and judges by bench.
-    'rally_scenarios.watch': {
-        'rally_scenarios.bench',
-        'cinder_tiers.files',
-        'cinder_tiers.observe',
-        'cinder_tiers.clients',
-    },
-    'rally_scenarios.report': {'rally_scenarios.report.content'},
-    # What a report shows, as values: it draws nothing.
-    'rally_scenarios.report.content': {'rally_scenarios.bench'},
-    'rally_scenarios.guest': {'rally_scenarios.bench'},
-    'rally_scenarios.bench': {'cinder_tiers.domain.catalog'},
+    'rally_scenarios.guest': {'cinder_tiers.figures'},
     # The packages themselves: empty __init__ files.
     'cinder_tiers': set(),
     'rally_scenarios': set(),
@@ -168,17 +139,35 @@ THIRD_PARTY = {
         if layer.startswith('cinder_tiers.domain')
     },
     # Statistics are better kept there than here.
-    'rally_scenarios.bench': {'numpy', 'scipy'},
-    'rally_scenarios.report': {
-        'altair',
-        'jinja2',
-        'markupsafe',
-        'vl_convert',
-    },
-    'rally_scenarios.report.content': set(),
-    'rally_scenarios.tune': {'optuna'},
+    'cinder_tiers.figures': {'numpy', 'scipy'},
     'cinder_tiers': set(),
     'rally_scenarios': set(),
+}
+#: What a layer does not import although its arrows reach it.
+NEVER = {
+    # A task measures: it writes to no tier.
+    'rally_scenarios.plugins': (
+        'cinder_tiers.cli.',
+        'cinder_tiers.execute.',
+        'cinder_tiers.workflow.',
+    )
+}
+#: Modules of the standard library that reach beyond the process, or wait.
+IO = {
+    'concurrent',
+    'fcntl',
+    'http',
+    'multiprocessing',
+    'os',
+    'select',
+    'shutil',
+    'signal',
+    'socket',
+    'subprocess',
+    'tempfile',
+    'threading',
+    'time',
+    'urllib',
 }
 SERVICES = {'cinder', 'glance', 'keystone', 'neutron', 'nova', 'placement'}
 
@@ -189,6 +178,20 @@ class Import:
 
     name: str
     line: int
+
+
+def pure_files():
+    """The files that decide or compute, and do no I/O.
+
+    :returns: {dotted name of the module: path}
+    """
+    with open(TOP / 'pyproject.toml', 'rb') as text:
+        globs = tomllib.load(text)['tool']['cinder-tiers']['pure']
+    return {
+        '.'.join(path.relative_to(TOP).with_suffix('').parts): path
+        for glob in globs
+        for path in sorted(TOP.glob(glob))
+    }
 
 
 def layer_of(module):
@@ -254,7 +257,9 @@ def allowed(layer, name):
     if root in sys.stdlib_module_names:
         return True
     if root in ('cinder_tiers', 'rally_scenarios'):
-        return layer_of(name) in reach(layer)
+        return layer_of(name) in reach(layer) and not f'{name}.'.startswith(
+            NEVER.get(layer, ())
+        )
     if root in ('tests', 'devstack'):
         return False
     permitted = THIRD_PARTY.get(layer)
@@ -307,6 +312,29 @@ class TreeTestCase(testtools.TestCase):
         self.assertGreater(modules, len(ARROWS) // 2)
         self.assertEqual([], found)
 
+    def test_what_is_pure_imports_nothing_else(self):
+        files = pure_files()
+        packages = {name.rpartition('.')[0] for name in files}
+        found = []
+        for module, path in files.items():
+            for one in imports(module, path.read_text('utf-8'), False):
+                root = one.name.split('.')[0]
+                is_ours = root in ('cinder_tiers', 'rally_scenarios')
+                if (
+                    not {one.name, one.name.rpartition('.')[0]} & files.keys()
+                    if is_ours and one.name not in packages
+                    else root in IO
+                    or root not in {*sys.stdlib_module_names, 'numpy', 'scipy'}
+                    and not is_ours
+                ):
+                    found.append(f'{module}, line {one.line}: {one.name}')
+        self.assertEqual([], found)
+
+    def test_each_glob_of_pure_files_fits_a_file(self):
+        with open(TOP / 'pyproject.toml', 'rb') as text:
+            globs = tomllib.load(text)['tool']['cinder-tiers']['pure']
+        self.assertEqual([], [one for one in globs if not list(TOP.glob(one))])
+
     def test_the_picture_has_no_circle(self):
         for layer, targets in ARROWS.items():
             for target in targets:
@@ -331,6 +359,7 @@ class CheckerTestCase(testtools.TestCase):
         ('cinder_tiers.scheduler.filter', 'import openstack'),
         ('cinder_tiers.cli.plan', 'from tests.unit import anything'),
         ('rally_scenarios.plugins.fleet', 'from cinder import context'),
+        ('rally_scenarios.plugins.x', 'from cinder_tiers import workflow'),
         ('cinder_tiers.utils', ''),
     )
     @ddt.unpack

@@ -16,6 +16,7 @@ FOLDERS = (
     'cinder_tiers/cli',
     'cinder_tiers/clients',
     'cinder_tiers/execute',
+    'cinder_tiers/loop',
     'cinder_tiers/observe',
     'rally_scenarios',
 )

@@ -17,11 +17,11 @@ from cinder_tiers.domain.catalog import model as catalog
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.figures.result import ceph as ceph_result
 from cinder_tiers.observe.ceph import crush as observed_crush
 from cinder_tiers.observe.ceph.osd import osd_options as ceph_osds
 from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import pool as observed_pool
-from rally_scenarios.bench.result import ceph as ceph_result
 
 _VERSION = re.compile(r'ceph version (\S+) \(\w+\) (\w+)')
 # Options of OSDs that have to do with I/O, and of these, where things are.

@@ -17,8 +17,8 @@ from cinderclient import exceptions as cinder_exceptions
 from keystoneauth1 import exceptions as keystone_exceptions
 from novaclient import exceptions as nova_exceptions
 
-from rally_scenarios.bench.result import caveats
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import caveats
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins import servers
 
 _ERRORS = (

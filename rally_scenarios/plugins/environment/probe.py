@@ -16,10 +16,10 @@ from oslo_log import log as logging
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
-from rally_scenarios.bench.fleet import guest_system
-from rally_scenarios.bench.result import build
-from rally_scenarios.bench.result import ceph as ceph_result
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.fleet import guest_system
+from cinder_tiers.figures.result import build
+from cinder_tiers.figures.result import ceph as ceph_result
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.environment import ceph as environment_ceph
 from rally_scenarios.plugins.environment import openstack
 from rally_scenarios.plugins import servers

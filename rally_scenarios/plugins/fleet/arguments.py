@@ -15,7 +15,7 @@ from typing import Literal
 from rally.task import scenario as task_scenario
 import typing_extensions
 
-from rally_scenarios.bench.fio import pattern as fio_pattern
+from cinder_tiers.figures.fio import pattern as fio_pattern
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins.results import store
 

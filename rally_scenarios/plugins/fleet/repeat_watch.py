@@ -13,14 +13,14 @@ from collections.abc import Sequence
 
 from oslo_log import log as logging
 
-from rally_scenarios.bench.fleet import schedule
-from rally_scenarios.bench.fleet import verdict
-from rally_scenarios.bench.profile import profile as named_profile
-from rally_scenarios.bench.protocol import frames
-from rally_scenarios.bench.result import build
-from rally_scenarios.bench.result import result as run_result
-from rally_scenarios.bench.result import stopping as result_stopping
-from rally_scenarios.bench.stats import stopping
+from cinder_tiers.figures.fleet import schedule
+from cinder_tiers.figures.fleet import verdict
+from cinder_tiers.figures.profile import profile as named_profile
+from cinder_tiers.figures.protocol import frames
+from cinder_tiers.figures.result import build
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.result import stopping as result_stopping
+from cinder_tiers.figures.stats import stopping
 from rally_scenarios.plugins import servers
 
 LOG = logging.getLogger(__name__)

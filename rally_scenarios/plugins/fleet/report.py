@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import re
 
-from rally_scenarios.bench.protocol import frames
-from rally_scenarios.bench.result import cost as result_cost
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.protocol import frames
+from cinder_tiers.figures.result import cost as result_cost
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins.report import tables
 

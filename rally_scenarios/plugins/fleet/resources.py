@@ -16,7 +16,7 @@ from cinderclient import exceptions as cinder_exceptions
 from novaclient import exceptions as nova_exceptions
 from oslo_log import log as logging
 
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.guest import next_orders
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins.fleet import kept

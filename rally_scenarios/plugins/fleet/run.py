@@ -24,14 +24,14 @@ from rally.task import atomic
 from rally_openstack.common.services.network import neutron
 from rally_openstack.task import scenario as rally_scenario
 
-from rally_scenarios.bench.fleet import common_clock
-from rally_scenarios.bench.fleet import guest_facts
-from rally_scenarios.bench.fleet import schedule
-from rally_scenarios.bench.fleet import verdict
-from rally_scenarios.bench.fleet import volume_types
-from rally_scenarios.bench.protocol import frames
-from rally_scenarios.bench.result import build
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.fleet import common_clock
+from cinder_tiers.figures.fleet import guest_facts
+from cinder_tiers.figures.fleet import schedule
+from cinder_tiers.figures.fleet import verdict
+from cinder_tiers.figures.fleet import volume_types
+from cinder_tiers.figures.protocol import frames
+from cinder_tiers.figures.result import build
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins.environment import probe
 from rally_scenarios.plugins.fleet import announcement

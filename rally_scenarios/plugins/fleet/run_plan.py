@@ -14,14 +14,14 @@ from typing import Any
 
 from rally.common import validation
 
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.fleet import disk_estimate
-from rally_scenarios.bench.fleet import duration
-from rally_scenarios.bench.fleet import precondition as rounds_before
-from rally_scenarios.bench.fleet import schedule
-from rally_scenarios.bench.profile import profile as named_profile
-from rally_scenarios.bench.result import cost as result_cost
-from rally_scenarios.bench.stats import stopping
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.fleet import disk_estimate
+from cinder_tiers.figures.fleet import duration
+from cinder_tiers.figures.fleet import precondition as rounds_before
+from cinder_tiers.figures.fleet import schedule
+from cinder_tiers.figures.profile import profile as named_profile
+from cinder_tiers.figures.result import cost as result_cost
+from cinder_tiers.figures.stats import stopping
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import kept

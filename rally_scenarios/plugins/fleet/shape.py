@@ -17,7 +17,7 @@ from typing import Literal
 from rally.task import scenario as task_scenario
 import typing_extensions
 
-from rally_scenarios.bench.result import caveats
+from cinder_tiers.figures.result import caveats
 
 AtLeastOne = Annotated[int, task_scenario.Field(ge=1)]
 Name = Annotated[str, task_scenario.Field(min_length=1)]

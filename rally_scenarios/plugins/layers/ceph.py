@@ -18,9 +18,9 @@ import pathlib
 
 from oslo_log import log as logging
 
-from rally_scenarios.bench.layers import ceph_output
-from rally_scenarios.bench.layers import host_file
-from rally_scenarios.bench.layers import model
+from cinder_tiers.figures.layers import ceph_output
+from cinder_tiers.figures.layers import host_file
+from cinder_tiers.figures.layers import model
 from rally_scenarios.plugins.layers import process
 
 LOG = logging.getLogger(__name__)

@@ -14,11 +14,11 @@ import dataclasses
 from dataclasses import dataclass
 import time
 
-from rally_scenarios.bench.fio import output as fio_output
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.layers import ceph_output
-from rally_scenarios.bench.layers import host_file
-from rally_scenarios.bench.layers import model
+from cinder_tiers.figures.fio import output as fio_output
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.layers import ceph_output
+from cinder_tiers.figures.layers import host_file
+from cinder_tiers.figures.layers import model
 from rally_scenarios.plugins.layers import ceph as layers_ceph
 from rally_scenarios.plugins.layers import process
 from rally_scenarios.plugins.layers import raw_disk

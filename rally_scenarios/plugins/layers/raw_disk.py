@@ -16,7 +16,7 @@ import os
 import pathlib
 import stat
 
-from rally_scenarios.bench.layers import host_file
+from cinder_tiers.figures.layers import host_file
 from rally_scenarios.plugins.layers import process
 
 _SYSFS = pathlib.Path('/sys/dev/block')

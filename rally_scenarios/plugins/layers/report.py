@@ -12,8 +12,8 @@ import json
 import pathlib
 
 from cinder_tiers.domain import record
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.layers import model
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.layers import model
 from rally_scenarios.plugins.report import tables
 
 FILE_VERSION = 1

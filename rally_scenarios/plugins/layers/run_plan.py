@@ -18,10 +18,10 @@ from rally.common import validation
 import yaml
 
 from cinder_tiers.domain import errors
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.fleet import schedule
-from rally_scenarios.bench.layers import host_file
-from rally_scenarios.bench.layers import model
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.fleet import schedule
+from cinder_tiers.figures.layers import host_file
+from cinder_tiers.figures.layers import model
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import run_plan
 from rally_scenarios.plugins.layers import process

@@ -23,10 +23,10 @@ from rally.task import types
 from rally_openstack.task import scenario
 import typing_extensions
 
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.fleet import duration
-from rally_scenarios.bench.layers import model
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.fleet import duration
+from cinder_tiers.figures.layers import model
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import run as fleet_run
 from rally_scenarios.plugins.fleet import shape as fleet_shape

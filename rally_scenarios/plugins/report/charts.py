@@ -9,7 +9,7 @@ draws areas and lines over whole numbers only, and has no bars.
 from collections.abc import Mapping
 from collections.abc import Sequence
 
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
 
 _MIB = 1024**2
 

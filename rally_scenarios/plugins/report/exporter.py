@@ -2,7 +2,7 @@
 
 """``rally task export --type cinder-tiers-html``: results as a page.
 
-Adapter: iterations name their result files, and ``rally_scenarios.report``
+Adapter: iterations name their result files, and ``cinder_tiers.loop.report``
 makes the page of them, which is that of ``openstack tier report``.
 """
 
@@ -13,7 +13,7 @@ import pathlib
 
 from rally.task import exporter
 
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.report import tables
 from rally_scenarios.plugins.results import reference
 from rally_scenarios.plugins import servers
@@ -49,9 +49,9 @@ class ReportExporter(exporter.TaskExporter):
         """
         # Rally imports all plugins; most of its hosts need no charts.
         try:
-            from rally_scenarios.bench.compare import comparison
-            from rally_scenarios.report.content import report
-            from rally_scenarios.report import html
+            from cinder_tiers.loop.compare import comparison
+            from cinder_tiers.loop.report import content
+            from cinder_tiers.loop.report import html
         except ImportError as error:
             raise servers.FleetError(
                 f'cinder-tiers-html needs the extra "report" of cinder-tiers:'
@@ -67,7 +67,7 @@ class ReportExporter(exporter.TaskExporter):
                 'no iteration of these tasks names a result file: expected a'
                 ' task of CinderTiers.fleet_fio that ended'
             )
-        text = html.page(report.report(results, comparison.Question()))
+        text = html.page(content.report(results, comparison.Question()))
         if not self.output_destination:
             return {'print': text}
         path = pathlib.Path(

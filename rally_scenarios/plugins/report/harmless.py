@@ -19,7 +19,7 @@ from typing import Any
 
 from rally_openstack.task import scenario
 
-from rally_scenarios.bench.protocol import frames
+from cinder_tiers.figures.protocol import frames
 from rally_scenarios.plugins import servers
 
 # All that a browser may take for the end of a script, or for a comment in it.

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.fleet import disk_estimate
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.fleet import disk_estimate
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.report import charts as report_charts
 from rally_scenarios.plugins.report import tables
 

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import statistics
 
-from rally_scenarios.bench.result import result as run_result
-from rally_scenarios.bench.stats import intervals
-from rally_scenarios.bench.stats import steadiness
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.stats import intervals
+from cinder_tiers.figures.stats import steadiness
 from rally_scenarios.plugins.report import charts
 
 CAVEAT_TABLE_TITLE = 'CinderTiers: caveats'

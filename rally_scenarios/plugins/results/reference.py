@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import hashlib
 import pathlib
 
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.report import tables
 from rally_scenarios.plugins import servers
 

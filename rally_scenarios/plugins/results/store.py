@@ -13,9 +13,9 @@ import pathlib
 import tempfile
 
 from cinder_tiers.domain import errors
+from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.files import read_bounded
 from cinder_tiers.files import write_atomic
-from rally_scenarios.bench.result import result as run_result
 from rally_scenarios.plugins import servers
 
 DEFAULT_FOLDER = '~/.rally/cinder-tiers'

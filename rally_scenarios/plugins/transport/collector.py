@@ -22,9 +22,9 @@ from keystoneauth1 import exceptions as keystone_exceptions
 from novaclient import exceptions as nova_exceptions
 from oslo_log import log as logging
 
-from rally_scenarios.bench.fleet import common_clock
-from rally_scenarios.bench.fleet import verdict
-from rally_scenarios.bench.protocol import frames
+from cinder_tiers.figures.fleet import common_clock
+from cinder_tiers.figures.fleet import verdict
+from cinder_tiers.figures.protocol import frames
 from rally_scenarios.plugins import servers
 from rally_scenarios.plugins.transport import console
 from rally_scenarios.plugins.transport import readers as guest_readers

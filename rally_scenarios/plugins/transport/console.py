@@ -13,7 +13,7 @@ from typing import Protocol
 from keystoneauth1 import exceptions as keystone_exceptions
 from novaclient import exceptions as nova_exceptions
 
-from rally_scenarios.bench.protocol import frames
+from cinder_tiers.figures.protocol import frames
 from rally_scenarios.plugins import servers
 from rally_scenarios.plugins.transport import readers
 

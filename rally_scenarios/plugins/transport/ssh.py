@@ -21,7 +21,7 @@ import time
 
 import paramiko
 
-from rally_scenarios.bench.protocol import frames
+from cinder_tiers.figures.protocol import frames
 from rally_scenarios.plugins import servers
 from rally_scenarios.plugins.transport import console as console_transport
 

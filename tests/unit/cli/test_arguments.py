@@ -9,48 +9,48 @@ import io
 import ddt
 import testtools
 
-from cinder_tiers.cli import sweep
-from rally_scenarios.cli import arguments
-from rally_scenarios.cli import compare
-from rally_scenarios.cli import headroom
-from rally_scenarios.cli import recommend
-from rally_scenarios.cli import report
-from rally_scenarios.cli import tune
-from rally_scenarios.cli import watch
+from cinder_tiers.cli import values
+from cinder_tiers.loop.compare import compare_command
+from cinder_tiers.loop.headroom import headroom_command
+from cinder_tiers.loop.recommend import recommend_command
+from cinder_tiers.loop.report import report_command
+from cinder_tiers.loop.sweep import sweep_command
+from cinder_tiers.loop.tune import tune_command
+from cinder_tiers.loop.watch import watch_command
 
 
 @ddt.ddt
 class ArgumentsTestCase(testtools.TestCase):
     @ddt.data(
-        (arguments.positive, '2.5', 2.5),
-        (arguments.not_negative, '0', 0.0),
-        (arguments.count, '17', 17),
-        (arguments.percent, '0', 0.0),
-        (arguments.percent, '99.9', 99.9),
-        (arguments.number_of_claims, '1', 1),
-        (arguments.window_s, '3600', 3600),
-        (arguments.power, '0.5', 0.5),
-        (arguments.variation, '999', 999.0),
-        (arguments.quantity, 'write_p99_ms', 'write_p99_ms'),
-        (arguments.duration_s, '90s', 90),
-        (arguments.duration_s, '2h', 7200),
-        (arguments.duration_s, '1h30min5s', 5405),
+        (values.positive, '2.5', 2.5),
+        (values.not_negative, '0', 0.0),
+        (values.count, '17', 17),
+        (values.percent, '0', 0.0),
+        (values.percent, '99.9', 99.9),
+        (values.number_of_claims, '1', 1),
+        (values.window_s, '3600', 3600),
+        (values.power, '0.5', 0.5),
+        (values.variation, '999', 999.0),
+        (values.quantity, 'write_p99_ms', 'write_p99_ms'),
+        (values.duration_s, '90s', 90),
+        (values.duration_s, '2h', 7200),
+        (values.duration_s, '1h30min5s', 5405),
     )
     @ddt.unpack
     def test_a_value(self, read, text, value):
         self.assertEqual(value, read(text))
 
     @ddt.data(
-        (arguments.positive, ('0', '-1', 'nan', 'inf', 'x', '', '1e13')),
-        (arguments.not_negative, ('-1', 'nan', 'inf', 'x', '')),
-        (arguments.count, ('-1', '1.5', '', '\u0661', '1' * 10)),
-        (arguments.percent, ('-1', '100', 'nan', 'x')),
-        (arguments.number_of_claims, ('0', '-1', '1.5', 'x', '')),
-        (arguments.window_s, ('0', '3601', '1.5', 'x', '')),
-        (arguments.power, ('0.4', '1', 'nan', 'x')),
-        (arguments.variation, ('0', '1000', 'nan', 'x')),
+        (values.positive, ('0', '-1', 'nan', 'inf', 'x', '', '1e13')),
+        (values.not_negative, ('-1', 'nan', 'inf', 'x', '')),
+        (values.count, ('-1', '1.5', '', '\u0661', '1' * 10)),
+        (values.percent, ('-1', '100', 'nan', 'x')),
+        (values.number_of_claims, ('0', '-1', '1.5', 'x', '')),
+        (values.window_s, ('0', '3601', '1.5', 'x', '')),
+        (values.power, ('0.4', '1', 'nan', 'x')),
+        (values.variation, ('0', '1000', 'nan', 'x')),
         (
-            arguments.duration_s,
+            values.duration_s,
             ('', '10', '0s', '1d', '-1s', '9' * 9 + 's', '5min1h', '30m'),
         ),
     )
@@ -63,26 +63,26 @@ class ArgumentsTestCase(testtools.TestCase):
     def test_a_quantity_that_is_none(self):
         for text in ('happiness', 'fairness', ''):
             error = self.assertRaises(
-                argparse.ArgumentTypeError, arguments.quantity, text
+                argparse.ArgumentTypeError, values.quantity, text
             )
             self.assertIn(f'{text!r}: expected iops', str(error))
 
     @ddt.data(
-        (compare.CompareResults, ['x'], ('junit', 'reference')),
+        (compare_command.CompareResults, ['x'], ('junit', 'reference')),
         (
-            recommend.RecommendTier,
+            recommend_command.RecommendTier,
             ['x'],
             ('job', 'pattern', 'volumes', 'diagnostics'),
         ),
         (
-            recommend.RecommendTier,
+            recommend_command.RecommendTier,
             ['--job', 'x', 'x'],
             ('cluster', 'on'),
         ),
-        (headroom.ShowHeadroom, ['x', 'x'], ('curve',)),
-        (watch.WatchTiers, [], ('metrics',)),
-        (report.WriteReport, ['x'], ('output',)),
-        (tune.TuneTier, ['--budget', '1h', 'x', 'x'], ('out',)),
+        (headroom_command.ShowHeadroom, ['x', 'x'], ('curve',)),
+        (watch_command.WatchTiers, [], ('metrics',)),
+        (report_command.WriteReport, ['x'], ('output',)),
+        (tune_command.TuneTier, ['--budget', '1h', 'x', 'x'], ('out',)),
     )
     @ddt.unpack
     def test_the_name_of_an_unset_variable_is_a_wrong_argument(
@@ -99,10 +99,10 @@ class ArgumentsTestCase(testtools.TestCase):
             self.assertIn(f"--{option}: '' is empty", told.getvalue())
 
     @ddt.data(
-        (compare.CompareResults, 'least-difference', ['x', 'y']),
-        (watch.WatchTiers, 'for', []),
-        (sweep.SweepTier, 'out', ['x', '--', 'measure', '--size=--']),
-        (tune.TuneTier, 'budget', ['x', 'x', '--', 'measure']),
+        (compare_command.CompareResults, 'least-difference', ['x', 'y']),
+        (watch_command.WatchTiers, 'for', []),
+        (sweep_command.SweepTier, 'out', ['x', '--', 'measure', '--size=--']),
+        (tune_command.TuneTier, 'budget', ['x', 'x', '--', 'measure']),
     )
     @ddt.unpack
     def test_two_dashes_are_no_value(self, command, option, others):
@@ -120,7 +120,7 @@ class ArgumentsTestCase(testtools.TestCase):
 
     def test_those_of_a_measuring_command_are_its_own(self):
         found = (
-            sweep.SweepTier(None, None)
+            sweep_command.SweepTier(None, None)
             .get_parser('it')
             .parse_args(['x', '--', 'measure', '--size=--'])
         )

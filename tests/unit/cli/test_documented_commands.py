@@ -18,7 +18,7 @@ from tests.unit.cli import shell
 GUIDE = pathlib.Path(__file__).resolve().parents[3] / 'doc' / 'source'
 SOURCES = [
     path
-    for package in ('cinder_tiers/cli', 'rally_scenarios/cli')
+    for package in ('cinder_tiers/cli', 'cinder_tiers/loop')
     for path in sorted((GUIDE.parents[1] / package).rglob('*.py'))
 ]
 STATUSES = {

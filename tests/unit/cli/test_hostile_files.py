@@ -17,9 +17,9 @@ import testtools
 
 from cinder_tiers.cli.render import cells
 from cinder_tiers.domain import record
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
 from tests.unit.cli import shell
-from tests.unit.report import runs
+from tests.unit.loop.report import runs
 
 PAYLOAD = (
     "=cmd|' /C calc'!A0 \x1b[2J\u202e##vso[task.setvariable]x\r\n"

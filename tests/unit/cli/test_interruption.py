@@ -10,7 +10,7 @@ import types
 import testtools
 
 from cinder_tiers.cli import interruption
-from cinder_tiers.cli import sweep
+from cinder_tiers.loop.sweep import sweep_command
 from tests.unit.cli import shell
 
 
@@ -22,7 +22,7 @@ class Interrupted(shell.Terminal):
         return 'y\n'
 
 
-class Asks(sweep.SweepTier):
+class Asks(sweep_command.SweepTier):
     def announce(self, prepared, *, length=None):
         """Has nothing to say."""
 

@@ -16,8 +16,8 @@ from unittest import mock
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
 from tests.contract import rbd_in_memory
-from tests.unit.cli import test_sweep
 from tests.unit.execute import placing_cluster
+from tests.unit.loop.sweep import test_sweep_command
 
 TIERS = """version: 1
 clusters: {ceph: {}}
@@ -141,7 +141,7 @@ def rbd():
     )
 
 
-class MemoryOfHostsTestCase(test_sweep.SweptCloudTestCase):
+class MemoryOfHostsTestCase(test_sweep_command.SweptCloudTestCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

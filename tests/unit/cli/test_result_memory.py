@@ -14,13 +14,13 @@ import tracemalloc
 from osc_lib import exceptions
 import testtools
 
-from rally_scenarios.bench.compare import comparison
-from rally_scenarios.bench.result import result as run_result
-from rally_scenarios.cli import report
-from rally_scenarios.cli import results
-from rally_scenarios.report.content import guests
-from rally_scenarios.report.content import report as content
-from tests.unit.report import runs
+from cinder_tiers.cli import results
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.loop.compare import comparison
+from cinder_tiers.loop.report import content
+from cinder_tiers.loop.report import guests
+from cinder_tiers.loop.report import report_command
+from tests.unit.loop.report import runs
 
 
 class ResultMemoryTest(testtools.TestCase):
@@ -93,7 +93,7 @@ class ResultMemoryTest(testtools.TestCase):
         path = self.file(
             run_result.write(runs.run(patterns=1, repeats=1, seconds=5))
         )
-        made = report._report(
+        made = report_command._report(
             argparse.Namespace(
                 results=[path],
                 quantities=[],

@@ -15,18 +15,18 @@ import ddt
 import testtools
 
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.fault import fault as faults
-from cinder_tiers.domain.fault import objections
-from cinder_tiers.domain.sweep import design
-from cinder_tiers.domain.sweep import record
-from cinder_tiers.execute.fault import means as fault_means
-from cinder_tiers.execute.fault import slot as fault_slot
-from cinder_tiers.execute.fault import timeline
-from cinder_tiers.execute import measure
-from cinder_tiers.execute import restore
-from cinder_tiers.observe.ceph import fault_facts
+from cinder_tiers.loop.fault import fault as faults
+from cinder_tiers.loop.fault import means as fault_means
+from cinder_tiers.loop.fault import objections
+from cinder_tiers.loop.fault import observed_facts
+from cinder_tiers.loop.fault import slot as fault_slot
+from cinder_tiers.loop.fault import timeline
+from cinder_tiers.loop.sweep import design
+from cinder_tiers.loop.sweep import record
+from cinder_tiers.loop.sweep import run_measure as measure
+from cinder_tiers.loop.sweep import run_restore
 from tests.contract import fault_cluster
-from tests.unit.execute import test_sweep_restore
+from tests.unit.loop.sweep import test_run_restore
 
 NOW = 1_764_000_000.0
 SLOT = design.Slot(number=1, block=1, treatment='default')
@@ -69,7 +69,10 @@ class FaultCase(testtools.TestCase):
 
     def means(self, **named):
         return fault_means.Means(
-            self.cluster, fault_facts.Reader(self.cluster), 'tier-a', **named
+            self.cluster,
+            observed_facts.Reader(self.cluster),
+            'tier-a',
+            **named,
         )
 
     def targets(self, *made):
@@ -327,8 +330,11 @@ class MendTestCase(FaultCase):
             self.clock = Clock()
             was_killed = self.killed_after(writes)
             for expected in (
-                {restore.Outcome.AS_BEFORE, restore.Outcome.BROUGHT_BACK},
-                {restore.Outcome.AS_BEFORE},
+                {
+                    run_restore.Outcome.AS_BEFORE,
+                    run_restore.Outcome.BROUGHT_BACK,
+                },
+                {run_restore.Outcome.AS_BEFORE},
             ):
                 found = [
                     self.means(are_ended=False).mend(one)
@@ -348,7 +354,7 @@ class MendTestCase(FaultCase):
         (target,) = self.targets(DOWN)
         found = self.means(are_ended=False).mend(target, wait_s=0)
         self.assertEqual(
-            (restore.Outcome.FAILED, False), (found.outcome, found.is_back)
+            (run_restore.Outcome.FAILED, False), (found.outcome, found.is_back)
         )
         self.assertIn('osd.2 is still down, expected up', found.reason)
 
@@ -356,7 +362,7 @@ class MendTestCase(FaultCase):
         (target,) = self.targets(OUT)
         self.cluster.osds[1].weight = None
         found = self.means(are_ended=False).mend(target, wait_s=0)
-        self.assertEqual(restore.Outcome.FAILED, found.outcome)
+        self.assertEqual(run_restore.Outcome.FAILED, found.outcome)
         self.assertIn('a form that is not known', found.reason)
 
     def test_an_osd_that_is_gone_is_told(self):
@@ -379,7 +385,7 @@ class MendTestCase(FaultCase):
             fault(faults.Kind.COMMAND, begin=('true',), end=('false',))
         )
         found = self.means(are_ended=False).mend(target)
-        self.assertEqual(restore.Outcome.FAILED, found.outcome)
+        self.assertEqual(run_restore.Outcome.FAILED, found.outcome)
 
 
 class RecordTestCase(FaultCase):
@@ -411,7 +417,7 @@ class ConsentTestCase(FaultCase):
         objections.check_consent(struck, (fault_cluster.FSID,))
 
 
-class SweepWithFaultsTestCase(test_sweep_restore.SweepCase):
+class SweepWithFaultsTestCase(test_run_restore.SweepCase):
     """Treatments and faults together come back, wherever it ends."""
 
     made = (
@@ -423,22 +429,22 @@ class SweepWithFaultsTestCase(test_sweep_restore.SweepCase):
         """(slots, or None if it ended; the world; the cluster)."""
         cluster = fault_cluster.Cluster(left=left_of_cluster)
         cluster.recovery_looks = 0
-        world = test_sweep_restore.World(
-            test_sweep_restore.applied(test_sweep_restore.PLAIN),
-            test_sweep_restore.PLAIN,
+        world = test_run_restore.World(
+            test_run_restore.applied(test_run_restore.PLAIN),
+            test_run_restore.PLAIN,
             left_of_world,
         )
         before = world.objects, cluster.state
         prepared = self.prepared(
-            world, test_sweep_restore.PLAIN, [test_sweep_restore.BACKFILLS]
+            world, test_run_restore.PLAIN, [test_run_restore.BACKFILLS]
         )
         means = fault_means.Means(
-            cluster, fault_facts.Reader(cluster), 'tier-a'
+            cluster, observed_facts.Reader(cluster), 'tier-a'
         )
         targets = means.facts(self.made, seed=1)[1]
         slots = None
         with contextlib.suppress(
-            fault_cluster.Killed, test_sweep_restore.Killed
+            fault_cluster.Killed, test_run_restore.Killed
         ):
             slots = self.run_sweep(
                 prepared,
@@ -456,7 +462,7 @@ class SweepWithFaultsTestCase(test_sweep_restore.SweepCase):
         mended = [
             fault_means.Means(
                 cluster,
-                fault_facts.Reader(cluster),
+                observed_facts.Reader(cluster),
                 'tier-a',
                 are_ended=False,
             ).mend(one)

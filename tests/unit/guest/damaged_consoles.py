@@ -13,9 +13,9 @@ import re
 
 from hypothesis import strategies
 
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.fleet import schedule
-from rally_scenarios.bench.profile import profile as named_profile
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.fleet import schedule
+from cinder_tiers.figures.profile import profile as named_profile
 from tests.unit.guest import console_text
 
 PATTERN = fio_pattern.Pattern(

@@ -7,9 +7,9 @@ from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
-from rally_scenarios.bench.fleet import common_clock
-from rally_scenarios.bench.fleet import verdict
-from rally_scenarios.bench.fleet import volume_types
+from cinder_tiers.figures.fleet import common_clock
+from cinder_tiers.figures.fleet import verdict
+from cinder_tiers.figures.fleet import volume_types
 from tests.unit.guest import test_verdict
 
 V = verdict.Verdict

@@ -10,7 +10,7 @@ import time
 import ddt
 import testtools
 
-from rally_scenarios.bench.fleet import verdict
+from cinder_tiers.figures.fleet import verdict
 from rally_scenarios.guest import orders
 from tests.unit.guest import test_fleet_script
 

@@ -6,8 +6,8 @@
 import dataclasses
 import json
 
-from rally_scenarios.bench.fio import iops_log
-from rally_scenarios.bench.fleet import verdict
+from cinder_tiers.figures.fio import iops_log
+from cinder_tiers.figures.fleet import verdict
 from tests.unit.guest import test_fleet_script
 
 # A volume id; virtio-blk keeps 20 characters of it.

@@ -17,12 +17,12 @@ import time
 
 import testtools
 
-from rally_scenarios.bench.fio import latency_log
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.fleet import merge
-from rally_scenarios.bench.fleet import schedule
-from rally_scenarios.bench.fleet import verdict
-from rally_scenarios.bench.protocol import frames
+from cinder_tiers.figures.fio import latency_log
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.fleet import merge
+from cinder_tiers.figures.fleet import schedule
+from cinder_tiers.figures.fleet import verdict
+from cinder_tiers.figures.protocol import frames
 from rally_scenarios.guest import orders
 
 RUN = '0123456789abcdef'

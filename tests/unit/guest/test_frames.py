@@ -7,8 +7,8 @@ from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
-from rally_scenarios.bench.protocol import frames
-from tests.unit.bench import recorded
+from cinder_tiers.figures.protocol import frames
+from tests.unit.figures import recorded
 from tests.unit.guest import console_text as console
 
 OUTPUT = recorded.text('randwrite-4k')

@@ -4,11 +4,11 @@
 import ddt
 import testtools
 
-from rally_scenarios.bench.fleet import guest_facts
-from rally_scenarios.bench.fleet import guest_system
-from rally_scenarios.bench.fleet import verdict
-from rally_scenarios.bench.protocol import frames
-from rally_scenarios.bench.result import environment as result_environment
+from cinder_tiers.figures.fleet import guest_facts
+from cinder_tiers.figures.fleet import guest_system
+from cinder_tiers.figures.fleet import verdict
+from cinder_tiers.figures.protocol import frames
+from cinder_tiers.figures.result import environment as result_environment
 from tests.unit.guest import console_text
 
 IN_THE_LAB = (

@@ -13,7 +13,7 @@ import time
 
 import ddt
 
-from rally_scenarios.bench.fleet import verdict
+from cinder_tiers.figures.fleet import verdict
 from tests.unit.guest import test_fleet_script
 
 

@@ -19,12 +19,12 @@ from rally.common.objects import task as task_objects
 import testtools
 
 from cinder_tiers.domain import record
-from rally_scenarios.bench.fleet import common_clock
-from rally_scenarios.bench.fleet import disk_estimate
-from rally_scenarios.bench.fleet import verdict
-from rally_scenarios.bench.protocol import frames
-from rally_scenarios.bench.result import build
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.fleet import common_clock
+from cinder_tiers.figures.fleet import disk_estimate
+from cinder_tiers.figures.fleet import verdict
+from cinder_tiers.figures.protocol import frames
+from cinder_tiers.figures.result import build
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.report import scaling
 from rally_scenarios.plugins.report import tables
 import tests

@@ -9,8 +9,8 @@ import time
 
 import testtools
 
-from rally_scenarios.bench.fleet import verdict
-from rally_scenarios.bench.protocol import frames
+from cinder_tiers.figures.fleet import verdict
+from cinder_tiers.figures.protocol import frames
 from rally_scenarios.guest import next_orders
 from rally_scenarios.guest import orders
 from tests.unit.guest import test_fleet_script as script_tests

@@ -9,11 +9,11 @@ import subprocess
 import ddt
 import testtools
 
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.fleet import schedule
-from rally_scenarios.bench.protocol import frames
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.fleet import schedule
+from cinder_tiers.figures.protocol import frames
 from rally_scenarios.guest import orders
-from tests.unit.bench import recorded
+from tests.unit.figures import recorded
 from tests.unit.guest import console_text
 
 PROFILE = fio_pattern.Profile(region_mib=8, ramp_seconds=5, runtime_seconds=6)

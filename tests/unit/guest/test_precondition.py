@@ -7,10 +7,10 @@ import importlib.resources
 import random
 import subprocess
 
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.fleet import precondition
-from rally_scenarios.bench.fleet import verdict
-from rally_scenarios.bench.stats import rounds
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.fleet import precondition
+from cinder_tiers.figures.fleet import verdict
+from cinder_tiers.figures.stats import rounds
 from tests.unit.guest import test_fleet_script
 
 SCRIPT = importlib.resources.files('rally_scenarios.guest').joinpath(

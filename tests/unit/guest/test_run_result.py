@@ -5,19 +5,19 @@ import json
 
 import testtools
 
-from rally_scenarios.bench.fio import histogram
-from rally_scenarios.bench.fio import load_step
-from rally_scenarios.bench.fio import output as fio_output
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.fleet import merge
-from rally_scenarios.bench.fleet import schedule
-from rally_scenarios.bench.fleet import verdict
-from rally_scenarios.bench.profile import profile as named_profile
-from rally_scenarios.bench.protocol import frames
-from rally_scenarios.bench.result import build
-from rally_scenarios.bench.result import result as run_result
-from tests.unit.bench import recorded
-from tests.unit.bench import results
+from cinder_tiers.figures.fio import histogram
+from cinder_tiers.figures.fio import load_step
+from cinder_tiers.figures.fio import output as fio_output
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.fleet import merge
+from cinder_tiers.figures.fleet import schedule
+from cinder_tiers.figures.fleet import verdict
+from cinder_tiers.figures.profile import profile as named_profile
+from cinder_tiers.figures.protocol import frames
+from cinder_tiers.figures.result import build
+from cinder_tiers.figures.result import result as run_result
+from tests.unit.figures import recorded
+from tests.unit.figures import results
 from tests.unit.guest import console_text
 
 PATTERN = fio_pattern.Pattern(

@@ -8,7 +8,7 @@ posh 0.14.1 is left out: its wait fails after its read -r ("invalid option").
 
 import shutil
 
-from rally_scenarios.bench.fleet import verdict
+from cinder_tiers.figures.fleet import verdict
 from tests.unit.guest import test_fleet_script
 
 

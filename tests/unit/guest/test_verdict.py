@@ -4,11 +4,11 @@ import json
 
 import testtools
 
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.fleet import schedule
-from rally_scenarios.bench.fleet import verdict
-from rally_scenarios.bench.protocol import frames
-from tests.unit.bench import recorded
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.fleet import schedule
+from cinder_tiers.figures.fleet import verdict
+from cinder_tiers.figures.protocol import frames
+from tests.unit.figures import recorded
 from tests.unit.guest import console_text as console
 
 SMALL = fio_pattern.Pattern(

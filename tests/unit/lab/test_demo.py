@@ -14,7 +14,7 @@ import testtools
 from lab import demo
 from rally_scenarios.plugins.report import tables
 from rally_scenarios.plugins.results import reference
-from tests.unit.report import runs
+from tests.unit.loop.report import runs
 
 CATALOG = {
     'tiers': {

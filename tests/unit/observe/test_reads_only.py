@@ -2,6 +2,8 @@
 
 """`observe` writes nothing: no call of it can change Cinder or Ceph.
 
+Nor does what observes for a room of `loop`, in files named `observed_*.py`.
+
 Sources are read with ast and nothing is imported, so that a call counts even
 where no test reaches it.
 """
@@ -15,7 +17,8 @@ import testtools
 
 from cinder_tiers.domain.plan import ceph_access
 
-OBSERVE = pathlib.Path(__file__).resolve().parents[3] / 'cinder_tiers/observe'
+PACKAGE = pathlib.Path(__file__).resolve().parents[3] / 'cinder_tiers'
+OBSERVE = PACKAGE / 'observe'
 #: Commands that change nothing.
 READS = frozenset(one.prefix for one in ceph_access.READS)
 #: Methods of the session with Ceph and of openstacksdk that write.
@@ -24,6 +27,13 @@ WRITES = re.compile(
     r'|osd_command'
     r'|(add|create|delete|remove|set|unset|update)_\w+'
 )
+
+
+def sources():
+    """All files that observe."""
+    return sorted(
+        [*OBSERVE.rglob('*.py'), *PACKAGE.glob('loop/*/observed_*.py')]
+    )
 
 
 def writing_calls(source):
@@ -51,13 +61,15 @@ def writing_calls(source):
 @ddt.ddt
 class ReadsOnlyTestCase(testtools.TestCase):
     def test_observe_writes_nothing(self):
-        sources = sorted(OBSERVE.rglob('*.py'))
-        self.assertIn(OBSERVE / 'ceph' / 'pool.py', sources)
+        self.assertIn(OBSERVE / 'ceph' / 'pool.py', sources())
+        self.assertIn(
+            PACKAGE / 'loop' / 'watch' / 'observed_activity.py', sources()
+        )
         self.assertEqual(
             {},
             {
-                str(path.relative_to(OBSERVE)): found
-                for path in sources
+                str(path.relative_to(PACKAGE)): found
+                for path in sources()
                 if (found := writing_calls(path.read_text('utf-8')))
             },
         )

@@ -21,7 +21,7 @@ from neutronclient.common import exceptions as neutron_exceptions
 from novaclient import exceptions as nova_exceptions
 
 from rally_scenarios.guest import next_orders
-from tests.unit.bench import recorded
+from tests.unit.figures import recorded
 from tests.unit.guest import console_text
 
 # Guests need no time to boot, and a reading takes this long.

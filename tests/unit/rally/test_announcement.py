@@ -7,8 +7,8 @@ import time
 
 import fixtures
 
-from cinder_tiers.execute import measure
-from cinder_tiers.files.sweep import announcement as files
+from cinder_tiers.loop.sweep import file_announcement as files
+from cinder_tiers.loop.sweep import run_measure
 from rally_scenarios.plugins.fleet import announcement
 from tests.unit.rally import fleet_fio_case
 
@@ -35,7 +35,7 @@ class AnnouncementTestCase(fleet_fio_case.FleetFioCase):
         )
 
     def test_the_variable_is_that_of_sweeps(self):
-        self.assertEqual(f'{measure.PREFIX}BEGIN', announcement.VARIABLE)
+        self.assertEqual(f'{run_measure.PREFIX}BEGIN', announcement.VARIABLE)
 
     def test_t0_is_announced_before_guests_are_booted(self):
         self.name_file(self.file)

@@ -10,10 +10,10 @@ import testtools
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
-from rally_scenarios.bench.result import caveats
+from cinder_tiers.figures.result import caveats
 from rally_scenarios.plugins.environment import ceph as environment_ceph
 from rally_scenarios.plugins.environment import probe
-from tests.unit.bench import test_caveats
+from tests.unit.figures.result import test_caveats
 from tests.unit.observe.ceph import test_cluster
 
 RECORDED = pathlib.Path(__file__).with_name('data') / ('readings-16.2.15.json')

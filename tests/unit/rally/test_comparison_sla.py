@@ -15,10 +15,10 @@ plugins.load()  # rally_openstack cannot be imported before
 
 from rally.task import sla
 
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.results import reference
-from tests.unit.bench import results
-from tests.unit.bench import test_comparison
+from tests.unit.figures import results
+from tests.unit.loop.compare import test_comparison
 
 MANY_MS = (1,) * 1990 + (5,) * 10
 

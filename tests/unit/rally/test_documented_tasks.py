@@ -12,10 +12,10 @@ import fixtures
 import testtools
 import yaml
 
-from rally_scenarios.bench.layers import host_file
-from rally_scenarios.bench.result import result as run_result
-from tests.unit.bench import results
+from cinder_tiers.figures.layers import host_file
+from cinder_tiers.figures.result import result as run_result
 from tests.unit.cli import shell
+from tests.unit.figures import results
 from tests.unit.rally import test_tasks
 
 TOP = pathlib.Path(__file__).resolve().parents[3]

@@ -14,7 +14,7 @@ from rally import plugins
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.fleet import report as fleet_report
 from rally_scenarios.plugins.report import tables
 from rally_scenarios.plugins.results import store

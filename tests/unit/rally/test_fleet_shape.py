@@ -11,7 +11,7 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import report as fleet_report
 from rally_scenarios.plugins.fleet import run_plan

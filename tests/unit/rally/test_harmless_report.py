@@ -24,7 +24,7 @@ plugins.load()  # rally_openstack cannot be imported before
 from rally_scenarios.plugins.fleet import scenario as fleet_scenario
 from rally_scenarios.plugins.report import harmless
 from rally_scenarios.plugins import servers
-from tests.unit.bench import recorded
+from tests.unit.figures import recorded
 from tests.unit.guest import console_text
 from tests.unit.rally import fake_cloud
 

@@ -11,8 +11,8 @@ from rally import plugins
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.compare import circumstances
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.loop.compare import circumstances
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import report as fleet_report
 from rally_scenarios.plugins.fleet import run

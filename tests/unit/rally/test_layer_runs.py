@@ -2,7 +2,7 @@
 
 """Measurements with tools that only play what real ones have said.
 
-The recordings are those of ``tests.unit.bench``; real tools at work are in
+The recordings are those of ``tests.unit.figures``; real tools at work are in
 the functional tests.
 """
 
@@ -16,14 +16,14 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.layers import host_file
-from rally_scenarios.bench.layers import model
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.layers import host_file
+from cinder_tiers.figures.layers import model
 from rally_scenarios.plugins.layers import ceph as layers_ceph
 from rally_scenarios.plugins.layers import measure
 from rally_scenarios.plugins.layers import process
-from tests.unit.bench import recorded
-from tests.unit.bench import test_ceph_answers
+from tests.unit.figures.layers import test_ceph_answers
+from tests.unit.figures import recorded
 
 POOL = model.Pool(name='p', osds=(3, 4, 5), size=3, device_classes=('hdd',))
 

@@ -17,12 +17,12 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.layers import model
+from cinder_tiers.figures.layers import model
 from rally_scenarios.plugins.layers import process
 from rally_scenarios.plugins.layers import report as layers_report
 from rally_scenarios.plugins.layers import scenario as layers_scenario
-from tests.unit.bench import test_ceph_answers
-from tests.unit.bench import test_layers
+from tests.unit.figures.layers import test_ceph_answers
+from tests.unit.figures.layers import test_layers
 from tests.unit.rally import fleet_fio_case
 
 PATTERNS = fleet_fio_case.PATTERNS

@@ -11,7 +11,7 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.layers import host_file
+from cinder_tiers.figures.layers import host_file
 from rally_scenarios.plugins.layers import ceph as layers_ceph
 from rally_scenarios.plugins.layers import process
 

@@ -13,7 +13,7 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.fleet import duration
+from cinder_tiers.figures.fleet import duration
 from rally_scenarios.plugins.fleet import run_plan
 from rally_scenarios.plugins.layers import run_plan as layers_run_plan
 import rally_scenarios.plugins.layers.scenario  # noqa: F401

@@ -9,7 +9,7 @@ from rally import plugins
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.environment import openstack
 from rally_scenarios.plugins.environment import probe
 from rally_scenarios.plugins.fleet import scenario as fleet_scenario

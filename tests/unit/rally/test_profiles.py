@@ -13,8 +13,8 @@ from rally.common import validation
 import testtools
 
 from cinder_tiers.domain import errors
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.profile import profile as named_profile
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.profile import profile as named_profile
 from rally_scenarios.plugins.fleet import run_plan
 from rally_scenarios.plugins.fleet import scenario
 from rally_scenarios.plugins import profiles

@@ -16,7 +16,7 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.layers import host_file
+from cinder_tiers.figures.layers import host_file
 from rally_scenarios.plugins.layers import process
 from rally_scenarios.plugins.layers import raw_disk
 

@@ -7,10 +7,10 @@ import jsonschema
 from rally.common.objects import task as task_objects
 import testtools
 
-from rally_scenarios.bench.fio import pattern as fio_pattern
-from rally_scenarios.bench.result import build
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.result import build
 from rally_scenarios.plugins.report import charts as report_charts
-from tests.unit.bench import results
+from tests.unit.figures import results
 
 OUTPUT_SCHEMA = task_objects.TASK_SCHEMA['definitions']['output']
 PATTERNS = [

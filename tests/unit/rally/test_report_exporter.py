@@ -8,12 +8,12 @@ import tempfile
 from rally.task import exporter
 import testtools
 
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.report import exporter as report_exporter
 from rally_scenarios.plugins.results import reference
 from rally_scenarios.plugins import servers
-from tests.unit.report import page_reader
-from tests.unit.report import runs
+from tests.unit.loop.report import page_reader
+from tests.unit.loop.report import runs
 
 
 def task(*outputs):

@@ -8,7 +8,7 @@ import pathlib
 import jsonschema
 import testtools
 
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
 from tests.unit.guest import test_run_result
 
 PUBLISHED = (

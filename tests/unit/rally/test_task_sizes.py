@@ -16,13 +16,13 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.fleet import duration
-from rally_scenarios.bench.profile import profile as named_profile
-from rally_scenarios.bench.protocol import frames
+from cinder_tiers.figures.fleet import duration
+from cinder_tiers.figures.profile import profile as named_profile
+from cinder_tiers.figures.protocol import frames
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import run_plan
-from tests.unit.bench import recorded
+from tests.unit.figures import recorded
 from tests.unit.guest import console_text
 from tests.unit.rally import test_tasks
 

@@ -13,7 +13,7 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.result import result as run_result
+from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.fleet import scenario as fleet_scenario
 from rally_scenarios.plugins.results import reference
 from rally_scenarios.plugins import servers

@@ -13,7 +13,7 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
-from rally_scenarios.bench.protocol import frames
+from cinder_tiers.figures.protocol import frames
 from rally_scenarios.plugins.transport import console
 from rally_scenarios.plugins.transport import ssh
 from tests.contract import transport_contract

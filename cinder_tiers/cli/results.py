@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Result files as arguments of commands, and figures in their tables."""
+
+import argparse
+import collections.abc
+import os
+import typing
+
+from cliff import columns
+
+from cinder_tiers.cli import base
+from cinder_tiers.cli import values
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain import errors
+from cinder_tiers.files import read_bounded
+
+if typing.TYPE_CHECKING:
+    from cinder_tiers.figures.result import result as run_result
+
+    _Kept = collections.abc.Callable[
+        [run_result.RunResult], run_result.RunResult
+    ]
+
+
+#: From which a percentage has more digits than it tells.
+_MANY_PERCENT = 1e5
+
+
+class Amount(columns.FormattableColumn):
+    """(value, unit): rounded for people, a number for programs."""
+
+    def human_readable(self) -> str:
+        """Such as 134.2 IOPS; a dash when there is none."""
+        value, unit = self._value
+        return '-' if value is None else f'{value:.4g} {unit}'
+
+    def machine_readable(self) -> float | None:
+        """The value."""
+        return self._value[0]
+
+
+class Change(columns.FormattableColumn):
+    """A claim's difference with its interval; None: there is no claim."""
+
+    def human_readable(self) -> str:
+        """Such as +12.1 % (+9.0 to +15.3); a dash when it is not known."""
+        claim = self._value
+        if claim is None or claim.difference_percent is None:
+            return '-'
+        difference, low, high = (
+            f'{each:+.1f}' if abs(each) < _MANY_PERCENT else f'{each:+.1e}'
+            for each in (
+                claim.difference_percent,
+                claim.low_percent,
+                claim.high_percent,
+            )
+        )
+        return f'{difference} % ({low} to {high})'
+
+    def machine_readable(self) -> dict[str, object] | None:
+        """All that is known of the difference."""
+        claim = self._value
+        if claim is None:
+            return None
+        return {
+            'percent': claim.difference_percent,
+            'low_percent': claim.low_percent,
+            'high_percent': claim.high_percent,
+            'probability': claim.probability,
+            'repeats': claim.repeats,
+            'is_paired': claim.is_paired,
+            'repeats_needed': claim.repeats_needed,
+        }
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """Adds one or more result files, as `results`."""
+    parser.add_argument(
+        'results',
+        metavar='<result>',
+        nargs='+',
+        help='result file of a run, see the task argument result_folder',
+    )
+
+
+def add_quantities(
+    parser: argparse.ArgumentParser, *, default: str = 'iops and p99_ms'
+) -> None:
+    """Adds --quantity and --direction, as `quantities` and `directions`.
+
+    :param default: what is compared without --quantity
+    """
+    parser.add_argument(
+        '--quantity',
+        metavar='<quantity>',
+        type=values.quantity,
+        action='append',
+        default=[],
+        dest='quantities',
+        help=(
+            f'{expectations.QUANTITIES_EXPECTED} '
+            f'(may be repeated; default: {default})'
+        ),
+    )
+    parser.add_argument(
+        '--direction',
+        choices=expectations.DIRECTIONS,
+        action='append',
+        default=[],
+        dest='directions',
+        help=(
+            'each quantity of reads alone, or of writes alone (may be '
+            'repeated; default: of both together)'
+        ),
+    )
+
+
+def is_latency(limit: expectations.Limit | None) -> bool:
+    """Whether there is a limit, and it is one of latency."""
+    return limit is not None and limit.unit == 'ms'
+
+
+def _expectation(text: str) -> tuple[str, float]:
+    name, _, value = text.partition('=')
+    if not is_latency(expectations.find(name)):
+        raise argparse.ArgumentTypeError(
+            f'{name[:60]!r}: expected a limit of latency, such as p99_ms_max'
+        )
+    return name, values.positive(value)
+
+
+def add_expectations(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Adds --expect, as `expect`: [(limit of latency, its value in ms)].
+
+    :param meaning: of it, for the help.
+    """
+    parser.add_argument(
+        '--expect',
+        metavar='<limit>=<ms>',
+        type=_expectation,
+        action='append',
+        default=[],
+        help=meaning,
+    )
+
+
+def quantities(
+    parsed_args: argparse.Namespace, default: collections.abc.Iterable[str]
+) -> tuple[str, ...]:
+    """What `add_quantities` was told.
+
+    :param default: when no quantity was named
+    """
+    return expectations.of_directions(
+        parsed_args.quantities or default, parsed_args.directions
+    )
+
+
+def read(path: str, *, has_times: bool = False) -> 'run_result.RunResult':
+    """The result of a file that a user named.
+
+    :param has_times: whether it is to be drawn, see `run_result.read`
+    :raises base.CommandFailed: cannot be read, or not a result file.
+    """
+    from cinder_tiers.figures.result import result as run_result
+
+    try:
+        return run_result.read(
+            read_bounded.read_whole(path, max_mib=run_result.MOST_MIB),
+            has_times=has_times,
+        )
+    except OSError as error:
+        raise base.CommandFailed(
+            f'cannot read {path}: {error.strerror}; name another file'
+        ) from error
+    except run_result.ResultFileError as error:
+        raise base.CommandFailed(
+            *(f'{path}: {line}' for line in errors.lines_of(error))
+        ) from error
+
+
+def keep_from_replacing(output: str, inputs: list[str]) -> None:
+    """Keeps a result from being overwritten by what is made of it.
+
+    It cannot be made again, and a shell may have put it behind -o.
+
+    :param output: path that is to be written
+    :param inputs: paths that are read
+    :raises base.CommandFailed: they are one file.
+    """
+    for path in inputs:
+        try:
+            is_same = os.path.samefile(output, path)
+        except OSError:
+            continue
+        if is_same:
+            raise base.CommandFailed(
+                f'{output} is a file that is read: expected another one '
+                'to write; name it'
+            )
+
+
+def read_all(
+    paths: list[str],
+    *,
+    has_times: bool = False,
+    kept: '_Kept | None' = None,
+) -> 'dict[str, run_result.RunResult]':
+    """{path: its result}, of files that a user named, each of another run.
+
+    Copies of a run are no further observations.
+
+    :param has_times: whether they are to be drawn, see `run_result.read`
+    :param kept: gives what is needed of a result, before the next is read
+    :raises base.CommandFailed: as `read`, or a file is named twice, or
+        several are of one run.
+    """
+    twice = sorted({path for path in paths if paths.count(path) > 1})
+    if twice:
+        raise base.CommandFailed(
+            f'{", ".join(twice)}: the same file is named twice; name others'
+        )
+    found = {}
+    for path in paths:
+        run = read(path, has_times=has_times)
+        # One after another, or all are in memory at the same time.
+        found[path] = run if kept is None else kept(run)
+    from cinder_tiers.figures.result import result as run_result
+
+    wrong = run_result.copies({path: run.run for path, run in found.items()})
+    if wrong:
+        raise base.CommandFailed(*wrong)
+    return found

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Completion latencies of short times, as a guest sends them behind a result.
+
+fio writes them with ``--write_hist_log``, ``--log_hist_msec``,
+``--log_hist_coarseness=2`` and ``--log_unix_epoch=1``: a line for each
+direction of each process, of the completions since its last line, with a
+column for each bucket.  The guest leaves out what is empty.  What it sends
+begins with a line that has ``log_hist_msec``; the others are ``ms,direction
+bucket:completions ...`` where ms is when the line was due, and buckets count
+from 0 (fio 3.33 HOWTO "Log File Formats", and ``iolog.c``
+flush_hist_samples; seen).  An empty line is where the next process begins.
+
+fio only writes a line when an I/O completes, so that one of a stall is as
+long as the stall; and what completes after the last line is in none.  After a
+stall it is some lines behind, and writes one with each of the next I/Os, which
+may be in the same ms (``iolog.c`` add_clat_sample: ``hist_last``; seen).  Such
+lines are one window.
+
+A bucket is four of fio's own ones together, and its value their middle, so
+that a latency is off by at most 3.2 %.
+
+The text comes from inside a guest: it is read with suspicion.  This module
+must not know how it came here.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+from dataclasses import dataclass
+import functools
+import itertools
+import re
+
+from cinder_tiers.figures.fio import histogram
+from cinder_tiers.figures.fio import iops_log
+
+#: Of fio's ``log_hist_coarseness``: 2 to the power of it are one.
+COARSENESS = 2
+# Times of a run, if the task does not say how long they are; and all lines
+# of its processes.
+_MOST_TIMES = 60
+_MOST_LINES = 120
+# A day of 16 processes that read and write, each 10 s.
+_MAX_LINES = 300_000
+# A last time that is longer, and clocks that are not quite the same.
+_TIMES_OVER_RUNTIME = 5
+_MAX_TIMES = 100_000
+_LINE = re.compile(rb'([0-9]{1,15}),([012])((?: [0-9]{1,3}:[0-9]{1,12})*)')
+# Ordered are whole seconds.
+_STEP = re.compile(rb'[1-9][0-9]{3,7}')
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """What completed in some seconds, in one direction of one process."""
+
+    #: read, write or trim
+    direction: str
+    begin_ms: int
+    end_ms: int
+    clat: histogram.LatencyHistogram
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latencies:
+    """What a guest sent of one run of fio."""
+
+    #: how long a window is, unless nothing completed meanwhile
+    step_ms: int
+    #: at least one; of a direction of a process, each begins where the one
+    #: before it ended
+    windows: tuple[Window, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """Completions of equal times, one after another, in all directions."""
+
+    #: when the first one began
+    begin_ms: int
+    #: how long each is
+    step_ms: int
+    #: latencies of each; empty if nothing was completed
+    times: tuple[histogram.LatencyHistogram, ...]
+
+
+def step_seconds(runtime_seconds: int, processes: int) -> int:
+    """How long the times of a run are, so that a guest's console holds them.
+
+    :param runtime_seconds: of fio, without the ramp
+    :param processes: of fio, each of which writes lines
+    :returns: at least 1
+    """
+    most = max(1, min(_MOST_TIMES, _MOST_LINES // processes))
+    return -(-runtime_seconds // most)
+
+
+@functools.cache
+def buckets_ns() -> tuple[int, ...]:
+    """The value of each bucket, in the order in which fio has them."""
+    values = sorted(histogram.fio_buckets().values())
+    width = 1 << COARSENESS
+    return tuple(
+        (values[at + width // 2 - 1] + values[at + width // 2]) // 2
+        for at in range(0, len(values), width)
+    )
+
+
+def _histogram(text: bytes, line: bytes) -> histogram.LatencyHistogram:
+    pairs = [
+        tuple(map(int, pair.split(b':'))) for pair in text.split(b' ') if pair
+    ]
+    values = buckets_ns()
+    if any(
+        left >= right for (left, _), (right, _) in itertools.pairwise(pairs)
+    ) or any(bucket >= len(values) or not count for bucket, count in pairs):
+        raise iops_log.LogError(
+            f'found {line[:40]!r}, expected buckets in ascending order, less'
+            f' than {len(values)}, with at least one completion'
+        )
+    return histogram.from_columns(
+        [values[bucket] for bucket, _count in pairs],
+        [count for _bucket, count in pairs],
+    )
+
+
+def parse(
+    log: bytes, *, begins_ms: int, runtime_ms: int, total_ios: int
+) -> Latencies | None:
+    """The windows of all directions and processes.
+
+    :param log: what the guest sent, or nothing
+    :param begins_ms: when fio began to count, on the clock of the lines
+    :param runtime_ms: how long fio says that it ran, without the ramp
+    :param total_ios: that fio counted in all
+    :returns: on the clock of the lines, in their order; None without lines
+    :raises iops_log.LogError: a line is none that a guest writes, the times
+        cannot be right, or there are more completions than fio counted
+    """
+    head, *lines = log.splitlines() or [b'']
+    if not any(lines):
+        return None
+    if not _STEP.fullmatch(head):
+        raise iops_log.LogError(
+            f'found {head[:40]!r}, expected the length of a time in ms, of'
+            f' at least 1000'
+        )
+    step_ms = int(head)
+    # Lines of the same ms after a stall, too, are each of a time that is over.
+    most_lines = min(
+        _MAX_LINES,
+        iops_log.MAX_SERIES * (runtime_ms // step_ms + _TIMES_OVER_RUNTIME),
+    )
+    if len(lines) > most_lines:
+        raise iops_log.LogError(
+            f'{len(lines)} lines: expected at most {most_lines}'
+        )
+    found: list[Window] = []
+    # Of each direction of the process: its last window, by number.
+    last: dict[bytes, int] = {}
+    more: dict[int, list[histogram.LatencyHistogram]] = {}
+    for line in lines:
+        if not line:
+            last.clear()
+            continue
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise iops_log.LogError(
+                f'found {line[:40]!r}, expected a time, a direction and'
+                f' latencies'
+            )
+        end_ms, direction = int(match[1]), match[2]
+        before = found[last[direction]] if direction in last else None
+        begin_ms = before.end_ms if before else begins_ms
+        clat = _histogram(match[3], line)
+        if before and end_ms == begin_ms:
+            # Added up at the end: a guest may send very many of one ms.
+            more.setdefault(last[direction], []).append(clat)
+            continue
+        if end_ms <= begin_ms:
+            raise iops_log.LogError(
+                f'found latencies up to {end_ms} ms, expected them to go on'
+                f' from {begin_ms} ms'
+            )
+        last[direction] = len(found)
+        found.append(
+            Window(
+                direction=iops_log.DIRECTIONS[direction],
+                begin_ms=begin_ms,
+                end_ms=end_ms,
+                clat=clat,
+            )
+        )
+    for at, parts in more.items():
+        found[at] = dataclasses.replace(
+            found[at], clat=histogram.merge([found[at].clat, *parts])
+        )
+    times = (max(each.end_ms for each in found) - begins_ms) // step_ms
+    if times > min(runtime_ms // step_ms + _TIMES_OVER_RUNTIME, _MAX_TIMES):
+        raise iops_log.LogError(
+            f'latencies of {times} times of {step_ms} ms, but fio ran'
+            f' {runtime_ms} ms'
+        )
+    counted = sum(each.clat.count for each in found)
+    # What was in flight when fio reset its counters may be in a window.
+    if counted > 1.1 * total_ios + 1000:
+        raise iops_log.LogError(
+            f'latencies of {counted} I/Os, but fio counted {total_ios}'
+        )
+    return Latencies(step_ms=step_ms, windows=tuple(found))
+
+
+def in_equal_times(latencies: Latencies) -> Counted:
+    """All directions and processes together, time by time.
+
+    A window counts for the time in which it ends: that of a stall has the
+    I/Os that were in flight all the while.
+    """
+    step_ms = latencies.step_ms
+    first_ms = min(each.end_ms for each in latencies.windows)
+    of_times: dict[int, list[histogram.LatencyHistogram]] = {}
+    for each in latencies.windows:
+        # Processes do not log at the very same ms.
+        at = (each.end_ms - first_ms + step_ms // 2) // step_ms
+        of_times.setdefault(at, []).append(each.clat)
+    return Counted(
+        begin_ms=first_ms - step_ms,
+        step_ms=step_ms,
+        times=tuple(
+            histogram.merge(of_times.get(at, ()))
+            for at in range(max(of_times) + 1)
+        ),
+    )
+
+
+def together(guests: Sequence[Counted]) -> Counted:
+    """Several guests' latencies, time by time, on their common clock.
+
+    A time of a guest counts for the one that it has most in common with.
+
+    :param guests: at least one, all with times of the same length
+    :returns: the times that all of them have
+    :raises ValueError: there is none, or times are not of the same length
+    """
+    lengths = {each.step_ms for each in guests}
+    if len(lengths) != 1:
+        raise ValueError(
+            f'times of {sorted(lengths)} ms: expected them of one length'
+        )
+    step_ms = lengths.pop()
+    begin_ms = max(each.begin_ms for each in guests)
+    # How many of its times each of them had before.
+    before = [
+        (begin_ms - each.begin_ms + step_ms // 2) // step_ms for each in guests
+    ]
+    steps = min(
+        len(each.times) - early
+        for each, early in zip(guests, before, strict=True)
+    )
+    return Counted(
+        begin_ms=begin_ms,
+        step_ms=step_ms,
+        times=tuple(
+            histogram.merge(
+                each.times[early + at]
+                for each, early in zip(guests, before, strict=True)
+            )
+            for at in range(max(0, steps))
+        ),
+    )

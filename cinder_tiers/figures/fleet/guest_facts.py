@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What guests say of themselves beside their figures, read with suspicion.
+
+``facts.sh`` says it: the event FACTS once, and in END what CPUs did.  Texts
+come from inside a guest: they are cleaned and cut.  Pure.
+"""
+
+import re
+
+from cinder_tiers.figures.fleet import guest_system
+from cinder_tiers.figures.protocol import frames
+
+_MAX_CHARS = 64
+_MAX_CPUS = 4096
+_UNFIT = re.compile(r'[^A-Za-z0-9 ()@+,.:/_-]', re.ASCII)
+# Each hypervisor gives its guests a clock of its own.
+_CLOCKS = (('kvm-clock', 'kvm'), ('xen', 'xen'), ('hyperv', 'hyperv'))
+
+
+def _clean(text: str | None) -> str | None:
+    """A text as it may be shown; None if nothing is left of it."""
+    words = _UNFIT.sub('?', (text or '')[:_MAX_CHARS]).split()
+    return ' '.join(words) or None
+
+
+def _hypervisor(
+    model: str | None, clocks: str, vendor: str | None
+) -> str | None:
+    for mark, name in _CLOCKS:
+        if mark in clocks:
+            return name
+    if model and 'qemu' in model.lower():
+        return 'qemu'
+    return vendor
+
+
+_SPENT = {
+    'fill': ('BOOT', 'PREPARED'),
+    'rounds': ('PREPARED', 'PRECONDITIONED'),
+}
+
+
+def spent_seconds(
+    console: frames.GuestConsole, part: str, most_seconds: float
+) -> float | None:
+    """How long a guest took for a part of what it does before it is ready.
+
+    :param part: ``fill``, its region, or ``rounds``, before the first turn
+    :param most_seconds: that have gone by; what is longer is not believed
+    :returns: None if it did not say
+    """
+    at = {event.name: event.integer('at') for event in console.events}
+    begin, end = (at.get(name) for name in _SPENT[part])
+    if begin is None or end is None:
+        return None
+    spent = (end - begin) / 1000
+    return spent if 0 <= spent <= most_seconds else None
+
+
+def system(console: frames.GuestConsole) -> guest_system.GuestSystem | None:
+    """What a guest is.
+
+    :param console: all that was heard of it
+    :returns: None if it did not say
+    """
+    event = console.event('FACTS')
+    if event is None:
+        return None
+
+    def fact(key: str) -> str | None:
+        # Words of a field are joined by this.
+        return _clean(event.fields.get(key, '').replace('_', ' '))
+
+    cpus, model = event.integer('cpus'), _clean(event.text)
+    return guest_system.GuestSystem(
+        cpu_model=model,
+        cpus=cpus if cpus and 0 < cpus <= _MAX_CPUS else None,
+        hypervisor=_hypervisor(
+            model, event.fields.get('clocks', ''), fact('vendor')
+        ),
+        distribution=fact('os'),
+        disk_bus=fact('bus'),
+        write_cache=fact('cache'),
+        io_scheduler=fact('scheduler'),
+        clock_source=_clean(event.fields.get('clock')),
+    )
+
+
+def cpu_use(
+    ended: frames.Event, known: guest_system.GuestSystem | None
+) -> guest_system.CpuUse | None:
+    """What became of a guest's CPUs in a slot.
+
+    :param ended: the guest's END of it
+    :param known: what the guest is
+    :returns: None if it did not say, or says what cannot be
+    """
+    ticks, busy, steal, since_boot = (
+        ended.integer(key) for key in ('ticks', 'busy', 'steal', 'stolen')
+    )
+    if None in (ticks, busy, steal, since_boot) or not (
+        min(busy, steal) >= 0
+        and busy + steal <= ticks
+        and ticks > 0
+        and steal <= since_boot
+    ):
+        return None
+    # 0 since the boot is also what a kernel says that does not know.
+    told = since_boot > 0 or (known is not None and known.tells_steal)
+    return guest_system.CpuUse(
+        busy_percent=round(100 * busy / ticks, 1),
+        steal_percent=round(100 * steal / ticks, 1) if told else None,
+    )

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+
+
+"""Whether each guest's volumes lie in the tier that is to be measured.
+
+Figures of a volume that landed elsewhere are those of another tier.  Who
+knows Cinder's volume type of a tier says so; where none does, volumes of
+one tier must at least agree, whichever guest has them.
+
+Pure: this module must not know Cinder.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+
+from cinder_tiers.figures.fleet import verdict
+
+# Other verdicts are worse, and say more.
+_REPLACED = (verdict.Verdict.COMPLETE, verdict.Verdict.LATE)
+
+
+def _most_have(types: Sequence[str | None]) -> tuple[str | None, ...]:
+    """The type of more than half of a tier's volumes, or nothing."""
+    most = max(types, key=types.count)
+    return (most,) if 2 * types.count(most) > len(types) else ()
+
+
+def _objection(
+    found: Iterable[str | None],
+    of_tier: Sequence[str | None],
+    expected: str | None,
+) -> str:
+    """What is wrong with the types of a guest's volumes, or empty."""
+    accepted = _most_have(of_tier) if expected is None else (expected,)
+    wrong = sorted({each or 'none' for each in found if each not in accepted})
+    if not wrong:
+        return ''
+    others = ', '.join(sorted({each or 'none' for each in of_tier}))
+    wanted = (
+        f'{accepted[0] or "none"}'
+        if accepted
+        else f'one for all volumes of the tier, which have {others}'
+    )
+    return (
+        f'its volume has the volume type {" and ".join(wrong)}, expected'
+        f' {wanted}'
+    )
+
+
+def reject_wrong_volume_types(
+    outcomes: Sequence[verdict.GuestOutcome],
+    found: Mapping[str, Sequence[str | None]],
+    expected: Mapping[str, str],
+) -> list[verdict.GuestOutcome]:
+    """Outcomes in which no figure is of a volume on the wrong tier.
+
+    :param outcomes: of all guests
+    :param found: {guest: volume type of each of its volumes, None if that has
+        none}
+    :param expected: {tier: its volume type}, of the tiers of which it is
+        known; of others, the type that most of their volumes have
+    """
+    of_tiers: dict[str, list[str | None]] = {}
+    for outcome in outcomes:
+        of_tiers.setdefault(outcome.tier, []).extend(found[outcome.guest])
+    result = []
+    for outcome in outcomes:
+        reason = _objection(
+            found[outcome.guest],
+            of_tiers[outcome.tier],
+            expected.get(outcome.tier),
+        )
+        result.append(
+            dataclasses.replace(
+                outcome,
+                slots=tuple(
+                    dataclasses.replace(
+                        slot, reason=reason, verdict=verdict.Verdict.WRONG_TIER
+                    )
+                    if reason and slot.verdict in _REPLACED
+                    else slot
+                    for slot in outcome.slots
+                ),
+            )
+        )
+    return result

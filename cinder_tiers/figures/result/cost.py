@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a run told of its time before, beside the time that it took.
+
+A former run says how fast its cloud is: the rates of the next estimate.  Pure.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+from dataclasses import dataclass
+
+from cinder_tiers.figures.fleet import duration
+from cinder_tiers.figures.result import result as run_result
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """A part of a run, in seconds."""
+
+    #: what is done in it
+    name: str
+    #: before the run
+    told: float
+    #: null: not known
+    taken: float | None
+
+
+def parts(cost: run_result.Cost) -> tuple[Part, ...]:
+    """What was told and what it took, in the order in which it happens.
+
+    A start by wall time is waited for: all from when servers are active to
+    the last result is then one part.
+    """
+    told = cost.told
+    before = told.first_sign + told.prepare + told.precondition
+    if cost.prepare_s is None:
+        between = [
+            Part(
+                name='prepare, wait for the start, measure and collect',
+                told=before + told.wait + told.measure,
+                taken=cost.measure_s,
+            )
+        ]
+    elif told.turns is None or cost.turns_s is None:
+        between = [
+            Part(name='prepare', told=before, taken=cost.prepare_s),
+            Part(
+                name='start, measure and collect',
+                told=told.measure,
+                taken=cost.measure_s,
+            ),
+        ]
+    else:
+        between = [
+            Part(name='prepare', told=before, taken=cost.prepare_s),
+            Part(name='measure', told=told.turns, taken=cost.turns_s),
+            Part(
+                name='start and collect',
+                told=told.measure - told.turns,
+                taken=max(0.0, cost.measure_s - cost.turns_s),
+            ),
+        ]
+    return (
+        Part(name='volumes', told=told.volumes, taken=cost.volumes_s),
+        Part(name='boot', told=told.boot, taken=cost.boot_s),
+        *between,
+        Part(name='delete', told=told.delete, taken=cost.delete_s),
+    )
+
+
+def together(found: Sequence[Part]) -> Part:
+    """The sum of parts; what they took is not known if one of them is not."""
+    taken = [each.taken for each in found]
+    return Part(
+        name='together',
+        told=sum(each.told for each in found),
+        taken=None if None in taken else sum(taken),
+    )
+
+
+def source(told: duration.Duration) -> str:
+    """Where the rates of an estimate are from, in words."""
+    if not told.rates_of:
+        return 'rates assumed for a small cloud'
+    return f'rates of run {told.rates_of}'
+
+
+def rates(run: run_result.RunResult, *, by_clock: bool) -> duration.Rates:
+    """How fast the cloud of a former run is.
+
+    Guests that shared hosts shared their cores, so that the time to a sign of
+    life grows with their number; guests that each had a host take as long
+    however many there are.
+
+    :param run: of a fleet
+    :param by_clock: whether the guests of the next run start by wall time
+    :raises ValueError: the run cannot say it
+    """
+    cost = run.cost
+    extent = cost and cost.told.extent
+    if not extent or extent.guests < 1 or extent.volumes < 1:
+        raise ValueError(
+            f'run {run.run} does not say how long its parts took: expected a'
+            f' result of version 5 or newer'
+        )
+    if extent.by_clock != by_clock:
+        raise ValueError(
+            f'guests of run {run.run} started by'
+            f' {"clock" if extent.by_clock else "a volume"}, those of this run'
+            f' by {"clock" if by_clock else "a volume"}: expected a result of'
+            f' the same start, since they boot differently'
+        )
+    found = duration.Rates(
+        run=run.run,
+        per_volume=cost.volumes_s / extent.volumes,
+        per_boot=cost.boot_s / extent.boots,
+    )
+    changes = {}
+    if cost.fill_s is not None and extent.fill_mib > 0:
+        changes['per_filled_mib'] = cost.fill_s / extent.fill_mib
+    if cost.prepare_s is not None:
+        first_sign = max(
+            0.0, cost.prepare_s - (cost.fill_s or 0) - (cost.rounds_s or 0)
+        )
+        hosts = {guest.host for guest in run.guests}
+        if None in hosts or len(hosts) < len(run.guests):
+            changes['first_sign_per_guest'] = first_sign / extent.guests
+        else:
+            changes['first_sign'] = first_sign
+    if cost.turns_s is not None and extent.around_seconds > 0:
+        changes['around'] = (
+            max(0.0, cost.measure_s - cost.turns_s) / extent.around_seconds
+        )
+    if cost.delete_s is not None:
+        changes['per_deletion'] = cost.delete_s / extent.guests
+    return dataclasses.replace(found, **changes)

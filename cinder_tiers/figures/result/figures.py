@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""One figure of one repeat, by the names that expectations have for it.
+
+Pure.  Limits, orders and comparisons are about these figures and no others.
+"""
+
+from collections.abc import Sequence
+import fractions
+import math
+
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.figures.fio import histogram
+from cinder_tiers.figures.result import result as run_result
+
+#: Completions above a percentile, in each repeat: with less, where it lies is
+#: the luck of a few I/Os (its relative error is about 1 / sqrt of them).
+LEAST_ABOVE = 10
+#: What a run lacks of which a pattern has no sound result.
+NONE_COMPLETE = 'no repeat in which all guests are complete'
+# From one of fio's buckets to the next, see ``fio.histogram``.
+BUCKET_WIDTH = 1 / 64
+
+
+def complete(
+    slots: Sequence[run_result.SlotResult],
+) -> list[run_result.SlotResult]:
+    """The repeats in which all guests are complete."""
+    return [
+        slot
+        for slot in slots
+        if slot.merged is not None and slot.merged.guests == len(slot.guests)
+    ]
+
+
+def is_about(
+    limit: expectations.Limit,
+    run: run_result.RunResult,
+    pattern: run_result.PatternResult,
+) -> bool:
+    """Whether a pattern does what a limit is about: reads have no writes.
+
+    :param limit: of any quantity
+    :param run: which has the pattern; one that its profile does not name
+        may do anything
+    """
+    if limit.direction is None:
+        return True
+    try:
+        return limit.direction in run.pattern_of(pattern).directions
+    except ValueError:
+        return True
+
+
+def _directions(
+    merged: run_result.MergedFigures, limit: expectations.Limit
+) -> list[run_result.DirectionFigures]:
+    """Those that a limit is about; empty if there are none."""
+    return [
+        figures
+        for name, figures in (merged.directions or {}).items()
+        if limit.direction in (None, name)
+    ]
+
+
+def _clat(
+    merged: run_result.MergedFigures, limit: expectations.Limit
+) -> run_result.Latencies | None:
+    """Completion latencies that a limit is about."""
+    if limit.direction is None:
+        return merged.clat
+    found = _directions(merged, limit)
+    # The only direction has those of all, which are not written twice.
+    return (found[0].clat or merged.clat) if found else None
+
+
+def _ios(merged: run_result.MergedFigures, limit: expectations.Limit) -> int:
+    """How many I/Os a limit is about."""
+    clat = _clat(merged, limit)
+    return clat.histogram().count if clat else 0
+
+
+def _total_latency_ms(
+    merged: run_result.MergedFigures, limit: expectations.Limit
+) -> float | None:
+    found = [each for each in _directions(merged, limit) if each.total_ios]
+    if not found:
+        return None
+    if limit.metric == 'lat_longest_ms':
+        return max(each.lat_moments.max_ns for each in found) / 1e6
+    return _mean_ms([(each.lat_moments, each.total_ios) for each in found])
+
+
+def _mean_ms(found: Sequence[tuple[run_result.Moments, int]]) -> float:
+    """Of moments, each of so many I/Os."""
+    return (
+        math.fsum(moments.mean_ns * ios for moments, ios in found)
+        / sum(ios for _moments, ios in found)
+        / 1e6
+    )
+
+
+def _throughput(
+    merged: run_result.MergedFigures, limit: expectations.Limit
+) -> float | None:
+    """IOPS or MiB/s; 0 if there was no I/O of the direction."""
+    found = [merged] if limit.direction is None else _directions(merged, limit)
+    if not found and merged.directions is None:
+        return None
+    if limit.metric == 'iops':
+        return math.fsum(each.iops for each in found)
+    return sum(each.bw_bytes for each in found) / 1024**2
+
+
+def _share(percent: float) -> fractions.Fraction:
+    """What is left of a percentage, as written: 99.9 is no binary number."""
+    return 1 - fractions.Fraction(str(percent)) / 100
+
+
+def _iops_of_time(slot: run_result.SlotResult, percent: float) -> float | None:
+    """IOPS that so many percent of the seconds reached; None without any."""
+    if not slot.series:
+        return None
+    ascending = sorted(iops for _begin_ms, iops in slot.series)
+    return ascending[math.floor(len(ascending) * _share(percent))]
+
+
+def figure(
+    slot: run_result.SlotResult, limit: expectations.Limit
+) -> float | None:
+    """The limited quantity of a repeat, in the unit of the limit.
+
+    :param slot: in which a guest is complete
+    :returns: None if it has no such figure: nothing was done that has a
+        latency or could be shared, or the result does not tell (``not_told``)
+    """
+    merged = slot.merged
+    if limit.time_percent is not None:
+        return _iops_of_time(slot, limit.time_percent)
+    if limit.metric in ('iops', 'mib_per_s'):
+        return _throughput(merged, limit)
+    if limit.metric in ('lat_mean_ms', 'lat_longest_ms'):
+        return _total_latency_ms(merged, limit)
+    if limit.metric == 'guest_iops':
+        choose = min if limit.is_least else max
+        return choose(guest.iops for guest in slot.guests)
+    if limit.metric == 'fairness':
+        return merged.fairness
+    clat = _clat(merged, limit)
+    if clat is None:
+        return None
+    if limit.percent is not None:
+        return clat.histogram().percentile_ns(limit.percent) / 1e6
+    told = [each for each in _directions(merged, limit) if each.total_ios]
+    if told:
+        # By fio itself: its buckets end somewhere, see ``histogram``.
+        return _mean_ms([(each.clat_moments, each.total_ios) for each in told])
+    return (
+        math.fsum(ns * count for ns, count in clat.bins)
+        / sum(count for _ns, count in clat.bins)
+        / 1e6
+    )
+
+
+def not_told(
+    slots: Sequence[run_result.SlotResult], limit: expectations.Limit
+) -> str:
+    """Why a result does not have a quantity at all; empty if it may have.
+
+    :param slots: in which all guests are complete
+    :param limit: of any quantity
+    """
+    if limit.time_percent is not None:
+        if all(slot.series for slot in slots):
+            return ''
+        return 'the result does not have the IOPS of each second of all guests'
+    needs_directions = limit.direction or limit.metric.startswith('lat_')
+    if needs_directions and any(
+        slot.merged.directions is None for slot in slots
+    ):
+        return (
+            'the result does not tell reads from writes, and has no total'
+            ' latency: expected one of version 3 or later, of a job without'
+            ' unified_rw_reporting'
+        )
+    return ''
+
+
+def too_long_for_fio(
+    slots: Sequence[run_result.SlotResult], limit: expectations.Limit
+) -> str:
+    """Why a figure may be larger than it is shown; empty if it is not.
+
+    :param slots: in which all guests are complete, and which have the figure
+    :param limit: of any quantity
+    """
+    if limit.percent is None:
+        return ''
+    for slot in slots:
+        clat = _clat(slot.merged, limit)
+        longest_ns = max(
+            (
+                each.clat_moments.max_ns
+                for each in _directions(slot.merged, limit)
+            ),
+            default=0,
+        )
+        if (
+            longest_ns > histogram.MOST_NS
+            and clat.bins[-1][0] == histogram.LAST_BUCKET_NS
+            and clat.histogram().percentile_ns(limit.percent)
+            == histogram.LAST_BUCKET_NS
+        ):
+            return (
+                f'fio counts all above {histogram.MOST_NS / 1e9:.1f} s in one'
+                f' bucket, and the longest was {longest_ns / 1e9:.1f} s'
+            )
+    return ''
+
+
+def nothing_done(limit: expectations.Limit) -> str:
+    """A sentence: there was no I/O of the kind that a limit is about."""
+    return {
+        None: 'no I/O was done',
+        'read': 'nothing was read',
+        'write': 'nothing was written',
+    }[limit.direction]
+
+
+def too_few_ios(
+    slots: Sequence[run_result.SlotResult], limit: expectations.Limit
+) -> str:
+    """Why a figure rests on too few I/Os; empty if it does not.
+
+    A percentile needs some I/Os above it.  Of one direction of a mix, any
+    figure needs some: it may be a small part of all I/Os.  What a share of
+    the seconds reached needs so many that one of them may be left out.
+
+    :param slots: in which all guests are complete, at least one, and which
+        have the figure
+    :param limit: of any quantity
+    """
+    if limit.time_percent is not None:
+        found = min(len(slot.series) for slot in slots)
+        needed = math.ceil(1 / _share(limit.time_percent))
+        if found >= needed:
+            return ''
+        return (
+            f'a repeat has {found} s, of which none is beyond'
+            f' {limit.time_percent:g} %: expected at least {needed} s'
+        )
+    if limit.percent is None and limit.direction is None:
+        return ''
+    what = {None: 'I/Os', 'read': 'reads', 'write': 'writes'}[limit.direction]
+    least = min(_ios(slot.merged, limit) for slot in slots)
+    if limit.percent is None:
+        if least >= LEAST_ABOVE:
+            return ''
+        return f'a repeat has {least} {what}: expected at least {LEAST_ABOVE}'
+    share = _share(limit.percent)
+    above = math.floor(least * share)
+    if above >= LEAST_ABOVE:
+        return ''
+    needed = math.ceil(LEAST_ABOVE / share)
+    return (
+        f'a repeat has {least} {what}, of which {above} are above'
+        f' p{limit.percent:g}: expected at least {needed} {what}'
+    )
+
+
+def resolution(
+    slots: Sequence[run_result.SlotResult], limit: expectations.Limit
+) -> float:
+    """Relative width of what cannot be distinguished.
+
+    Total latencies have no buckets, but are held to the same: a cautious
+    claim needs no finer one.
+
+    :param slots: in which all guests are complete, at least one
+    :param limit: of any quantity
+    """
+    if limit.unit == 'ms':
+        return BUCKET_WIDTH
+    # One I/O more or less was counted.
+    return 1 / min(_ios(slot.merged, limit) or 1 for slot in slots)

@@ -1,0 +1,637 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Whether a run kept to what was asked of it: limits, order, places, losses.
+
+The figure of a limit is the mean over the repeats in which all guests are
+complete.  From two repeats on, its 95 % interval decides: a limit is *held*
+if the whole interval keeps to it, *broken* if none of it does, and in between
+one *cannot tell*.  A single repeat has no interval; its value decides, and
+the text says so.  A percentile of too few I/Os, or of too few seconds, shows
+nothing.  What was not
+measured is never held.
+
+Two tiers, or patterns, of an order are compared within each repeat, in which
+both had their turn (``differences.of_blocks``), and all such claims of a run
+are corrected for each other.  One repeat of two says nothing of which is
+better.
+
+This module must not know Rally, nor where results and limits come from.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+import enum
+import itertools
+import math
+
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.figures.result import figures
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.stats import differences
+from cinder_tiers.figures.stats import intervals
+
+# Verdicts of guests (run_result.GuestResult.verdict) that count as a loss.
+LOSSES = {
+    'lost': ('lost',),
+    'late': ('late', 'wrong clock'),
+    'failed': ('broken', 'fio failed', 'damaged result', 'wrong tier'),
+}
+_GUESTS_NAMED = 5
+_THROUGHPUT = ('iops', 'mib_per_s')
+# The difference for which the number of repeats is computed.
+_WANTED_PERCENT = 10.0
+
+
+class Outcome(enum.Enum):
+    """What can be said of one thing that was asked for."""
+
+    HELD = 'held'
+    BROKEN = 'broken'
+    CANNOT_TELL = 'cannot tell'
+    NOT_MEASURED = 'not measured'
+    NOT_RUN = 'not run'  # and it did not have to be
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing that was asked for, and what came of it."""
+
+    outcome: Outcome
+    #: names tier and pattern, what was found and the limit
+    text: str
+    #: whether it cannot be told because the figure rests on too few I/Os
+    has_too_few_ios: bool = False
+
+    def passes(self, *, unsure_passes: bool) -> bool:
+        """Whether it is good enough.
+
+        :param unsure_passes: whether "cannot tell" is
+        """
+        return self.outcome in (Outcome.HELD, Outcome.NOT_RUN) or (
+            unsure_passes and self.outcome is Outcome.CANNOT_TELL
+        )
+
+    def __str__(self) -> str:
+        return f'{self.text}: {self.outcome.value}'
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """A place in an order."""
+
+    #: which of them it is: the tier or the pattern
+    name: str
+    tier: str
+    pattern: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """Tiers in a pattern, or patterns on a tier, from the best to the worst.
+
+    So there is one pattern and two tiers or more, or one tier and two patterns
+    or more.
+    """
+
+    #: names as in the result, so each step of guests has its own
+    patterns: tuple[str, ...]
+    #: as ``expectations.find_quantity`` has it: iops or mib_per_s, of which
+    #: more is better, or a latency, of which less is
+    by: str
+    #: labels of tiers
+    tiers: tuple[str, ...]
+    #: read or write, of these alone; None: as ``by`` says
+    direction: str | None = None
+    #: by so much more, or so much less latency, each is better than the next
+    at_least_percent: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check that there is something to compare.
+
+        :raises ValueError: there is not
+        """
+        wrong = [
+            f'{kind} {", ".join(names)}: expected each once'
+            for kind, names in (
+                ('tiers', self.tiers),
+                ('patterns', self.patterns),
+            )
+            if len(set(names)) != len(names)
+        ]
+        fewer, more = sorted((len(self.tiers), len(self.patterns)))
+        if fewer != 1 or more < 2:
+            wrong.append(
+                f'an order of {len(self.tiers)} tiers and'
+                f' {len(self.patterns)} patterns: expected two tiers or more'
+                f' and a pattern, or a tier and two patterns or more'
+            )
+        if not 0 <= self.at_least_percent < math.inf:
+            wrong.append(
+                f'at_least_percent {self.at_least_percent:g}: expected 0 or'
+                f' more'
+            )
+        named = expectations.find_quantity(self.by)
+        if named and self.direction not in (
+            None,
+            named.direction or self.direction,
+        ):
+            wrong.append(
+                f'by {self.by} with direction {self.direction}: expected'
+                f' direction {named.direction}, or leave it out'
+            )
+        if self.limit is None:
+            wrong.append(
+                f'by {self.quantity[:60]!r}: expected'
+                f' {expectations.QUANTITIES_EXPECTED}'
+            )
+        if wrong:
+            raise ValueError('; '.join(wrong))
+
+    @property
+    def common(self) -> str:
+        """What all of them have in common: the pattern, or the tier."""
+        return (self.tiers if len(self.tiers) == 1 else self.patterns)[0]
+
+    @property
+    def places(self) -> tuple[_Place, ...]:
+        """What is compared, from the best to the worst."""
+        if len(self.tiers) == 1:
+            return tuple(
+                _Place(name=name, tier=self.tiers[0], pattern=name)
+                for name in self.patterns
+            )
+        return tuple(
+            _Place(name=name, tier=name, pattern=self.patterns[0])
+            for name in self.tiers
+        )
+
+    @property
+    def quantity(self) -> str:
+        """What is compared, with its direction."""
+        (found,) = expectations.of_directions(
+            [self.by], [self.direction] if self.direction else []
+        )
+        return found
+
+    @property
+    def bound(self) -> float:
+        """Logarithm of the second to the first, as it may be at most.
+
+        At least, where less of the quantity is better.
+        """
+        factor = differences.logarithm(self.at_least_percent)
+        return -factor if self.limit.is_least else factor
+
+    @property
+    def limit(self) -> expectations.Limit | None:
+        """What is compared, as a limit of it."""
+        return expectations.find_quantity(self.quantity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What is asked of a run."""
+
+    #: {tier: expectations}, all of which the run must have tried
+    required: Mapping[str, expectations.Expectations] = field(
+        default_factory=dict
+    )
+    #: {tier: expectations}, of which it need not try all
+    in_catalog: Mapping[str, expectations.Expectations] | None = None
+    #: tiers, or patterns, better before worse
+    order: tuple[Order, ...] = ()
+    #: {tier: volume type that all volumes must have on which fio works}
+    placement: Mapping[str, str] = field(default_factory=dict)
+    #: {key of LOSSES: how many guests at most}
+    losses: Mapping[str, int] = field(default_factory=dict)
+
+
+def judge(result: run_result.RunResult, terms: Terms) -> tuple[Finding, ...]:
+    """Hold a run against what was asked of it.
+
+    :returns: a finding for each limit, each two neighbours of an order, each
+        tier's place and each kind of loss
+    """
+    return (
+        *_losses(result, terms.losses),
+        *_placement(result, terms.placement),
+        *_expected(result, terms.required, Outcome.NOT_MEASURED),
+        *_catalog_expectations(result, terms.in_catalog),
+        *_orders(result, terms.order),
+    )
+
+
+def _losses(
+    result: run_result.RunResult, most: Mapping[str, int]
+) -> Iterator[Finding]:
+    for kind, limit in most.items():
+        found = [
+            guest for guest in result.guests if guest.verdict in LOSSES[kind]
+        ]
+        named = [
+            f'{guest.guest} of {guest.tier}, {guest.verdict}:'
+            f' {"; ".join(guest.reasons)}'
+            for guest in found[:_GUESTS_NAMED]
+        ]
+        if len(found) > _GUESTS_NAMED:
+            named.append(f'and {len(found) - _GUESTS_NAMED} more')
+        yield Finding(
+            outcome=Outcome.HELD if len(found) <= limit else Outcome.BROKEN,
+            text=f'{kind} guests: {len(found)}'
+            f'{" (" + ", ".join(named) + ")" if named else ""},'
+            f' at most {limit}',
+        )
+
+
+def _placement(
+    result: run_result.RunResult, wanted: Mapping[str, str]
+) -> Iterator[Finding]:
+    known = {tier.tier: tier.volume_types for tier in result.tiers}
+    for tier, expected in wanted.items():
+        if tier not in known or known[tier].value is None:
+            reason = (
+                known[tier].reason if tier in known else _not_in_run(known)
+            )
+            yield Finding(
+                outcome=Outcome.NOT_MEASURED,
+                text=f'{tier}: volume type {expected}: {reason}',
+            )
+            continue
+        found = known[tier].value
+        yield Finding(
+            outcome=(Outcome.HELD if found == expected else Outcome.BROKEN),
+            text=f'{tier}: volumes that fio works on have the volume type'
+            f' {found},'
+            f' expected {expected}',
+        )
+
+
+def _catalog_expectations(
+    result: run_result.RunResult,
+    in_catalog: Mapping[str, expectations.Expectations] | None,
+) -> list[Finding]:
+    if in_catalog is None:
+        return []
+    found = list(_expected(result, in_catalog, Outcome.NOT_RUN))
+    if all(one.outcome is Outcome.NOT_RUN for one in found):
+        names = [
+            f'{tier} {pattern}'
+            for tier, expected in in_catalog.items()
+            for pattern in expected
+        ]
+        return [
+            Finding(
+                outcome=Outcome.NOT_MEASURED,
+                text='no expectation of the catalog was measured; it has'
+                ' expectations for'
+                f' {", ".join(names) or "nothing"}',
+            )
+        ]
+    return found
+
+
+def _not_in_run(names: Mapping[str, object]) -> str:
+    return f'the run had only {", ".join(names) or "none"}'
+
+
+def _slots(
+    result: run_result.RunResult, tier: str, pattern: str
+) -> tuple[run_result.SlotResult, ...] | str:
+    """All repeats, or why there are none."""
+    tiers = {each.tier: each for each in result.tiers}
+    if tier not in tiers:
+        return _not_in_run(tiers)
+    patterns = {each.pattern: each for each in tiers[tier].patterns}
+    if pattern not in patterns:
+        return _not_in_run(patterns)
+    return patterns[pattern].slots
+
+
+def _figures(
+    slots: Sequence[run_result.SlotResult], limit: expectations.Limit
+) -> list[float]:
+    """The limited quantity of each repeat in which all guests are complete.
+
+    Empty if one of these has no such figure.
+    """
+    found = [figures.figure(slot, limit) for slot in figures.complete(slots)]
+    known = [value for value in found if value is not None]
+    return known if len(known) == len(found) else []
+
+
+def _why_none(
+    slots: Sequence[run_result.SlotResult], limit: expectations.Limit
+) -> str:
+    """Why ``_figures`` has none."""
+    complete = figures.complete(slots)
+    if not complete:
+        return 'no repeat has all guests'
+    return (
+        figures.not_told(complete, limit)
+        or f'in a repeat {figures.nothing_done(limit)}'
+    )
+
+
+def _outcome(
+    found: intervals.Estimate,
+    limit: expectations.Limit,
+    bound: float,
+    resolution: float,
+) -> Outcome:
+    def kept(value: float) -> bool:
+        return value >= bound if limit.is_least else value <= bound
+
+    if found.low is None:
+        ends = {kept(found.mean)}
+    else:
+        # Repeats in one bucket of fio have an interval without width.
+        half = abs(found.mean) * resolution / 2 if limit.unit == 'ms' else 0
+        ends = {kept(found.low - half), kept(found.high + half)}
+    if len(ends) > 1:
+        return Outcome.CANNOT_TELL
+    return Outcome.HELD if ends == {True} else Outcome.BROKEN
+
+
+def _amount(value: float, limit: expectations.Limit) -> str:
+    return f'{value:.6g} {limit.unit}'.rstrip()
+
+
+def _title(limit: expectations.Limit) -> str:
+    """How texts call what is limited."""
+    plain = {
+        'iops': 'all guests',
+        'mib_per_s': 'all guests',
+        'guest_iops': 'the guest that got'
+        f' {"least" if limit.is_least else "most"}',
+        'mean_ms': 'mean latency',
+        'lat_mean_ms': 'mean total latency',
+        'lat_longest_ms': 'longest total latency',
+        'fairness': 'fairness (Jain)',
+    }
+    if limit.time_percent is not None:
+        return f'all guests in {limit.time_percent:g} % of the seconds'
+    title = plain.get(limit.metric) or limit.metric.removesuffix('_ms')
+    return f'{title} of {limit.direction}s' if limit.direction else title
+
+
+def _interval(found: intervals.Estimate, repeats: int) -> str:
+    rest = (
+        ''
+        if found.values == repeats
+        else f', {repeats - found.values} more without all guests'
+    )
+    if found.low is None:
+        return f'one repeat, no interval{rest}'
+    return (
+        f'95 % from {found.low:.6g} to {found.high:.6g}, {found.method}{rest}'
+    )
+
+
+def _expected(
+    result: run_result.RunResult,
+    wanted: Mapping[str, expectations.Expectations],
+    if_not_run: Outcome,
+) -> Iterator[Finding]:
+    """A finding for each limit.
+
+    :param if_not_run: what to say of tiers and patterns that did not run
+    """
+    for tier, expected in wanted.items():
+        for pattern, limits in expected.items():
+            slots = _slots(result, tier, pattern)
+            for name, bound in limits.items():
+                if isinstance(slots, str):
+                    yield Finding(
+                        outcome=if_not_run,
+                        text=f'{tier} {pattern}: {name} {bound:g}: {slots}',
+                    )
+                else:
+                    yield _of_limit(
+                        f'{tier} {pattern}',
+                        slots,
+                        name,
+                        bound,
+                        looks=result.looks,
+                    )
+
+
+def _of_limit(
+    place: str,
+    slots: Sequence[run_result.SlotResult],
+    name: str,
+    bound: float,
+    *,
+    looks: int,
+) -> Finding:
+    """Hold a figure against its limit.
+
+    :raises ValueError: there is no limit of that name
+    """
+    limit = expectations.find(name)
+    if limit is None:
+        raise ValueError(f'{place}: unknown limit {name!r}')
+    side = 'at least' if limit.is_least else 'at most'
+    asked = f'{side} {_amount(bound, limit)}'
+    values = _figures(slots, limit)
+    if not values:
+        complete = len(figures.complete(slots))
+        why = f', and {_why_none(slots, limit)}' if complete else ''
+        return Finding(
+            outcome=Outcome.NOT_MEASURED,
+            text=f'{place}: {_title(limit)}: no figure, {complete} of'
+            f' {len(slots)} repeats have all guests{why}, {asked}',
+        )
+    found = intervals.estimate_mean(values, looks=looks)
+    used = figures.complete(slots)
+    outcome = _outcome(found, limit, bound, figures.resolution(used, limit))
+    text = (
+        f'{place}: {_title(limit)} {_amount(found.mean, limit)}'
+        f' ({_interval(found, len(slots))}), {asked}'
+    )
+    too_few = figures.too_few_ios(used, limit)
+    # Hardly any I/Os are proof that IOPS or bandwidth are too low.
+    is_proof = (
+        limit.metric in _THROUGHPUT
+        and limit.is_least
+        and limit.time_percent is None
+        and outcome is Outcome.BROKEN
+    )
+    if too_few and not is_proof:
+        return Finding(
+            outcome=Outcome.CANNOT_TELL,
+            text=f'{text}; {too_few}',
+            has_too_few_ios=True,
+        )
+    too_long = figures.too_long_for_fio(used, limit)
+    if too_long:
+        return Finding(
+            # The figure is at least what it is shown as.
+            outcome=outcome
+            if outcome is Outcome.BROKEN
+            else Outcome.CANNOT_TELL,
+            text=f'{text}; {too_long}',
+        )
+    return Finding(outcome=outcome, text=text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Pair:
+    """Two neighbours of an order, before all of them are judged."""
+
+    text: str
+    order: Order
+    #: of the second to the first; None if they cannot be compared
+    difference: differences.Difference | None = None
+    #: why not
+    outcome: Outcome = Outcome.CANNOT_TELL
+    #: why the second may be worse than its figure; empty if it is not
+    worse_is_too_long: str = ''
+
+
+def _orders(
+    result: run_result.RunResult, orders: Sequence[Order]
+) -> Iterator[Finding]:
+    """A finding for each two neighbours of each order."""
+    pairs = [
+        _pair(result, order, better, worse)
+        for order in orders
+        for better, worse in itertools.pairwise(order.places)
+    ]
+    claims = [pair.difference for pair in pairs if pair.difference]
+    adjusted = iter(
+        differences.holm(
+            [
+                pair.difference.p_beside(pair.order.bound)
+                for pair in pairs
+                if pair.difference
+            ]
+        )
+    )
+    for pair in pairs:
+        if pair.difference is None:
+            yield Finding(outcome=pair.outcome, text=pair.text)
+        else:
+            yield _of_pair(pair, next(adjusted), len(claims))
+
+
+def _pair(
+    result: run_result.RunResult, order: Order, better: _Place, worse: _Place
+) -> _Pair:
+    limit = order.limit
+    text = (
+        f'{order.common}: {better.name} before {worse.name} by'
+        f' {order.quantity}'
+    )
+    if order.at_least_percent:
+        text += f', at least {order.at_least_percent:g} %'
+    found = {
+        place.name: _slots(result, place.tier, place.pattern)
+        for place in (better, worse)
+    }
+    missing = [
+        f'{name}: {slots}'
+        for name, slots in found.items()
+        if isinstance(slots, str)
+    ] or [
+        f'{name}: {_why_none(slots, limit)}'
+        for name, slots in found.items()
+        if not _figures(slots, limit)
+    ]
+    if missing:
+        return _Pair(
+            text=f'{text}: {", ".join(missing)}',
+            order=order,
+            outcome=Outcome.NOT_MEASURED,
+        )
+    by_repeat = [
+        {slot.repeat: slot for slot in figures.complete(slots)}
+        for slots in found.values()
+    ]
+    both = sorted(by_repeat[0].keys() & by_repeat[1].keys())
+    sides = [
+        [figures.figure(of_place[repeat], limit) for repeat in both]
+        for of_place in by_repeat
+    ]
+    used = [of_place[repeat] for of_place in by_repeat for repeat in both]
+    if len(both) < 2:
+        return _Pair(
+            text=f'{text}: {_means(sides, limit)}{len(both)} repeats with all'
+            ' guests of both, expected at least 2',
+            order=order,
+        )
+    text = f'{text}: {_means(sides, limit)}'
+    if min(min(values) for values in sides) <= 0:
+        return _Pair(
+            text=f'{text}in a repeat {figures.nothing_done(limit)}',
+            order=order,
+        )
+    too_few = figures.too_few_ios(used, limit)
+    if too_few:
+        return _Pair(text=text + too_few, order=order)
+    too_long = [
+        figures.too_long_for_fio([of_place[repeat] for repeat in both], limit)
+        for of_place in by_repeat
+    ]
+    if all(too_long):
+        return _Pair(text=text + too_long[0], order=order)
+    return _Pair(
+        text=text,
+        order=order,
+        worse_is_too_long=too_long[1],
+        difference=differences.of_blocks(
+            *sides,
+            resolution=figures.resolution(used, limit),
+            looks=result.looks,
+        ),
+    )
+
+
+def _means(sides: Sequence[Sequence[float]], limit: expectations.Limit) -> str:
+    if not sides[0]:
+        return ''
+    return (
+        ' and '.join(
+            _amount(sum(values) / len(values), limit) for values in sides
+        )
+        + ': '
+    )
+
+
+def _of_pair(pair: _Pair, probability: float, claims: int) -> Finding:
+    """Whether the first is better than the second, by as much as is asked.
+
+    :param probability: that they differ by just what is asked, corrected for
+        other claims
+    :param claims: how many there are
+    """
+    found = pair.difference
+    low, high = found.interval_percent
+    text = (
+        f'{pair.text}the second differs by {found.percent:+.1f} %, 95 % from'
+        f' {low:+.1f} to {high:+.1f} %, over {found.repeats} repeats'
+        + f', p {probability:.2g}'
+        + (f' as one of {claims} claims' if claims > 1 else '')
+    )
+    if probability > 1 - differences.CONFIDENCE:
+        needed = differences.repeats_needed(
+            found,
+            wanted=differences.logarithm(_WANTED_PERCENT),
+            claims=claims,
+        )
+        need = differences.text_of_need(
+            _WANTED_PERCENT, needed, repeats=found.repeats
+        )
+        return Finding(outcome=Outcome.CANNOT_TELL, text=f'{text}; {need}')
+    is_kept = (found.mean < pair.order.bound) == pair.order.limit.is_least
+    if pair.worse_is_too_long and not is_kept:
+        return Finding(
+            outcome=Outcome.CANNOT_TELL,
+            text=f'{text}; {pair.worse_is_too_long}',
+        )
+    return Finding(
+        outcome=Outcome.HELD if is_kept else Outcome.BROKEN,
+        text=text,
+    )

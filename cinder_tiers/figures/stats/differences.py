@@ -1,0 +1,493 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Whether two sides differ, by how much, and how many repeats show it.
+
+What is compared is a ratio, so all is done with natural logarithms: what
+makes storage slower makes it so by a factor, and "twice as fast" is as far
+from "the same" as "half as fast" is.  The observations are repeats, one
+figure each (see ``intervals``).
+
+Sides that had their turns in the same repeats are compared within each of
+them (paired t): what a whole repeat has in common, such as a neighbour's
+load, is then in neither.  Others are compared as two groups (Welch's t).
+
+fio counts latencies in buckets, and an I/O is counted or not.  Repeats that
+fall into the same bucket do not have a standard deviation of 0, they have one
+that cannot be seen; so at least that of a value that is anywhere in its
+bucket, width / sqrt(12), is assumed, and no difference within one bucket is
+ever called one.
+
+Must not know what the figures are of.
+"""
+
+from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+import statistics
+
+from scipy import stats
+
+from cinder_tiers.figures.stats import intervals
+
+CONFIDENCE = intervals.CONFIDENCE
+#: That a difference of the wanted size is found.
+POWER = 0.8
+#: More repeats are never asked for.
+MOST_REPEATS = 1000
+# Of the standard deviation that a few repeats show, the upper bound of this
+# confidence is planned with: planned with the value itself, every second run
+# would be too short (Browne, Statistics in Medicine 14, 1995, 1933-1940).
+_PLANNING_CONFIDENCE = 0.8
+# A double has no number of which the logarithm is 710.
+_MOST_LOGARITHM = 700.0
+# Nor can it be distinguished from -100 % below, which has no logarithm.
+_LEAST_LOGARITHM = -36.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """Of the second side to the first, in natural logarithms."""
+
+    #: mean
+    mean: float
+    #: standard error of the mean
+    error: float
+    #: degrees of freedom
+    freedom: float
+    #: standard deviation of one repeat's difference
+    deviation: float
+    #: whether repeats of both sides were compared within each
+    is_paired: bool
+    #: of the side that has fewer
+    repeats: int
+    #: below which nothing is a difference
+    resolution: float
+    #: how often intervals may have been looked at to end the repeats, see
+    #: ``stopping``; 1: their number was fixed
+    looks: int = 1
+
+    @property
+    def variation_percent(self) -> float:
+        """Coefficient of variation of the repeats of each of two alike sides.
+
+        Without what they have in common where both are in the same repeats.
+        """
+        return 100 * math.sqrt(
+            math.expm1(min(self.deviation**2 / 2, _MOST_LOGARITHM))
+        )
+
+    @property
+    def percent(self) -> float:
+        """The second in percent of the first, less 100."""
+        return percent(self.mean)
+
+    @property
+    def interval_percent(self) -> tuple[float, float]:
+        """Its 95 % interval, before any correction for several claims."""
+        half = intervals.quantile(self.freedom, looks=self.looks) * self.error
+        return percent(self.mean - half), percent(self.mean + half)
+
+    def p_differs(self, margin: float = 0.0) -> float:
+        """How likely such a mean is if there is no difference, two-sided.
+
+        :param margin: so much either way is none
+        """
+        if abs(self.mean) <= margin + self.resolution:
+            return 1.0
+        return min(
+            1.0,
+            2
+            * self.looks
+            * float(
+                stats.t.sf(
+                    (abs(self.mean) - margin) / self.error, self.freedom
+                )
+            ),
+        )
+
+    def p_beside(self, bound: float) -> float:
+        """How likely such a mean is if the difference is the bound, two-sided.
+
+        Of ``p_differs`` it is the same for a bound of 0.  If it is small, the
+        difference lies on the side of the bound on which the mean is.
+
+        :param bound: a logarithm, of either sign
+        """
+        distance = abs(self.mean - bound)
+        if distance <= self.resolution:
+            return 1.0
+        return min(
+            1.0,
+            2
+            * self.looks
+            * float(stats.t.sf(distance / self.error, self.freedom)),
+        )
+
+    def p_within(self, margin: float) -> float:
+        """How likely such a mean is if the difference exceeds the margin.
+
+        The larger of two one-sided tests (Schuirmann, Journal of
+        Pharmacokinetics and Biopharmaceutics 15, 1987, 657-680).
+
+        What cannot be distinguished may be off by as much in all repeats, so
+        that no number of them makes up for it.
+
+        :param margin: more than 0
+        """
+        room = margin - self.resolution
+        if abs(self.mean) >= room:
+            return 1.0
+        return min(
+            1.0,
+            self.looks
+            * float(
+                stats.t.sf((room - abs(self.mean)) / self.error, self.freedom)
+            ),
+        )
+
+
+def percent(logarithm: float) -> float:
+    """A difference of logarithms as a change in percent.
+
+    >>> round(percent(math.log(1.1)), 6)
+    10.0
+    """
+    return 100 * math.expm1(
+        max(_LEAST_LOGARITHM, min(logarithm, _MOST_LOGARITHM))
+    )
+
+
+def logarithm(change_percent: float) -> float:
+    """A change in percent as a difference of logarithms.
+
+    :param change_percent: more than -100
+    """
+    return math.log1p(change_percent / 100)
+
+
+def mean_logarithm(values: Sequence[float]) -> float:
+    """The logarithm of the geometric mean.
+
+    :param values: at least one, each more than 0
+    """
+    return math.fsum(map(math.log, values)) / len(values)
+
+
+def value(logarithm: float) -> float:
+    """What a logarithm is of."""
+    return math.exp(logarithm)
+
+
+def _logarithms(values: Sequence[float], *, least: int = 2) -> list[float]:
+    if len(values) < least:
+        raise ValueError(f'{len(values)} repeats: expected at least {least}')
+    if not all(math.isfinite(value) and value > 0 for value in values):
+        raise ValueError('a repeat has a figure of 0: expected more')
+    return [math.log(value) for value in values]
+
+
+def of_blocks(
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    resolution: float,
+    looks: int = 1,
+) -> Difference:
+    """Of sides that had their turns in the same repeats.
+
+    :param first: a figure of each repeat, more than 0
+    :param second: of the same repeats, in the same order
+    :param resolution: relative width of the bucket that a figure lies in
+    :param looks: of the run, see ``Difference``
+    :raises ValueError: less than two repeats, a figure that is not more than
+        0, or not the same number of both
+    """
+    ones, others = _logarithms(first), _logarithms(second)
+    found = [other - one for one, other in zip(ones, others, strict=True)]
+    deviation = max(statistics.stdev(found), resolution / math.sqrt(6))
+    deviation = max(deviation, 1e-12)
+    return Difference(
+        mean=statistics.fmean(found),
+        error=deviation / math.sqrt(len(found)),
+        freedom=len(found) - 1,
+        deviation=deviation,
+        is_paired=True,
+        repeats=len(found),
+        resolution=resolution,
+        looks=looks,
+    )
+
+
+def of_alike(
+    values: Sequence[float], *, resolution: float, looks: int = 1
+) -> Difference:
+    """Of a side to another that is as noisy, before there is another one.
+
+    For its deviation, which ``repeats_needed`` plans with; its mean is 0.
+
+    :param values: a figure of each repeat of the one side, more than 0
+    :param resolution: relative width of the bucket that a figure lies in
+    :param looks: of the run, see ``Difference``
+    :raises ValueError: less than two repeats, or a figure that is not more
+        than 0
+    """
+    least = max(resolution / math.sqrt(12), 1e-12)
+    return _of_noise(
+        max(statistics.stdev(_logarithms(values)), least),
+        freedom=len(values) - 1,
+        repeats=len(values),
+        resolution=resolution,
+        is_paired=False,
+        looks=looks,
+    )
+
+
+def of_variation(variation_percent: float, *, is_paired: bool) -> Difference:
+    """Of two sides whose noise is given, taken as it is.
+
+    :param variation_percent: coefficient of variation of the repeats of each
+        side, more than 0; of sides in the same repeats, of what they do not
+        have in common
+    :param is_paired: whether both sides have their turns in the same repeats
+    """
+    return _of_noise(
+        # Of a log-normal distribution.
+        math.sqrt(math.log1p((variation_percent / 100) ** 2)),
+        freedom=math.inf,
+        repeats=0,
+        resolution=0.0,
+        is_paired=is_paired,
+    )
+
+
+def _of_noise(
+    deviation: float,
+    *,
+    freedom: float,
+    repeats: int,
+    resolution: float,
+    is_paired: bool,
+    looks: int = 1,
+) -> Difference:
+    of_pair = deviation * math.sqrt(2)
+    return Difference(
+        mean=0.0,
+        error=of_pair / math.sqrt(repeats or 1),
+        freedom=freedom,
+        deviation=of_pair,
+        is_paired=is_paired,
+        repeats=repeats,
+        resolution=resolution,
+        looks=looks,
+    )
+
+
+def of_groups(
+    first: Sequence[float],
+    second: Sequence[float],
+    *,
+    resolution: float,
+    looks: int = 1,
+) -> Difference:
+    """Of sides that were measured apart.
+
+    One of them may have a single figure, which is then taken to vary as those
+    of the other do: the interval is that in which one more of them would be.
+
+    :param first: a figure of each repeat, more than 0
+    :param second: likewise, as many as there are
+    :param resolution: relative width of the bucket that a figure lies in
+    :param looks: of the side that had more, see ``Difference``
+    :raises ValueError: a side has no figure, or neither has two, or a figure
+        is not more than 0
+    """
+    several = max(len(first), len(second)) > 1
+    sides = [
+        _logarithms(side, least=1 if several else 2)
+        for side in (first, second)
+    ]
+    least = max(resolution**2 / 12, 1e-24)
+    variances = [
+        max(statistics.variance(side), least) if len(side) > 1 else None
+        for side in sides
+    ]
+    known = [each for each in variances if each is not None]
+    parts = [
+        (max(known) if each is None else each) / len(side)
+        for each, side in zip(variances, sides, strict=True)
+    ]
+    total = sum(parts)
+    return Difference(
+        mean=statistics.fmean(sides[1]) - statistics.fmean(sides[0]),
+        error=math.sqrt(total),
+        freedom=(
+            1
+            / sum(
+                (part / total) ** 2 / (len(side) - 1)
+                for part, side in zip(parts, sides, strict=True)
+            )
+            if len(known) > 1
+            else max(map(len, sides)) - 1
+        ),
+        deviation=math.sqrt(
+            sum(
+                part * len(side)
+                for part, side in zip(parts, sides, strict=True)
+            )
+        ),
+        is_paired=False,
+        repeats=min(map(len, sides)),
+        resolution=resolution,
+        looks=looks,
+    )
+
+
+def holm(probabilities: Sequence[float]) -> list[float]:
+    """Probabilities as they are when all of them are claimed together.
+
+    Holm, Scandinavian Journal of Statistics 6 (1979), 65-70: that one claim
+    of all is false is no more likely than for a single one, whatever they
+    have to do with each other.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    adjusted = [0.0] * len(probabilities)
+    most = 0.0
+    for rank, place in enumerate(
+        sorted(range(len(probabilities)), key=probabilities.__getitem__)
+    ):
+        most = max(
+            most, min(1.0, (len(probabilities) - rank) * probabilities[place])
+        )
+        adjusted[place] = most
+    return adjusted
+
+
+def repeats_needed(
+    difference: Difference,
+    *,
+    wanted: float,
+    claims: int = 1,
+    margin: float = 0.0,
+    power: float = POWER,
+) -> int | None:
+    """How many repeats of each side show a difference of the wanted size.
+
+    As one of several claims, with the exact power of the t test.
+
+    :param difference: as some repeats showed it, for its deviation and how it
+        was found
+    :param wanted: natural logarithm of the ratio, more than 0
+    :param claims: how many are made together
+    :param margin: so much either way is none, see ``Difference.p_differs``
+    :param power: that it is found if it is there, more than 0, less than 1
+    :returns: None if MOST_REPEATS are not enough
+    """
+    if wanted <= margin + difference.resolution:
+        return None
+    deviation = _planned_deviation(difference)
+    alpha = (1 - CONFIDENCE) / (claims * difference.looks)
+
+    def shows(repeats: int) -> bool:
+        freedom = _freedom_of(difference, repeats)
+        critical = float(stats.t.ppf(1 - alpha / 2, freedom))
+        distance = (wanted - margin) / deviation * math.sqrt(repeats)
+        found = float(stats.nct.sf(critical, freedom, distance))
+        # scipy has no value where the tail is beyond a double.
+        return not math.isfinite(found) or found >= power
+
+    return _least_repeats(shows)
+
+
+def text_of_need(
+    wanted_percent: float,
+    needed: int | None,
+    *,
+    repeats: int = 0,
+    observations: str = 'repeats',
+) -> str:
+    """A clause on the repeats that show a difference of the wanted size.
+
+    :param wanted_percent: the size
+    :param needed: what ``repeats_needed`` answers
+    :param repeats: how many there were; 0 before there are any
+    :param observations: what they are called
+    """
+    if needed is None:
+        return (
+            f'more than {MOST_REPEATS} {observations} would be needed to see'
+            f' {wanted_percent:g} %'
+        )
+    if needed <= repeats:
+        return (
+            f'{wanted_percent:g} % would most likely have shown, as'
+            f' {needed} {observations} are enough for that'
+        )
+    return f'to see {wanted_percent:g} %, {needed} {observations} are needed'
+
+
+def repeats_for_none(
+    difference: Difference,
+    *,
+    margin: float,
+    claims: int = 1,
+    power: float = POWER,
+) -> int | None:
+    """How many repeats show that a difference is within a margin.
+
+    If there is none at all, with the two one-sided tests of ``p_within``.
+    Both reject with at least 1 less the probabilities that each does not: for
+    a power of more than a half that bound is close (Phillips, Journal of
+    Pharmacokinetics and Biopharmaceutics 18, 1990, 137-144, has the exact
+    integral).
+
+    :param difference: for its deviation and how it was found
+    :param margin: natural logarithm of the ratio, more than 0
+    :param claims: how many are made together
+    :param power: that it is shown, more than 0, less than 1
+    :returns: None if MOST_REPEATS are not enough
+    """
+    room = margin - difference.resolution
+    if room <= 0:
+        return None
+    deviation = _planned_deviation(difference)
+    alpha = (1 - CONFIDENCE) / (claims * difference.looks)
+
+    def shows(repeats: int) -> bool:
+        freedom = _freedom_of(difference, repeats)
+        critical = float(stats.t.ppf(1 - alpha, freedom))
+        distance = room / deviation * math.sqrt(repeats)
+        missed = float(stats.nct.cdf(critical, freedom, distance))
+        return not math.isfinite(missed) or 1 - 2 * missed >= power
+
+    return _least_repeats(shows)
+
+
+def _planned_deviation(difference: Difference) -> float:
+    """The deviation that is planned with; see _PLANNING_CONFIDENCE."""
+    if math.isinf(difference.freedom):
+        return difference.deviation
+    freedom = max(1.0, difference.freedom)
+    return difference.deviation * math.sqrt(
+        freedom / float(stats.chi2.ppf(1 - _PLANNING_CONFIDENCE, freedom))
+    )
+
+
+def _freedom_of(difference: Difference, repeats: int) -> int:
+    # The deviation of two groups is that of a pair of their values.
+    return repeats - 1 if difference.is_paired else 2 * (repeats - 1)
+
+
+def _least_repeats(shows: Callable[[int], bool]) -> int | None:
+    """The least number from 2 that shows something; more show it, too."""
+    low, high = 1, 2
+    while not shows(high):
+        low, high = high, high * 2
+        if low >= MOST_REPEATS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if shows(middle) else (middle, high)
+    return high if high <= MOST_REPEATS else None

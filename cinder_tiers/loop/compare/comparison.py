@@ -1,0 +1,1137 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What can be claimed of tiers of one run, of runs, or of treatments.
+
+Pure.  All claims of one comparison are made together: of sixteen patterns
+with two quantities each, one or two would differ by chance, so each is
+corrected for the others (``differences.holm``).
+"""
+
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from dataclasses import dataclass
+import enum
+import itertools
+import math
+
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain import errors
+from cinder_tiers.figures.result import figures
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.stats import differences
+from cinder_tiers.loop.compare import circumstances
+from cinder_tiers.loop.compare import same_pattern
+
+#: Compared unless others are named.
+QUANTITIES = ('iops', 'p99_ms')
+
+
+class ComparisonError(errors.LinesError, ValueError):
+    """What is asked for cannot be compared; says why."""
+
+
+def no_pattern(quantities: Sequence[str]) -> ComparisonError:
+    """That no pattern has a quantity, as when only writes are asked for."""
+    return ComparisonError(
+        f'no pattern has {" or ".join(quantities)}: expected one that does'
+        f' what is asked for'
+    )
+
+
+class Finding(enum.Enum):
+    """What can be said of the second side."""
+
+    BETTER = 'better'
+    WORSE = 'worse'
+    #: the difference is known to be smaller than the least relevant one
+    NO_RELEVANT_DIFFERENCE = 'no relevant difference'
+    CANNOT_TELL = 'cannot tell'
+    NOT_COMPARED = 'not compared'
+
+
+class Within(enum.Enum):
+    """In what both sides had their turns; its effect is then in neither."""
+
+    #: they were measured apart
+    NOTHING = ''
+    #: of one run
+    REPEATS = 'repeats'
+    #: each with both sides
+    RUNS = 'runs'
+    #: of a sweep, each with a run of either side
+    BLOCKS = 'blocks'
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The sides of one tier, as their columns are called."""
+        if self is Within.BLOCKS:
+            return 'default', 'treated'
+        return 'first', 'second'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is to be found out."""
+
+    #: names as in ``expectations.find_quantity``
+    quantities: tuple[str, ...] = QUANTITIES
+    #: a smaller difference is none
+    least_difference_percent: float = 0.0
+    #: the difference for which the number of repeats is computed
+    wanted_difference_percent: float = 10.0
+    #: probability that these repeats show it if it is there
+    power: float = differences.POWER
+
+    def __post_init__(self) -> None:
+        """Check the values.
+
+        :raises ComparisonError: all that is wrong
+        """
+        wrong = [
+            f'quantity {name[:60]!r}: expected'
+            f' {expectations.QUANTITIES_EXPECTED}'
+            for name in self.quantities
+            if expectations.find_quantity(name) is None
+        ]
+        if not self.quantities:
+            wrong.append('no quantity: expected at least one, such as iops')
+        if not 0 <= self.least_difference_percent < 100:
+            wrong.append(
+                f'least relevant difference {self.least_difference_percent:g}'
+                f' %: expected at least 0 and less than 100'
+            )
+        if not 0 < self.wanted_difference_percent < math.inf:
+            wrong.append(
+                f'wanted difference {self.wanted_difference_percent:g} %:'
+                f' expected more than 0'
+            )
+        if not 0.5 <= self.power < 1:
+            wrong.append(
+                f'power {self.power:g}: expected at least 0.5 and less than 1'
+            )
+        if wrong:
+            raise ComparisonError(*wrong)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """One quantity of one pattern, the second side against the first."""
+
+    #: name of the second side, if there are several; else empty
+    side: str = ''
+    #: tier of the first side
+    first_tier: str
+    #: tier of the second side
+    second_tier: str
+    #: name in the profile
+    pattern: str
+    #: name as in ``expectations.find_quantity``
+    quantity: str
+    #: of the quantity
+    unit: str
+    #: what can be claimed
+    finding: Finding
+    #: why nothing, or no more, can be claimed; else how it was found
+    reason: str
+    #: geometric mean of the first side's repeats; None if it has none
+    first: float | None = None
+    #: of the second side's
+    second: float | None = None
+    #: change from first to second; None if it is not known
+    difference_percent: float | None = None
+    #: lower end of its 95 % interval, of this claim alone
+    low_percent: float | None = None
+    #: upper end
+    high_percent: float | None = None
+    #: probability of such a difference if there is none, corrected for all
+    #: claims of the comparison
+    probability: float | None = None
+    #: of the side that has fewer
+    repeats: int = 0
+    #: whether both sides had their turns in the same repeats, or blocks
+    is_paired: bool = False
+    #: repeats of each side that show the wanted difference; None if not even
+    #: `differences.MOST_REPEATS` do, or if it is not known
+    repeats_needed: int | None = None
+    #: repeats of each side that show that there is no relevant difference, if
+    #: there is none; None likewise, or without a least relevant difference
+    repeats_for_none: int | None = None
+    #: noise of the repeats of a side, without what both have in common where
+    #: they are paired; None if it is not known
+    variation_percent: float | None = None
+
+    @property
+    def sentence(self) -> str:
+        """What is claimed, in one line, without saying of what."""
+        if self.difference_percent is None:
+            return f'{self.finding.value}: {self.reason}'
+        return (
+            f'{self.finding.value}: {self.first:.6g} {self.unit} to'
+            f' {self.second:.6g} {self.unit},'
+            f' {self.difference_percent:+.1f} % (95 % from'
+            f' {self.low_percent:+.1f} to {self.high_percent:+.1f});'
+            f' {self.reason}'
+        )
+
+    @property
+    def reversed(self) -> 'Claim':
+        """The same claim, the first side against the second."""
+        found = {
+            Finding.BETTER: Finding.WORSE,
+            Finding.WORSE: Finding.BETTER,
+        }.get(self.finding, self.finding)
+        difference, high, low = (
+            None
+            if each is None
+            else differences.percent(-differences.logarithm(each))
+            for each in (
+                self.difference_percent,
+                self.low_percent,
+                self.high_percent,
+            )
+        )
+        return dataclasses.replace(
+            self,
+            first_tier=self.second_tier,
+            second_tier=self.first_tier,
+            finding=found,
+            first=self.second,
+            second=self.first,
+            difference_percent=difference,
+            low_percent=low,
+            high_percent=high,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """All that is claimed together, and what to know before."""
+
+    #: what was not the same beside the storage, in words
+    circumstances: tuple[str, ...]
+    #: in the order of the patterns
+    claims: tuple[Claim, ...]
+
+    def count(self, finding: Finding) -> int:
+        """How many claims have a finding."""
+        return sum(claim.finding is finding for claim in self.claims)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Observed:
+    """A claim on its way: its difference is known, not yet what it means."""
+
+    claim: Claim
+    difference: differences.Difference | None
+    is_least: bool = True
+    within: Within = Within.NOTHING
+    #: what a side has several of, for messages
+    observations: str = ''
+    #: how many the sides have
+    counts: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Side:
+    """One pattern of one tier, in one run or in several."""
+
+    tier: str
+    #: one tuple of slots for each run
+    runs: tuple[tuple[run_result.SlotResult, ...], ...]
+    #: quantities that the pattern cannot have, such as writes of a read one
+    without: frozenset[str] = frozenset()
+    #: why the side has none; else empty
+    reason: str = ''
+    #: why a run of the side has no figure at all; else empty
+    lost: str = ''
+    #: see ``intervals.confidence``, of the run that had most
+    looks: int = 1
+
+
+def tiers_of_run(
+    run: run_result.RunResult,
+    question: Question,
+    *,
+    reference: str | None = None,
+) -> Comparison:
+    """Compare the tiers of one run with one of them, within each repeat.
+
+    :param reference: tier that the others are compared with; None: the first
+    :raises ComparisonError: the run has a single tier, or none of that name,
+        or no pattern of what is asked for
+    """
+    names = [tier.tier for tier in run.tiers]
+    if len(names) < 2 or reference not in (None, *names):
+        raise ComparisonError(
+            f'run {run.run} has the tiers {", ".join(names) or "none"}:'
+            f' expected {"two or more" if len(names) < 2 else reference}'
+        )
+    first = names[0] if reference is None else reference
+    observed = [
+        each
+        for other in names
+        if other != first
+        for pattern in _patterns_of(run, first, other)
+        for each in _observe(
+            question,
+            pattern,
+            _side([run], first, pattern, question),
+            _side([run], other, pattern, question),
+            within=Within.REPEATS,
+        )
+    ]
+    return Comparison(
+        circumstances=tuple(
+            _order_of_turns(
+                run, first, [name for name in names if name != first]
+            )
+        ),
+        claims=_decide(observed, question),
+    )
+
+
+def pairs_of_tiers(
+    found: Sequence[run_result.RunResult],
+    question: Question,
+    *,
+    patterns: Collection[str],
+) -> Comparison:
+    """Compare each two tiers, in some patterns.
+
+    So that the best of all may be named afterwards: a comparison with the one
+    that looks best would not know of how many it is the best.  Tiers of a
+    single run are compared within each repeat, those that are in the same runs
+    within each run, and others as ``runs`` does it.
+
+    :param found: at least one
+    :param patterns: names in the profiles
+    :returns: for each two tiers that have one of the patterns
+    :raises ComparisonError: less than two tiers, or no pattern of what is
+        asked for
+    """
+    of_tiers: dict[str, list[run_result.RunResult]] = {}
+    for run in found:
+        for tier in run.tiers:
+            if any(each.pattern in patterns for each in tier.patterns):
+                of_tiers.setdefault(tier.tier, []).append(run)
+    if len(of_tiers) < 2:
+        raise ComparisonError(
+            f'{", ".join(of_tiers) or "no tier"} ran'
+            f' {" or ".join(sorted(patterns)) or "no pattern"}: expected at'
+            f' least two tiers to compare'
+        )
+    observed = []
+    before: dict[str, None] = {}
+    for one, other in itertools.combinations(of_tiers, 2):
+        sides = of_tiers[one], of_tiers[other]
+        within = Within.NOTHING
+        if [run.run for run in sides[0]] == [run.run for run in sides[1]]:
+            within = Within.REPEATS if len(sides[0]) == 1 else Within.RUNS
+            for run in sides[0]:
+                before |= dict.fromkeys(_order_of_turns(run, one, [other]))
+        else:
+            # Their volume types and the like are what is compared.
+            before |= dict.fromkeys(_told_before(*sides, {}))
+        both = [*sides[0], *sides[1]]
+        for pattern in _patterns_of_runs(both, one, other):
+            if pattern in patterns:
+                observed += _observe(
+                    question,
+                    pattern,
+                    _side(sides[0], one, pattern, question),
+                    _side(sides[1], other, pattern, question),
+                    within=within,
+                    reason=same_pattern.not_the_same(pattern, both),
+                )
+    return Comparison(
+        circumstances=tuple(before), claims=_decide(observed, question)
+    )
+
+
+def runs(
+    first: Sequence[run_result.RunResult],
+    others: Mapping[str, Sequence[run_result.RunResult]],
+    question: Question,
+    *,
+    tiers: Mapping[str, str] | None = None,
+) -> Comparison:
+    """Compare runs with other runs, tier by tier.
+
+    With one run on each side, their repeats are the observations: an interval
+    then knows how repeats differ, and nothing of how another fleet on the same
+    storage would.  With two runs or more on a side, each run is one; a single
+    run on the other side is taken to vary as they do.
+
+    :param first: at least one
+    :param others: {name of a side: its runs, at least one}, each compared
+        with the first
+    :param tiers: {tier of the first: tier of the others}; None: those of the
+        same name, and one that a side lacks is not compared
+    :raises ComparisonError: a tier is not in a run, or none is in all, or no
+        pattern is of what is asked for
+    """
+    observed = []
+    found = {}
+    wrong = []
+    for name, second in others.items():
+        try:
+            together = _tiers_together(first, second, tiers)
+        except ComparisonError as error:
+            wrong.append(f'{name}: {error}' if name else str(error))
+            continue
+        prefix = f'{name}: ' if len(others) > 1 else ''
+        found |= dict.fromkeys(
+            f'{prefix}{each}' for each in _told_before(first, second, together)
+        )
+        observed += [
+            dataclasses.replace(
+                each,
+                claim=dataclasses.replace(
+                    each.claim, side=name if len(others) > 1 else ''
+                ),
+            )
+            for each in _observe_runs(
+                first,
+                second,
+                together if tiers else _all_tiers(first, second),
+                question,
+            )
+        ]
+    if wrong:
+        raise ComparisonError(*wrong)
+    return Comparison(
+        circumstances=tuple(found), claims=_decide(observed, question)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Treatment:
+    """What a sweep has changed, with a run of each block."""
+
+    name: str
+    #: {number of the block: the run}, at least one
+    runs: Mapping[int, run_result.RunResult]
+    #: fields of patterns that the treatment changes, such as iodepth
+    varied: frozenset[str] = frozenset()
+
+
+def treatments(
+    default: Mapping[int, run_result.RunResult],
+    others: Sequence[Treatment],
+    question: Question,
+    *,
+    tiers: Sequence[str] | None = None,
+) -> Comparison:
+    """Compare treatments with the default, within each block of a sweep.
+
+    Each run is one observation, whatever its repeats.  Of the quantities, one
+    that says of a pattern what another one says already is left out, so that
+    no claim counts twice: bandwidth beside IOPS of one block size, and reads
+    beside all I/Os of a pattern that only reads.
+
+    :param default: {number of the block: the run of the default}
+    :param others: each has a block in common with the default
+    :param tiers: that are compared; None: all that are in all runs
+    :raises ComparisonError: a tier is not in a run, or none is in all, or no
+        pattern is of what is asked for
+    """
+    observed = []
+    found = list(_changed_default(default))
+    wrong = []
+    for treatment in others:
+        blocks = sorted(default.keys() & treatment.runs.keys())
+        first = [default[block] for block in blocks]
+        second = [treatment.runs[block] for block in blocks]
+        try:
+            together = _tiers_together(
+                first, second, tiers and {tier: tier for tier in tiers}
+            )
+        except ComparisonError as error:
+            wrong.append(f'{treatment.name}: {error}')
+            continue
+        found += [
+            f'{treatment.name}: {each.about}: {each.first} by default,'
+            f' {each.second} with the treatment'
+            for one, other in zip(first, second, strict=True)
+            for each in circumstances.of_runs(one, other, together)
+        ]
+        observed += [
+            dataclasses.replace(
+                each,
+                claim=dataclasses.replace(each.claim, side=treatment.name),
+            )
+            for each in _observe_blocks(
+                first, second, together, question, treatment.varied
+            )
+        ]
+    if wrong:
+        raise ComparisonError(*wrong)
+    return Comparison(
+        circumstances=tuple(dict.fromkeys(found)),
+        claims=_decide(observed, question),
+    )
+
+
+def _changed_default(
+    default: Mapping[int, run_result.RunResult],
+) -> Iterator[str]:
+    """What was not the same in all runs of the default."""
+    (begin, first), *others = sorted(default.items())
+    for block, run in others:
+        for each in circumstances.of_runs(
+            first, run, {tier.tier: tier.tier for tier in first.tiers}
+        ):
+            yield (
+                f'default: {each.about}: {each.first} in block {begin},'
+                f' {each.second} in block {block}'
+            )
+
+
+def _observe_blocks(
+    first: Sequence[run_result.RunResult],
+    second: Sequence[run_result.RunResult],
+    tiers: Mapping[str, str],
+    question: Question,
+    varied: Collection[str],
+) -> Iterator[_Observed]:
+    both = [*first, *second]
+    for tier in tiers:
+        for pattern in _patterns_of_runs(both, tier):
+            reason = (
+                same_pattern.not_the_same(pattern, first)
+                or same_pattern.not_the_same(pattern, second)
+                or same_pattern.not_the_same(pattern, both, varied)
+            )
+            names = _saying_more(pattern, both, question.quantities)
+            yield from _observe(
+                dataclasses.replace(question, quantities=names),
+                pattern,
+                _side(first, tier, pattern, question),
+                _side(second, tier, pattern, question),
+                within=Within.BLOCKS,
+                reason=reason,
+            )
+
+
+def _saying_more(
+    pattern: str,
+    side: Sequence[run_result.RunResult],
+    quantities: tuple[str, ...],
+) -> tuple[str, ...]:
+    """Those quantities that no other one of them makes superfluous."""
+    try:
+        known = list(same_pattern.named(pattern, side))
+    except ValueError:
+        return quantities
+    same = set()
+    # Blocks of one size: IOPS are the bandwidth by that size
+    # (``fio.output``), so both have the same ratio.
+    if len({each.bs for each in known}) == 1 and known[0].bs is not None:
+        same |= {
+            (f'{direction}mib_per_s', f'{direction}iops')
+            for direction in ('', 'read_', 'write_')
+        }
+    for name in quantities:
+        limit = expectations.find_quantity(name)
+        if limit.direction is not None and all(
+            each.directions == (limit.direction,) for each in known
+        ):
+            same.add((name, limit.metric))
+    return tuple(
+        name
+        for name in quantities
+        if not any(
+            name == which and other in quantities for which, other in same
+        )
+    )
+
+
+def _tiers_together(
+    first: Sequence[run_result.RunResult],
+    second: Sequence[run_result.RunResult],
+    tiers: Mapping[str, str] | None,
+) -> Mapping[str, str]:
+    """{tier of the first side: tier of the second}.
+
+    :raises ComparisonError: as ``runs`` says
+    """
+    of_first, of_second = _common_tiers(first), _common_tiers(second)
+    if tiers is None:
+        tiers = {name: name for name in of_first if name in of_second}
+    wrong = [
+        f'tier {name!r} is not in all runs of the {side} side, which have'
+        f' {", ".join(known) or "none in common"}'
+        for side, known, names in (
+            ('first', of_first, tiers.keys()),
+            ('second', of_second, tiers.values()),
+        )
+        for name in names
+        if name not in known
+    ]
+    if not tiers:
+        wrong.append(
+            'no tier is on both sides: the first has '
+            f'{", ".join(of_first) or "none"}, the second '
+            f'{", ".join(of_second) or "none"}; name two tiers that '
+            'belong together'
+        )
+    if wrong:
+        raise ComparisonError(*wrong)
+    return tiers
+
+
+def _told_before(
+    first: Sequence[run_result.RunResult],
+    second: Sequence[run_result.RunResult],
+    tiers: Mapping[str, str],
+) -> Iterator[str]:
+    for one in first:
+        for other in second:
+            yield from map(str, circumstances.of_runs(one, other, tiers))
+    if max(len(first), len(second)) == 1:
+        yield (
+            'one run on each side: intervals rest on their repeats, and do not'
+            ' know how another fleet on the same storage would differ'
+        )
+    elif min(len(first), len(second)) == 1:
+        yield (
+            'one run on a side: it is taken to vary as the runs of the other'
+            ' side do'
+        )
+
+
+def _observe_runs(
+    first: Sequence[run_result.RunResult],
+    second: Sequence[run_result.RunResult],
+    tiers: Mapping[str, str],
+    question: Question,
+) -> Iterator[_Observed]:
+    both = [*first, *second]
+    for one, other in tiers.items():
+        for pattern in _patterns_of_runs(both, one, other):
+            yield from _observe(
+                question,
+                pattern,
+                _side(first, one, pattern, question),
+                _side(second, other, pattern, question),
+                within=Within.NOTHING,
+                reason=same_pattern.not_the_same(pattern, both),
+            )
+
+
+def _all_tiers(*sides: Sequence[run_result.RunResult]) -> dict[str, str]:
+    """Tiers of any run, each with itself."""
+    return {
+        tier.tier: tier.tier
+        for side in sides
+        for run in side
+        for tier in run.tiers
+    }
+
+
+def _common_tiers(side: Sequence[run_result.RunResult]) -> list[str]:
+    return [
+        tier.tier
+        for tier in side[0].tiers
+        if all(
+            tier.tier in {each.tier for each in run.tiers} for run in side[1:]
+        )
+    ]
+
+
+def _patterns_of(run: run_result.RunResult, *tiers: str) -> list[str]:
+    return list(
+        dict.fromkeys(
+            pattern.pattern
+            for tier in run.tiers
+            if tier.tier in tiers
+            for pattern in tier.patterns
+        )
+    )
+
+
+def _patterns_of_runs(
+    side: Sequence[run_result.RunResult], *tiers: str
+) -> list[str]:
+    return list(
+        dict.fromkeys(
+            pattern for run in side for pattern in _patterns_of(run, *tiers)
+        )
+    )
+
+
+def _side(
+    side: Sequence[run_result.RunResult],
+    tier: str,
+    pattern: str,
+    question: Question,
+) -> _Side:
+    found = []
+    without = frozenset()
+    lost = ''
+    for run in side:
+        result = next(
+            (
+                each
+                for one in run.tiers
+                if one.tier == tier
+                for each in one.patterns
+                if each.pattern == pattern and each.slots
+            ),
+            None,
+        )
+        if result is None:
+            names = [each.tier for each in run.tiers]
+            return _Side(
+                tier=tier,
+                runs=(),
+                reason=f'run {run.run} has no {pattern} on {tier}'
+                if tier in names
+                else f'run {run.run} has no tier {tier}, but'
+                f' {", ".join(names) or "none"}: name two tiers that belong'
+                f' together if it has another name there',
+                without=without,
+            )
+        without |= {
+            name
+            for name in question.quantities
+            if not figures.is_about(
+                expectations.find_quantity(name), run, result
+            )
+        }
+        found.append(result.slots)
+        if not lost and not figures.complete(result.slots):
+            lost = (
+                f'run {run.run} has {figures.NONE_COMPLETE}, of {pattern} on'
+                f' {tier}: see the verdicts of its guests'
+            )
+    return _Side(
+        tier=tier,
+        runs=tuple(found),
+        without=without,
+        lost=lost,
+        looks=max(run.looks for run in side),
+    )
+
+
+def _order_of_turns(
+    run: run_result.RunResult, first: str, others: Collection[str]
+) -> Iterator[str]:
+    """Tiers that always had their turn on the same side of the first one.
+
+    Or that no tier had a turn for itself.
+    """
+    if run.side_by_side:
+        yield (
+            'the tiers were measured side by side: what they share, such as'
+            ' network and cores of hosts, one took from the others'
+        )
+        return
+    began = {
+        (tier.tier, slot.repeat): slot.number
+        for tier in run.tiers
+        for pattern in tier.patterns
+        for slot in pattern.slots
+    }
+    for tier in run.tiers:
+        if tier.tier not in others:
+            continue
+        repeats = [
+            repeat
+            for name, repeat in began
+            if name == tier.tier and (first, repeat) in began
+        ]
+        after = sum(
+            began[tier.tier, repeat] > began[first, repeat]
+            for repeat in repeats
+        )
+        if repeats and after in (0, len(repeats)):
+            yield (
+                f'{tier.tier} ran {"after" if after else "before"} {first} in'
+                f' each repeat: what one tier leaves to the next, such as a'
+                f' full cache, cannot be told from a difference of the tiers'
+            )
+
+
+def _observe(
+    question: Question,
+    pattern: str,
+    first: _Side,
+    second: _Side,
+    *,
+    within: Within,
+    reason: str = '',
+) -> Iterator[_Observed]:
+    for name in question.quantities:
+        limit = expectations.find_quantity(name)
+        if name in first.without | second.without and not reason:
+            continue
+        claim = Claim(
+            first_tier=first.tier,
+            second_tier=second.tier,
+            pattern=pattern,
+            quantity=name,
+            unit=limit.unit,
+            finding=Finding.NOT_COMPARED,
+            reason=reason
+            or first.reason
+            or second.reason
+            or _lost(first, second, within)
+            or _not_told(first, second, limit),
+        )
+        if claim.reason:
+            yield _Observed(claim=claim, difference=None)
+            continue
+        observations = _observations(first, second, within)
+        sides = _values(first, second, limit, within=within)
+        claim = dataclasses.replace(
+            claim,
+            first=_shown(sides[0], limit),
+            second=_shown(sides[1], limit),
+            repeats=min(map(len, sides)),
+            is_paired=within is not Within.NOTHING,
+        )
+        too_few = _too_few(first, second, sides, limit, within)
+        if too_few:
+            yield _Observed(
+                claim=dataclasses.replace(
+                    claim, finding=Finding.CANNOT_TELL, reason=too_few
+                ),
+                difference=None,
+            )
+            continue
+        compare = (
+            differences.of_blocks if claim.is_paired else differences.of_groups
+        )
+        yield _Observed(
+            claim=claim,
+            is_least=limit.is_least,
+            within=within,
+            observations=observations,
+            counts=(len(sides[0]), len(sides[1])),
+            difference=compare(
+                *sides,
+                resolution=figures.resolution(_complete(first, second), limit),
+                looks=_looks(first, second),
+            ),
+        )
+
+
+def _lost(first: _Side, second: _Side, within: Within) -> str:
+    """Why a run of a side has no figure; empty if all have, or may lack it.
+
+    A run that is lost must not be taken for one in which nothing was done.
+    """
+    if within is Within.BLOCKS:
+        # A block that lacks a side is left out, and the others are told.
+        return ''
+    return '; '.join(filter(None, dict.fromkeys([first.lost, second.lost])))
+
+
+def _not_told(first: _Side, second: _Side, limit: expectations.Limit) -> str:
+    """Why a side does not have a quantity at all; empty if both have."""
+    for side in (first, second):
+        reason = figures.not_told(_complete(side), limit)
+        if reason:
+            return f'{side.tier}: {reason}'
+    return ''
+
+
+def _values(
+    first: _Side,
+    second: _Side,
+    limit: expectations.Limit,
+    *,
+    within: Within,
+) -> tuple[list[float], list[float]]:
+    """The observations of both sides, of which none is left out unseen.
+
+    One in which nothing was done is 0, whatever the quantity.  Each run has a
+    complete repeat (``_lost``), or is one of blocks.
+    """
+    if within is Within.REPEATS:
+        of_repeat = [
+            {
+                slot.repeat: figures.figure(slot, limit) or 0.0
+                for slot in figures.complete(side.runs[0])
+            }
+            for side in (first, second)
+        ]
+        common = [repeat for repeat in of_repeat[0] if repeat in of_repeat[1]]
+        return (
+            [of_repeat[0][repeat] for repeat in common],
+            [of_repeat[1][repeat] for repeat in common],
+        )
+    of_runs = [
+        [
+            [
+                figures.figure(slot, limit) or 0.0
+                for slot in figures.complete(slots)
+            ]
+            for slots in side.runs
+        ]
+        for side in (first, second)
+    ]
+    if within in (Within.BLOCKS, Within.RUNS):
+        # A block needs complete repeats of both sides.
+        pairs = [
+            (_geometric_mean(one), _geometric_mean(other))
+            for one, other in zip(*of_runs, strict=True)
+            if one and other
+        ]
+        return (
+            [one for one, _other in pairs],
+            [other for _one, other in pairs],
+        )
+    if max(map(len, of_runs)) < 2:
+        return tuple(
+            [value for values in side for value in values] for side in of_runs
+        )
+    return tuple(
+        [_geometric_mean(values) for values in side] for side in of_runs
+    )
+
+
+def _observations(first: _Side, second: _Side, within: Within) -> str:
+    """What a side has several of, for messages."""
+    if within is Within.NOTHING:
+        several = max(len(first.runs), len(second.runs)) > 1
+        return Within.RUNS.value if several else Within.REPEATS.value
+    return within.value
+
+
+def _looks(first: _Side, second: _Side) -> int:
+    """By how many planned looks a claim is corrected."""
+    if max(len(first.runs), len(second.runs)) > 1:
+        # Runs are the observations, and were not looked at between.
+        return 1
+    return max(first.looks, second.looks)
+
+
+def _geometric_mean(values: Sequence[float]) -> float | None:
+    if not values:
+        return None
+    if min(values) <= 0:
+        return 0.0
+    return differences.value(differences.mean_logarithm(values))
+
+
+def _shown(values: Sequence[float], limit: expectations.Limit) -> float | None:
+    """The figure of a side; None for a latency of nothing."""
+    found = _geometric_mean(values)
+    return None if limit.unit == 'ms' and not found else found
+
+
+def _too_few(
+    first: _Side,
+    second: _Side,
+    sides: tuple[list[float], list[float]],
+    limit: expectations.Limit,
+    within: Within,
+) -> str:
+    """Why such values show nothing; empty if they may."""
+    observations = _observations(first, second, within)
+    # Of runs that were made apart, one is taken to vary as several others do.
+    least = (
+        1
+        if within is Within.NOTHING
+        and observations == Within.RUNS.value
+        and max(map(len, sides)) > 1
+        else 2
+    )
+    reasons = [
+        _too_few_of(side, values, limit, observations, least)
+        for side, values in zip((first, second), sides, strict=True)
+    ]
+    if not any(reasons):
+        # If that is so of one side alone, it is worse by at least as much.
+        too_long = [
+            figures.too_long_for_fio(_complete(side), limit)
+            for side in (first, second)
+        ]
+        return ' and '.join(dict.fromkeys(too_long)) if all(too_long) else ''
+    if reasons[0] == reasons[1]:
+        return reasons[0]
+    names = (
+        within.sides
+        if first.tier == second.tier
+        else (first.tier, second.tier)
+    )
+    return '; '.join(
+        f'{name}: {reason}'
+        for name, reason in zip(names, reasons, strict=True)
+        if reason
+    )
+
+
+def _too_few_of(
+    side: _Side,
+    values: Sequence[float],
+    limit: expectations.Limit,
+    observations: str,
+    least: int,
+) -> str:
+    """Why the values of one side show nothing; empty if they may.
+
+    :param observations: what the values are of
+    :param least: how many are needed
+    """
+    if len(values) < least:
+        count = (
+            sum(len(slots) for slots in side.runs)
+            if observations == Within.REPEATS.value
+            else len(side.runs)
+        )
+        return (
+            f'{len(values)} of {count} {observations} can be used:'
+            f' expected at least {least} in which all guests are complete'
+        )
+    if min(values) <= 0:
+        return f'in a repeat {figures.nothing_done(limit)}'
+    return figures.too_few_ios(_complete(side), limit)
+
+
+def _complete(*sides: _Side) -> list[run_result.SlotResult]:
+    return [
+        slot
+        for side in sides
+        for slots in side.runs
+        for slot in figures.complete(slots)
+    ]
+
+
+def _decide(
+    observed: Sequence[_Observed], question: Question
+) -> tuple[Claim, ...]:
+    """All claims, corrected for each other.
+
+    :raises ComparisonError: there is nothing to claim
+    """
+    if not observed:
+        raise no_pattern(question.quantities)
+    known = [each for each in observed if each.difference is not None]
+    margin = differences.logarithm(question.least_difference_percent)
+    differ = [each.difference.p_differs(margin) for each in known]
+    within = [1.0] * len(known)
+    if margin:
+        # A difference is either relevant or not, so of the two hypotheses of
+        # a pair one is true: corrected by their number, all of them together
+        # are as safe as one.
+        differ = [min(1.0, len(known) * p) for p in differ]
+        within = [
+            min(1.0, len(known) * each.difference.p_within(margin))
+            for each in known
+        ]
+    else:
+        differ = differences.holm(differ)
+    decided = {
+        id(each): _decided(each, p_differs, p_within, question, len(known))
+        for each, p_differs, p_within in zip(
+            known, differ, within, strict=True
+        )
+    }
+    return tuple(decided.get(id(each), each.claim) for each in observed)
+
+
+def _decided(
+    observed: _Observed,
+    p_differs: float,
+    p_within: float,
+    question: Question,
+    claims: int,
+) -> Claim:
+    difference = observed.difference
+    low, high = difference.interval_percent
+    alpha = 1 - differences.CONFIDENCE
+    margin = differences.logarithm(question.least_difference_percent)
+    needed = differences.repeats_needed(
+        difference,
+        wanted=differences.logarithm(question.wanted_difference_percent),
+        claims=claims,
+        margin=margin,
+        power=question.power,
+    )
+    observations = observed.observations
+    how = _how(observed) + f', {claims} claim{"s" if claims > 1 else ""}'
+    if p_differs <= alpha:
+        is_better = (difference.mean > 0) == observed.is_least
+        finding = Finding.BETTER if is_better else Finding.WORSE
+        reason = how
+    elif p_within <= alpha:
+        finding = Finding.NO_RELEVANT_DIFFERENCE
+        reason = (
+            f'less than {question.least_difference_percent:g} % either'
+            f' way; {how}'
+        )
+    else:
+        finding = Finding.CANNOT_TELL
+        need = to_see(
+            question,
+            needed,
+            repeats=difference.repeats,
+            observations=observations,
+        )
+        reason = f'{need}; {how}'
+        if 0 < margin <= difference.resolution:
+            reason += (
+                f'; figures are known to {100 * difference.resolution:.2g} %,'
+                f' so that nothing less can be shown to be no relevant'
+                f' difference'
+            )
+    return dataclasses.replace(
+        observed.claim,
+        finding=finding,
+        reason=reason,
+        difference_percent=difference.percent,
+        low_percent=low,
+        high_percent=high,
+        probability=min(p_differs, p_within),
+        repeats_needed=needed,
+        repeats_for_none=differences.repeats_for_none(
+            difference, margin=margin, claims=claims, power=question.power
+        )
+        if margin
+        else None,
+        variation_percent=difference.variation_percent,
+    )
+
+
+def _how(observed: _Observed) -> str:
+    """By what test, and of how many observations."""
+    fewer, more = sorted(observed.counts)
+    if observed.difference.is_paired:
+        return (
+            f'paired t within {observed.observations},'
+            f' {fewer} {observed.observations}'
+        )
+    if fewer == 1:
+        return f't of one run against {more}'
+    return f"Welch's t, {fewer} {observed.observations}"
+
+
+def to_see(
+    question: Question,
+    needed: int | None,
+    *,
+    repeats: int = 0,
+    observations: str = 'repeats',
+) -> str:
+    """A clause on how many repeats show the wanted difference.
+
+    :param needed: see ``Claim.repeats_needed``
+    :param repeats: how many there were; 0 before there are any
+    :param observations: what they are called
+    """
+    wanted = f'{question.wanted_difference_percent:g} %'
+    least = question.least_difference_percent
+    if question.wanted_difference_percent <= least:
+        return f'{wanted} is no relevant difference (least: {least:g} %)'
+    return differences.text_of_need(
+        question.wanted_difference_percent,
+        needed,
+        repeats=repeats,
+        observations=observations,
+    )

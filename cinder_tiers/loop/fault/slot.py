@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Measures a slot while its faults are made. Must not know Ceph."""
+
+import collections.abc
+import dataclasses
+import typing
+
+from cinder_tiers.domain import errors
+from cinder_tiers.loop.fault import fault as faults
+from cinder_tiers.loop.fault import timeline
+from cinder_tiers.loop.sweep import design
+from cinder_tiers.loop.sweep import record
+
+
+class Command(typing.Protocol):
+    """What measures, such as `measure.Command`."""
+
+    def announcement(self, slot: design.Slot) -> str:
+        """Path of the file in which the command may announce a moment."""
+
+    def __call__(
+        self,
+        slot: design.Slot,
+        treatment: design.Treatment,
+        while_running: collections.abc.Callable[[], None],
+    ) -> record.Measured:
+        """Measures one slot, and calls what is to be called meanwhile."""
+
+
+class Measure:
+    """Measures each slot with the same faults.
+
+    :param command: measures.
+    :param made: the faults.
+    :param targets: what they strike.
+    :param means: makes them.
+    :param read_announcement: gives the moment in a file; None: not yet.
+    :param is_to_stop: is asked while health is waited for.
+    """
+
+    def __init__(
+        self,
+        command: Command,
+        *,
+        made: faults.Faults,
+        targets: tuple[faults.Target, ...],
+        means: timeline.Means,
+        read_announcement: collections.abc.Callable[[str], float | None],
+        is_to_stop: collections.abc.Callable[[], bool],
+    ) -> None:
+        self._command = command
+        self._made = made
+        self._targets = targets
+        self._means = means
+        self._read_announcement = read_announcement
+        self._is_to_stop = is_to_stop
+
+    def __call__(
+        self, slot: design.Slot, treatment: design.Treatment
+    ) -> record.Measured:
+        """Measures one slot.
+
+        :raises errors.ActionFailed: the cluster is not in order before it, or
+            a fault cannot be undone.
+        :raises errors.TiersError: the command cannot be started, or Ceph does
+            not answer.
+        """
+        found = self._means.health()
+        if not found.is_ok:
+            raise errors.ActionFailed(
+                f'The sweep was stopped because the cluster has {found}, '
+                'so no fault can be injected; see "ceph health detail"'
+            )
+        line = timeline.Timeline(
+            self._targets,
+            means=self._means,
+            counts_from=self._made.counts_from,
+            announced=lambda: self._read_announcement(
+                self._command.announcement(slot)
+            ),
+        )
+        try:
+            measured = self._command(slot, treatment, line.step)
+        finally:
+            line.finish()
+        line.wait_for_health(
+            60 * self._made.recovery_minutes, is_to_stop=self._is_to_stop
+        )
+        return dataclasses.replace(measured, faults=line.records)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""How many more volumes of a kind a tier takes until an expectation breaks.
+
+``(load of the curve at which it breaks - load there is) / load of a volume``,
+rounded down.  The load there is can be what is sold, all volumes at their
+limit at once, or what is carried now; the two answer different questions and
+are never mixed.  New volumes count with all that they are allowed to do.
+
+Pure.  Must not know where loads are read.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+import enum
+import math
+
+from cinder_tiers.loop.headroom import load
+
+
+class Finding(enum.Enum):
+    """What can be said of the room."""
+
+    ROOM = 'room'
+    NONE_LEFT = 'none left'
+    CANNOT_TELL = 'cannot tell'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Headroom:
+    """An answer; numbers of volumes below 0 are too many by so many."""
+
+    finding: Finding
+    #: by the mean of the load; None: not known
+    volumes: int | None = None
+    #: by the lower end of its interval, or by a load that was kept where only
+    #: that is known
+    at_least: int | None = None
+    #: by the upper end of its interval, or by a load that was too much where
+    #: only that is known
+    at_most: int | None = None
+    #: why it is not known, or not exactly; else empty
+    reason: str = ''
+
+
+def headroom(
+    within: load.Load, *, in_use_iops: float, volume_iops: float
+) -> Headroom:
+    """How many volumes more.
+
+    :param within: at which the expectation breaks
+    :param in_use_iops: that there are already, of the same direction
+    :param volume_iops: of each volume more, greater than 0
+    """
+    found = _of_load(within, in_use_iops, volume_iops)
+    if within.contradiction:
+        return dataclasses.replace(
+            found, finding=Finding.CANNOT_TELL, reason=within.contradiction
+        )
+    return found
+
+
+def _of_load(
+    within: load.Load, in_use_iops: float, volume_iops: float
+) -> Headroom:
+    """What the load shows, whatever contradicts it."""
+
+    def fitting(iops: float | None) -> int | None:
+        if iops is None:
+            return None
+        return math.floor((iops - in_use_iops) / volume_iops)
+
+    if within.iops is None:
+        low = fitting(within.at_least_iops)
+        high = fitting(within.at_most_iops)
+        # One repeat has no interval, whatever it shows.
+        return Headroom(
+            finding=_finding(low, high)
+            if within.repeats > 1
+            else Finding.CANNOT_TELL,
+            at_least=low,
+            at_most=high,
+            reason=within.reason,
+        )
+    volumes = fitting(within.iops.mean)
+    if not within.has_interval:
+        return Headroom(
+            finding=Finding.CANNOT_TELL, volumes=volumes, reason=within.reason
+        )
+    low, high = fitting(within.iops.low), fitting(within.iops.high)
+    finding = _finding(low, high)
+    return Headroom(
+        finding=finding,
+        volumes=volumes,
+        at_least=low,
+        at_most=high,
+        reason='the interval includes no room'
+        if finding is Finding.CANNOT_TELL
+        else '',
+    )
+
+
+def _finding(low: int | None, high: int | None) -> Finding:
+    """What the ends of the number of volumes show; None: not known."""
+    if low is not None and low > 0:
+        return Finding.ROOM
+    if high is not None and high < 1:
+        return Finding.NONE_LEFT
+    return Finding.CANNOT_TELL

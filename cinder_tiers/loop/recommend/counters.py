@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What running volumes do, from the output of Ceph or Nova, with suspicion.
+
+``rbd perf image iostat --format json``: rates of the last interval, and the
+mean latency in ns (Ceph, ``src/tools/rbd/action/Perf.cc``).  By Little's law,
+I/Os per second times latency in seconds is how many are in flight.
+
+Server diagnostics of Nova, API version 2.48 and later: counters of each disk
+and an uptime in seconds.  They do not say which volume a disk is, nor a
+latency.  Counters are of QEMU's process and begin anew when the server is
+stopped and started, rebooted hard or migrated; Nova's uptime goes on, for it
+is since the server was launched (nova/virt/libvirt/driver.py,
+get_instance_diagnostics).
+
+Pure.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+import json
+import math
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.loop.recommend import load as loads
+
+MAX_BYTES = 64 * 2**20
+#: With fewer I/Os per second, a volume is idle: what it does says nothing.
+LEAST_IOPS = 1.0
+_MOST_DISKS = 10_000
+_MOST_CHARS = 60
+_SINCE_LAUNCH = (
+    'less than one I/O per second since its server was launched; its counters'
+    ' may have begun later, when it was started or migrated: name its'
+    ' diagnostics twice, some minutes apart'
+)
+# Of all numbers here; 10^15 bytes per second is no volume's.
+_MOST = 1e15
+
+
+class CountersError(errors.LinesError, ValueError):
+    """A text that cannot be used; the message says why."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Volume:
+    """What one volume does."""
+
+    #: RBD image with its pool, or the disk of a server
+    name: str
+    #: Ceph pool; None: not told
+    pool: str | None
+    #: I/Os per second
+    iops: float
+    #: None: it is idle, or not known to be busy
+    load: loads.Load | None
+    #: why it need not be idle although it has no load; else empty
+    doubt: str = ''
+
+
+def _document(text: bytes, what: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CountersError(
+            f'found no JSON ({error}): expected the output of {what}'
+        ) from error
+
+
+class _Fields:
+    """Values of a document, checked; all that is wrong is kept."""
+
+    def __init__(self) -> None:
+        self.wrong: list[str] = []
+
+    def number(self, mapping: Mapping, key: str, where: str) -> float:
+        value = mapping.get(key)
+        if (
+            isinstance(value, int | float)
+            and not isinstance(value, bool)
+            and 0 <= value <= _MOST
+        ):
+            return float(value)
+        self.wrong.append(
+            f'{where}: {key} {str(value)[:_MOST_CHARS]!r}: expected a number'
+            f' from 0'
+        )
+        return 0.0
+
+    def text(self, mapping: Mapping, key: str, where: str) -> str:
+        value = mapping.get(key)
+        if isinstance(value, str):
+            return value
+        self.wrong.append(
+            f'{where}: {key} {str(value)[:_MOST_CHARS]!r}: expected text'
+        )
+        return ''
+
+    def check(self) -> None:
+        if self.wrong:
+            rest = len(self.wrong) - 10
+            raise CountersError(
+                *self.wrong[:10], *([f'and {rest} more'] * (rest > 0))
+            )
+
+
+def _mappings(found: object, what: str) -> Iterator[tuple[int, Mapping]]:
+    if not isinstance(found, list) or len(found) > _MOST_DISKS:
+        raise CountersError(
+            f'{what}: found {type(found).__name__}'
+            f'{f" of {len(found)}" if isinstance(found, list) else ""}:'
+            f' expected a list of at most {_MOST_DISKS}'
+        )
+    for place, each in enumerate(found, 1):
+        if not isinstance(each, Mapping):
+            raise CountersError(
+                f'{what}, entry {place}: found {type(each).__name__}:'
+                f' expected an object'
+            )
+        yield place, each
+
+
+def _volume(
+    name: str,
+    pool: str | None,
+    per_second: Mapping[str, tuple[float, float]],
+    in_flight: float | None,
+    *,
+    doubt: str = '',
+) -> Volume:
+    """A volume.
+
+    :param per_second: {read or write: (I/Os, bytes)}
+    :param doubt: why it need not be idle if it does little
+    """
+    iops = math.fsum(ios for ios, _ in per_second.values())
+    load = None
+    if iops >= LEAST_IOPS:
+        load = loads.Load(
+            name=name,
+            read_percent=100 * per_second['read'][0] / iops,
+            # Zero bytes are a flush or a discard that was counted.
+            block_bytes={
+                direction: amount / ios
+                for direction, (ios, amount) in per_second.items()
+                if ios > 0 and amount > 0
+            },
+            # While it pauses, it has less than one on average.
+            in_flight=None if in_flight is None else max(1.0, in_flight),
+            iops=iops,
+        )
+    return Volume(
+        name=name,
+        pool=pool,
+        iops=iops,
+        load=load,
+        doubt=doubt if load is None else '',
+    )
+
+
+def of_iostat(text: bytes) -> tuple[Volume, ...]:
+    """Volumes of ``rbd perf image iostat --format json``.
+
+    :param text: all of its output
+    :raises CountersError: it is something else; all that is wrong
+    """
+    what = 'rbd perf image iostat --format json'
+    fields = _Fields()
+    found = []
+    names: set[str] = set()
+    for place, each in _mappings(_document(text, what), what):
+        where = f'image {place}'
+        image = fields.text(each, 'image', where)
+        pool = fields.text(each, 'pool', where)
+        namespace = fields.text(each, 'pool_namespace', where)
+        spec = '/'.join(filter(None, (pool, namespace, image)))
+        if spec in names:
+            fields.wrong.append(f'{where}: {spec[:_MOST_CHARS]!r} comes twice')
+        names.add(spec)
+        if (image, namespace) == (catalogs.WATCH_IMAGE, catalogs.WATCH_IMAGE):
+            # The image of "tier watch" is not a volume.
+            continue
+        values = {
+            f'{direction}_{name}': fields.number(
+                each, f'{direction}_{name}', where
+            )
+            for direction in ('read', 'write')
+            for name in ('ops', 'bytes', 'latency')
+        }
+        found.append(
+            _volume(
+                spec,
+                pool,
+                {
+                    direction: (
+                        values[f'{direction}_ops'],
+                        values[f'{direction}_bytes'],
+                    )
+                    for direction in ('read', 'write')
+                },
+                math.fsum(
+                    values[f'{direction}_ops']
+                    * values[f'{direction}_latency']
+                    / 1e9
+                    for direction in ('read', 'write')
+                ),
+            )
+        )
+    fields.check()
+    return tuple(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Disk:
+    """Counters of a disk."""
+
+    read_requests: float
+    read_bytes: float
+    write_requests: float
+    write_bytes: float
+
+
+def _diagnostics(text: bytes) -> tuple[float, tuple[_Disk, ...]]:
+    """(uptime in s, disks in their order)."""
+    what = 'server diagnostics of Nova, API version 2.48 or later'
+    found = _document(text, what)
+    if not isinstance(found, Mapping) or 'disk_details' not in found:
+        raise CountersError(f'found no disk_details: expected {what}, as JSON')
+    fields = _Fields()
+    uptime = fields.number(found, 'uptime', 'server')
+    disks = tuple(
+        _Disk(
+            **{
+                name: fields.number(each, name, f'disk {place}')
+                for name in _Disk.__dataclass_fields__
+            }
+        )
+        for place, each in _mappings(found['disk_details'], 'disk_details')
+    )
+    fields.check()
+    return uptime, disks
+
+
+def of_diagnostics(texts: Sequence[bytes]) -> tuple[Volume, ...]:
+    """Disks of a server, as ``disk 1`` and so on.
+
+    :param texts: diagnostics; of two of the same server, what was done
+        between them counts, in either order; of one, since it was launched,
+        or less than was done, see above
+    :raises CountersError: it is something else; all that is wrong
+    """
+    if not 1 <= len(texts) <= 2:
+        raise CountersError(
+            f'{len(texts)} diagnostics: expected one, or two of one server'
+        )
+    *before, (uptime, disks) = sorted(
+        map(_diagnostics, texts), key=lambda each: each[0]
+    )
+    zero = _Disk(
+        read_requests=0, read_bytes=0, write_requests=0, write_bytes=0
+    )
+    began, first = before[0] if before else (0.0, (zero,) * len(disks))
+    if len(first) != len(disks) or any(
+        getattr(one, name) > getattr(other, name)
+        for one, other in zip(first, disks, strict=True)
+        for name in _Disk.__dataclass_fields__
+    ):
+        raise CountersError(
+            'the diagnostics are not of the same server without a restart'
+            ' between: a counter is smaller in the later one, or the disks'
+            ' are not as many'
+        )
+    seconds = uptime - began
+    if seconds <= 0:
+        raise CountersError(
+            f'{seconds:g} s: expected an uptime of more than 0, and two'
+            f' diagnostics to be some seconds apart'
+        )
+    return tuple(
+        _volume(
+            f'disk {place}',
+            None,
+            {
+                direction: tuple(
+                    (getattr(disk, name) - getattr(one, name)) / seconds
+                    for name in (f'{direction}_requests', f'{direction}_bytes')
+                )
+                for direction in ('read', 'write')
+            },
+            None,
+            doubt='' if before else _SINCE_LAUNCH,
+        )
+        for place, (one, disk) in enumerate(zip(first, disks, strict=True), 1)
+    )

@@ -1,0 +1,410 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which tier a load belongs on, by results on record.
+
+Pure.  A load is that of each pattern which is like it (``load.compare``); a
+tier is said to be better only if that is so in all of them, since nobody knows
+which of them the load is.  Every two tiers are compared, and all claims are
+corrected for each other, of all loads: so in at least 95 % of all commands on
+tiers that do not differ, no tier is recommended.
+"""
+
+from collections.abc import Collection
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from dataclasses import dataclass
+import enum
+import itertools
+
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.loop.compare import comparison
+from cinder_tiers.loop.recommend import load as loads
+
+#: Compared unless another one is named.
+QUANTITY = 'p99_ms'
+
+
+class Standing(enum.Enum):
+    """What can be said of a tier for a load."""
+
+    #: better than any other, or none of them is relevantly different
+    RECOMMENDED = 'recommended'
+    #: likewise, and another one is, too: they do not differ relevantly
+    AS_GOOD = 'as good'
+    WORSE = 'worse'
+    CANNOT_TELL = 'cannot tell'
+
+
+class Placing(enum.Enum):
+    """What can be said of the tier that a volume is on."""
+
+    RIGHT = 'right tier'
+    WRONG = 'wrong tier'
+    CANNOT_TELL = 'cannot tell'
+    IDLE = 'idle'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """One tier for a load."""
+
+    #: its name in the results
+    tier: str
+    #: what can be said of it
+    standing: Standing
+    #: against the tier that leads, which has none; one for each pattern
+    claims: tuple[comparison.Claim, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recommendation:
+    """Where a load belongs."""
+
+    #: what was asked about
+    load: loads.Load
+    #: patterns that are like it
+    patterns: tuple[str, ...]
+    #: how it differs from them a little
+    nearly: tuple[str, ...]
+    #: in order of what was measured, the leading one first; empty if no
+    #: pattern is like the load, or nothing could be compared
+    places: tuple[Place, ...]
+    #: why there is none, or no clear one; else empty
+    reason: str
+
+    @property
+    def tiers(self) -> tuple[str, ...]:
+        """Those it belongs on: none, one, or several that are as good."""
+        return tuple(
+            place.tier
+            for place in self.places
+            if place.standing in (Standing.RECOMMENDED, Standing.AS_GOOD)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Move:
+    """What can be said of where a volume is."""
+
+    #: of the volume
+    recommendation: Recommendation | None
+    #: tier that it is on; None: not known
+    tier: str | None
+    #: what can be said of that
+    placing: Placing
+    #: where it should be; None: where it is, or not known
+    to: str | None
+    #: of the tier that it is on, against that where it should be
+    claims: tuple[comparison.Claim, ...]
+    #: why no more can be said
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """All that is said together, and what to know before."""
+
+    #: what was not the same beside the tiers, in words
+    circumstances: tuple[str, ...]
+    #: in the order of the loads
+    recommendations: tuple[Recommendation, ...]
+    #: of every two tiers
+    claims: tuple[comparison.Claim, ...]
+
+
+def recommend(
+    found: Sequence[run_result.RunResult],
+    wanted: Sequence[loads.Load],
+    question: comparison.Question,
+    *,
+    tiers: Collection[str] | None = None,
+) -> Advice:
+    """Compares the tiers in the patterns that are like the loads.
+
+    :param found: results on record, at least one
+    :param wanted: at least one
+    :param question: of one quantity or more; a tier must not be worse in any
+    :param tiers: which of the results'; None: all
+    :raises comparison.ComparisonError: the results are not of two tiers
+    """
+    if tiers is not None:
+        found = [_with_tiers(run, tiers) for run in found]
+    like = {each.name: _like(found, each) for each in wanted}
+    patterns = {name for names, _, _ in like.values() for name in names}
+    if not patterns:
+        compared = comparison.Comparison(circumstances=(), claims=())
+    else:
+        compared = comparison.pairs_of_tiers(
+            found, question, patterns=patterns
+        )
+    return Advice(
+        circumstances=compared.circumstances,
+        claims=compared.claims,
+        recommendations=tuple(
+            _recommendation(each, like[each.name], compared.claims)
+            for each in wanted
+        ),
+    )
+
+
+def _with_tiers(
+    run: run_result.RunResult, tiers: Collection[str]
+) -> run_result.RunResult:
+    return dataclasses.replace(
+        run, tiers=tuple(each for each in run.tiers if each.tier in tiers)
+    )
+
+
+#: (patterns that are like a load, how they differ a little, why none is)
+_Like = tuple[tuple[str, ...], tuple[str, ...], str]
+
+
+def _like(found: Sequence[run_result.RunResult], load: loads.Load) -> _Like:
+    near: dict[str, loads.Likeness] = {}
+    far: dict[str, loads.Likeness] = {}
+    for run in found:
+        for each in (each for tier in run.tiers for each in tier.patterns):
+            try:
+                pattern = run.pattern_of(each)
+            except ValueError:
+                continue  # a file may have patterns that nobody knows
+            likeness = loads.compare(
+                load,
+                loads.of_pattern(pattern, run.profile.method),
+            )
+            (far if likeness.unlike else near)[each.pattern] = likeness
+    # The same name may be of another pattern in another run.
+    for name in far:
+        near.pop(name, None)
+    if any(each.distance == 0 for each in near.values()):
+        same = {n: each for n, each in near.items() if each.distance == 0}
+        # With a hot part, or blocks of two sizes, it is another one.
+        fewest = min(len(each.others) for each in same.values())
+        near = {
+            n: each for n, each in same.items() if len(each.others) == fewest
+        }
+    nearly = dict.fromkeys(
+        f'{name}: {words}'
+        for name, each in near.items()
+        for words in (*each.nearly, *each.others)
+    )
+    reason = ''
+    if not near:
+        reason = 'nothing like it was measured: ' + (
+            '; '.join(
+                f'{name} is not ({each.unlike[0]})'
+                for name, each in itertools.islice(far.items(), 5)
+            )
+            or 'the results have no pattern'
+        )
+    return tuple(near), tuple(nearly), reason
+
+
+class _Pairs:
+    """Claims of each two tiers in the patterns of a load."""
+
+    def __init__(
+        self, claims: Sequence[comparison.Claim], patterns: Collection[str]
+    ) -> None:
+        self._claims: dict[tuple[str, str], list[comparison.Claim]] = {}
+        for claim in claims:
+            if claim.pattern in patterns:
+                for each in (claim, claim.reversed):
+                    self._claims.setdefault(
+                        (each.first_tier, each.second_tier), []
+                    ).append(each)
+        self.tiers = list(
+            dict.fromkeys(first for first, _second in self._claims)
+        )
+
+    def of(self, first: str, second: str) -> tuple[comparison.Claim, ...]:
+        """Claims of the second tier against the first."""
+        return tuple(self._claims.get((first, second), ()))
+
+    def has(
+        self, first: str, second: str, finding: comparison.Finding
+    ) -> bool:
+        """Whether the second tier has a finding in some pattern."""
+        return any(
+            claim.finding is finding for claim in self.of(first, second)
+        )
+
+    def is_settled(self, first: str, second: str) -> bool:
+        """Whether the second is nowhere worse, nor may be."""
+        return bool(self.of(first, second)) and all(
+            claim.finding
+            in (
+                comparison.Finding.BETTER,
+                comparison.Finding.NO_RELEVANT_DIFFERENCE,
+            )
+            for claim in self.of(first, second)
+        )
+
+    def is_better(self, first: str, second: str) -> bool:
+        """Whether the second is better somewhere, and nowhere worse."""
+        return self.is_settled(first, second) and self.has(
+            first, second, comparison.Finding.BETTER
+        )
+
+    def in_order(self) -> list[str]:
+        """The tiers by what was measured, the one that leads first."""
+
+        def lead(tier: str) -> tuple[int, float]:
+            wins, total = 0, 0.0
+            for other in self.tiers:
+                for claim in self.of(other, tier):
+                    if claim.difference_percent is not None:
+                        gain = _gain(claim)
+                        wins += (gain > 0) - (gain < 0)
+                        total += gain
+            return wins, total
+
+        return sorted(self.tiers, key=lead, reverse=True)
+
+
+def _gain(claim: comparison.Claim) -> float:
+    """How much better the second side is, in percent; less than 0: worse."""
+    limit = expectations.find_quantity(claim.quantity)
+    return (1 if limit.is_least else -1) * claim.difference_percent
+
+
+def _recommendation(
+    load: loads.Load, like: _Like, claims: Sequence[comparison.Claim]
+) -> Recommendation:
+    patterns, nearly, reason = like
+    pairs = _Pairs(claims, patterns)
+    best = [
+        tier
+        for tier in pairs.tiers
+        if all(
+            pairs.is_settled(other, tier)
+            for other in pairs.tiers
+            if other != tier
+        )
+    ]
+    order = pairs.in_order()
+    lead = next((tier for tier in order if tier in best), None) or next(
+        iter(order), None
+    )
+    if lead is not None:
+        order = [lead, *(tier for tier in order if tier != lead)]
+    places = tuple(
+        Place(
+            tier=tier,
+            standing=_standing(tier, best, pairs),
+            claims=pairs.of(lead, tier) if tier != lead else (),
+        )
+        for tier in order
+    )
+    if not reason and not places:
+        reason = 'no two tiers were compared in what is like it'
+    elif not reason and not best:
+        reason = (
+            f'{lead} leads, and is not known to be better than '
+            + ', '.join(
+                tier for tier in order[1:] if not pairs.is_settled(tier, lead)
+            )
+        )
+    return Recommendation(
+        load=load,
+        patterns=patterns,
+        nearly=nearly,
+        places=places,
+        reason=reason,
+    )
+
+
+def _standing(tier: str, best: Sequence[str], pairs: _Pairs) -> Standing:
+    if tier in best:
+        return Standing.RECOMMENDED if len(best) == 1 else Standing.AS_GOOD
+    if any(
+        pairs.is_better(tier, other) for other in pairs.tiers if other != tier
+    ):
+        return Standing.WORSE
+    return Standing.CANNOT_TELL
+
+
+def moves(
+    advice: Advice,
+    placed: Mapping[str, Collection[str]],
+    *,
+    doubts: Mapping[str, str] | None = None,
+) -> tuple[Move, ...]:
+    """What can be said of volumes where they are.
+
+    :param advice: whose loads have the names of the volumes
+    :param placed: {volume: tiers that it may be on; empty: it is on none};
+        those without a load are idle
+    :param doubts: {volume without a load: why it need not be idle}
+    """
+    of_load = {each.load.name: each for each in advice.recommendations}
+    return tuple(
+        _move(
+            of_load.get(name),
+            tuple(tiers),
+            advice.claims,
+            doubt=(doubts or {}).get(name, ''),
+        )
+        for name, tiers in placed.items()
+    )
+
+
+def _move(
+    found: Recommendation | None,
+    tiers: tuple[str, ...],
+    claims: Sequence[comparison.Claim],
+    *,
+    doubt: str,
+) -> Move:
+    def say(placing: Placing, reason: str, to: str | None = None) -> Move:
+        return Move(
+            recommendation=found,
+            tier=tier,
+            placing=placing,
+            to=to,
+            claims=pairs.of(tier, to) if to else (),
+            reason=reason,
+        )
+
+    tier = tiers[0] if len(tiers) == 1 else None
+    pairs = _Pairs(claims, found.patterns if found else ())
+    if found is None and doubt:
+        return say(Placing.CANNOT_TELL, doubt)
+    if found is None:
+        return say(Placing.IDLE, 'does less than one I/O per second')
+    if tier is None:
+        return say(
+            Placing.CANNOT_TELL,
+            'its pool may be that of any of the tiers '
+            f'{", ".join(tiers)}: name the cluster'
+            if tiers
+            else 'not known to be on a tier of the tiers file',
+        )
+    if not found.places:
+        return say(Placing.CANNOT_TELL, found.reason)
+    if tier not in pairs.tiers:
+        return say(
+            Placing.CANNOT_TELL,
+            f'no result has tier {tier} in what is like it',
+        )
+    if tier in found.tiers:
+        others = [other for other in found.tiers if other != tier]
+        return say(
+            Placing.RIGHT,
+            f'{", ".join(others)}: no relevant difference' if others else '',
+        )
+    better = [
+        other for other in pairs.in_order() if pairs.is_better(tier, other)
+    ]
+    if better:
+        return say(
+            Placing.WRONG,
+            '',
+            to=next((one for one in better if one in found.tiers), better[0]),
+        )
+    return say(
+        Placing.CANNOT_TELL,
+        found.reason or f'not known to be worse than {found.tiers[0]}',
+    )

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What can be claimed of tiers or results side by side, as a table.
+
+What is claimed is found by ``bench.compare``; that nothing can be compared is
+told in place of it, and is no reason to show nothing.
+"""
+
+import collections
+from collections.abc import Callable
+from collections.abc import Mapping
+import dataclasses
+from dataclasses import dataclass
+
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.loop.compare import comparison
+from cinder_tiers.loop.report import figure
+from cinder_tiers.loop.sweep import effects
+
+_COLUMNS = (
+    figure.Column(title='Result'),
+    figure.Column(title='Tier'),
+    figure.Column(title='Pattern'),
+    figure.Column(title='Quantity'),
+    # On a narrow screen, what is not among the first is out of sight.
+    figure.Column(title='Finding'),
+    figure.Column(title='Difference %', digits=1),
+    figure.Column(title='95 % from', digits=1),
+    figure.Column(title='95 % to', digits=1),
+    figure.Column(title='First', digits=2),
+    figure.Column(title='Second', digits=2),
+    figure.Column(title='Reason'),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claims:
+    """All claims of a report."""
+
+    #: what is compared with what
+    caption: str
+    #: what was not the same beside the storage
+    circumstances: tuple[str, ...]
+    #: (finding, how often), of those that there are
+    counts: tuple[tuple[str, int], ...]
+    table: figure.Table
+
+
+def quantity_text(claim: comparison.Claim) -> str:
+    """The quantity of a claim with its unit."""
+    if claim.unit and claim.unit.lower() != claim.quantity:
+        return f'{claim.quantity} ({claim.unit})'
+    return claim.quantity
+
+
+def _cells(claim: comparison.Claim) -> tuple[str | float | None, ...]:
+    return (
+        claim.side,
+        claim.second_tier
+        if claim.first_tier == claim.second_tier
+        else f'{claim.second_tier} against {claim.first_tier}',
+        claim.pattern,
+        quantity_text(claim),
+        claim.finding.value,
+        claim.difference_percent,
+        claim.low_percent,
+        claim.high_percent,
+        claim.first,
+        claim.second,
+        claim.reason,
+    )
+
+
+def _claims(
+    caption: str, compare: Callable[[], comparison.Comparison]
+) -> Claims:
+    try:
+        found = compare()
+    except comparison.ComparisonError as error:
+        return Claims(
+            caption=f'{caption} Nothing could be compared.',
+            circumstances=tuple(str(error).splitlines()),
+            counts=(),
+            table=figure.Table(columns=_COLUMNS, rows=()),
+        )
+    return _shown(caption, found)
+
+
+def _shown(caption: str, found: comparison.Comparison) -> Claims:
+    reasons = {claim.reason for claim in found.claims}
+    if len(reasons) == 1 and found.count(comparison.Finding.CANNOT_TELL) == (
+        len(found.claims)
+    ):
+        # A table that repeats it hides what comes after it.
+        return Claims(
+            caption=f'{caption} Nothing can be claimed of any of the '
+            f'{len(found.claims)} figures: {reasons.pop()}.',
+            circumstances=found.circumstances,
+            counts=(),
+            table=figure.Table(columns=_COLUMNS, rows=()),
+        )
+    columns, rows = _COLUMNS, [_cells(claim) for claim in found.claims]
+    if not any(claim.side for claim in found.claims):
+        columns, rows = columns[1:], [row[1:] for row in rows]
+    return Claims(
+        caption=caption,
+        circumstances=found.circumstances,
+        counts=tuple(
+            (finding.value, found.count(finding))
+            for finding in comparison.Finding
+            if found.count(finding)
+        ),
+        table=figure.Table(columns=columns, rows=tuple(rows)),
+    )
+
+
+def of_effects(found: effects.Effects, default: str) -> Claims:
+    """The treatments of a sweep, each with the default.
+
+    :param found: of the sweep
+    :param default: name of the treatment that changes nothing
+    """
+    shown = _shown(
+        f'Each treatment compared with {default}, within each block.',
+        found.comparison,
+    )
+    counts = collections.Counter(
+        each.verdict.value for each in found.unmeasured
+    )
+    return dataclasses.replace(
+        shown,
+        circumstances=(*shown.circumstances, *found.left_out),
+        counts=(*shown.counts, *counts.items()),
+        table=dataclasses.replace(
+            shown.table,
+            # The sides are treatments.
+            columns=tuple(
+                figure.Column(title='Treatment')
+                if column.title == 'Result'
+                else column
+                for column in shown.table.columns
+            ),
+        ),
+    )
+
+
+def of_tiers(
+    result: run_result.RunResult, question: comparison.Question
+) -> Claims:
+    """The tiers of one run, each with the first.
+
+    :param result: of two tiers or more
+    :param question: what is to be found out
+    """
+    return _claims(
+        f'Each tier compared with {result.tiers[0].tier}, within each repeat.',
+        lambda: comparison.tiers_of_run(result, question),
+    )
+
+
+def of_results(
+    results: Mapping[str, run_result.RunResult],
+    question: comparison.Question,
+) -> Claims:
+    """Results, each with the first.
+
+    :param results: {name: result}, two or more
+    :param question: what is to be found out
+    """
+    first, *others = results
+    return _claims(
+        f'Each result compared with {first}, tier by tier.',
+        lambda: comparison.runs(
+            [results[first]],
+            {name: [results[name]] for name in others},
+            question,
+        ),
+    )

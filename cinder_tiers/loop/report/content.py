@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""All that one report shows, of one result or several.
+
+Nothing is computed here that a result has, or that a comparison of results
+finds; see ``cinder_tiers.figures``.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from dataclasses import dataclass
+
+from cinder_tiers.figures.profile import profile as named_profile
+from cinder_tiers.figures.result import cost as result_cost
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.loop.compare import comparison
+from cinder_tiers.loop.report import claims
+from cinder_tiers.loop.report import curves
+from cinder_tiers.loop.report import directions
+from cinder_tiers.loop.report import effects_chart as effect_figures
+from cinder_tiers.loop.report import environment
+from cinder_tiers.loop.report import faults_chart
+from cinder_tiers.loop.report import figure
+from cinder_tiers.loop.report import guests
+from cinder_tiers.loop.report import intervals
+from cinder_tiers.loop.report import latencies
+from cinder_tiers.loop.report import over_time
+from cinder_tiers.loop.report import rows as report_rows
+from cinder_tiers.loop.report import tuning_chart as tuning_figures
+from cinder_tiers.loop.sweep import effects
+from cinder_tiers.loop.tune import tuning as tunings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """What is shown of one result."""
+
+    #: by which the user knows it
+    name: str
+    #: what it is, as (what, its value)
+    summary: tuple[tuple[str, str], ...]
+    #: why figures should be read with care; None: not known
+    caveats: tuple[run_result.Caveat, ...] | None
+    #: in the order of the page
+    figures: tuple[figure.Figure, ...]
+    #: what it was measured on
+    environment: figure.Table
+    #: of its tiers
+    tiers: figure.Table
+    #: titles of figures that the page has no room for
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """A whole report."""
+
+    parts: tuple[Part, ...]
+    #: what can be claimed of tiers or results side by side; None of a single
+    #: tier
+    claims: claims.Claims | None
+
+
+def _time(cost: run_result.Cost | None) -> Iterator[tuple[str, str]]:
+    """What was told of the time before the run, beside what it took."""
+    if cost is None:
+        return
+    parts = result_cost.parts(cost)
+    yield (
+        'Expected and actual time',
+        '; '.join(
+            f'{each.name} {each.told:.0f} s, '
+            + ('not known' if each.taken is None else f'{each.taken:.0f} s')
+            for each in (*parts, result_cost.together(parts))
+        )
+        + f' (expected from {result_cost.source(cost.told)})',
+    )
+
+
+def _profile(used: named_profile.ProfileUsed) -> str:
+    """Name, size and source; patterns that a task lists have no size."""
+    if used.source == named_profile.LISTED_BY_TASK:
+        return 'none; the task lists its patterns'
+    return (
+        f'{used.name}, size {used.size.value}, of {used.source.paper}'
+        f' ({used.source.where})'
+    )
+
+
+def _summary(result: run_result.RunResult) -> tuple[tuple[str, str], ...]:
+    used = result.profile
+    return (
+        ('Run', result.run),
+        ('Ended', result.ended_at),
+        ('Profile', _profile(used)),
+        ('Guests of a tier', str(result.guests_per_tier)),
+        ('Repeats', str(used.repeats)),
+        (
+            'Each pattern',
+            f'{used.method.runtime_seconds} s after'
+            f' {used.method.ramp_seconds} s of ramp, on'
+            f' {used.method.region_mib} MiB',
+        ),
+        *(
+            (title, '; '.join(texts))
+            for title, texts in (
+                ('Changed by the task', used.changed),
+                ('Assumed', used.assumptions),
+                ('Left out by the size', used.left_out),
+            )
+            if texts
+        ),
+        *_time(result.cost),
+    )
+
+
+def _figures(
+    result: run_result.RunResult, expected: Mapping[str, float]
+) -> Iterator[figure.Figure]:
+    rows = report_rows.rows(result)
+    yield intervals.figures(rows)
+    heat_map = intervals.heat_map(rows)
+    if heat_map is not None:
+        yield heat_map
+    yield latencies.distributions(rows)
+    yield latencies.against_iops(rows)
+    for found in (
+        curves.curves(result, expected),
+        over_time.seconds(rows),
+        over_time.bandwidth(rows),
+        over_time.latency(rows),
+        over_time.repeats(rows),
+        guests.guests(rows),
+        guests.over_time(rows),
+        directions.directions(rows),
+    ):
+        if found is not None:
+            yield found
+
+
+def _part(
+    name: str, result: run_result.RunResult, expected: Mapping[str, float]
+) -> Part:
+    return Part(
+        name=name,
+        summary=_summary(result),
+        caveats=result.doubts,
+        figures=tuple(_figures(result, expected)),
+        environment=environment.facts(result),
+        tiers=environment.tiers(result),
+    )
+
+
+def _claims(
+    results: Mapping[str, run_result.RunResult],
+    question: comparison.Question,
+) -> claims.Claims | None:
+    first, *others = results
+    if others:
+        return claims.of_results(results, question)
+    if len(results[first].tiers) < 2:
+        return None
+    return claims.of_tiers(results[first], question)
+
+
+def of_sweep(
+    name: str,
+    swept: effects.Swept,
+    found: effects.Effects | None,
+    *,
+    summary: tuple[tuple[str, str], ...],
+    faulty: Sequence[faults_chart.FaultySlot] = (),
+) -> Report:
+    """The report of a sweep, or of a run with faults.
+
+    :param name: by which the user knows it
+    :param swept: with a sound slot of the default
+    :param found: its effects; None: it has no treatments
+    :param summary: what it is, as (what, its value)
+    :param faulty: its slots with faults
+    :raises ValueError: see ``faults.figures``
+    """
+    measured = [slot for slot in swept.slots if slot.run is not None]
+    default = next(
+        slot.run for slot in measured if slot.treatment == swept.default
+    )
+    return Report(
+        parts=(
+            Part(
+                name=name,
+                # Neither its name nor its time is that of the sweep.
+                summary=(
+                    *summary,
+                    *_summary(dataclasses.replace(default, cost=None))[2:],
+                ),
+                caveats=_caveats(
+                    [(str(slot.number), slot.run) for slot in measured]
+                ),
+                figures=(
+                    *faults_chart.figures(faulty),
+                    *(
+                        effect_figures.figures(found, swept.default)
+                        if found
+                        else ()
+                    ),
+                ),
+                environment=environment.facts(default),
+                tiers=environment.tiers(default),
+            ),
+        ),
+        claims=claims.of_effects(found, swept.default) if found else None,
+    )
+
+
+def of_tuning(
+    name: str,
+    tuning: tunings.Tuning,
+    slots: Sequence[tuple[str, run_result.RunResult]],
+) -> Report:
+    """The report of a tuning.
+
+    :param name: by which the user knows it
+    :param slots: (block.slot, its sound result), of all blocks, the first one
+        first; at least one
+    """
+    first = slots[0][1]
+    return Report(
+        parts=(
+            Part(
+                name=name,
+                summary=(
+                    *tuning_figures.summary(tuning),
+                    *_summary(dataclasses.replace(first, cost=None))[2:],
+                ),
+                caveats=_caveats(slots),
+                figures=tuple(tuning_figures.figures(tuning)),
+                environment=environment.facts(first),
+                tiers=environment.tiers(first),
+            ),
+        ),
+        claims=None,
+    )
+
+
+def _caveats(
+    slots: Sequence[tuple[str, run_result.RunResult]],
+) -> tuple[run_result.Caveat, ...] | None:
+    """Those of all slots, each once; None: no slot was asked for any.
+
+    :param slots: (by which a slot is known, its result)
+    """
+    found: dict[run_result.Caveat, list[str]] = {}
+    for slot, run in slots:
+        for caveat in run.doubts or ():
+            found.setdefault(caveat, []).append(slot)
+    if all(run.doubts is None for _slot, run in slots):
+        return None
+    return tuple(
+        dataclasses.replace(
+            caveat, text=f'slot {", ".join(known)}: {caveat.text}'
+        )
+        for caveat, known in found.items()
+    )
+
+
+def report(
+    results: Mapping[str, run_result.RunResult],
+    question: comparison.Question,
+    expected: Mapping[str, float] | None = None,
+) -> Report:
+    """The report of some results.
+
+    :param results: {by which the user knows it: a result}, at least one; the
+        others are compared with the first
+    :param question: what is to be found out of them
+    :param expected: {limit of latency: its value in ms}, drawn in load curves
+    """
+    return Report(
+        parts=tuple(
+            _part(name, found, expected or {})
+            for name, found in results.items()
+        ),
+        claims=_claims(results, question),
+    )

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Load curves: latency against the load, with the knee and what is expected.
+
+What a curve says is found by ``bench.curve``; one that cannot be read is in
+the table with its reason.
+"""
+
+import collections
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import itertools
+
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.stats import intervals
+from cinder_tiers.loop.headroom import curve as load_curve
+from cinder_tiers.loop.headroom import load
+from cinder_tiers.loop.report import figure
+from cinder_tiers.loop.report import rows as report_rows
+
+_QUANTITY = 'p99_ms'
+_COLUMNS = (
+    figure.Column(title='Tier'),
+    figure.Column(title='Pattern'),
+    figure.Column(title='Latency'),
+    figure.Column(title='Load'),
+    figure.Column(title='Asked IOPS', digits=0),
+    figure.Column(title='IOPS', digits=1),
+    figure.Column(title='95 % from', digits=1),
+    figure.Column(title='95 % to', digits=1),
+    figure.Column(title='Mean ms', digits=3),
+    figure.Column(title='Not known because'),
+)
+
+
+_Cells = tuple[str | float | None, ...]
+
+
+def _of_several_steps(result: run_result.RunResult) -> list[tuple[str, str]]:
+    steps = collections.Counter(
+        (tier.tier, pattern.asked.curve)
+        for tier in result.tiers
+        for pattern in tier.patterns
+        if pattern.asked
+    )
+    return [each for each in load_curve.names(result) if steps[each] > 1]
+
+
+def _read(
+    result: run_result.RunResult, expected: Mapping[str, float]
+) -> tuple[list[load_curve.Curve], list[_Cells]]:
+    """Curves of several steps, and a row for each that cannot be read."""
+    found, lost = [], []
+    for quantity in dict.fromkeys(
+        (_QUANTITY, *(expectations.find(each).quantity for each in expected))
+    ):
+        for tier, name in _of_several_steps(result):
+            try:
+                curve = load_curve.of_run(
+                    result, tier, name, expectations.find_quantity(quantity)
+                )
+            except load_curve.CurveError as error:
+                lost.append(
+                    (tier, name, quantity, '-', *(None,) * 5, str(error))
+                )
+                continue
+            if curve is not None:
+                found.append(curve)
+    return found, lost
+
+
+def _loads(
+    curve: load_curve.Curve, expected: Mapping[str, float]
+) -> dict[str, load.Load]:
+    """What the curve says, by what it is called."""
+    found = {
+        'knee': load.knee(curve),
+        '70 % of the most': load.operating_point(curve),
+    }
+    for name, bound in expected.items():
+        if expectations.find(name).quantity == curve.quantity.quantity:
+            found[f'{name} {bound:g}'] = load.within(curve, bound)
+    return found
+
+
+def _mean_ms(step: load_curve.Step) -> float | None:
+    if not step.latencies_ms:
+        return None
+    return sum(step.latencies_ms) / len(step.latencies_ms)
+
+
+def _ends(found: intervals.Estimate | None) -> tuple[float | None, ...]:
+    return (
+        (None,) * 3 if found is None else (found.mean, found.low, found.high)
+    )
+
+
+def _rows(
+    curve: load_curve.Curve, expected: Mapping[str, float]
+) -> Iterator[_Cells]:
+    about = (curve.tier, curve.name, curve.quantity.quantity)
+    for step in curve.steps:
+        yield (
+            *about,
+            step.saturation(looks=curve.looks).value,
+            step.asked_iops,
+            *_ends(step.estimate_iops(looks=curve.looks)),
+            _mean_ms(step),
+            step.reason or '-',
+        )
+    for name, found in _loads(curve, expected).items():
+        yield (
+            *about,
+            name,
+            None,
+            *_ends(found.iops),
+            None,
+            found.contradiction or found.reason or '-',
+        )
+
+
+def _undrawn(group: Sequence[load_curve.Curve]) -> str:
+    """Why no step has a latency, of a chart that has no points."""
+    return 'no step has a latency: ' + '; '.join(
+        dict.fromkeys(
+            f'{curve.tier}: {step.reason}'
+            for curve in group
+            for step in curve.steps
+        )
+    )
+
+
+def _points(curve: load_curve.Curve) -> tuple[tuple[float, float], ...]:
+    return tuple(
+        (step.estimate_iops().mean, latency)
+        for step in curve.steps
+        if (latency := _mean_ms(step)) is not None
+    )
+
+
+def _said(curve: load_curve.Curve, expected: Mapping[str, float]) -> str:
+    steps = ', '.join(
+        f'{report_rows.number(latency)} ms at {report_rows.number(iops)} IOPS'
+        for iops, latency in _points(curve)
+    )
+    loads = ', '.join(
+        f'{name} at {report_rows.number(found.iops.mean)} IOPS'
+        if found.iops
+        else f'{name} not known'
+        for name, found in _loads(curve, expected).items()
+    )
+    return f'{curve.tier} {steps or "no latency"}; {loads}'
+
+
+def _lines(
+    curve: load_curve.Curve, style: int, expected: Mapping[str, float]
+) -> Iterator[figure.Line]:
+    points = _points(curve)
+    yield figure.Line(label=curve.tier, style=style, points=points)
+    if not points:
+        return
+    highest = max(latency for _iops, latency in points)
+    found = _loads(curve, expected)['knee']
+    if found.iops is not None:
+        yield figure.Line(
+            label=f'{curve.tier}, knee',
+            style=style,
+            points=((found.iops.mean, 0.0), (found.iops.mean, highest)),
+            is_dashed=True,
+        )
+    for name, bound in expected.items():
+        if expectations.find(name).quantity == curve.quantity.quantity:
+            yield figure.Line(
+                label=name,
+                style=figure.STYLES - 1,
+                points=((points[0][0], bound), (points[-1][0], bound)),
+                is_dashed=True,
+            )
+
+
+def _chart(
+    title: str,
+    group: Sequence[load_curve.Curve],
+    styles: Mapping[str, int],
+    expected: Mapping[str, float],
+) -> figure.Chart:
+    return figure.Chart(
+        title=title,
+        drawing=figure.Lines(
+            x_title='IOPS',
+            y_title=f'{group[0].quantity.quantity.removesuffix("_ms")}, ms',
+            has_marks=True,
+            lines=tuple(
+                line
+                for curve in group
+                for line in _lines(curve, styles[curve.tier], expected)
+            ),
+        ),
+        alternative=f'Latency against the load, {title}: '
+        + '; '.join(_said(curve, expected) for curve in group),
+        undrawn=_undrawn(group),
+    )
+
+
+def curves(
+    result: run_result.RunResult, expected: Mapping[str, float]
+) -> figure.Figure | None:
+    """Each curve of a result.
+
+    :param expected: {limit of latency: its value in ms}, which is drawn
+    :returns: None if nothing was paced in steps
+    """
+    found, lost = _read(result, expected)
+    if not found and not lost:
+        return None
+    styles = {
+        tier: at % (figure.STYLES - 1)
+        for at, tier in enumerate(dict.fromkeys(each.tier for each in found))
+    }
+
+    def title(curve: load_curve.Curve) -> str:
+        return f'{curve.name}, {curve.quantity.quantity}'
+
+    return figure.Figure(
+        title='Load curves',
+        dispensable=1,
+        caption='Latency against the IOPS that were done, at more and more'
+        ' load, over the repeats in which all guests are complete. An upright'
+        ' dashed line is the knee, beyond which the latency rises steeply'
+        ' (Kneedle); a level one is what is expected. The table has the'
+        ' intervals over the repeats, whether each load was done, the knee,'
+        ' 70 % of the most that was done, and the highest load within what is'
+        ' expected.',
+        keys=tuple(
+            figure.Key(name=tier, style=style)
+            for tier, style in styles.items()
+        ),
+        charts=tuple(
+            _chart(name, tuple(group), styles, expected)
+            for name, group in itertools.groupby(
+                sorted(found, key=title), key=title
+            )
+        ),
+        table=figure.Table(
+            columns=_COLUMNS,
+            rows=(
+                *(row for curve in found for row in _rows(curve, expected)),
+                *lost,
+            ),
+        ),
+    )

@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Guests beside each other: whether all of a tier got the same."""
+
+from collections.abc import Sequence
+import dataclasses
+import functools
+
+from cinder_tiers.figures.result import figures
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.loop.report import figure
+from cinder_tiers.loop.report import rows as report_rows
+
+# Of all charts of a page together.
+_MOST_DOTS = 1500
+_MOST_POINTS = 6000
+# Of a tier in a chart.
+_MOST_LINES = 12
+_KINDS = frozenset({'steal', 'guest CPU', 'guests missing'})
+
+
+def _slot_of(
+    pattern: run_result.PatternResult,
+) -> run_result.SlotResult | None:
+    """The last repeat in which all guests are complete."""
+    complete = figures.complete(pattern.slots)
+    return complete[-1] if complete else None
+
+
+def _slot(row: report_rows.Row) -> run_result.SlotResult | None:
+    """The repeat of which guests are drawn."""
+    return _slot_of(row.found)
+
+
+def only_drawn(run: run_result.RunResult) -> run_result.RunResult:
+    """A run without the values over time of guests that are not drawn.
+
+    Of a large fleet they are most of what a result takes in memory.
+
+    :param run: which has them of all repeats
+    """
+
+    def drawn(pattern: run_result.PatternResult) -> run_result.PatternResult:
+        kept = _slot_of(pattern)
+        return dataclasses.replace(
+            pattern,
+            slots=tuple(
+                slot if slot is kept else _without_times(slot)
+                for slot in pattern.slots
+            ),
+        )
+
+    return dataclasses.replace(
+        run,
+        tiers=tuple(
+            dataclasses.replace(
+                tier, patterns=tuple(map(drawn, tier.patterns))
+            )
+            for tier in run.tiers
+        ),
+    )
+
+
+def _without_times(slot: run_result.SlotResult) -> run_result.SlotResult:
+    return dataclasses.replace(
+        slot,
+        guests=tuple(
+            dataclasses.replace(guest, rates=None, latency=None)
+            for guest in slot.guests
+        ),
+    )
+
+
+def _by_iops(
+    slot: run_result.SlotResult | None,
+) -> list[run_result.GuestFigures]:
+    """Guests that have IOPS, the slowest first."""
+    if slot is None:
+        return []
+    known = [guest for guest in slot.guests if guest.iops is not None]
+    return sorted(known, key=lambda guest: guest.iops)
+
+
+def _some(
+    found: Sequence[run_result.GuestFigures], most: int
+) -> Sequence[run_result.GuestFigures]:
+    """Some of many, by rank, the first and the last among them."""
+    if len(found) <= most:
+        return found
+    last = len(found) - 1
+    return [found[round(at * last / (most - 1))] for at in range(most)]
+
+
+def _chart(
+    name: str, group: Sequence[report_rows.Row], most: int
+) -> figure.Chart:
+    dots = tuple(
+        figure.Dot(label=row.label, style=row.style, value=guest.iops)
+        for row in group
+        for guest in _some(_by_iops(_slot(row)), most)
+    )
+    words = []
+    for row in group:
+        ranked = _by_iops(_slot(row))
+        if ranked:
+            words.append(
+                f'{row.label} from {report_rows.number(ranked[0].iops)} to'
+                f' {report_rows.number(ranked[-1].iops)}'
+            )
+    return figure.Chart(
+        title=name,
+        drawing=figure.Dots(unit='IOPS of a guest', dots=dots),
+        alternative=f'IOPS of each guest, {name}: ' + '; '.join(words),
+        caveats=report_rows.caveats_of(group, _KINDS),
+    )
+
+
+def _cells(row: report_rows.Row) -> tuple[str | float | None, ...]:
+    slot = _slot(row)
+    ranked = _by_iops(slot)
+    if slot is None or not ranked:
+        return (row.tier, row.pattern, *(None,) * 3, '-', None, '-', None)
+    return (
+        row.tier,
+        row.pattern,
+        slot.repeat,
+        len(ranked),
+        slot.merged.fairness,
+        ranked[0].guest,
+        ranked[0].iops,
+        ranked[-1].guest,
+        ranked[-1].iops,
+    )
+
+
+def guests(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+    """IOPS of each guest as points.
+
+    :param rows: of a run
+    :returns: None if a tier never had more than one guest
+    """
+    if all(row.guests < 2 for row in rows):
+        return None
+    most = max(5, _MOST_DOTS // len(rows))
+    largest = max(row.guests for row in rows)
+    return figure.Figure(
+        title='Fairness: each guest',
+        dispensable=5,
+        caption='A point for each guest, in the last repeat in which all are'
+        ' complete. '
+        + (
+            f'Where there are more than {most}, so many of them, evenly'
+            ' spaced by rank, the slowest and the fastest included. '
+            if largest > most
+            else ''
+        )
+        + "Fairness is Jain's index: 1 if all got the same, 1/n if one of n"
+        ' got everything.',
+        keys=report_rows.keys(rows),
+        charts=report_rows.charts(rows, functools.partial(_chart, most=most)),
+        table=figure.Table(
+            columns=(
+                *report_rows.NAMES,
+                figure.Column(title='Repeat', digits=0),
+                figure.Column(title='Guests', digits=0),
+                figure.Column(title='Fairness', digits=3),
+                figure.Column(title='Slowest'),
+                figure.Column(title='its IOPS', digits=1),
+                figure.Column(title='Fastest'),
+                figure.Column(title='its IOPS', digits=1),
+            ),
+            rows=tuple(map(_cells, rows)),
+        ),
+    )
+
+
+def _with_rates(
+    row: report_rows.Row,
+) -> list[run_result.GuestFigures]:
+    """Guests that sent their seconds, the slowest first."""
+    return [guest for guest in _by_iops(_slot(row)) if guest.rates is not None]
+
+
+def _guest_line(
+    row: report_rows.Row, guest: run_result.GuestFigures
+) -> figure.Line:
+    rates = guest.rates
+    return figure.Line(
+        label=f'{row.label} {guest.guest}',
+        style=row.style,
+        points=tuple(
+            (at * rates.step_ms / 1000, iops)
+            for at, iops in enumerate(rates.iops)
+        ),
+    )
+
+
+def _over_time_chart(
+    name: str, group: Sequence[report_rows.Row], most: int
+) -> figure.Chart:
+    found = [(row, _with_rates(row)) for row in group]
+    return figure.Chart(
+        title=name,
+        drawing=figure.Lines(
+            x_title='second',
+            y_title='IOPS of a guest',
+            lines=tuple(
+                _guest_line(row, guest)
+                for row, ranked in found
+                for guest in _some(ranked, most)
+            ),
+        ),
+        alternative=f'IOPS of guests over time, {name}: '
+        + '; '.join(
+            f'{row.label}, {guest.guest} the'
+            f' {which} with {report_rows.number(guest.iops)}'
+            for row, ranked in found
+            if ranked
+            for which, guest in (
+                ('slowest', ranked[0]),
+                ('fastest', ranked[-1]),
+            )
+        ),
+        caveats=report_rows.caveats_of(group, _KINDS | {'stall'}),
+        undrawn='no guest has its IOPS of each second',
+    )
+
+
+def _guest_cells(
+    row: report_rows.Row, guest: run_result.GuestFigures
+) -> tuple[str | float | None, ...]:
+    latency = guest.latency
+    return (
+        row.tier,
+        row.pattern,
+        guest.guest,
+        guest.iops,
+        min(guest.rates.iops, default=None),
+        max(guest.rates.iops, default=None),
+        report_rows.mib(guest.bw_bytes),
+        report_rows.ms(guest.p99_ns),
+        report_rows.ms(max(latency.p99_ns, default=None)) if latency else None,
+        guest.longest_stall_s,
+    )
+
+
+def over_time(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+    """IOPS of single guests over time.
+
+    :param rows: of a run
+    :returns: None if no guest sent its seconds
+    """
+    if not any(map(_with_rates, rows)):
+        return None
+    points = max(
+        len(guest.rates.iops) for row in rows for guest in _with_rates(row)
+    )
+    most = max(
+        2, min(_MOST_LINES, _MOST_POINTS // (len(rows) * max(1, points)))
+    )
+    return figure.Figure(
+        title='Guests over time',
+        dispensable=9,
+        caption='A line for each guest, in the last repeat in which all are'
+        f' complete; where a tier has more than {most}, so many of them,'
+        ' evenly spaced by rank, the slowest and the fastest included.',
+        keys=report_rows.keys(rows),
+        charts=report_rows.line_charts(
+            rows, functools.partial(_over_time_chart, most=most)
+        ),
+        table=figure.Table(
+            columns=(
+                *report_rows.NAMES,
+                figure.Column(title='Guest'),
+                figure.Column(title='IOPS', digits=1),
+                figure.Column(title='Lowest IOPS', digits=1),
+                figure.Column(title='Highest IOPS', digits=1),
+                figure.Column(title='MiB/s', digits=2),
+                figure.Column(title='p99 ms', digits=3),
+                figure.Column(title='Highest p99 ms', digits=3),
+                figure.Column(title='Longest stall s', digits=1),
+            ),
+            rows=tuple(
+                _guest_cells(row, guest)
+                for row in rows
+                for guest in _some(_with_rates(row), most)
+            ),
+        ),
+    )

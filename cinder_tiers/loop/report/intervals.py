@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""IOPS of each pattern on each tier, with their intervals, and a heat map."""
+
+from collections.abc import Sequence
+import math
+
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.loop.report import figure
+from cinder_tiers.loop.report import rows as report_rows
+
+_COLUMNS = (
+    *report_rows.NAMES,
+    figure.Column(title='Guests', digits=0),
+    figure.Column(title='Complete repeats'),
+    figure.Column(title='IOPS', digits=1),
+    figure.Column(title='95 % from', digits=1),
+    figure.Column(title='95 % to', digits=1),
+    figure.Column(title='Spread %', digits=1),
+    figure.Column(title='MiB/s', digits=2),
+    figure.Column(title='p50 ms', digits=3),
+    figure.Column(title='p99 ms', digits=3),
+    figure.Column(title='p99.9 ms', digits=3),
+    figure.Column(title='Read with care'),
+)
+_PERCENTILES = ('50', '99', '99.9')
+
+#: Tiers side by side in a heat map; of more, its text would be too small.
+_MOST_COLUMNS = 6
+
+
+def _percentile_ms(
+    latencies: run_result.Latencies | None, percent: str
+) -> float | None:
+    return report_rows.ms(latencies and latencies.percentiles_ns.get(percent))
+
+
+def _cells(row: report_rows.Row) -> tuple[str | float | None, ...]:
+    found, iops = row.found, row.found.iops
+    return (
+        row.tier,
+        row.pattern,
+        row.guests,
+        f'{found.complete_repeats} of {len(found.slots)}',
+        iops and iops.mean,
+        iops and iops.low,
+        iops and iops.high,
+        iops and iops.spread_percent,
+        report_rows.mib(found.bw_bytes and found.bw_bytes.mean),
+        *(_percentile_ms(found.clat, percent) for percent in _PERCENTILES),
+        row.caveats_in_short,
+    )
+
+
+def _said(bar: figure.Bar) -> str:
+    text = f'{bar.label} {report_rows.number(bar.value)}'
+    if bar.low is None or bar.high is None:
+        return f'{text}, no interval'
+    return (
+        f'{text}, from {report_rows.number(bar.low)} to'
+        f' {report_rows.number(bar.high)}'
+    )
+
+
+def _chart(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
+    bars = tuple(
+        figure.Bar(
+            label=row.label,
+            style=row.style,
+            value=row.found.iops.mean,
+            low=row.found.iops.low,
+            high=row.found.iops.high,
+        )
+        for row in group
+        if row.found.iops is not None
+    )
+    return figure.Chart(
+        title=name,
+        drawing=figure.Bars(unit='IOPS', bars=bars),
+        alternative=f'Bars of IOPS, {name}: '
+        + ('; '.join(map(_said, bars)) or 'no repeat is complete'),
+        caveats=report_rows.caveats_of(group),
+    )
+
+
+def figures(rows: Sequence[report_rows.Row]) -> figure.Figure:
+    """IOPS as bars, and the figures that most readers look for as a table.
+
+    :param rows: of a run
+    """
+    return figure.Figure(
+        title='IOPS with their intervals',
+        dispensable=0,
+        caption='All guests of a tier together. A bar is the mean over the'
+        ' repeats in which all guests are complete; the line over its end is'
+        " the 95 % interval of that mean (Student's t), and is missing where"
+        ' there is a single repeat. Each chart has its own axis. Latencies'
+        ' in the table are completion latencies of all these repeats, merged.',
+        keys=report_rows.keys(rows),
+        charts=report_rows.charts(rows, _chart),
+        table=figure.Table(columns=_COLUMNS, rows=tuple(map(_cells, rows))),
+    )
+
+
+def _shares(
+    values: Sequence[float], *, more_is_better: bool
+) -> tuple[float, ...]:
+    """How good each value is beside the best of them, from 0 to 1."""
+    if more_is_better:
+        best = max(values)
+        shares = [value / best if best > 0 else 1.0 for value in values]
+    else:
+        best = min(values)
+        shares = [best / value if value > 0 else 1.0 for value in values]
+    return tuple(
+        min(1.0, max(0.0, share)) if math.isfinite(share) else 0.0
+        for share in shares
+    )
+
+
+def _map(
+    rows: Sequence[report_rows.Row],
+    *,
+    title: str,
+    unit: str,
+    values: Sequence[float | None],
+    more_is_better: bool,
+    tiers_are_rows: bool,
+) -> figure.Chart:
+    of_pattern: dict[str, list[tuple[str, float]]] = {}
+    for row, value in zip(rows, values, strict=True):
+        if value is not None and math.isfinite(value):
+            of_pattern.setdefault(row.pattern, []).append((row.tier, value))
+    shades = tuple(
+        figure.Shade(
+            row=tier if tiers_are_rows else pattern,
+            column=pattern if tiers_are_rows else tier,
+            value=value,
+            share=share,
+        )
+        for pattern, found in of_pattern.items()
+        for (tier, value), share in zip(
+            found,
+            _shares(
+                [value for _tier, value in found],
+                more_is_better=more_is_better,
+            ),
+            strict=True,
+        )
+    )
+    return figure.Chart(
+        title=title,
+        drawing=figure.HeatMap(unit=unit, shades=shades),
+        alternative=f'{title} by pattern and tier: '
+        + '; '.join(
+            f'{shade.column if tiers_are_rows else shade.row} on'
+            f' {shade.row if tiers_are_rows else shade.column}'
+            f' {report_rows.number(shade.value)} {unit}'
+            for shade in shades
+        ),
+    )
+
+
+def heat_map(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+    """Which tier is good at what.
+
+    :param rows: of a run
+    :returns: None if a single tier ran
+    """
+    tiers = len({row.tier for row in rows})
+    if tiers < 2:
+        return None
+    tiers_are_rows = tiers > max(
+        _MOST_COLUMNS, len({row.pattern for row in rows})
+    )
+    of_pattern, of_others = (
+        ('column', 'columns') if tiers_are_rows else ('row', 'rows')
+    )
+    iops = [row.found.iops and row.found.iops.mean for row in rows]
+    p99 = [_percentile_ms(row.found.clat, '99') for row in rows]
+    return figure.Figure(
+        title='Which tier is good at what',
+        dispensable=1,
+        caption='The lighter, the nearer to the best tier of the same'
+        f' pattern (its {of_pattern}), which is the lightest. Colours of'
+        f' different {of_others} cannot be compared.',
+        is_wide=True,
+        charts=(
+            _map(
+                rows,
+                title='IOPS',
+                unit='IOPS',
+                values=iops,
+                more_is_better=True,
+                tiers_are_rows=tiers_are_rows,
+            ),
+            _map(
+                rows,
+                title='p99 of completion latency, ms',
+                unit='ms',
+                values=p99,
+                more_is_better=False,
+                tiers_are_rows=tiers_are_rows,
+            ),
+        ),
+        table=figure.Table(
+            columns=(
+                figure.Column(title='Pattern'),
+                figure.Column(title='Tier'),
+                figure.Column(title='IOPS', digits=1),
+                figure.Column(title='p99 ms', digits=3),
+            ),
+            rows=tuple(
+                (row.pattern, row.tier, each_iops, each_p99)
+                for row, each_iops, each_p99 in zip(
+                    rows, iops, p99, strict=True
+                )
+            ),
+        ),
+    )

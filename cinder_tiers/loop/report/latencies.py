@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Completion latencies: how they are distributed, and what they cost."""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+from cinder_tiers.figures.result import figures
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.loop.report import figure
+from cinder_tiers.loop.report import rows as report_rows
+
+#: Percent of the I/Os that take longer, for which a point is drawn.
+_LONGER_PERCENT = (
+    *(99.9, 99, 97, 95, 90, 85, 80, 75, 70, 65, 60, 55, 50, 45, 40, 35, 30),
+    *(25, 20, 16, 13, 10, 8, 6.3, 5, 4, 3.2, 2.5, 2, 1.6, 1.3, 1, 0.8, 0.63),
+    *(0.5, 0.4, 0.32, 0.25, 0.2, 0.16, 0.13, 0.1, 0.05, 0.02, 0.01),
+)
+_KINDS = frozenset({'long latencies', 'stall', 'guests missing'})
+
+
+def _points(clat: run_result.Latencies) -> Iterator[tuple[float, float]]:
+    found = clat.histogram()
+    for percent in _LONGER_PERCENT:
+        # Where fewer I/Os took longer, the line is the luck of a few.
+        if found.count * percent / 100 < figures.LEAST_ABOVE:
+            return
+        value = report_rows.ms(found.percentile_ns(100 - percent))
+        if value:
+            yield value, percent
+
+
+def _said(row: report_rows.Row) -> str:
+    median, p99 = (
+        report_rows.number(report_rows.ms(row.found.clat.percentiles_ns[each]))
+        for each in ('50', '99')
+    )
+    return f'{row.label} p50 {median} ms, p99 {p99} ms'
+
+
+def _distribution(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
+    known = [row for row in group if row.found.clat is not None]
+    return figure.Chart(
+        title=name,
+        drawing=figure.Lines(
+            x_title='completion latency, ms',
+            y_title='% of I/Os that took longer',
+            x_is_log=True,
+            y_is_log=True,
+            lines=tuple(
+                figure.Line(
+                    label=row.label,
+                    style=row.style,
+                    points=tuple(_points(row.found.clat)),
+                )
+                for row in known
+            ),
+        ),
+        alternative=f'Distribution of completion latencies, {name}: '
+        + '; '.join(map(_said, known)),
+        caveats=report_rows.caveats_of(group, _KINDS),
+        undrawn=f'fewer than {figures.LEAST_ABOVE} I/Os'
+        if known
+        else figure.NONE_COMPLETE,
+    )
+
+
+def distributions(rows: Sequence[report_rows.Row]) -> figure.Figure:
+    """How many I/Os took longer than a latency, on logarithmic axes.
+
+    :param rows: of a run
+    """
+    percentiles = tuple(f'{each:g}' for each in run_result.PERCENTILES)
+    return figure.Figure(
+        title='Latencies',
+        dispensable=2,
+        caption='How many of the I/Os took longer than a completion latency:'
+        ' read p99 at 1 %, the median at 50 %. The further left, the better.'
+        ' All guests and complete repeats, merged from the histograms of fio.'
+        f' Lines end where fewer than {figures.LEAST_ABOVE} I/Os took longer.'
+        ' Both axes are logarithmic.',
+        keys=report_rows.keys(rows),
+        charts=report_rows.line_charts(rows, _distribution),
+        table=figure.Table(
+            columns=(
+                *report_rows.NAMES,
+                *(
+                    figure.Column(title=f'p{percent} ms', digits=3)
+                    for percent in percentiles
+                ),
+            ),
+            rows=tuple(
+                (
+                    row.tier,
+                    row.pattern,
+                    *(
+                        report_rows.ms(
+                            row.found.clat
+                            and row.found.clat.percentiles_ns.get(percent)
+                        )
+                        for percent in percentiles
+                    ),
+                )
+                for row in rows
+            ),
+        ),
+    )
+
+
+def _of_repeats(row: report_rows.Row) -> tuple[tuple[float, float], ...]:
+    """(IOPS, p99 in ms) of each repeat in which all guests are complete."""
+    return tuple(
+        (
+            slot.merged.iops,
+            report_rows.ms(slot.merged.clat.percentiles_ns['99']),
+        )
+        for slot in figures.complete(row.found.slots)
+    )
+
+
+def _against(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
+    steps: dict[str, list[report_rows.Row]] = {}
+    for row in group:
+        steps.setdefault(row.tier, []).append(row)
+    has_steps = any(
+        len({row.guests for row in each}) > 1 for each in steps.values()
+    )
+    if has_steps:
+        lines = [
+            figure.Line(
+                label=tier,
+                style=each[0].style,
+                points=tuple(
+                    (
+                        row.found.iops.mean,
+                        report_rows.ms(row.found.p99_ns.mean),
+                    )
+                    for row in each
+                    if row.found.iops and row.found.p99_ns
+                ),
+            )
+            for tier, each in steps.items()
+        ]
+    else:
+        lines = [
+            figure.Line(
+                label=row.label, style=row.style, points=_of_repeats(row)
+            )
+            for row in group
+        ]
+    return figure.Chart(
+        title=name,
+        drawing=figure.Lines(
+            x_title='IOPS',
+            y_title='p99, ms',
+            x_is_log=True,
+            y_is_log=True,
+            has_marks=True,
+            is_connected=has_steps,
+            lines=tuple(lines),
+        ),
+        alternative=f'p99 of completion latency against IOPS, {name}: '
+        + '; '.join(
+            f'{line.label} '
+            + ', '.join(
+                f'{report_rows.number(p99)} ms at {report_rows.number(iops)}'
+                for iops, p99 in line.points
+            )
+            for line in lines
+        ),
+        # The steps of one tier are one line.
+        keys=()
+        if has_steps or len(steps) > 1
+        else report_rows.keys_of_chart(group),
+    )
+
+
+def against_iops(rows: Sequence[report_rows.Row]) -> figure.Figure:
+    """What IOPS cost in latency.
+
+    :param rows: of a run
+    """
+    return figure.Figure(
+        title='Latency against IOPS',
+        dispensable=3,
+        caption='A point for each complete repeat or, where guests ran in'
+        ' steps, for each step, connected in their order. Better is right and'
+        ' below. Both axes are logarithmic.',
+        keys=report_rows.keys(rows),
+        charts=report_rows.charts(rows, _against),
+        table=figure.Table(
+            columns=(
+                *report_rows.NAMES,
+                figure.Column(title='Guests', digits=0),
+                figure.Column(title='IOPS', digits=1),
+                figure.Column(title='Mean p99 ms', digits=3),
+                figure.Column(title='95 % from', digits=3),
+                figure.Column(title='95 % to', digits=3),
+            ),
+            rows=tuple(
+                (
+                    row.tier,
+                    row.pattern,
+                    row.guests,
+                    row.found.iops and row.found.iops.mean,
+                    *(
+                        report_rows.ms(
+                            row.found.p99_ns
+                            and getattr(row.found.p99_ns, each)
+                        )
+                        for each in ('mean', 'low', 'high')
+                    ),
+                )
+                for row in rows
+            ),
+        ),
+    )

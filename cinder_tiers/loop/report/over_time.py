@@ -1,0 +1,407 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What changed within repeats, and from one repeat to the next."""
+
+from collections.abc import Callable
+from collections.abc import Sequence
+import functools
+import math
+import statistics
+
+from cinder_tiers.figures.result import figures
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.stats import steadiness
+from cinder_tiers.loop.report import figure
+from cinder_tiers.loop.report import rows as report_rows
+
+# Of all charts of a page together.
+_MOST_POINTS = 6000
+_LEAST_POINTS = 20
+_KINDS = frozenset({'not steady', 'stall', 'start skew', 'guests missing'})
+
+
+def _means(
+    series: Sequence[tuple[int, float]], step: int
+) -> tuple[tuple[float, float], ...]:
+    """(second, mean IOPS of so many seconds)."""
+    values = [iops for _ms, iops in series]
+    return tuple(
+        (float(at), statistics.fmean(values[at : at + step]))
+        for at in range(0, len(values), step)
+    )
+
+
+def _longest_stall(row: report_rows.Row) -> str:
+    known = [
+        slot.steadiness.longest_stall_s
+        for slot in row.found.slots
+        if slot.steadiness.longest_stall_s is not None
+    ]
+    if not known:
+        return 'longest stall not known'
+    return f'longest stall {report_rows.number(max(known))} s'
+
+
+def _seconds_chart(
+    name: str, group: Sequence[report_rows.Row], step: int
+) -> figure.Chart:
+    lines = _repeat_lines(group, lambda slot: _means(slot.series, step))
+    return figure.Chart(
+        title=name,
+        drawing=figure.Lines(x_title='second', y_title='IOPS', lines=lines),
+        alternative=f'IOPS over the seconds of each repeat, {name}: '
+        + '; '.join(f'{row.label} {_longest_stall(row)}' for row in group),
+        caveats=report_rows.caveats_of(group, _KINDS),
+        undrawn='no repeat has the IOPS of each second',
+    )
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _steady(slot: run_result.SlotResult) -> tuple[str | float | None, ...]:
+    found = slot.steadiness
+    return (
+        len(slot.series) or None,
+        _percent(found.excursion),
+        _percent(found.slope),
+        found.longest_stall_s,
+        {True: 'steady', False: 'not steady', None: 'cannot tell'}[
+            found.steady
+        ],
+        found.reason,
+    )
+
+
+def seconds(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+    """IOPS of each second.
+
+    :param rows: of a run
+    :returns: None if no guests sent their seconds
+    """
+    lengths = [
+        len(slot.series)
+        for row in rows
+        for slot in row.found.slots
+        if slot.series
+    ]
+    if not lengths:
+        return None
+    step = _step(lengths)
+    return figure.Figure(
+        title='IOPS over time',
+        dispensable=6,
+        caption='All guests of a tier together, in the window in which all of'
+        ' them were measured; a line for each repeat. '
+        + (f'Each point is the mean of {step} seconds. ' if step > 1 else '')
+        + f'Steady or not: {steadiness.RULE}.',
+        keys=report_rows.keys(rows),
+        charts=report_rows.line_charts(
+            rows, functools.partial(_seconds_chart, step=step)
+        ),
+        table=figure.Table(
+            columns=(
+                *report_rows.NAMES,
+                figure.Column(title='Repeat', digits=0),
+                figure.Column(title='Seconds', digits=0),
+                figure.Column(title='Excursion %', digits=1),
+                figure.Column(title='Slope %', digits=1),
+                figure.Column(title='Longest stall s', digits=1),
+                figure.Column(title='Verdict'),
+                figure.Column(title='Why'),
+            ),
+            rows=tuple(
+                (row.tier, row.pattern, slot.repeat, *_steady(slot))
+                for row in rows
+                for slot in row.found.slots
+            ),
+        ),
+    )
+
+
+def _repeat_lines(
+    group: Sequence[report_rows.Row],
+    points: Callable[[run_result.SlotResult], tuple[tuple[float, float], ...]],
+) -> tuple[figure.Line, ...]:
+    """A line for each repeat that has points."""
+    return tuple(
+        figure.Line(
+            label=f'{row.label} {slot.repeat}', style=row.style, points=found
+        )
+        for row in group
+        for slot in row.found.slots
+        if (found := points(slot))
+    )
+
+
+def _step(lengths: Sequence[int]) -> int:
+    """How many values a point is the mean of."""
+    most = max(_LEAST_POINTS, _MOST_POINTS // len(lengths))
+    return math.ceil(max(lengths) / most)
+
+
+def _mib_points(
+    slot: run_result.SlotResult, step: int
+) -> tuple[tuple[float, float], ...]:
+    return tuple(
+        (at, report_rows.mib(each))
+        for at, each in _means(slot.bw_series, step)
+    )
+
+
+def _bandwidth_chart(
+    name: str, group: Sequence[report_rows.Row], step: int
+) -> figure.Chart:
+    lines = _repeat_lines(group, functools.partial(_mib_points, step=step))
+    return figure.Chart(
+        title=name,
+        drawing=figure.Lines(x_title='second', y_title='MiB/s', lines=lines),
+        alternative=f'Bandwidth over the seconds of each repeat, {name}: '
+        + _from_to(lines, 'MiB/s'),
+        caveats=report_rows.caveats_of(group, _KINDS),
+        undrawn='no repeat has the bandwidth of each second',
+    )
+
+
+def _from_to(lines: Sequence[figure.Line], unit: str) -> str:
+    """Lowest and highest of each line, in words."""
+    words = []
+    for line in lines:
+        values = [y for _x, y in line.points]
+        words.append(
+            f'{line.label} from {report_rows.number(min(values))} to'
+            f' {report_rows.number(max(values))} {unit}'
+        )
+    return '; '.join(words)
+
+
+def bandwidth(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+    """Bandwidth of each second.
+
+    :param rows: of a run
+    :returns: None if no guests sent it
+    """
+    found = [
+        (row, slot)
+        for row in rows
+        for slot in row.found.slots
+        if slot.bw_series
+    ]
+    if not found:
+        return None
+    step = _step([len(slot.bw_series) for _row, slot in found])
+    return figure.Figure(
+        title='Bandwidth over time',
+        dispensable=8,
+        caption='All guests of a tier together; a line for each repeat.'
+        + (f' Each point is the mean of {step} seconds.' if step > 1 else ''),
+        keys=report_rows.keys(rows),
+        charts=report_rows.line_charts(
+            rows, functools.partial(_bandwidth_chart, step=step)
+        ),
+        table=figure.Table(
+            columns=(
+                *report_rows.NAMES,
+                figure.Column(title='Repeat', digits=0),
+                figure.Column(title='Seconds', digits=0),
+                figure.Column(title='Lowest MiB/s', digits=2),
+                figure.Column(title='Mean MiB/s', digits=2),
+                figure.Column(title='Highest MiB/s', digits=2),
+            ),
+            rows=tuple(
+                (
+                    row.tier,
+                    row.pattern,
+                    slot.repeat,
+                    len(slot.bw_series),
+                    *(
+                        report_rows.mib(summed(values))
+                        for summed in (min, statistics.fmean, max)
+                    ),
+                )
+                for row, slot in found
+                for values in ([value for _ms, value in slot.bw_series],)
+            ),
+        ),
+    )
+
+
+def _p99_points(
+    latency: run_result.LatencyOverTime | None,
+) -> tuple[tuple[float, float], ...]:
+    """(second in which a time ends, p99 in ms), of times with I/Os."""
+    if latency is None:
+        return ()
+    return tuple(
+        ((at + 1) * latency.step_ms / 1000, report_rows.ms(p99_ns))
+        for at, p99_ns in enumerate(latency.p99_ns)
+        if p99_ns > 0
+    )
+
+
+def _latency_chart(
+    name: str, group: Sequence[report_rows.Row]
+) -> figure.Chart:
+    lines = _repeat_lines(group, lambda slot: _p99_points(slot.latency))
+    return figure.Chart(
+        title=name,
+        drawing=figure.Lines(
+            x_title='second',
+            y_title='p99 ms',
+            y_is_log=True,
+            lines=lines,
+        ),
+        alternative=f'p99 within each repeat, {name}: '
+        + _from_to(lines, 'ms'),
+        caveats=report_rows.caveats_of(group, _KINDS | {'long latencies'}),
+        undrawn='no repeat has its latencies over time',
+    )
+
+
+def latency(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+    """p99 of short times within each repeat.
+
+    :param rows: of a run
+    :returns: None if no guests sent it
+    """
+    found = [
+        (row, slot)
+        for row in rows
+        for slot in row.found.slots
+        if slot.latency is not None and any(slot.latency.p99_ns)
+    ]
+    if not found:
+        return None
+    return figure.Figure(
+        title='p99 over time',
+        dispensable=7,
+        caption='p99 of completion latency of all guests of a tier together,'
+        ' in short times within each repeat; a line for each repeat. To 3 %,'
+        ' since fio counts coarser there. Where few I/Os are completed in a'
+        ' time, p99 is the longest of them; where none is, there is no point.'
+        ' The axis of latencies is logarithmic.',
+        keys=report_rows.keys(rows),
+        charts=report_rows.line_charts(rows, _latency_chart),
+        table=figure.Table(
+            columns=(
+                *report_rows.NAMES,
+                figure.Column(title='Repeat', digits=0),
+                figure.Column(title='Each time s', digits=0),
+                figure.Column(title='Fewest I/Os in one', digits=0),
+                figure.Column(title='Lowest p99 ms', digits=3),
+                figure.Column(title='Median p99 ms', digits=3),
+                figure.Column(title='Highest p99 ms', digits=3),
+                figure.Column(title='in second', digits=0),
+            ),
+            rows=tuple(
+                (
+                    row.tier,
+                    row.pattern,
+                    slot.repeat,
+                    slot.latency.step_ms / 1000,
+                    min(slot.latency.ios),
+                    *(
+                        choose([y for _x, y in points])
+                        for choose in (min, statistics.median, max)
+                    ),
+                    max(points, key=lambda point: point[1])[0],
+                )
+                for row, slot in found
+                for points in (_p99_points(slot.latency),)
+            ),
+        ),
+    )
+
+
+def _repeats_chart(
+    name: str, group: Sequence[report_rows.Row]
+) -> figure.Chart:
+    lines = tuple(
+        figure.Line(
+            label=f'{row.label} p{percent}',
+            style=row.style,
+            is_dashed=percent == '50',
+            points=tuple(
+                (
+                    float(slot.repeat),
+                    report_rows.ms(slot.merged.clat.percentiles_ns[percent]),
+                )
+                for slot in figures.complete(row.found.slots)
+            ),
+        )
+        for row in group
+        for percent in ('50', '99')
+    )
+    return figure.Chart(
+        title=name,
+        drawing=figure.Lines(
+            x_title='repeat',
+            y_title='ms',
+            y_is_log=True,
+            has_marks=True,
+            lines=lines,
+        ),
+        alternative=f'Percentiles of completion latency by repeat, {name}: '
+        + '; '.join(
+            f'{line.label} '
+            + ', '.join(report_rows.number(y) for _x, y in line.points)
+            + ' ms'
+            for line in lines
+            if line.points
+        ),
+    )
+
+
+def repeats(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+    """p50 and p99 of each repeat.
+
+    :param rows: of a run
+    :returns: None if nothing was repeated
+    """
+    if all(len(row.found.slots) < 2 for row in rows):
+        return None
+    return figure.Figure(
+        title='Percentiles over the repeats',
+        dispensable=4,
+        caption='p99 (solid) and p50 (dashed) of completion latency in each'
+        ' repeat in which all guests are complete. The axis of latencies is'
+        ' logarithmic.',
+        keys=report_rows.keys(rows),
+        charts=report_rows.line_charts(rows, _repeats_chart),
+        table=figure.Table(
+            columns=(
+                *report_rows.NAMES,
+                figure.Column(title='Repeat', digits=0),
+                figure.Column(title='IOPS', digits=1),
+                figure.Column(title='p50 ms', digits=3),
+                figure.Column(title='p99 ms', digits=3),
+                figure.Column(title='Start skew ms', digits=0),
+                figure.Column(title='Fairness', digits=3),
+            ),
+            rows=tuple(
+                (
+                    row.tier,
+                    row.pattern,
+                    slot.repeat,
+                    *(
+                        (
+                            slot.merged.iops,
+                            report_rows.ms(
+                                slot.merged.clat.percentiles_ns['50']
+                            ),
+                            report_rows.ms(
+                                slot.merged.clat.percentiles_ns['99']
+                            ),
+                            slot.merged.start_skew_ms,
+                            slot.merged.fairness,
+                        )
+                        if slot.merged
+                        else (None,) * 5
+                    ),
+                )
+                for row in rows
+                for slot in row.found.slots
+            ),
+        ),
+    )

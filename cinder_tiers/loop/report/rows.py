@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The rows of figures: one for each pattern of each tier, in groups.
+
+A group is a chart.  Of several tiers, each pattern is one, and its rows are
+the tiers.  Of one tier, patterns of one kind (fio's ``rw``) are compared with
+each other; of one tier with more and more guests, the steps of a pattern.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+import dataclasses
+from dataclasses import dataclass
+
+from cinder_tiers.figures.result import caveats
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.loop.report import figure
+
+
+#: The first columns of the table of a figure.
+NAMES = (figure.Column(title='Tier'), figure.Column(title='Pattern'))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One pattern of one tier."""
+
+    tier: str
+    #: its name in the result, with its step
+    pattern: str
+    #: which chart it is in
+    group: str
+    #: what tells it from others of its group
+    label: str
+    #: number of its colour
+    style: int
+    #: how many guests should have run it
+    guests: int
+    found: run_result.PatternResult
+    #: why its figures should be read with care
+    caveats: tuple[run_result.Caveat, ...]
+
+    @property
+    def caveats_in_short(self) -> str:
+        """The kinds of its caveats; a dash if there is none."""
+        return ', '.join(dict.fromkeys(c.about for c in self.caveats)) or '-'
+
+
+def _of_profile(
+    result: run_result.RunResult, found: run_result.PatternResult
+) -> tuple[str, str]:
+    """(name without a step, fio's ``rw``) of a pattern.
+
+    Those of a file written by hand may not be in its profile.
+    """
+    try:
+        pattern = result.pattern_of(found)
+    except ValueError:
+        return found.pattern, found.pattern
+    return pattern.name, pattern.rw
+
+
+def _of_guests(count: int) -> str:
+    return '1 guest' if count == 1 else f'{count} guests'
+
+
+def rows(result: run_result.RunResult) -> tuple[Row, ...]:
+    """All rows of a run, tier by tier, in the order of the profile."""
+    steps = result.has_guest_steps
+    several = len(result.tiers) > 1
+    styles: dict[tuple[str, str], int] = {}
+    made = []
+    for tier in result.tiers:
+        for found in tier.patterns:
+            name, kind = _of_profile(result, found)
+            guests = max((len(slot.guests) for slot in found.slots), default=0)
+            step = _of_guests(guests) if steps else ''
+            if several:
+                group, words = name, (tier.tier, step)
+                colour = ('', tier.tier)
+            elif steps:
+                group, words, colour = name, (step,), (name, step)
+            else:
+                group, words, colour = kind, (name,), (kind, name)
+            places = [each for each in styles if each[0] == colour[0]]
+            style = styles.setdefault(colour, len(places) % figure.STYLES)
+            made.append(
+                Row(
+                    tier=tier.tier,
+                    pattern=found.pattern,
+                    group=group,
+                    label=', '.join(filter(None, words)),
+                    style=style,
+                    guests=guests,
+                    found=found,
+                    caveats=caveats.of_pattern(
+                        result.doubts or (), tier.tier, found.pattern
+                    ),
+                )
+            )
+    return tuple(made)
+
+
+def groups(found: Iterable[Row]) -> dict[str, tuple[Row, ...]]:
+    """{chart: its rows}, both in the order in which they come."""
+    grouped: dict[str, list[Row]] = {}
+    for row in found:
+        grouped.setdefault(row.group, []).append(row)
+    return {name: tuple(members) for name, members in grouped.items()}
+
+
+def charts(
+    found: Iterable[Row],
+    chart: Callable[[str, tuple[Row, ...]], figure.Chart],
+) -> tuple[figure.Chart, ...]:
+    """A chart of each group.
+
+    :param chart: makes one of the group's name and its rows
+    """
+    return tuple(chart(name, group) for name, group in groups(found).items())
+
+
+def line_charts(
+    found: Iterable[Row],
+    chart: Callable[[str, tuple[Row, ...]], figure.Chart],
+) -> tuple[figure.Chart, ...]:
+    """As ``charts``, of drawings in which a row has no label, but a colour.
+
+    Of several tiers a colour is a tier, so there is a chart for each number
+    of guests.
+    """
+    found = tuple(found)
+    of_figure = keys(found)
+    made = []
+    for name, group in groups(found).items():
+        if not of_figure:
+            made.append(
+                dataclasses.replace(
+                    chart(name, group), keys=keys_of_chart(group)
+                )
+            )
+        elif len({row.tier for row in group}) == len(group):
+            made.append(chart(name, group))
+        else:
+            steps: dict[int, list[Row]] = {}
+            for row in group:
+                steps.setdefault(row.guests, []).append(row)
+            made += [
+                chart(f'{name}, {_of_guests(guests)}', tuple(members))
+                for guests, members in steps.items()
+            ]
+    return tuple(made)
+
+
+def keys_of_chart(group: Iterable[Row]) -> tuple[figure.Key, ...]:
+    """What the colours of a chart of one tier stand for."""
+    return tuple(figure.Key(name=row.label, style=row.style) for row in group)
+
+
+def keys(found: Iterable[Row]) -> tuple[figure.Key, ...]:
+    """What colours stand for, if that is the same in all charts.
+
+    :returns: empty if colours mean something else in each chart
+    """
+    tiers = {row.tier: row.style for row in found}
+    if len(tiers) < 2:
+        return ()
+    return tuple(
+        figure.Key(name=tier, style=style) for tier, style in tiers.items()
+    )
+
+
+def caveats_of(
+    group: Iterable[Row], kinds: frozenset[str] | None = None
+) -> tuple[str, ...]:
+    """What to know of a chart.
+
+    :param kinds: only these; None: all
+    """
+    return tuple(
+        f'{caveat.about}: {caveat.text}'
+        for row in group
+        for caveat in row.caveats
+        if kinds is None or caveat.about in kinds
+    )
+
+
+def ms(nanoseconds: float | None) -> float | None:
+    """Nanoseconds as they are shown; None stays None.
+
+    Whole numbers of a file have any size: what no float can be is infinite.
+    """
+    if nanoseconds is None:
+        return None
+    try:
+        return nanoseconds / 1e6
+    except OverflowError:
+        return float('inf')
+
+
+def mib(size_bytes: float | None) -> float | None:
+    """Bytes as they are shown; None stays None."""
+    if size_bytes is None:
+        return None
+    try:
+        return size_bytes / 1024**2
+    except OverflowError:
+        return float('inf')
+
+
+def number(value: float | None) -> str:
+    """A number within a sentence, to four digits; a dash is none."""
+    if value is None:
+        return '-'
+    return f'{value:.4g}' if abs(value) < 1e4 else f'{value:,.0f}'

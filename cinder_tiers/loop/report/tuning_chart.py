@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a tuning searched, and what it confirmed.
+
+What can be said of a candidate is found by ``bench.tune``.
+"""
+
+from collections.abc import Iterator
+
+from cinder_tiers.figures.stats import differences
+from cinder_tiers.loop.report import figure
+from cinder_tiers.loop.report import rows as report_rows
+from cinder_tiers.loop.sweep import effects
+from cinder_tiers.loop.tune import history as histories
+from cinder_tiers.loop.tune import judged
+from cinder_tiers.loop.tune import tuning as tunings
+
+_TRIAL_COLUMNS = (
+    figure.Column(title='Measurement', digits=0),
+    figure.Column(title='Block', digits=0),
+    figure.Column(title='Candidate'),
+    figure.Column(title='Gain %', digits=1),
+    figure.Column(title='Best so far %', digits=1),
+    figure.Column(title='Ruled out because'),
+)
+_CANDIDATE_COLUMNS = (
+    figure.Column(title='Candidate'),
+    figure.Column(title='Finding'),
+    figure.Column(title='Gain %', digits=1),
+    figure.Column(title='95 % from', digits=1),
+    figure.Column(title='95 % to', digits=1),
+    figure.Column(title='Blocks', digits=0),
+    figure.Column(title='Reason'),
+)
+_DEFAULT, _MEASURED, _BEST, _UNKNOWN = 0, 1, 2, 7
+_STYLES = {judged.Finding.PROPOSED: 2, judged.Finding.BETTER: 2}
+_CONFIRMED = (
+    judged.Finding.PROPOSED,
+    judged.Finding.BETTER,
+    judged.Finding.NOT_BETTER,
+)
+#: An interval from few blocks may be so wide that bars could not be seen.
+_MOST_OF_LONGEST_BAR = 2
+
+
+def _trials(
+    tuning: tunings.Tuning,
+) -> Iterator[tuple[str | float | None, ...]]:
+    """The rows of the search, in the order of its measurements."""
+    best, number = None, 0
+    for block, taken in enumerate(tuning.history.blocks, 1):
+        if taken.part is not histories.Part.SEARCH:
+            continue
+        for each in taken.outcomes:
+            number += 1
+            gain = (
+                None if each.gain is None else differences.percent(each.gain)
+            )
+            if gain is not None and not each.broken:
+                best = gain if best is None else max(best, gain)
+            yield (
+                number,
+                block,
+                tuning.words(each.candidate),
+                gain,
+                best,
+                '; '.join(each.broken) or '-',
+            )
+
+
+def _search(tuning: tunings.Tuning) -> figure.Figure | None:
+    rows = tuple(_trials(tuning))
+    measured = [(row[0], row[3]) for row in rows if row[3] is not None]
+    best = [(row[0], row[4]) for row in rows if row[4] is not None]
+    if not measured:
+        return None
+    said = '; '.join(
+        f'{row[2]} {report_rows.number(row[3])} %'
+        for row in rows
+        if row[3] is not None
+    )
+    return figure.Figure(
+        title='The search',
+        dispensable=0,
+        caption='Each measured candidate with its gain in'
+        f' {tuning.goal}, to the default of the same block; more is better,'
+        ' also of a latency. The best of many measurements looks better than'
+        ' it is: nothing is claimed of it. The table has what was ruled out,'
+        ' too.',
+        keys=(
+            figure.Key(name='measured', style=_MEASURED),
+            figure.Key(name='best so far', style=_BEST),
+        ),
+        is_wide=True,
+        charts=(
+            figure.Chart(
+                title=f'Gain in {tuning.goal}',
+                drawing=figure.Lines(
+                    x_title='measurement',
+                    y_title='gain, %',
+                    has_marks=True,
+                    lines=(
+                        figure.Line(
+                            label='measured',
+                            style=_MEASURED,
+                            points=tuple(measured),
+                        ),
+                        figure.Line(
+                            label='best so far',
+                            style=_BEST,
+                            points=tuple(best),
+                            is_dashed=True,
+                        ),
+                    ),
+                ),
+                alternative=f'Gain in {tuning.goal} of each measured'
+                f' candidate: {said}',
+            ),
+        ),
+        table=figure.Table(columns=_TRIAL_COLUMNS, rows=rows),
+    )
+
+
+def _bars(found: list[judged.Judged]) -> Iterator[figure.Bar]:
+    longest = _MOST_OF_LONGEST_BAR * max(
+        [
+            effects.HUNDRED,
+            *(effects.in_hundreds(each.gain_percent) for each in found),
+        ]
+    )
+    for each in found:
+        yield figure.Bar(
+            label=each.words,
+            style=_STYLES.get(each.finding, _UNKNOWN),
+            value=effects.in_hundreds(each.gain_percent),
+            low=effects.in_hundreds(each.low_percent),
+            high=min(longest, effects.in_hundreds(each.high_percent)),
+        )
+
+
+def _said(each: judged.Judged) -> str:
+    value, low, high = (
+        report_rows.number(effects.in_hundreds(percent))
+        for percent in (each.gain_percent, each.low_percent, each.high_percent)
+    )
+    return f'{each.words} {value}, from {low} to {high}, {each.finding.value}'
+
+
+def _confirmation(tuning: tunings.Tuning) -> figure.Figure:
+    found = judged.candidates(tuning)
+    confirmed = [each for each in found if each.finding in _CONFIRMED]
+    charts = ()
+    if confirmed:
+        charts = (
+            figure.Chart(
+                title=f'Gain in {tuning.goal}, on fresh blocks',
+                drawing=figure.Bars(
+                    unit='default = 100, more is better',
+                    reference=effects.HUNDRED,
+                    bars=(
+                        figure.Bar(
+                            label='default',
+                            style=_DEFAULT,
+                            value=effects.HUNDRED,
+                            low=None,
+                            high=None,
+                        ),
+                        *_bars(confirmed),
+                    ),
+                ),
+                alternative=f'Gain in {tuning.goal}, default 100: '
+                + '; '.join(map(_said, confirmed)),
+            ),
+        )
+    return figure.Figure(
+        title='The confirmation',
+        dispensable=0,
+        caption='What looked best in the search, measured beside the default'
+        ' in blocks of their own, which the search has not seen. The line over'
+        ' the end of a bar is the 95 % interval of that gain alone, drawn to'
+        ' at most twice the longest bar; its colour says what can be claimed'
+        ' beside the others. The table has all candidates.',
+        keys=(
+            figure.Key(name='default', style=_DEFAULT),
+            figure.Key(name='better', style=_STYLES[judged.Finding.PROPOSED]),
+            figure.Key(name='not better', style=_UNKNOWN),
+        )
+        if charts
+        else (),
+        is_wide=True,
+        charts=charts,
+        table=figure.Table(
+            columns=_CANDIDATE_COLUMNS,
+            rows=tuple(
+                (
+                    each.words,
+                    each.finding.value,
+                    each.gain_percent,
+                    each.low_percent,
+                    each.high_percent,
+                    each.blocks,
+                    each.reason,
+                )
+                for each in found
+            ),
+        ),
+    )
+
+
+def figures(tuning: tunings.Tuning) -> Iterator[figure.Figure]:
+    """What was confirmed first, for it is what counts; then the search."""
+    yield _confirmation(tuning)
+    search = _search(tuning)
+    if search is not None:
+        yield search
+
+
+def summary(tuning: tunings.Tuning) -> tuple[tuple[str, str], ...]:
+    """What a tuning is, and how it ended, as (what, its value)."""
+    proposed = tuning.history.proposed
+    return (
+        ('Tuning of tier', tuning.tier),
+        ('Goal', tuning.goal),
+        ('End', tuning.history.end.value),
+        ('Proposed', tuning.words(proposed.candidate) if proposed else '-'),
+        (
+            'Time',
+            f'{tuning.history.seconds / 60:,.0f} of'
+            f' {tuning.budget_s / 60:,.0f} min, in'
+            f' {len(tuning.history.blocks)} blocks',
+        ),
+        ('A smaller gain is none', f'{tuning.history.least_percent:g} %'),
+        ('Seed', str(tuning.seed)),
+        *(
+            (
+                f'Option {each.name}',
+                f'{", ".join(each.values)}; in the tiers file: '
+                f'{each.default or "not set"}',
+            )
+            for each in tuning.options
+        ),
+    )

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What became of a slot of a sweep. Pure."""
+
+import dataclasses
+import enum
+
+from cinder_tiers.loop.fault import fault as fault_values
+from cinder_tiers.loop.sweep import design
+
+
+class Verdict(enum.Enum):
+    """Whether a treatment was in effect while it was measured."""
+
+    IN_EFFECT = 'in effect'
+    #: So nothing was measured.
+    NOT_IN_EFFECT = 'not in effect'
+    #: It was in effect at the beginning only, so the figure is not used.
+    CHANGED = 'changed while it was measured'
+    #: Or not as it should be; so the figure is not used.
+    FAULT_NOT_MADE = 'fault not made'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What a measurement left behind."""
+
+    #: Of the command; negative: the signal that ended it.
+    exit_status: int
+    #: Path of the file with the result; None: there is none.
+    result_file: str | None
+    #: What became of the faults that were to be made meanwhile.
+    faults: tuple[fault_values.FaultRecord, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SlotRecord:
+    """A slot, and what became of it."""
+
+    slot: design.Slot
+    verdict: Verdict
+    #: Why the treatment was not in effect; '' when it was.
+    reason: str = ''
+    #: None: nothing was measured.
+    measured: Measured | None = None
+    #: UTC, as 2026-11-23T20:00:00Z.
+    started: str
+    ended: str
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether its result may be compared."""
+        return (
+            self.verdict is Verdict.IN_EFFECT
+            and self.measured is not None
+            and self.measured.exit_status == 0
+        )

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The results of a sweep as an argument of commands."""
+
+import argparse
+import json
+import os
+import typing
+
+from osc_lib import exceptions
+
+from cinder_tiers.cli import base
+from cinder_tiers.cli import results
+from cinder_tiers.files import read_bounded
+from cinder_tiers.loop.fault import fault as faults
+from cinder_tiers.loop.sweep import design
+from cinder_tiers.loop.sweep import file_results as sweep_files
+from cinder_tiers.loop.sweep import record
+
+if typing.TYPE_CHECKING:
+    from cinder_tiers.loop.fault import of_run
+    from cinder_tiers.loop.report import faults_chart as fault_figures
+    from cinder_tiers.loop.sweep import effects
+
+
+def is_sweep(path: str) -> bool:
+    """Whether a file is the result of a sweep, and not of a run.
+
+    What cannot be read is neither; whoever reads it says why.
+    """
+    try:
+        # A result of a run may be larger, and is then not looked at.
+        if os.path.getsize(path) > sweep_files.MAX_SIZE_BYTES:
+            return False
+        value = json.loads(
+            read_bounded.read(path, max_bytes=sweep_files.MAX_SIZE_BYTES)
+        )
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and value.get('kind') == sweep_files.KIND
+
+
+def read(path: str) -> 'tuple[sweep_files.Results, effects.Swept]':
+    """A sweep that a user named, with the results of its slots.
+
+    A result that cannot be read is a slot without a sound result.
+
+    :param path: of its sweep.json
+    :raises base.CommandFailed: cannot be read, or not of a sweep
+    """
+    from cinder_tiers.loop.sweep import effects
+
+    with base.user_errors():
+        found = sweep_files.read(path)
+    return found, effects.Swept(
+        tier=found.sweep.tier,
+        default=design.DEFAULT,
+        treatments={
+            one.name: frozenset(one.guest) for one in found.sweep.treatments
+        },
+        blocks=found.sweep.blocks,
+        slots=tuple(_slot(path, one) for one in found.records),
+    )
+
+
+def result_paths(path: str, found: sweep_files.Results) -> list[str]:
+    """Of the results of all slots, whether they can be read or not.
+
+    :param path: of the file of the sweep
+    """
+    return [
+        sweep_files.result_path(path, one.measured.result_file)
+        for one in found.records
+        if one.measured is not None and one.measured.result_file is not None
+    ]
+
+
+def _slot(path: str, one: record.SlotRecord) -> 'effects.Slot':
+    from cinder_tiers.loop.sweep import effects
+
+    run, reason = None, one.reason
+    verdict = effects.Verdict.SOUND
+    measured = one.measured
+    if one.verdict is record.Verdict.NOT_IN_EFFECT:
+        verdict = effects.Verdict.NOT_IN_EFFECT
+    elif one.verdict is record.Verdict.CHANGED:
+        verdict = effects.Verdict.CHANGED
+    elif one.verdict is record.Verdict.FAULT_NOT_MADE:
+        verdict = effects.Verdict.NO_RESULT
+    elif measured is None:
+        reason = reason or 'it was not measured'
+    elif measured.exit_status:
+        reason = f'the command ended with {measured.exit_status}'
+    elif measured.result_file is None:
+        reason = 'the command left no result'
+    else:
+        try:
+            run = results.read(
+                sweep_files.result_path(path, measured.result_file)
+            )
+        except exceptions.CommandError as error:
+            reason = str(error)
+    if verdict is effects.Verdict.SOUND and run is None:
+        verdict = effects.Verdict.NO_RESULT
+    return effects.Slot(
+        number=one.slot.number,
+        block=one.slot.block,
+        treatment=one.slot.treatment,
+        verdict=verdict,
+        reason=reason,
+        run=run,
+    )
+
+
+def made_faults(
+    one: record.SlotRecord,
+) -> 'tuple[tuple[of_run.Made, ...], dict[str, float]]':
+    """The faults of a slot of which it is known when they were.
+
+    :returns: (the faults, {fault: seconds from its end until the cluster was
+        healthy})
+    """
+    from cinder_tiers.loop.fault import of_run
+
+    known = [
+        fault
+        for fault in (one.measured.faults if one.measured else ())
+        if is_known(fault)
+    ]
+    return (
+        tuple(
+            of_run.Made(
+                name=fault.name,
+                target=fault.target,
+                began=fault.began,
+                ended=fault.ended,
+            )
+            for fault in known
+        ),
+        {
+            fault.name: round(fault.healthy - fault.ended, 1)
+            for fault in known
+            if fault.healthy is not None
+        },
+    )
+
+
+def is_known(fault: faults.FaultRecord) -> bool:
+    """Whether it is known when a fault began and ended."""
+    return (
+        fault.began is not None
+        and fault.ended is not None
+        and fault.began <= fault.ended
+    )
+
+
+def faulty_slots(
+    found: sweep_files.Results, swept: 'effects.Swept'
+) -> 'list[fault_figures.FaultySlot]':
+    """Slots with faults, and a result to look for them in.
+
+    :param found: of a sweep
+    :param swept: the same, with the results of its slots
+    """
+    from cinder_tiers.loop.report import faults_chart as fault_figures
+
+    slots = []
+    for one, slot in zip(found.records, swept.slots, strict=True):
+        made, healthy_s = made_faults(one)
+        if made and slot.run is not None:
+            slots.append(
+                fault_figures.FaultySlot(
+                    name=f'{slot.number} {slot.treatment}',
+                    made=made,
+                    healthy_s=healthy_s,
+                    result=slot.run,
+                )
+            )
+    return slots
+
+
+def quantities(parsed_args: argparse.Namespace) -> tuple[str, ...]:
+    """What `results.add_quantities` was told, of a sweep."""
+    from cinder_tiers.loop.sweep import effects
+
+    return results.quantities(
+        parsed_args,
+        effects.OF_ALL if parsed_args.directions else effects.QUANTITIES,
+    )
+
+
+def summary(found: sweep_files.Results) -> tuple[tuple[str, str], ...]:
+    """What a sweep is, as (what, its value), for a report."""
+    sweep = found.sweep
+    return (
+        ('Sweep of tier', sweep.tier),
+        ('Started', found.started),
+        ('State', '; '.join((found.state, *warnings(found)))),
+        ('Blocks', str(sweep.blocks)),
+        ('Seed of the order', str(sweep.seed)),
+        *(
+            (
+                f'Treatment {one.name}',
+                ', '.join(
+                    f'{name} {design.text(value)}'
+                    for name, value in (
+                        *(
+                            (place[-1], each)
+                            for place, each in one.changes.items()
+                        ),
+                        *one.guest.items(),
+                    )
+                ),
+            )
+            for one in sweep.treatments
+        ),
+    )
+
+
+def warnings(found: sweep_files.Results) -> tuple[str, ...]:
+    """What to know of a sweep before its effects."""
+    texts = []
+    if found.state == sweep_files.RUNNING:
+        texts.append(
+            'the sweep is not complete: the effects will still change, '
+            'and looking at them again and again until one shows finds '
+            'too many'
+        )
+    elif found.state == sweep_files.ENDED_EARLY:
+        texts.append(
+            f'the sweep ended early, after {len(found.records)} of '
+            f'{len(found.sweep.slots)} slots'
+        )
+    if not found.is_brought_back and found.state != sweep_files.RUNNING:
+        texts.append(
+            'not everything that the sweep changed is as before: run '
+            '"openstack tier sweep --status"'
+        )
+    return tuple(texts)

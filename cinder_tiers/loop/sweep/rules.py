@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a sweep refuses beside what no tiers file may have.
+
+A tiers file may ask for it, since it stays. A sweep takes everything back,
+and these cannot be taken back, or stop the tier while it is measured. Pure.
+"""
+
+import collections.abc
+import types
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.loop.sweep import design
+
+#: {pool option: (value, or None for any; why it is refused)}
+_REFUSED: collections.abc.Mapping[str, tuple[object, str]] = (
+    types.MappingProxyType(
+        {
+            pool_options.EC_OPTIMIZATIONS: (
+                True,
+                'options that can be reverted; Ceph never switches this '
+                'one off again',
+            ),
+            'csum_type': (
+                'none',
+                'a checksum; data that is written during the sweep would '
+                'have none, and its corruption would go undetected',
+            ),
+            **dict.fromkeys(
+                sorted(pool_options.QUOTAS),
+                (
+                    None,
+                    'options that do not stop writes to the tier; a quota '
+                    'does when it is reached',
+                ),
+            ),
+        }
+    )
+)
+
+
+def check(
+    sweep: design.Sweep, sources: collections.abc.Mapping[str, catalogs.Source]
+) -> collections.abc.Iterator[errors.Problem]:
+    """What no sweep changes.
+
+    :param sources: {treatment: where its values were written}.
+    """
+    for treatment in sweep.treatments:
+        for place, value in treatment.changes.items():
+            name = str(place[-1])
+            refused, why = _REFUSED.get(name, (None, ''))
+            if (
+                why
+                and place[-2] == 'pool_options'
+                and refused
+                in (
+                    None,
+                    value,
+                )
+            ):
+                yield errors.Problem(
+                    where=sources[treatment.name].where(place),
+                    found=f'{name} {design.text(value)}',
+                    expected=why,
+                    remedy='remove it',
+                )

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""How the slots of a tuning are divided between search and confirmation.
+
+Pure.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import math
+
+from cinder_tiers.loop.tune import decision
+
+#: Of one block of the search, beside the default.
+CANDIDATES = 3
+#: Of one candidate in the search, at most: so often the one that leads is
+#: measured before it is believed.
+MEASUREMENTS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outlook:
+    """What a number of slots is enough for, before any was measured."""
+
+    #: of the search, at most; 0: the slots are too few
+    blocks: int
+    #: candidates that these measure, at most; some of them again
+    candidates: int
+    #: slots that are kept for the confirmation, by the usual noise
+    reserve: int
+    #: combinations of values, with that of the tiers file
+    combinations: int
+
+    @property
+    def least_slots(self) -> int:
+        """With fewer, the search does not begin."""
+        return self.reserve + CANDIDATES + 1
+
+
+def reserve(
+    found: Sequence[decision.Gain],
+    *,
+    wanted_percent: float,
+    least_percent: float,
+) -> int:
+    """Slots that are kept for the confirmation while the search goes on.
+
+    :param found: by the search, for their noise
+    :param wanted_percent: the gain that is to be seen
+    :param least_percent: a smaller one is none
+    """
+    return (decision.MOST_FINALISTS + 1) * decision.blocks_to_confirm(
+        found,
+        candidates=decision.MOST_FINALISTS,
+        wanted_percent=wanted_percent,
+        least_percent=least_percent,
+    )
+
+
+def is_search_affordable(slots_left: float, kept: int) -> bool:
+    """Whether one more block of the search leaves what is kept.
+
+    :param kept: slots, as of `reserve`
+    """
+    return slots_left >= CANDIDATES + 1 + kept
+
+
+def outlook(
+    slots: float,
+    counts: Sequence[int],
+    *,
+    wanted_percent: float,
+    least_percent: float,
+) -> Outlook:
+    """What a search of some slots will do, by the usual noise.
+
+    :param slots: of the whole budget
+    :param counts: of the values of each option, with that of the tiers file
+    :param wanted_percent: the gain that is to be seen
+    :param least_percent: a smaller one is none
+    """
+    kept = reserve(
+        (), wanted_percent=wanted_percent, least_percent=least_percent
+    )
+    combinations = math.prod(counts)
+    most = MEASUREMENTS * (combinations - 1)
+    blocks = max(0, int((slots - kept) / (CANDIDATES + 1)))
+    candidates = min(most, CANDIDATES * blocks)
+    return Outlook(
+        # A block has one candidate or more, each of them once.
+        blocks=min(blocks, most),
+        candidates=candidates,
+        reserve=kept,
+        combinations=combinations,
+    )

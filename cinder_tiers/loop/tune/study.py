@@ -1,0 +1,507 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The search of a tuning, which can be ended at any point and goes on.
+
+Optuna proposes candidates; here is which of them share a block, which are
+measured again, when the search ends and what is confirmed.  All of it is in
+Optuna's journal, one file, and each proposal depends on nothing else: so a
+search that was ended goes on as if it had not been.
+
+A block is the default and some candidates.  It has two parts: first candidates
+are searched, then those that look best are confirmed on fresh blocks.  Must
+not know what is measured.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import contextlib
+import dataclasses
+from dataclasses import dataclass
+import fcntl
+import os
+import random
+import secrets
+import stat
+import statistics
+import warnings
+
+import optuna
+from optuna.storages import journal
+
+from cinder_tiers.domain import errors
+from cinder_tiers.domain import record
+from cinder_tiers.loop.tune import budget
+from cinder_tiers.loop.tune import decision
+from cinder_tiers.loop.tune import history as histories
+
+# Candidates by chance, before there is anything to learn from.
+_STARTUP = 8
+# Proposals for a block; if all are known, the space is, too.
+_MOST_ASKED = 50
+# Names within the journal. Each block has an attribute of its own: all of
+# them in one would be written again with each block.
+_BLOCK, _BROKEN, _ABOUT, _ID = 'block {}', 'broken', 'about', 'id'
+_FINALISTS, _PLANNED = 'finalists', 'planned'
+#: More than a tuning of weeks writes.
+MAX_SIZE_BYTES = 64 * 2**20
+# What a file of another kind, or one that was changed by hand, leads to.
+_NOT_OURS = (
+    *(ValueError, LookupError, TypeError, AttributeError, AssertionError),
+    *(ArithmeticError, RecursionError),
+)
+
+#: Makes a sampler of Optuna out of a seed.
+MakeSampler = Callable[[int], optuna.samplers.BaseSampler]
+
+
+class StudyError(errors.LinesError, ValueError):
+    """A journal that is not of this tuning; the message says why."""
+
+
+class StudyInUseError(StudyError):
+    """Another process has the journal."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """The default and some candidates, measured close together in time."""
+
+    #: from 1
+    number: int
+    part: histories.Part
+    #: without the default
+    candidates: tuple[decision.Candidate, ...]
+
+    @property
+    def slots(self) -> int:
+        """Of its measurements."""
+        return len(self.candidates) + 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms:
+    """What a tuning is held to."""
+
+    #: {option: number of its values, with that of the tiers file}
+    space: Mapping[str, int]
+    seed: int
+    #: a smaller gain is none
+    least_percent: float = 0.0
+    #: the gain that is to be seen
+    wanted_percent: float = 10.0
+    #: what else it is about, such as goal and values; a file of another
+    #: tuning is refused by it
+    about: str = ''
+
+
+class _HeldAlready:
+    """The lock that Optuna asks for: `opened` has a better one."""
+
+    def acquire(self) -> bool:
+        return True
+
+    def release(self) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def opened(path: str) -> Iterator[optuna.storages.BaseStorage]:
+    """The journal of a tuning, for this process alone.
+
+    It is readable by its owner only. A torn last line, of a process that was
+    killed while it wrote, is removed.
+
+    :param path: of the file, which is made if it is not there
+    :raises StudyInUseError: another process has it
+    :raises StudyError: it is none
+    :raises OSError: it cannot be opened
+    """
+    handle = os.open(
+        path,
+        os.O_RDWR
+        | os.O_CREAT
+        | os.O_CLOEXEC
+        | os.O_NOFOLLOW
+        # Not to wait for the other end of a pipe.
+        | os.O_NONBLOCK,
+        0o600,
+    )
+    with open(handle, 'r+b', buffering=0) as stream:
+        try:
+            # The kernel releases it, also after a kill.
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise StudyInUseError('another process has locked it') from error
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise StudyError('is not a regular file')
+        if found.st_size > MAX_SIZE_BYTES:
+            raise StudyError(
+                f'has {found.st_size} bytes, and at most {MAX_SIZE_BYTES} '
+                'were expected'
+            )
+        content = stream.read()
+        whole = content.rfind(b'\n') + 1
+        if whole < len(content):
+            stream.truncate(whole)
+        try:
+            storage = optuna.storages.JournalStorage(
+                journal.JournalFileBackend(path, lock_obj=_HeldAlready())
+            )
+        except _NOT_OURS as error:
+            raise StudyError(f'cannot be read: {error}') from error
+        yield storage
+
+
+def tpe(seed: int) -> optuna.samplers.BaseSampler:
+    """Optuna's sampler that learns, and knows of constraints."""
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore', optuna.exceptions.ExperimentalWarning)
+        return optuna.samplers.TPESampler(
+            seed=seed,
+            n_startup_trials=_STARTUP,
+            # Those of the same block must not all be the same.
+            constant_liar=True,
+        )
+
+
+def by_chance(seed: int) -> optuna.samplers.BaseSampler:
+    """The sampler to compare with: it does not learn."""
+    return optuna.samplers.RandomSampler(seed=seed)
+
+
+def _latin(terms: Terms) -> tuple[decision.Candidate, ...]:
+    """So few candidates that each value of each option is in one of them.
+
+    Without them, a value may not be tried at all while the budget lasts.
+    """
+    # Not for secrets: it must be the same at each start.
+    draw = random.Random(f'latin {terms.seed}')  # noqa: S311
+    columns = []
+    for count in terms.space.values():
+        values = list(range(1, count))
+        draw.shuffle(values)
+        columns.append(values)
+    most = max(map(len, columns))
+    return tuple(
+        tuple(values[row % len(values)] for values in columns)
+        for row in range(most)
+    )
+
+
+class Study:
+    """One tuning, from its journal on.
+
+    :param storage: as of `opened`; None: in memory only
+    :param covers: whether the first candidates have each value once, a Latin
+        hypercube; else they are of the sampler, too
+    :raises StudyError: the journal is of another tuning, or of none
+    """
+
+    def __init__(
+        self,
+        storage: optuna.storages.BaseStorage | None,
+        terms: Terms,
+        *,
+        make_sampler: MakeSampler = tpe,
+        covers: bool = True,
+    ) -> None:
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self._terms = terms
+        self._make_sampler = make_sampler
+        self._distributions = {
+            option: optuna.distributions.CategoricalDistribution(range(count))
+            for option, count in terms.space.items()
+        }
+        self._first = _latin(terms) if covers else ()
+        try:
+            self._study = optuna.create_study(
+                storage=storage,
+                study_name='tune',
+                direction='maximize',
+                load_if_exists=True,
+            )
+            #: what the sampler is to be told of the last block
+            self._untold: list[int] = []
+            self._history = self._begun(repr(dataclasses.astuple(terms)))
+            self._settle()
+        except StudyError:
+            raise
+        except _NOT_OURS as error:
+            raise StudyError(f'cannot be read: {error}') from error
+
+    def _begun(self, about: str) -> histories.History:
+        """What the journal says.
+
+        :param about: of this tuning
+        :raises StudyError: it is of another one
+        """
+        found = self._study.user_attrs
+        if found.get(_ABOUT, about) != about:
+            raise StudyError(
+                'is of a tuning with other options, values, goal or seed'
+            )
+        if _ABOUT not in found:
+            self._study.set_user_attr(_ABOUT, about)
+        if _ID not in found:
+            self._study.set_user_attr(_ID, secrets.token_hex(8))
+        if not self._study.get_trials(deepcopy=False):
+            # The default is trial 0: its gain is 0 by definition.
+            self._study.add_trial(
+                optuna.trial.create_trial(
+                    params=dict.fromkeys(self._distributions, 0),
+                    distributions=self._distributions,
+                    value=0.0,
+                )
+            )
+        blocks = []
+        while (key := _BLOCK.format(len(blocks) + 1)) in found:
+            blocks.append(record.read(histories.Taken, found[key]['taken']))
+            self._untold = list(map(int, found[key]['trials']))
+        read = record.read(
+            histories.History,
+            {
+                'blocks': [],
+                'finalists': found.get(_FINALISTS),
+                'planned': found.get(_PLANNED, 0),
+                'least_percent': self._terms.least_percent,
+            },
+        )
+        read = dataclasses.replace(read, blocks=tuple(blocks))
+        read.check(tuple(self._terms.space.values()))
+        for trial in self._study.get_trials(deepcopy=False):
+            if trial.distributions and not (
+                trial.distributions.items() <= self._distributions.items()
+            ):
+                raise StudyError(
+                    'has values that do not belong to this tuning'
+                )
+        return read
+
+    @property
+    def identity(self) -> str:
+        """Of this tuning: another one, even if it is alike, has another."""
+        return str(self._study.user_attrs[_ID])
+
+    @property
+    def history(self) -> histories.History:
+        """All that was measured, and what it says."""
+        return self._history
+
+    def next_block(self, slots_left: float) -> Block | None:
+        """What is to be measured next; None: it is over.
+
+        Asked again without an answer, or by another process after a kill, it
+        is the same.
+
+        :param slots_left: how many slots the budget still has
+        """
+        number = len(self.history.blocks) + 1
+        pending = []
+        for trial in self._trials(optuna.trial.TrialState.RUNNING):
+            if self._is_whole(trial):
+                pending.append(trial)
+            else:  # a process was killed while it was asked for
+                self._study.tell(
+                    trial.number, state=optuna.trial.TrialState.FAIL
+                )
+        if self.history.finalists is None:
+            if pending or self._is_search_affordable(slots_left):
+                candidates = tuple(self._search(pending))
+                if candidates:
+                    return Block(
+                        number=number,
+                        part=histories.Part.SEARCH,
+                        candidates=candidates,
+                    )
+            if not self.history.gains:
+                return None  # with more time, it may begin
+            self._end_search(slots_left)
+        elif self.history.may_be_planned:
+            self._plan(slots_left)
+        candidates = self.history.to_confirm
+        if not candidates or not self.history.blocks_left:
+            return None
+        return Block(
+            number=number,
+            part=histories.Part.CONFIRM,
+            candidates=candidates,
+        )
+
+    def take(
+        self,
+        block: Block,
+        outcomes: Iterable[histories.Outcome],
+        *,
+        seconds: float,
+    ) -> None:
+        """Takes what became of a block.
+
+        :param outcomes: of each candidate of the block
+        :param seconds: that it took
+        """
+        taken = histories.Taken(
+            part=block.part, seconds=seconds, outcomes=tuple(outcomes)
+        )
+        running = [
+            trial.number
+            for trial in self._trials(optuna.trial.TrialState.RUNNING)
+        ]
+        # One line of the journal: it is taken, or it is not.
+        self._study.set_user_attr(
+            _BLOCK.format(len(self._history.blocks) + 1),
+            {'taken': record.plain(taken), 'trials': running},
+        )
+        self._history = dataclasses.replace(
+            self._history, blocks=(*self._history.blocks, taken)
+        )
+        self._untold = running
+        self._settle()
+
+    def _settle(self) -> None:
+        """Tells the sampler of the last block, if it was not told."""
+        if not self._untold:
+            return
+        outcomes = {
+            each.candidate: each for each in self._history.blocks[-1].outcomes
+        }
+        for trial in self._trials(optuna.trial.TrialState.RUNNING):
+            if trial.number in self._untold:
+                self._tell(trial, outcomes[self._candidate(trial)])
+        self._untold = []
+
+    def _trials(
+        self, state: optuna.trial.TrialState
+    ) -> list[optuna.trial.FrozenTrial]:
+        return self._study.get_trials(deepcopy=False, states=(state,))
+
+    def _candidate(
+        self, trial: optuna.trial.FrozenTrial | optuna.Trial
+    ) -> decision.Candidate:
+        return tuple(trial.params[option] for option in self._distributions)
+
+    def _is_whole(self, trial: optuna.trial.FrozenTrial) -> bool:
+        return trial.params.keys() == self._distributions.keys()
+
+    def _params(self, candidate: decision.Candidate) -> dict[str, int]:
+        return dict(zip(self._distributions, candidate, strict=True))
+
+    def _is_search_affordable(self, slots_left: float) -> bool:
+        return budget.is_search_affordable(
+            slots_left,
+            budget.reserve(
+                self.history.gains,
+                wanted_percent=self._terms.wanted_percent,
+                least_percent=self._terms.least_percent,
+            ),
+        )
+
+    def _blocks_to_confirm(self, candidates: int) -> int:
+        return decision.blocks_to_confirm(
+            self.history.gains,
+            candidates=max(1, candidates),
+            wanted_percent=self._terms.wanted_percent,
+            least_percent=self._terms.least_percent,
+        )
+
+    def _end_search(self, slots_left: float) -> None:
+        chosen = decision.finalists(
+            self.history.gains, broken=self.history.broken
+        )
+        self._study.set_user_attr(_FINALISTS, chosen)
+        self._history = dataclasses.replace(self._history, finalists=chosen)
+        self._plan(slots_left)
+
+    def _plan(self, slots_left: float) -> None:
+        """Decides how many blocks confirm, by the time that is left."""
+        found = self.history
+        done = sum(
+            each.part is histories.Part.CONFIRM for each in found.blocks
+        )
+        count = len(found.to_confirm)
+        planned = min(
+            self._blocks_to_confirm(count),
+            done + max(0, int(slots_left / (count + 1))),
+        )
+        if planned != found.planned:
+            self._study.set_user_attr(_PLANNED, planned)
+            self._history = dataclasses.replace(found, planned=planned)
+
+    def _search(
+        self, pending: Sequence[optuna.trial.FrozenTrial]
+    ) -> list[decision.Candidate]:
+        if not pending:
+            self._enqueue_leader()
+        waiting = list(pending)
+        found: list[decision.Candidate] = []
+        measured = decision.by_candidate(self.history.gains)
+        for _ in range(_MOST_ASKED):
+            if len(found) >= budget.CANDIDATES:
+                break
+            trial = waiting.pop(0) if waiting else self._ask()
+            candidate = self._candidate(trial)
+            gains = measured.get(candidate, ())
+            if decision.is_default(candidate):
+                self._study.tell(trial.number, 0.0)
+            elif (
+                len(gains) >= budget.MEASUREMENTS
+                and candidate not in self.history.broken
+            ):
+                # The sampler learns it once more; it takes no time.
+                self._study.tell(trial.number, statistics.fmean(gains))
+            elif candidate in self.history.broken or candidate in found:
+                self._study.tell(
+                    trial.number, state=optuna.trial.TrialState.FAIL
+                )
+            else:
+                found.append(candidate)
+        return found
+
+    def _enqueue_leader(self) -> None:
+        """Has the candidate that leads measured again, if it was rarely."""
+        lead = decision.leader(self.history.gains, broken=self.history.broken)
+        measured = decision.by_candidate(self.history.gains).get(lead, ())
+        if (
+            lead is not None
+            and len(measured) < budget.MEASUREMENTS
+            and not self._trials(optuna.trial.TrialState.WAITING)
+        ):
+            self._study.enqueue_trial(self._params(lead))
+
+    def _ask(self) -> optuna.Trial:
+        whole = [
+            trial
+            for trial in self._study.get_trials(deepcopy=False)
+            if self._is_whole(trial)
+        ]
+        if self._first and not self._trials(optuna.trial.TrialState.WAITING):
+            asked = set(map(self._candidate, whole))
+            # What was asked once stays asked.
+            self._first = tuple(
+                each for each in self._first if each not in asked
+            )
+            for candidate in self._first[:1]:
+                self._study.enqueue_trial(self._params(candidate))
+        # Of the seed and the number alone, so that it is the same again.
+        self._study.sampler = self._make_sampler(
+            (self._terms.seed * 1_000_003 + len(whole)) % 2**32
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                'ignore', optuna.exceptions.ExperimentalWarning
+            )
+            return self._study.ask(self._distributions)
+
+    def _tell(
+        self, trial: optuna.trial.FrozenTrial, outcome: histories.Outcome
+    ) -> None:
+        if outcome.broken:
+            live = optuna.trial.Trial(self._study, trial._trial_id)
+            live.set_constraint(_BROKEN, 1.0)
+        if outcome.gain is None:
+            self._study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
+        else:
+            self._study.tell(trial.number, outcome.gain)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The file of a tuning as an argument of commands."""
+
+import collections.abc
+import json
+import os
+import typing
+
+from osc_lib import exceptions
+
+from cinder_tiers.domain import errors
+from cinder_tiers.files import read_bounded
+from cinder_tiers.loop.sweep import file_results as sweep_files
+from cinder_tiers.loop.sweep import results_argument
+
+if typing.TYPE_CHECKING:
+    from cinder_tiers.figures.result import result as run_result
+    from cinder_tiers.loop.tune import tuning as tunings
+
+
+def is_tuning(path: str) -> bool:
+    """Whether a file is of a tuning, and not of a run or a sweep.
+
+    What cannot be read is not; whoever reads it says why.
+    """
+    from cinder_tiers.loop.tune import tuning as tunings
+
+    try:
+        if os.path.getsize(path) > tunings.MAX_SIZE_BYTES:
+            return False
+        value = json.loads(
+            read_bounded.read(path, max_bytes=tunings.MAX_SIZE_BYTES)
+        )
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and value.get('kind') == tunings.KIND
+
+
+def read(path: str) -> 'tunings.Tuning':
+    """Reads the file of a tuning.
+
+    :raises errors.ProblemsFound: it cannot be read, or is of something else.
+    """
+    from cinder_tiers.loop.tune import tuning as tunings
+
+    try:
+        return tunings.read(
+            read_bounded.read(path, max_bytes=tunings.MAX_SIZE_BYTES)
+        )
+    except (OSError, tunings.TuningFileError) as error:
+        raise errors.ProblemsFound(
+            [
+                errors.Problem(
+                    where=path,
+                    found=getattr(error, 'strerror', None) or str(error),
+                    expected=f'the file of a tuning, version '
+                    f'{tunings.VERSION}',
+                    remedy=f'name {tunings.NAME} in the folder of "openstack '
+                    'tier tune --out"',
+                )
+            ]
+        ) from error
+
+
+def block_folder(out: str, number: int, again: int = 1) -> str:
+    """Path of the folder of a block.
+
+    >>> block_folder('out', 7), block_folder('out', 7, again=2)
+    ('out/block-0007', 'out/block-0007-2')
+
+    :param out: folder of the tuning.
+    :param again: how often it was begun.
+    """
+    return os.path.join(
+        out, f'block-{number:04}' + (f'-{again}' if again > 1 else '')
+    )
+
+
+def block_folders(out: str, number: int) -> list[str]:
+    """Those of a block that are there: one for each start within it."""
+    found: list[str] = []
+    while os.path.lexists(
+        path := block_folder(out, number, again=len(found) + 1)
+    ):
+        found.append(path)
+    return found
+
+
+def result_paths(path: str, tuning: 'tunings.Tuning') -> list[str]:
+    """Of the files of all blocks: their sweeps and the results of slots.
+
+    :param path: of the file of the tuning.
+    """
+    found = []
+    for number in range(1, len(tuning.history.blocks) + 1):
+        for folder in block_folders(os.path.dirname(path), number):
+            sweep = os.path.join(folder, sweep_files.NAME)
+            found.append(sweep)
+            try:
+                read = sweep_files.read(sweep)
+            except errors.ProblemsFound:
+                # Its slots are not known, and nothing of them is read.
+                continue
+            found += results_argument.result_paths(sweep, read)
+    return found
+
+
+def sound_slots(
+    path: str, tuning: 'tunings.Tuning'
+) -> 'collections.abc.Iterator[tuple[str, run_result.RunResult]]':
+    """(block.slot, result) of the sound slots of all blocks.
+
+    That of the default is the first of its block. Blocks that cannot be read
+    are left out.
+
+    :param path: of the file of the tuning.
+    """
+    out = os.path.dirname(path)
+    for number in range(1, len(tuning.history.blocks) + 1):
+        # One that was ended early is followed by another one.
+        for folder in block_folders(out, number)[-1:]:
+            try:
+                _, swept = results_argument.read(
+                    os.path.join(folder, sweep_files.NAME)
+                )
+            except exceptions.CommandError:
+                continue
+            for slot in sorted(
+                swept.slots,
+                key=lambda slot, name=swept.default: slot.treatment != name,
+            ):
+                if slot.run is not None:
+                    yield f'{number}.{slot.number}', slot.run

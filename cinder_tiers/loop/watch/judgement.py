@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is wrong with a watched tier, since when, and what else changed then.
+
+Pure.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace
+import enum
+import itertools
+import math
+import statistics
+
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.loop.watch import change
+from cinder_tiers.loop.watch import circumstances
+from cinder_tiers.loop.watch import expectation
+from cinder_tiers.loop.watch import series
+
+#: An I/O that has no completion for so long is said to hang, in seconds.
+HANGS_S = 10.0
+#: A greater latency that has lasted so long is what the tier now has; only an
+#: expectation still says that it is too great.
+REMEMBERED_S = 3600.0
+#: But it is said for as many windows at least: a change is found in the fifth
+#: one on the new level, which is later than that if there are few in an hour.
+REMEMBERED_WINDOWS = 3 * change.LEAST_WINDOWS
+
+
+class State(enum.Enum):
+    """Of a tier, the worst first."""
+
+    HANGS = 'hangs'
+    FAILS = 'fails'
+    BROKEN = 'expectation broken'
+    SLOWER = 'slower'
+    UNKNOWN = 'cannot tell'
+    SOUND = 'as expected'
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Of a tier, at the end of its latest window."""
+
+    state: State
+    #: when it began, seconds since the epoch; None if nothing is wrong
+    since: float | None = None
+    #: what was found, a sentence for each thing
+    reasons: tuple[str, ...] = ()
+    #: what else changed at that time, nearest first
+    circumstances: tuple[str, ...] = ()
+    #: whether each expectation is met
+    findings: tuple[expectation.Finding, ...] = ()
+
+
+def added(
+    kept: series.Series,
+    window: series.Window,
+    expect: expectations.Expectations,
+    *,
+    least_percent: float = change.LEAST_PERCENT,
+) -> tuple[series.Series, Verdict]:
+    """A series with one window more, and what is said of the tier then.
+
+    :param kept: of the tier so far
+    :param window: the latest; if the clock was set back before it, what is
+        kept of times after it is left out
+    :param expect: of the tier
+    :param least_percent: by which a latency is greater if it is to be said
+    """
+    kept = _until(kept, window.began_at)
+    windows = (*kept.windows, window)[-series.MOST_WINDOWS :]
+    changed = replace(kept, windows=windows)
+    for direction in series.DIRECTIONS:
+        found = _change(changed, direction, least_percent)
+        if found is not None:
+            changed = replace(changed, changes=(*changed.changes, found))
+    findings = expectation.judge(expect, windows)
+    changed = replace(
+        changed,
+        changes=changed.changes[-series.MOST_CHANGES :],
+        broken_since={
+            each.name: kept.broken_since.get(each.name, each.since)
+            for each in findings
+            if each.outcome is expectation.Outcome.BROKEN
+        },
+    )
+    return changed, verdict(changed, findings, least_percent=least_percent)
+
+
+def _until(kept: series.Series, moment: float) -> series.Series:
+    """What is kept of times before a moment.
+
+    With more, a tier would be slower "since" a time to come until that has
+    passed, and nothing that changes until then would be found.
+
+    :param moment: seconds since the epoch
+    """
+    return replace(
+        kept,
+        windows=tuple(each for each in kept.windows if each.began_at < moment),
+        changes=tuple(each for each in kept.changes if each.since < moment),
+        broken_since={
+            name: since
+            for name, since in kept.broken_since.items()
+            if since < moment
+        },
+    )
+
+
+def _change(
+    kept: series.Series, direction: str, least_percent: float
+) -> series.LevelChange | None:
+    """A change since the last one."""
+    last = kept.last_change(direction)
+    measured = [
+        (window.began_at, level)
+        for window in kept.windows
+        if (level := window.level(direction)) is not None
+        and (last is None or window.began_at >= last.since)
+    ]
+    found = change.find(
+        [level for _, level in measured], least_percent=least_percent
+    )
+    if found is None:
+        return None
+    since = measured[found.index][0]
+    return series.LevelChange(
+        direction=direction,
+        since=since,
+        before_ms=math.exp(found.before),
+        after_ms=math.exp(found.after),
+        circumstances=circumstances.around(kept.windows, since),
+    )
+
+
+def verdict(
+    kept: series.Series,
+    findings: Sequence[expectation.Finding],
+    *,
+    least_percent: float = change.LEAST_PERCENT,
+) -> Verdict:
+    """What is said of a tier at the end of its latest window.
+
+    :param kept: with at least one window
+    :param findings: of its expectations
+    :param least_percent: see ``added``
+    """
+    wrong = sorted(_wrong(kept, findings, least_percent), key=_rank)
+    if wrong:
+        since = wrong[0][1]
+        return Verdict(
+            state=wrong[0][0],
+            since=since,
+            reasons=tuple(text for _, _, text in wrong),
+            circumstances=_named(kept, since),
+            findings=tuple(findings),
+        )
+    unknown = [
+        f'{each.name}: {each.text}'
+        for each in findings
+        if each.outcome is expectation.Outcome.CANNOT_TELL
+    ]
+    if len(kept.windows) < change.LEAST_BEFORE + change.LEAST_WINDOWS:
+        unknown.append(
+            f'{len(kept.windows)} windows: a change of the latency is seen '
+            f'from {change.LEAST_BEFORE + change.LEAST_WINDOWS} on'
+        )
+    return Verdict(
+        state=State.UNKNOWN if unknown else State.SOUND,
+        reasons=tuple(unknown),
+        findings=tuple(findings),
+    )
+
+
+def _is_remembered(kept: series.Series, since: float) -> bool:
+    """Whether a change of that time is still said."""
+    after = sum(window.began_at >= since for window in kept.windows)
+    return (
+        kept.windows[-1].began_at - since <= REMEMBERED_S
+        or after <= REMEMBERED_WINDOWS
+    )
+
+
+def _rank(wrong: tuple[State, float, str]) -> int:
+    return list(State).index(wrong[0])
+
+
+def _named(kept: series.Series, since: float) -> tuple[str, ...]:
+    """Those that were recorded with a change of that time, or are now seen."""
+    for each in kept.changes:
+        if each.since == since:
+            return each.circumstances
+    return circumstances.around(kept.windows, since)
+
+
+def _rise(
+    kept: series.Series, direction: str, least_percent: float
+) -> series.LevelChange | None:
+    """The latest greater latency that a tier still has.
+
+    What rose and fell again by a part is still greater than before it rose.
+    What came back need not be a change of its own: a level of a few minutes is
+    too short to be one side of a change.
+
+    :returns: None without one within the time that is remembered
+    """
+    # By half of what makes a change: each window has noise of its own.
+    least = math.log1p(least_percent / 100) / 2
+
+    def is_above(level: float, rise: series.LevelChange) -> bool:
+        return level - math.log(max(rise.before_ms, 1e-3)) >= least
+
+    rises: list[series.LevelChange] = []
+    for each in sorted(kept.changes, key=lambda change_: change_.since):
+        if each.direction != direction or not _is_remembered(kept, each.since):
+            continue
+        after = math.log(max(each.after_ms, 1e-3))
+        rises = [rise for rise in rises if is_above(after, rise)]
+        if each.is_worse:
+            rises.append(each)
+        elif rises:
+            rises[-1] = replace(rises[-1], after_ms=each.after_ms)
+    levels = itertools.islice(
+        (
+            level
+            for window in reversed(kept.windows)
+            if (level := window.level(direction)) is not None
+        ),
+        change.LEAST_WINDOWS,
+    )
+    if not rises or not (latest := list(levels)):
+        return None
+    present = statistics.median(latest)
+    return next(
+        (rise for rise in reversed(rises) if is_above(present, rise)), None
+    )
+
+
+def _wrong(
+    kept: series.Series,
+    findings: Sequence[expectation.Finding],
+    least_percent: float,
+) -> Iterator[tuple[State, float, str]]:
+    """(state, since when, sentence) of each thing that is wrong."""
+    last = kept.windows[-1]
+    if last.pending_s >= HANGS_S:
+        yield (
+            State.HANGS,
+            last.began_at + series.WINDOW_S - last.pending_s,
+            f'a {last.pending} has no completion for {last.pending_s:.0f} s',
+        )
+    if last.failed:
+        yield (
+            State.FAILS,
+            last.began_at,
+            f'{last.failed} I/Os of the last window ended with an error',
+        )
+    for each in findings:
+        if each.outcome is expectation.Outcome.BROKEN:
+            yield (
+                State.BROKEN,
+                kept.broken_since[each.name],
+                f'{each.name}: {each.text}',
+            )
+    for direction in series.DIRECTIONS:
+        rise = _rise(kept, direction, least_percent)
+        if rise is not None:
+            yield (
+                State.SLOWER,
+                rise.since,
+                f'the median latency of a {direction} went from '
+                f'{rise.before_ms:.3g} to {rise.after_ms:.3g} ms',
+            )

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""From a pattern to its result, by a real fio on a file."""
+
+import dataclasses
+import json
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import ddt
+import numpy as np
+import testtools
+
+from cinder_tiers.figures.fio import output as fio_output
+from cinder_tiers.figures.fio import pattern as fio_pattern
+
+PROFILE = fio_pattern.Profile(
+    region_mib=8, ramp_seconds=1, runtime_seconds=2, ioengine='psync'
+)
+
+
+@ddt.ddt
+class RealFioTest(testtools.TestCase):
+    def setUp(self):
+        super().setUp()
+        if shutil.which('fio') is None:
+            self.skipTest('fio is not installed (bindep.txt)')
+        # Not /tmp: it may be a tmpfs, which refuses O_DIRECT.
+        folder = tempfile.mkdtemp(prefix='ctiers-', dir='/var/tmp')
+        self.addCleanup(shutil.rmtree, folder)
+        self.file = pathlib.Path(folder) / 'f'
+
+    def fio(self, argv):
+        return subprocess.run(
+            ['fio', f'--filename={self.file}', *argv],
+            check=True,
+            capture_output=True,
+            cwd=self.file.parent,
+        ).stdout
+
+    def measure(self, **options):
+        pattern = fio_pattern.Pattern(name='x', **options)
+        return fio_output.parse(
+            self.fio(fio_pattern.measure_argv(pattern, PROFILE)),
+            jobname='x',
+            ordered=pattern,
+        )
+
+    @ddt.data(
+        {'rw': 'randrw', 'bs': '16k', 'rwmixread_percent': 10, 'numjobs': 3},
+        {
+            'rw': 'randwrite',
+            'bssplit': '4k/60:64k/40',
+            'ioengine': 'libaio',
+            'iodepth': 8,
+            'numjobs': 2,
+        },
+        {'rw': 'randread', 'bsrange': '4k-64k', 'startdelay_seconds': 1},
+        {'rw': 'write', 'bs': '1m', 'numjobs': 8},
+        {'rw': 'write', 'bs': '4k', 'numjobs': 2, 'end_fsync': True},
+    )
+    def test_what_is_ordered_is_read(self, options):
+        found = self.measure(**options)
+        self.assertGreater(found.total_ios, 0)
+        # fio pools what its processes counted.
+        self.assertAlmostEqual(2000, found.runtime_ms, delta=500)
+        self.assertAlmostEqual(
+            1, found.clat.count / found.total_ios, delta=0.1
+        )
+
+    def test_a_paced_job_measures_once_it_is_longer_than_its_ramp(self):
+        """And not before, which is why `ramp_problems` names it."""
+        pattern = fio_pattern.Pattern(
+            name='x', rw='write', bs='4k', rate_iops=20
+        )
+        latencies = []
+        for runtime_seconds in (1, 3):
+            profile = dataclasses.replace(
+                PROFILE, ramp_seconds=2, runtime_seconds=runtime_seconds
+            )
+            answer = json.loads(
+                self.fio(fio_pattern.measure_argv(pattern, profile))
+            )
+            latencies.append(answer['jobs'][0]['write']['clat_ns']['N'])
+            self.assertEqual(
+                latencies[-1] == 0,
+                bool(list(fio_pattern.ramp_problems([pattern], profile))),
+                latencies,
+            )
+
+    def test_a_rate_is_for_each_process_and_direction(self):
+        # A busy machine is slower, but not by half: of all processes, or of
+        # both directions, the rate would be 20 or 10.
+        found = self.measure(rw='randrw', bs='4k', numjobs=2, rate_iops=10)
+        self.assertTrue(22 < found.iops < 48, found.iops)
+        found = self.measure(rw='write', bs='4k', rate_kib=40)
+        self.assertTrue(22 * 1024 < found.bw_bytes < 48 * 1024, found.bw_bytes)
+
+    @ddt.data(
+        ['--ioengine=null', '--rw=randread', '--rate_iops=8000'],
+        ['--ioengine=psync', '--rw=randwrite', '--rate_iops=1000'],
+    )
+    def test_percentiles_are_those_of_every_latency_that_fio_logged(
+        self, words
+    ):
+        """The reference knows no buckets: numpy, and fio's own log."""
+        text = self.fio(
+            [
+                *words,
+                '--name=x',
+                '--size=8m',
+                '--bs=4k',
+                '--time_based',
+                '--runtime=2',
+                '--norandommap',
+                '--output-format=json+',
+                '--write_lat_log=log',
+                '--log_avg_msec=0',
+            ]
+        )
+        clat = fio_output.parse(text, jobname='x').clat
+        logged = [
+            int(line.split(',')[1])
+            for path in self.file.parent.glob('log_clat*.log')
+            for line in path.read_text().splitlines()
+        ]
+        self.assertEqual(len(logged), clat.count)
+        for percent in (1, 25, 50, 75, 90, 95, 99, 99.5, 99.9):
+            exact = np.percentile(logged, percent, method='inverted_cdf')
+            self.assertLessEqual(
+                abs(clat.percentile_ns(percent) - exact) * 128,
+                exact,
+                f'p{percent}: {clat.percentile_ns(percent)}, exactly {exact}',
+            )
+
+    def test_the_region_is_filled_and_not_left(self):
+        """Filled twice; a pattern of several processes stays inside."""
+        self.fio(
+            fio_pattern.fill_argv(
+                fio_pattern.Profile(
+                    region_mib=8,
+                    ramp_seconds=0,
+                    runtime_seconds=1,
+                    ioengine='psync',
+                    fill_passes=2,
+                )
+            )
+        )
+        self.assertEqual(8 * 1024**2, self.file.stat().st_size)
+        self.assertGreaterEqual(512 * self.file.stat().st_blocks, 8 * 1024**2)
+        self.measure(rw='randwrite', bs='64k', numjobs=3)
+        self.assertEqual(8 * 1024**2, self.file.stat().st_size)

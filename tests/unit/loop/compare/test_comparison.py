@@ -1,0 +1,876 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a comparison of results claims, and what it says before."""
+
+import dataclasses
+from xml.etree import ElementTree
+
+import testtools
+
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.fleet import guest_system
+from cinder_tiers.figures.fleet import precondition
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.loop.compare import comparison
+from cinder_tiers.loop.compare import junit
+from tests.unit.figures import results
+
+#: Enough I/Os for p99.
+MANY_MS = (1,) * 1990 + (5,) * 10
+IOPS_ONLY = comparison.Question(quantities=('iops',))
+
+
+def slots(*iops, **about):
+    """A repeat for each figure."""
+    about.setdefault('clat_ms', MANY_MS)
+    return [results.slot([each], **about) for each in iops]
+
+
+def one_tier(*iops, **about):
+    """A run of one tier."""
+    return results.run({'general': {'x': slots(*iops, **about)}})
+
+
+def turns(run, *order):
+    """The run with its tiers having their turns in this order in each repeat.
+
+    :param order: for each repeat, the tiers
+    """
+    number = {
+        (tier, repeat): place + len(tiers) * (repeat - 1)
+        for repeat, tiers in enumerate(order, 1)
+        for place, tier in enumerate(tiers)
+    }
+    return dataclasses.replace(
+        run,
+        tiers=tuple(
+            dataclasses.replace(
+                tier,
+                patterns=tuple(
+                    dataclasses.replace(
+                        pattern,
+                        slots=tuple(
+                            dataclasses.replace(
+                                slot, number=number[tier.tier, slot.repeat]
+                            )
+                            for slot in pattern.slots
+                        ),
+                    )
+                    for pattern in tier.patterns
+                ),
+            )
+            for tier in run.tiers
+        ),
+    )
+
+
+class RunsTestCase(testtools.TestCase):
+    """Runs against other runs."""
+
+    def compare(self, first, second, question=IOPS_ONLY, **about):
+        return comparison.runs([first], {'': [second]}, question, **about)
+
+    def test_twice_the_iops_is_better_and_half_is_worse(self):
+        slow = one_tier(100, 101, 99, 100)
+        fast = one_tier(200, 203, 198, 200)
+        for first, second, expected, percent in (
+            (slow, fast, 'better', 100),
+            (fast, slow, 'worse', -50),
+        ):
+            (claim,) = self.compare(first, second).claims
+            self.assertEqual(expected, claim.finding.value)
+            self.assertAlmostEqual(
+                percent, claim.difference_percent, delta=0.5
+            )
+            self.assertLess(claim.low_percent, claim.difference_percent)
+            self.assertGreater(claim.high_percent, claim.difference_percent)
+            self.assertFalse(claim.is_paired)
+
+    def test_more_latency_is_worse(self):
+        question = comparison.Question(quantities=('p99_ms', 'mean_ms'))
+        found = self.compare(
+            one_tier(1, 1, 1),
+            one_tier(1, 1, 1, clat_ms=(2,) * 1990 + (10,) * 10),
+            question,
+        )
+        self.assertEqual(
+            [('p99_ms', 'worse'), ('mean_ms', 'worse')],
+            [(each.quantity, each.finding.value) for each in found.claims],
+        )
+
+    def test_noise_is_no_difference_and_says_how_many_repeats_are_needed(self):
+        (claim,) = self.compare(
+            one_tier(100, 110, 90), one_tier(103, 92, 112)
+        ).claims
+        self.assertEqual(comparison.Finding.CANNOT_TELL, claim.finding)
+        self.assertGreater(claim.repeats_needed, 3)
+        self.assertIn(
+            f'to see 10 %, {claim.repeats_needed} repeats are needed',
+            claim.reason,
+        )
+
+    def test_with_repeats_enough_it_says_what_would_have_shown(self):
+        (claim,) = self.compare(
+            one_tier(300, 302, 301), one_tier(301, 300, 302)
+        ).claims
+        self.assertEqual(comparison.Finding.CANNOT_TELL, claim.finding)
+        self.assertLessEqual(claim.repeats_needed, 3)
+        self.assertEqual(
+            '10 % would most likely have shown, as'
+            f' {claim.repeats_needed} repeats are enough for that;'
+            " Welch's t, 3 repeats, 1 claim",
+            claim.reason,
+        )
+
+    def test_a_difference_that_is_not_relevant_is_said_to_be_none(self):
+        question = comparison.Question(
+            quantities=('iops',), least_difference_percent=20
+        )
+        (claim,) = self.compare(
+            one_tier(100, 101, 99, 100), one_tier(104, 105, 103, 104), question
+        ).claims
+        self.assertEqual(
+            comparison.Finding.NO_RELEVANT_DIFFERENCE, claim.finding
+        )
+        (claim,) = self.compare(
+            one_tier(100, 101, 99, 100), one_tier(104, 105, 103, 104)
+        ).claims
+        self.assertEqual(comparison.Finding.BETTER, claim.finding)
+
+    def test_claims_are_corrected_for_each_other(self):
+        def of(count):
+            return [
+                results.run(
+                    {
+                        f't{number}': {'x': slots(*iops)}
+                        for number in range(count)
+                    }
+                )
+                for iops in ((100, 101, 99), (104, 106, 103))
+            ]
+
+        (alone,) = self.compare(*of(1)).claims
+        self.assertEqual(comparison.Finding.BETTER, alone.finding)
+        self.assertEqual(
+            {comparison.Finding.CANNOT_TELL},
+            {each.finding for each in self.compare(*of(20)).claims},
+        )
+
+    def test_one_repeat_tells_nothing(self):
+        (claim,) = self.compare(one_tier(1, 1), one_tier(100)).claims
+        self.assertEqual(comparison.Finding.CANNOT_TELL, claim.finding)
+        self.assertIn('1 of 1 repeats can be used', claim.reason)
+        self.assertIsNone(claim.difference_percent)
+
+    def test_a_run_without_a_complete_repeat_is_not_compared(self):
+        lost = dataclasses.replace(one_tier(100, 100, without=1), run='f' * 16)
+        (claim,) = self.compare(one_tier(1, 1), lost).claims
+        self.assertEqual(
+            (
+                'not compared',
+                None,
+                'run ffffffffffffffff has no repeat in which all guests are'
+                ' complete, of x on general: see the verdicts of its guests',
+            ),
+            (claim.finding.value, claim.second, claim.reason),
+        )
+
+    def test_a_lost_run_among_others_is_none_in_which_nothing_was_done(self):
+        lost = dataclasses.replace(one_tier(100, 100, without=1), run='f' * 16)
+        (claim,) = comparison.runs(
+            [one_tier(1, 1), one_tier(1, 1)],
+            {'': [lost, one_tier(2, 2)]},
+            IOPS_ONLY,
+        ).claims
+        self.assertEqual('not compared', claim.finding.value)
+        self.assertIn('run ffffffffffffffff has no repeat', claim.reason)
+
+    def test_what_both_sides_lack_is_said_once(self):
+        (claim,) = self.compare(one_tier(1), one_tier(1)).claims
+        self.assertEqual(
+            '1 of 1 repeats can be used: expected at least 2 in which all'
+            ' guests are complete',
+            claim.reason,
+        )
+
+    def test_what_each_side_lacks_is_said_of_each(self):
+        (claim,) = self.compare(one_tier(1), one_tier(0, 5)).claims
+        self.assertEqual(
+            'first: 1 of 1 repeats can be used: expected at least 2 in which'
+            ' all guests are complete; second: in a repeat no I/O was done',
+            claim.reason,
+        )
+
+    def test_a_percentile_of_too_few_ios_tells_nothing(self):
+        question = comparison.Question(quantities=('p99.9_ms',))
+        (claim,) = self.compare(
+            one_tier(1, 1), one_tier(2, 2, clat_ms=(9,) * 75), question
+        ).claims
+        self.assertEqual(comparison.Finding.CANNOT_TELL, claim.finding)
+        self.assertIn('expected at least 10000 I/Os', claim.reason)
+
+    def test_no_io_at_all_tells_nothing(self):
+        (claim,) = self.compare(one_tier(1, 1), one_tier(0, 5)).claims
+        self.assertEqual(
+            (
+                comparison.Finding.CANNOT_TELL,
+                'second: in a repeat no I/O was done',
+            ),
+            (claim.finding, claim.reason),
+        )
+
+    def test_another_pattern_of_the_same_name_is_not_compared(self):
+        other = one_tier(1, 1)
+        changed = dataclasses.replace(other.profile.patterns[0], iodepth=32)
+        other = dataclasses.replace(
+            other,
+            run='f' * 16,
+            profile=dataclasses.replace(other.profile, patterns=(changed,)),
+        )
+        (claim,) = self.compare(one_tier(1, 1), other).claims
+        self.assertEqual(comparison.Finding.NOT_COMPARED, claim.finding)
+        self.assertIn('iodepth 1 in run 0123', claim.reason)
+
+    def test_a_pattern_that_one_run_lacks_is_not_compared(self):
+        both = results.run({'general': {'x': slots(1, 1), 'y': slots(1)}})
+        (x,) = both.profile.patterns
+        both = dataclasses.replace(
+            both,
+            profile=dataclasses.replace(
+                both.profile, patterns=(x, dataclasses.replace(x, name='y'))
+            ),
+        )
+        found = self.compare(both, one_tier(1, 1))
+        self.assertEqual(
+            {'x': 'cannot tell', 'y': 'not compared'},
+            {each.pattern: each.finding.value for each in found.claims},
+        )
+
+    def test_a_pattern_that_its_own_profile_lacks_is_not_compared(self):
+        run = results.run({'general': {'z.g1': slots(1, 1)}})
+        (claim,) = self.compare(run, run).claims
+        self.assertEqual(comparison.Finding.NOT_COMPARED, claim.finding)
+        self.assertIn('not in the profile', claim.reason)
+
+    def test_tiers_of_other_names_are_compared_when_told_so(self):
+        other = results.run({'gold': {'x': slots(5, 5)}})
+        error = self.assertRaises(
+            comparison.ComparisonError, self.compare, one_tier(1, 1), other
+        )
+        self.assertIn('no tier is on both sides', str(error))
+        (claim,) = self.compare(
+            one_tier(1, 1), other, tiers={'general': 'gold'}
+        ).claims
+        self.assertEqual(
+            ('general', 'gold'), (claim.first_tier, claim.second_tier)
+        )
+        error = self.assertRaises(
+            comparison.ComparisonError,
+            self.compare,
+            one_tier(1, 1),
+            other,
+            tiers={'none': 'such'},
+        )
+        self.assertIn("'none'", str(error))
+        self.assertIn("'such'", str(error))
+
+    def test_with_runs_on_both_sides_each_run_is_one_observation(self):
+        # Runs differ by far more than their repeats do.
+        first = [one_tier(each, each + 1) for each in (100, 150, 80)]
+        second = [one_tier(each, each + 1) for each in (120, 90, 160)]
+        (claim,) = comparison.runs(first, {'': second}, IOPS_ONLY).claims
+        self.assertEqual(
+            (comparison.Finding.CANNOT_TELL, 3), (claim.finding, claim.repeats)
+        )
+        (claim,) = self.compare(first[0], second[2]).claims
+        self.assertEqual(comparison.Finding.BETTER, claim.finding)
+
+    def test_one_run_is_not_worse_for_being_one_of_those_before(self):
+        # Each run of the baseline would be, by its repeats alone.
+        first = [
+            one_tier(*(each * share for share in (0.997, 1.0, 1.003)))
+            for each in (950, 1050, 1000, 1010)
+        ]
+        (claim,) = comparison.runs(
+            first, {'': [one_tier(949, 951, 952)]}, IOPS_ONLY
+        ).claims
+        self.assertEqual(
+            (comparison.Finding.CANNOT_TELL, 1), (claim.finding, claim.repeats)
+        )
+        self.assertIn('runs are needed; t of one run against 4', claim.reason)
+        found = comparison.runs(
+            first, {'': [one_tier(500, 501, 502)]}, IOPS_ONLY
+        )
+        self.assertEqual(comparison.Finding.WORSE, found.claims[0].finding)
+        self.assertIn(
+            'it is taken to vary as the runs of the other side do',
+            found.circumstances[0],
+        )
+
+    def test_a_tier_that_one_side_lacks_is_not_compared(self):
+        def run(*tiers):
+            return results.run(
+                {each: {'x': slots(100, 101, 99)} for each in tiers}
+            )
+
+        for first, second in (
+            (run('general', 'database'), run('general', 'Database')),
+            (run('general', 'database'), run('general')),
+        ):
+            claims = self.compare(first, second).claims
+            self.assertEqual('general', claims[0].first_tier)
+            self.assertEqual(
+                {comparison.Finding.NOT_COMPARED},
+                {each.finding for each in claims[1:]},
+            )
+            self.assertIn(
+                'has no tier database, but general', claims[1].reason
+            )
+            # What is named is all that is compared.
+            (claim,) = self.compare(
+                first, second, tiers={'general': 'general'}
+            ).claims
+            self.assertEqual('general', claim.first_tier)
+
+    def test_a_latency_of_nothing_is_not_0(self):
+        def run(*reads):
+            return dataclasses.replace(
+                results.run(
+                    {
+                        'general': {
+                            'x': [
+                                results.slot(
+                                    [100],
+                                    clat_ms=MANY_MS,
+                                    directions={
+                                        'write': results.direction(
+                                            90, MANY_MS
+                                        ),
+                                        **(
+                                            {
+                                                'read': results.direction(
+                                                    10, MANY_MS
+                                                )
+                                            }
+                                            if has_read
+                                            else {}
+                                        ),
+                                    },
+                                )
+                                for has_read in reads
+                            ]
+                        }
+                    }
+                ),
+                profile=dataclasses.replace(
+                    results.PROFILE,
+                    patterns=(
+                        fio_pattern.Pattern(name='x', rw='randrw', bs='4k'),
+                    ),
+                ),
+            )
+
+        (iops, p99) = comparison.runs(
+            [run(True, False)],
+            {'': [run(True, True)]},
+            comparison.Question(quantities=('read_iops', 'read_p99_ms')),
+        ).claims
+        self.assertEqual((0.0, None), (iops.first, p99.first))
+        self.assertIn('nothing was read', p99.reason)
+
+    def test_what_was_not_the_same_is_told_before(self):
+        def of(version, qos):
+            run = one_tier(1, 1)
+            return dataclasses.replace(
+                run,
+                environment={
+                    **run.environment,
+                    'fio': run_result.Fact(value=version),
+                },
+                tiers=(
+                    dataclasses.replace(
+                        run.tiers[0], qos=run_result.Fact(value=qos)
+                    ),
+                ),
+            )
+
+        told = self.compare(of('3.33', '500'), of('3.39', '800')).circumstances
+        self.assertIn('fio: 3.33 in the first, 3.39 in the second', told)
+        self.assertIn(
+            'QoS specs of general: 500 in the first, 800 in the second', told
+        )
+        same = self.compare(of('3.33', '500'), of('3.33', '500'))
+        self.assertEqual(1, len(same.circumstances))
+        self.assertIn('one run on each side', same.circumstances[0])
+
+    def test_iops_of_submissions_are_another_circumstance_after_a_ramp(self):
+        old = one_tier(1, 1)
+        new = dataclasses.replace(old, iops_of_completions=True)
+        told = (
+            'IOPS are of I/Os: that were submitted, too few after a ramp in'
+            ' the first, that were completed in the second'
+        )
+        self.assertIn(told, self.compare(old, new).circumstances)
+        method = dataclasses.replace(old.profile.method, ramp_seconds=0)
+        profile = dataclasses.replace(old.profile, method=method)
+        old, new = (
+            dataclasses.replace(run, profile=profile) for run in (old, new)
+        )
+        self.assertNotIn(told, self.compare(old, new).circumstances)
+
+    def test_tiers_side_by_side_are_another_circumstance(self):
+        alone = one_tier(1, 1)
+        beside = dataclasses.replace(alone, side_by_side=True)
+        self.assertIn(
+            'tiers are measured: one after another in the first, side by side'
+            ' in the second',
+            self.compare(alone, beside).circumstances,
+        )
+        self.assertFalse(
+            [
+                each
+                for each in self.compare(beside, beside).circumstances
+                if 'side by side' in each
+            ]
+        )
+
+    def test_what_was_written_before_is_another_circumstance(self):
+        fresh = one_tier(1, 1)
+        worn = dataclasses.replace(
+            fresh,
+            precondition=precondition.Precondition(
+                pattern=fio_pattern.Pattern(
+                    name='precondition', rw='randwrite', bs='4k', iodepth=16
+                ),
+                round_seconds=60,
+                most_rounds=25,
+            ),
+        )
+        self.assertIn(
+            'written before the first turn: no rounds in the first, rounds of'
+            ' 60 s of randwrite 4k with iodepth 16 until steady, at most 25'
+            ' in the second',
+            self.compare(fresh, worn).circumstances,
+        )
+        self.assertEqual(1, len(self.compare(worn, worn).circumstances))
+
+    def test_other_flavors_and_hosts_are_other_circumstances(self):
+        def of(*guests):
+            return dataclasses.replace(
+                one_tier(1, 1),
+                guests=tuple(
+                    dataclasses.replace(
+                        results.guest(f'g{number}', 'general'),
+                        system=guest_system.GuestSystem(cpus=cpus),
+                        host=host,
+                    )
+                    for number, (cpus, host) in enumerate(guests)
+                ),
+            )
+
+        small, large = of((1, 'a'), (1, 'b')), of((4, 'a'), (4, 'a'))
+        told = self.compare(small, large).circumstances
+        self.assertIn(
+            'CPUs of a guest of general: 1 in the first, 4 in the second', told
+        )
+        self.assertIn(
+            'compute hosts of the guests of general: 2 in the first, 1 in the'
+            ' second',
+            told,
+        )
+        # Other hosts, as many.
+        same = self.compare(small, of((1, 'c'), (1, 'd')))
+        self.assertEqual(1, len(same.circumstances))
+        self.assertIn(
+            'compute hosts of the guests of general: 2 in the first, not known'
+            ' (Nova did not say it of each guest) in the second',
+            self.compare(small, of((1, 'a'), (1, None))).circumstances,
+        )
+
+    def test_what_only_one_run_knows_is_told(self):
+        known = one_tier(1, 1)
+        known = dataclasses.replace(
+            known,
+            environment={
+                **known.environment,
+                'ceph': run_result.Fact(value='18.2.7'),
+            },
+        )
+        told = self.compare(known, one_tier(1, 1)).circumstances
+        self.assertIn(
+            'ceph: 18.2.7 in the first, not known (nobody asked) in the'
+            ' second',
+            told,
+        )
+
+    def test_each_of_several_results_is_compared_with_the_first(self):
+        found = comparison.runs(
+            [one_tier(100, 101, 99)],
+            {
+                'b.json': [one_tier(100, 101, 99)],
+                'c.json': [one_tier(50, 51, 49)],
+            },
+            IOPS_ONLY,
+        )
+        self.assertEqual(
+            [('b.json', 'cannot tell'), ('c.json', 'worse')],
+            [(each.side, each.finding.value) for each in found.claims],
+        )
+
+
+class BeyondBucketsTestCase(testtools.TestCase):
+    """fio counts all above 17.2 s in one bucket."""
+
+    QUESTION = comparison.Question(
+        quantities=('p99_ms',), least_difference_percent=5
+    )
+
+    def run_of(self, run, longest_ms):
+        clat_ms = [min(longest_ms, 2**34 / 1e6 - 2**26 / 1e6)] * 1000
+        done = dataclasses.replace(
+            results.direction(500, clat_ms, alone=True),
+            clat_moments=run_result.Moments(
+                mean_ns=1e6 * longest_ms, max_ns=round(1e6 * longest_ms)
+            ),
+        )
+        return dataclasses.replace(
+            one_tier(*[500] * 4, clat_ms=clat_ms, directions={'read': done}),
+            run=run * 16,
+        )
+
+    def finding(self, first_ms, second_ms):
+        (claim,) = comparison.runs(
+            [self.run_of('a', first_ms)],
+            {'': [self.run_of('b', second_ms)]},
+            self.QUESTION,
+        ).claims
+        return claim.finding, claim.reason
+
+    def test_two_that_are_there_are_not_compared(self):
+        finding, reason = self.finding(18_000, 600_000)
+        self.assertEqual(comparison.Finding.CANNOT_TELL, finding)
+        self.assertIn('the longest was 600.0 s', reason)
+
+    def test_one_that_is_there_is_worse(self):
+        self.assertEqual(
+            comparison.Finding.WORSE, self.finding(100, 600_000)[0]
+        )
+        self.assertEqual(
+            comparison.Finding.BETTER, self.finding(600_000, 100)[0]
+        )
+
+
+class TiersTestCase(testtools.TestCase):
+    """The tiers of one run."""
+
+    def run_of(self, first, second):
+        return results.run(
+            {'general': {'x': slots(*first)}, 'gold': {'x': slots(*second)}}
+        )
+
+    def test_they_are_compared_within_each_repeat(self):
+        run = self.run_of((100, 150, 70, 120), (110, 166, 77, 131))
+        (claim,) = comparison.tiers_of_run(run, IOPS_ONLY).claims
+        self.assertEqual(
+            (comparison.Finding.BETTER, True, 4),
+            (claim.finding, claim.is_paired, claim.repeats),
+        )
+        self.assertAlmostEqual(10, claim.difference_percent, delta=1)
+
+    def test_a_repeat_that_one_tier_lost_is_left_out_of_both(self):
+        run = self.run_of((100, 101, 99), (200, 201, 202))
+        broken = results.slot([1.0], clat_ms=MANY_MS, without=1)
+        first = run.tiers[0].patterns[0]
+        slots_left = (
+            dataclasses.replace(broken, repeat=1),
+            *first.slots[1:],
+        )
+        run = dataclasses.replace(
+            run,
+            tiers=(
+                dataclasses.replace(
+                    run.tiers[0],
+                    patterns=(dataclasses.replace(first, slots=slots_left),),
+                ),
+                run.tiers[1],
+            ),
+        )
+        (claim,) = comparison.tiers_of_run(run, IOPS_ONLY).claims
+        self.assertEqual(2, claim.repeats)
+        self.assertAlmostEqual(100, claim.first, delta=0.1)
+
+    def test_the_reference_is_named_or_the_first(self):
+        run = self.run_of((100, 101), (200, 201))
+        (claim,) = comparison.tiers_of_run(
+            run, IOPS_ONLY, reference='gold'
+        ).claims
+        self.assertEqual('general', claim.second_tier)
+        error = self.assertRaises(
+            comparison.ComparisonError,
+            comparison.tiers_of_run,
+            run,
+            IOPS_ONLY,
+            reference='silver',
+        )
+        self.assertIn('general, gold: expected silver', str(error))
+        for few in (one_tier(1, 1), results.run({})):
+            error = self.assertRaises(
+                comparison.ComparisonError,
+                comparison.tiers_of_run,
+                few,
+                IOPS_ONLY,
+            )
+            self.assertIn('expected two or more', str(error))
+
+    def test_a_tier_that_was_always_second_is_told(self):
+        run = self.run_of((100, 101), (200, 201))
+        one, other = 'general', 'gold'
+        fixed = turns(run, (one, other), (one, other))
+        (told,) = comparison.tiers_of_run(fixed, IOPS_ONLY).circumstances
+        self.assertIn('gold ran after general in each repeat', told)
+        (told,) = comparison.tiers_of_run(
+            dataclasses.replace(fixed, side_by_side=True), IOPS_ONLY
+        ).circumstances
+        self.assertIn('measured side by side', told)
+        changing = turns(run, (one, other), (other, one))
+        self.assertEqual(
+            (), comparison.tiers_of_run(changing, IOPS_ONLY).circumstances
+        )
+
+
+def mix(reads, writes, *, clat_ms=MANY_MS, more_ms=0):
+    """A run of a pattern that reads and writes, with a repeat for each.
+
+    :param reads: their IOPS in each repeat
+    :param writes: likewise
+    """
+    run = results.run(
+        {
+            'general': {
+                'x': [
+                    results.slot(
+                        [read + write],
+                        clat_ms=clat_ms,
+                        directions={
+                            'read': results.direction(
+                                read, clat_ms, more_ms=more_ms
+                            ),
+                            'write': results.direction(write, clat_ms),
+                        },
+                    )
+                    for read, write in zip(reads, writes, strict=True)
+                ]
+            }
+        }
+    )
+    (pattern,) = run.profile.patterns
+    return dataclasses.replace(
+        run,
+        profile=dataclasses.replace(
+            run.profile, patterns=(dataclasses.replace(pattern, rw='randrw'),)
+        ),
+    )
+
+
+class PairsTestCase(testtools.TestCase):
+    def pairs(self, *runs):
+        return comparison.pairs_of_tiers(
+            runs, IOPS_ONLY, patterns={'x'}
+        ).claims
+
+    def both(self, general, database, number, **about):
+        return dataclasses.replace(
+            results.run(
+                {
+                    'general': {'x': slots(*general)},
+                    'database': {'x': slots(*database, **about)},
+                }
+            ),
+            run=f'{number:016x}',
+        )
+
+    def test_runs_are_the_observations(self):
+        (claim,) = self.pairs(
+            *(
+                self.both((each, each), (2 * each, 2.1 * each), each)
+                for each in (100, 150, 90)
+            )
+        )
+        self.assertEqual(comparison.Finding.BETTER, claim.finding)
+        self.assertIn('paired t within runs, 3 runs', claim.reason)
+
+    def test_a_run_that_a_tier_lost_is_not_passed_over(self):
+        (claim,) = self.pairs(
+            self.both((100, 101), (200, 202), 1),
+            self.both((100, 101), (200, 202), 2),
+            self.both((100, 101), (200, 202), 3, without=1),
+        )
+        self.assertEqual(comparison.Finding.NOT_COMPARED, claim.finding)
+        self.assertIn('run 0000000000000003 has no repeat', claim.reason)
+
+
+class DirectionsTestCase(testtools.TestCase):
+    """Reads and writes of a mixed pattern apart."""
+
+    def compare(self, first, second, *quantities):
+        return comparison.runs(
+            [first],
+            {'': [second]},
+            comparison.Question(quantities=quantities),
+        )
+
+    def test_reads_may_be_better_and_writes_worse(self):
+        found = self.compare(
+            mix((100, 101, 99), (200, 202, 198)),
+            mix((200, 202, 198), (100, 101, 99)),
+            'iops',
+            'read_iops',
+            'write_iops',
+        )
+        self.assertEqual(
+            {
+                'iops': 'cannot tell',
+                'read_iops': 'better',
+                'write_iops': 'worse',
+            },
+            {each.quantity: each.finding.value for each in found.claims},
+        )
+        self.assertIn('3 claims', found.claims[1].reason)
+
+    def test_directions_are_claims_that_are_corrected_for_each_other(self):
+        first = mix((100, 101, 99), (100, 101, 99))
+        second = mix((104, 106, 103), (104, 106, 103))
+        (alone,) = self.compare(first, second, 'read_iops').claims
+        both = self.compare(first, second, 'read_iops', 'write_iops').claims
+        self.assertAlmostEqual(2 * alone.probability, both[0].probability)
+
+    def test_total_latency_differs_where_completion_latency_does_not(self):
+        first = mix((9, 9, 9), (9, 9, 9))
+        second = mix((9, 9, 9), (9, 9, 9), more_ms=3)
+        found = self.compare(
+            first,
+            second,
+            'mean_ms',
+            'read_mean_ms',
+            'read_lat_mean_ms',
+            'write_lat_mean_ms',
+            'lat_longest_ms',
+        )
+        self.assertEqual(
+            ['cannot tell', 'cannot tell', 'worse', 'cannot tell', 'worse'],
+            [each.finding.value for each in found.claims],
+        )
+
+    def test_too_few_writes_tell_nothing_of_them(self):
+        run = mix((9, 9), (1, 1), clat_ms=(1,) * 150)
+        (reads, writes) = self.compare(
+            run, run, 'read_p50_ms', 'write_p95_ms'
+        ).claims
+        self.assertIsNotNone(reads.difference_percent)
+        self.assertEqual(comparison.Finding.CANNOT_TELL, writes.finding)
+        self.assertIn('expected at least 200 writes', writes.reason)
+
+    def test_a_repeat_in_which_nothing_was_written_tells_nothing(self):
+        run = mix((9, 9), (9, 9))
+        idle = one_tier(9, 9)
+        (slot, *rest) = run.tiers[0].patterns[0].slots
+        merged = dataclasses.replace(
+            slot.merged,
+            directions={'read': slot.merged.directions['read']},
+        )
+        pattern = dataclasses.replace(
+            idle.tiers[0].patterns[0],
+            slots=(dataclasses.replace(slot, merged=merged), *rest),
+        )
+        idle = dataclasses.replace(
+            run,
+            tiers=(dataclasses.replace(idle.tiers[0], patterns=(pattern,)),),
+        )
+        found = self.compare(run, idle, 'write_iops', 'write_p50_ms')
+        self.assertEqual(
+            {
+                (
+                    'cannot tell',
+                    'second: in a repeat nothing was written',
+                )
+            },
+            {(each.finding.value, each.reason) for each in found.claims},
+        )
+
+    def test_an_older_file_is_not_compared_by_direction(self):
+        old = mix((9, 9, 9), (9, 9, 9))
+        old = dataclasses.replace(old, tiers=one_tier(18, 18, 18).tiers)
+        found = self.compare(
+            mix((9, 9, 9), (9, 9, 9)), old, 'iops', 'write_iops', 'lat_mean_ms'
+        )
+        self.assertEqual(
+            ['cannot tell', 'not compared', 'not compared'],
+            [each.finding.value for each in found.claims],
+        )
+        self.assertIn(
+            'does not tell reads from writes', found.claims[1].reason
+        )
+
+    def test_a_pattern_that_only_reads_has_no_claim_of_writes(self):
+        run = one_tier(100, 101)
+        found = self.compare(run, run, 'iops', 'write_iops')
+        self.assertEqual(['iops'], [each.quantity for each in found.claims])
+        error = self.assertRaises(
+            comparison.ComparisonError, self.compare, run, run, 'write_iops'
+        )
+        self.assertIn('no pattern has write_iops', str(error))
+
+    def test_tiers_are_compared_by_direction_within_each_repeat(self):
+        one = mix((100, 150, 70), (50, 75, 35))
+        other = mix((110, 166, 77), (50, 75, 35))
+        run = dataclasses.replace(
+            one,
+            tiers=(
+                one.tiers[0],
+                dataclasses.replace(other.tiers[0], tier='gold'),
+            ),
+        )
+        found = comparison.tiers_of_run(
+            run,
+            comparison.Question(quantities=('read_iops', 'write_iops')),
+        )
+        self.assertEqual(
+            ['better', 'cannot tell'],
+            [each.finding.value for each in found.claims],
+        )
+
+
+class QuestionTestCase(testtools.TestCase):
+    def test_all_that_is_wrong_is_said_at_once(self):
+        error = self.assertRaises(
+            comparison.ComparisonError,
+            comparison.Question,
+            quantities=('iops', 'speed', 'fairness'),
+            least_difference_percent=100,
+            wanted_difference_percent=float('nan'),
+        )
+        for each in ("'speed'", "'fairness'", '100 %', 'nan %'):
+            self.assertIn(each, str(error))
+
+
+class JUnitTestCase(testtools.TestCase):
+    def test_worse_fails_and_what_xml_cannot_hold_is_replaced(self):
+        hostile = 'g\x00\x1b[2J<script>&"\ud800\ufffe'
+        found = comparison.runs(
+            [results.run({hostile: {'x': slots(100, 101, 99)}})],
+            {'': [results.run({hostile: {'x': slots(50, 51, 49)}})]},
+            comparison.Question(),
+        )
+        suite = ElementTree.fromstring(
+            junit.write(found).encode().split(b'\n', 1)[1]
+        )
+        self.assertEqual(
+            ('2', '1', '0', '1'),
+            tuple(
+                suite.get(name)
+                for name in ('tests', 'failures', 'errors', 'skipped')
+            ),
+        )
+        (failure,) = suite.iter('failure')
+        self.assertIn('-50.0 %', failure.get('message'))
+        self.assertIn('<script>&"', suite[0].get('classname'))

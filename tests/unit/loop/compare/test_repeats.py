@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""How many repeats are told before a run, and how long they take."""
+
+import dataclasses
+import math
+
+import numpy
+import testtools
+
+from cinder_tiers.figures.fleet import duration
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.stats import differences
+from cinder_tiers.loop.compare import comparison
+from cinder_tiers.loop.compare import repeats
+from tests.unit.figures import results
+from tests.unit.loop.compare import test_comparison
+
+MANY_MS = (1,) * 1990 + (5,) * 10
+IOPS_ONLY = comparison.Question(quantities=('iops',))
+#: From the beginning of a repeat to that of the next.
+REPEAT_S = 70
+
+
+def run(**iops_of_tiers):
+    """A run whose repeats begin REPEAT_S after one another."""
+    found = results.run(
+        {
+            tier: {
+                'x': [results.slot([each], clat_ms=MANY_MS) for each in iops]
+            }
+            for tier, iops in iops_of_tiers.items()
+        }
+    )
+
+    def planned(slot, place):
+        begin_ms = 5000 + 1000 * (REPEAT_S * (slot.repeat - 1) + 20 * place)
+        return dataclasses.replace(
+            slot,
+            guests=tuple(
+                dataclasses.replace(guest, planned_ms=begin_ms)
+                for guest in slot.guests
+            ),
+        )
+
+    return dataclasses.replace(
+        found,
+        tiers=tuple(
+            dataclasses.replace(
+                tier,
+                patterns=tuple(
+                    dataclasses.replace(
+                        pattern,
+                        slots=tuple(
+                            planned(slot, place) for slot in pattern.slots
+                        ),
+                    )
+                    for pattern in tier.patterns
+                ),
+            )
+            for place, tier in enumerate(found.tiers)
+        ),
+    )
+
+
+class OfRunTestCase(testtools.TestCase):
+    def between_runs(self, question=IOPS_ONLY, **iops):
+        return repeats.of_run(
+            run(**iops), question, between=repeats.Between.RUNS
+        )
+
+    def test_as_many_as_a_comparison_tells_afterwards(self):
+        noisy = run(general=(100, 110, 92, 104))
+        claims = comparison.runs([noisy], {'': [noisy]}, IOPS_ONLY).claims
+        (need,) = self.between_runs(general=(100, 110, 92, 104)).needs
+        # Two runs say a bit more of the noise than one.
+        self.assertGreaterEqual(need.repeats, claims[0].repeats_needed)
+        paired = run(fast=(100, 110, 92), slow=(95, 111, 90))
+        (claim,) = comparison.tiers_of_run(paired, IOPS_ONLY).claims
+        (need,) = repeats.of_run(
+            paired, IOPS_ONLY, between=repeats.Between.TIERS
+        ).needs
+        self.assertEqual(claim.repeats_needed, need.repeats)
+        self.assertEqual(('slow', 'fast'), (need.tier, need.reference))
+
+    def test_they_show_the_difference_as_often_as_wanted(self):
+        draw = numpy.random.default_rng(20261124)
+        for power in (0.8, 0.95):
+            question = dataclasses.replace(IOPS_ONLY, power=power)
+            seen = 0
+            for _run in range(100):
+                (need,) = self.between_runs(
+                    question, general=numpy.exp(draw.normal(7, 0.05, 5))
+                ).needs
+                sides = numpy.exp(draw.normal(7, 0.05, (2, need.repeats)))
+                seen += (
+                    differences.of_groups(
+                        sides[0], 1.1 * sides[1], resolution=0.0
+                    ).p_differs()
+                    <= 0.05
+                )
+            self.assertGreaterEqual(seen, 100 * power - 3, power)
+
+    def test_time_is_that_of_the_repeats_and_what_is_around_them(self):
+        (few,) = self.between_runs(general=(100, 101, 99.5, 100)).needs
+        (many,) = self.between_runs(general=(100, 110, 90, 104)).needs
+        self.assertGreater(many.repeats, few.repeats)
+        self.assertEqual(
+            REPEAT_S * (many.repeats - few.repeats),
+            many.seconds - few.seconds,
+        )
+        # A volume, a boot, the region, the start, a deletion.
+        around = few.seconds - REPEAT_S * few.repeats
+        self.assertEqual(2 + 10 + 1 + 13 + 4, around)
+
+    def test_a_run_that_kept_its_time_is_counted_with_it(self):
+        """On a cloud that is slower than the estimate assumes."""
+        former = run(general=(100, 110, 90, 104))
+        former = dataclasses.replace(
+            former,
+            profile=dataclasses.replace(former.profile, repeats=4),
+            cost=run_result.Cost(
+                told=duration.Duration(
+                    volumes=2, boot=10, prepare=1, measure=300, delete=4
+                ),
+                volumes_s=20.0,
+                boot_s=100.0,
+                prepare_s=30.0,
+                measure_s=4 * REPEAT_S + 15.0,
+            ),
+        )
+        (need,) = repeats.of_run(
+            former, IOPS_ONLY, between=repeats.Between.RUNS
+        ).needs
+        self.assertEqual(
+            20 + 100 + 30 + 15 + 4 + REPEAT_S * need.repeats, need.seconds
+        )
+
+    def test_all_patterns_are_one_comparison(self):
+        alone = self.between_runs(a=(100, 106, 97, 101))
+        together = self.between_runs(
+            **{f't{number}': (100, 106, 97, 101) for number in range(12)}
+        )
+        self.assertEqual((1, 12), (alone.claims, together.claims))
+        self.assertGreater(together.repeats, alone.repeats)
+
+    def test_one_that_is_not_known_leaves_the_whole_unknown(self):
+        found = self.between_runs(a=(100, 101, 99), b=(100,), c=(0, 0))
+        self.assertEqual(1, found.claims)
+        self.assertIsNone(found.repeats)
+        self.assertIsNone(found.seconds)
+        self.assertEqual(
+            [
+                '',
+                '1 of 1 repeats can be used: expected at least 2 in which all'
+                ' guests are complete',
+                'in a repeat no I/O was done',
+            ],
+            [need.reason for need in found.needs],
+        )
+
+    def test_reads_and_writes_of_a_mix_have_needs_of_their_own(self):
+        found = repeats.of_run(
+            test_comparison.mix((100, 101, 99), (100, 110, 92)),
+            comparison.Question(quantities=('read_iops', 'write_iops')),
+            between=repeats.Between.RUNS,
+        )
+        reads, writes = found.needs
+        self.assertEqual(2, found.claims)
+        self.assertGreater(writes.repeats, reads.repeats)
+        # A file of before version 3 tells neither, and has reads alone.
+        (need,) = repeats.of_run(
+            run(general=(100, 101, 99)),
+            comparison.Question(quantities=('read_iops', 'write_iops')),
+            between=repeats.Between.RUNS,
+        ).needs
+        self.assertEqual((None, 'read_iops'), (need.repeats, need.quantity))
+        self.assertIn('does not tell reads from writes', need.reason)
+
+    def test_more_than_anybody_runs_is_said(self):
+        (need,) = self.between_runs(a=(1, 100, 3)).needs
+        self.assertIsNone(need.repeats)
+        self.assertIn('more than 1000', need.reason)
+
+    def test_what_is_not_relevant_is_not_planned_for(self):
+        question = dataclasses.replace(
+            IOPS_ONLY, least_difference_percent=5, wanted_difference_percent=5
+        )
+        (need,) = self.between_runs(question, a=(100, 101, 99)).needs
+        self.assertIsNone(need.repeats)
+        self.assertIn('5 % is no relevant difference', need.reason)
+        self.assertGreater(need.repeats_for_none, 1)
+
+
+class LeastRelevantDifferenceTestCase(testtools.TestCase):
+    NOISE = 5.0
+
+    def needed(self, **about):
+        (need,) = repeats.of_variation(
+            self.NOISE,
+            comparison.Question(**about),
+            between=repeats.Between.RUNS,
+            claims=1,
+        ).needs
+        return need
+
+    def drawn(self, count, ratio, margin):
+        """Shares of runs that (differ, do not) by more than a margin."""
+        draw = numpy.random.default_rng(7)
+        deviation = math.sqrt(math.log1p((self.NOISE / 100) ** 2))
+        shares = [0, 0]
+        for _run in range(400):
+            sides = numpy.exp(draw.normal(7, deviation, (2, count)))
+            found = differences.of_groups(
+                sides[0], ratio * sides[1], resolution=0.0
+            )
+            shares[0] += found.p_differs(margin) <= 0.05
+            shares[1] += found.p_within(margin) <= 0.05
+        return [share / 400 for share in shares]
+
+    def test_a_relevant_difference_needs_more_repeats(self):
+        self.assertGreater(
+            self.needed(least_difference_percent=5).repeats,
+            self.needed().repeats,
+        )
+
+    def test_both_numbers_show_what_they_say_as_often_as_they_say(self):
+        need = self.needed(least_difference_percent=5)
+        margin = differences.logarithm(5)
+        differ, _none = self.drawn(need.repeats, 1.1, margin)
+        self.assertGreaterEqual(differ, 0.77)
+        self.assertLess(differ, 0.9)
+        _differ, none = self.drawn(need.repeats_for_none, 1.0, margin)
+        self.assertGreaterEqual(none, 0.77)
+        self.assertLess(none, 0.9)
+
+    def test_sides_that_differ_by_the_margin_are_seldom_called_alike(self):
+        need = self.needed(least_difference_percent=5)
+        differ, none = self.drawn(need.repeats, 1.05, differences.logarithm(5))
+        self.assertLessEqual(differ, 0.08)
+        self.assertLessEqual(none, 0.08)
+
+
+class OfVariationTestCase(testtools.TestCase):
+    def test_the_textbook_number(self):
+        """d = 1, two-sided 5 %, power 80 %: 17 of each (Cohen 1988)."""
+        # Of a log-normal variation, so that one deviation is the wanted one.
+        deviation = differences.logarithm(10)
+        found = repeats.of_variation(
+            100 * math.sqrt(math.expm1(deviation**2)),
+            comparison.Question(),
+            between=repeats.Between.RUNS,
+            claims=1,
+        )
+        self.assertEqual(17, found.repeats)
+        self.assertIsNone(found.seconds)
+
+    def test_a_result_tells_the_time(self):
+        found = repeats.of_variation(
+            5,
+            comparison.Question(),
+            between=repeats.Between.RUNS,
+            claims=1,
+            run=run(a=(1, 1)),
+        )
+        self.assertEqual(30 + REPEAT_S * found.repeats, found.seconds)
