@@ -45,13 +45,14 @@ def sent(paths):
                 and isinstance(node.func, ast.Attribute)
                 and node.func.attr
                 in ('_ask', 'ask_manager', 'command', 'tell')
+                and len(node.args) > (node.func.attr == 'tell')
             ):
                 continue
             prefix = node.args[node.func.attr == 'tell']
             found |= {
                 one.value
                 for one in (prefix, *getattr(prefix, '__dict__', {}).values())
-                if isinstance(one, ast.Constant)
+                if isinstance(getattr(one, 'value', None), str)
             }
     return found
 

@@ -335,6 +335,23 @@ class TreeTestCase(testtools.TestCase):
             globs = tomllib.load(text)['tool']['cinder-tiers']['pure']
         self.assertEqual([], [one for one in globs if not list(TOP.glob(one))])
 
+    def test_rooms_of_the_loop_know_each_other_one_way(self):
+        knows = {}
+        loop = TOP / 'cinder_tiers' / 'loop'
+        for path in sorted(loop.glob('*/*.py')):
+            for one in imports('x', path.read_text('utf-8'), False):
+                parts = one.name.split('.')
+                if parts[:2] == ['cinder_tiers', 'loop']:
+                    knows.setdefault(path.parent.name, set()).add(parts[2])
+        both = {
+            frozenset({room, other})
+            for room, others in knows.items()
+            for other in others - {room}
+            if room in knows.get(other, ())
+        }
+        # A sweep makes faults, and a fault is a sweep of one slot.
+        self.assertEqual({frozenset({'fault', 'sweep'})}, both)
+
     def test_the_picture_has_no_circle(self):
         for layer, targets in ARROWS.items():
             for target in targets:

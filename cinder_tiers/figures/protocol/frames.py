@@ -12,7 +12,7 @@ its own digest, and a result, which takes many lines, carries one more::
 DIGEST is the first 16 hexadecimal digits of the SHA-256 of what follows it
 (and one space); PAYLOAD-DIGEST the same of the gzip data that the BASE64
 parts 1..TOTAL make up, which holds fio's json+ output and what changed over
-time behind it (``bench.fio.iops_log``).  (Not POSIX cksum: Debian's
+time behind it (``figures.fio.iops_log``).  (Not POSIX cksum: Debian's
 busybox-static has no such applet.)
 
 Everything here is bounded, since a guest may print anything: lines, frames,

@@ -35,6 +35,18 @@ class Made:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FaultySlot:
+    """A slot in which faults were made, with its result."""
+
+    #: by which a reader knows it, such as ``3 balanced``
+    name: str
+    made: tuple[Made, ...]
+    #: {fault: seconds from its end until the cluster was healthy}
+    healthy_s: dict[str, float]
+    result: run_result.RunResult
+
+
+@dataclass(frozen=True, kw_only=True)
 class Answer:
     """A pattern of a run, and how it responded to a fault."""
 

@@ -2,7 +2,7 @@
 
 """What can be claimed of tiers or results side by side, as a table.
 
-What is claimed is found by ``bench.compare``; that nothing can be compared is
+What is claimed is found by ``loop.compare``; that nothing can be compared is
 told in place of it, and is no reason to show nothing.
 """
 

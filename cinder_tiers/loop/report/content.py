@@ -16,6 +16,7 @@ from cinder_tiers.figures.profile import profile as named_profile
 from cinder_tiers.figures.result import cost as result_cost
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.loop.compare import comparison
+from cinder_tiers.loop.fault import of_run
 from cinder_tiers.loop.report import claims
 from cinder_tiers.loop.report import curves
 from cinder_tiers.loop.report import directions
@@ -171,7 +172,7 @@ def of_sweep(
     found: effects.Effects | None,
     *,
     summary: tuple[tuple[str, str], ...],
-    faulty: Sequence[faults_chart.FaultySlot] = (),
+    faulty: Sequence[of_run.FaultySlot] = (),
 ) -> Report:
     """The report of a sweep, or of a run with faults.
 

@@ -2,7 +2,7 @@
 
 """Load curves: latency against the load, with the knee and what is expected.
 
-What a curve says is found by ``bench.curve``; one that cannot be read is in
+What a curve says is found by ``loop.headroom``; one that cannot be read is in
 the table with its reason.
 """
 

@@ -3,7 +3,7 @@
 """What each treatment of a sweep is worth: bars, of which the default is 100.
 
 As in the papers that change one option at a time. What an effect is, and
-whether one can be claimed, is found by ``bench.compare``.
+whether one can be claimed, is found by ``loop.compare``.
 """
 
 from collections.abc import Iterator

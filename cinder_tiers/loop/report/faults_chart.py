@@ -2,13 +2,12 @@
 
 """Faults on a time line: IOPS and p99 of a pattern, and when faults were.
 
-What a load did is found by ``bench.fault``; of a pattern that ran while none
+What a load did is found by ``loop.fault``; of a pattern that ran while none
 began, nothing is shown.
 """
 
 from collections.abc import Iterator
 from collections.abc import Sequence
-from dataclasses import dataclass
 import math
 import statistics
 
@@ -42,18 +41,6 @@ _COLUMNS = (
     figure.Column(title='Healthy after s', digits=1),
     figure.Column(title='Not known because'),
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class FaultySlot:
-    """A slot in which faults were made, with its result."""
-
-    #: by which a reader knows it, such as ``3 balanced``
-    name: str
-    made: tuple[of_run.Made, ...]
-    #: {fault: seconds from its end until the cluster was healthy}
-    healthy_s: dict[str, float]
-    result: run_result.RunResult
 
 
 def _spans(
@@ -136,7 +123,7 @@ def _number(value: float | None) -> str:
 
 
 def _charts(
-    slot: FaultySlot, answers: Sequence[of_run.Answer]
+    slot: of_run.FaultySlot, answers: Sequence[of_run.Answer]
 ) -> Iterator[figure.Chart]:
     # By identity: a run is of mappings, too.
     runs = {id(each.run): each.run for each in answers if each.run is not None}
@@ -175,7 +162,7 @@ def _charts(
 
 
 def _row(
-    slot: FaultySlot, answer: of_run.Answer
+    slot: of_run.FaultySlot, answer: of_run.Answer
 ) -> tuple[str | float | None, ...]:
     iops, p99 = answer.iops, answer.p99
     reasons = [answer.reason] if answer.reason else []
@@ -221,7 +208,7 @@ def _row(
     )
 
 
-def figures(slots: Sequence[FaultySlot]) -> Iterator[figure.Figure]:
+def figures(slots: Sequence[of_run.FaultySlot]) -> Iterator[figure.Figure]:
     """Time lines of all slots with faults, and their numbers.
 
     :param slots: in their order

@@ -2,7 +2,7 @@
 
 """What a tuning searched, and what it confirmed.
 
-What can be said of a candidate is found by ``bench.tune``.
+What can be said of a candidate is found by ``loop.tune``.
 """
 
 from collections.abc import Iterator

@@ -19,7 +19,6 @@ from cinder_tiers.loop.sweep import record
 
 if typing.TYPE_CHECKING:
     from cinder_tiers.loop.fault import of_run
-    from cinder_tiers.loop.report import faults_chart as fault_figures
     from cinder_tiers.loop.sweep import effects
 
 
@@ -156,20 +155,20 @@ def is_known(fault: faults.FaultRecord) -> bool:
 
 def faulty_slots(
     found: sweep_files.Results, swept: 'effects.Swept'
-) -> 'list[fault_figures.FaultySlot]':
+) -> 'list[of_run.FaultySlot]':
     """Slots with faults, and a result to look for them in.
 
     :param found: of a sweep
     :param swept: the same, with the results of its slots
     """
-    from cinder_tiers.loop.report import faults_chart as fault_figures
+    from cinder_tiers.loop.fault import of_run
 
     slots = []
     for one, slot in zip(found.records, swept.slots, strict=True):
         made, healthy_s = made_faults(one)
         if made and slot.run is not None:
             slots.append(
-                fault_figures.FaultySlot(
+                of_run.FaultySlot(
                     name=f'{slot.number} {slot.treatment}',
                     made=made,
                     healthy_s=healthy_s,

@@ -3,7 +3,7 @@
 """What is kept of the Ceph cluster below the tiers, read from it.
 
 Adapter: ``cinder_tiers.observe`` talks to Ceph, and what it and Ceph say
-becomes ``bench.ceph_record``.  Nothing is written to Ceph.
+becomes ``figures.result.ceph``.  Nothing is written to Ceph.
 """
 
 from collections.abc import Collection

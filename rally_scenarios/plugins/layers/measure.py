@@ -3,7 +3,7 @@
 """Measures one pattern at one layer, with that layer's own tool.
 
 Adapter: words of commands in, figures out.  How a pattern becomes words of fio
-is said in ``bench.fio_profile``, the same as in guests.
+is said in ``figures.fio.pattern``, the same as in guests.
 """
 
 from collections.abc import Callable
