@@ -2,7 +2,7 @@
 
 """The SLA that compares runs of fleets with a result that was kept.
 
-Thin: what can be claimed is decided in ``bench.compare.comparison``.
+Thin: what can be claimed is decided in ``loop.compare.comparison``.
 """
 
 from collections.abc import Mapping

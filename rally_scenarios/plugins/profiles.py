@@ -3,7 +3,7 @@
 
 A task names one of the profiles in ``rally_scenarios/profiles``, or a job
 file of its own, or lists patterns.  Files are read here and judged in
-``bench``; the validator has Rally refuse a task before anything is made.
+``figures``; the validator has Rally refuse a task before anything is made.
 """
 
 from collections.abc import Mapping

@@ -2,8 +2,8 @@
 
 """The SLA that holds runs of fleets against what is asked of tiers.
 
-Thin: judging is done in ``bench.judgement``, limits are checked in
-``bench.sla.catalog_limits``, figures are found by ``results.reference``.
+Thin: judging is done in ``figures.sla.judgement``, limits are checked in
+``figures.sla.catalog_limits``, figures are found by ``results.reference``.
 """
 
 from collections.abc import Iterable

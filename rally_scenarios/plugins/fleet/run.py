@@ -3,8 +3,8 @@
 """One run of a fleet: made, measured, reported, kept and deleted.
 
 A scenario composes it and decides what else its iteration does.  What became
-of guests is decided in ``bench.fleet``, figures are computed in
-``bench.result``, and ``plugins.report`` shows them.
+of guests is decided in ``figures.fleet``, figures are computed in
+``figures.result``, and ``plugins.report`` shows them.
 """
 
 from collections.abc import Callable
