@@ -6,6 +6,7 @@ Must not know Cinder or Ceph: an executor for each kind of object does.
 """
 
 import collections.abc
+import dataclasses
 import time
 import typing
 
@@ -18,6 +19,7 @@ from cinder_tiers.domain.state import difference
 
 
 _LOOK_EVERY_S = 0.2
+_NEXT = '"openstack tier plan" shows what is left to do'
 _WRITTEN_AS_A_WHOLE = frozenset(
     {
         actions.Kind.VOLUME_TYPE,
@@ -67,6 +69,10 @@ def apply(
 ) -> tuple[actions.Result, ...]:
     """Carries out a plan without refused actions.
 
+    What would be usable before it is complete is made in two steps: at its
+    place in the plan as it is meanwhile, and as it should be as soon as all
+    that completes it is done; until then it has no result.
+
     An action that fails takes those that need it with it, and all that take
     something away, unless it is a deletion itself: what was to replace that
     may be missing. The others go on.
@@ -90,10 +96,13 @@ def apply(
                 for action in plan.refused
             ),
         )
-    results: list[actions.Result] = []
+    results: dict[actions.Key, actions.Result] = {}
+    held: dict[actions.Key, actions.Action] = {}
     missing: set[actions.Key] = set()
     not_made: actions.Key | None = None
-    for action in plan.actions:
+    for action, is_whole in _steps(plan):
+        if action.key in results:
+            continue
         lacking = sorted(str(key) for key in action.needs & missing)
         if is_to_stop():
             result = actions.Result(
@@ -105,7 +114,12 @@ def apply(
             result = actions.Result(
                 action=action,
                 outcome=actions.Outcome.SKIPPED,
-                reason=f'it needs {", ".join(lacking)}',
+                reason=f'it needs {", ".join(lacking)}'
+                + (
+                    f', and stays closed without; {_NEXT}'
+                    if action.key in held
+                    else ''
+                ),
             )
         elif not_made and (removed := removals.removed_by(action)):
             result = actions.Result(
@@ -116,22 +130,73 @@ def apply(
             )
         else:
             result = _carry_out(
-                action, executors[action.key.kind], read, settle_s
+                action,
+                executors[action.key.kind],
+                read,
+                settle_s,
+                is_whole=is_whole,
             )
+        if not is_whole and result.outcome is actions.Outcome.DONE:
+            held[action.key] = action
+            continue
         if result.outcome is not actions.Outcome.DONE:
             missing.add(action.key)
             if action.after is not None:
                 not_made = not_made or action.key
-        results.append(result)
+        results[action.key] = result
         report(result)
-    return tuple(results)
+    return tuple(results[action.key] for action in plan.actions)
+
+
+def _steps(
+    plan: plans.Plan,
+) -> collections.abc.Iterator[tuple[actions.Action, bool]]:
+    """Each action, and whether its object is then as it should be.
+
+    One whose object is something else meanwhile comes twice: at its place,
+    and behind the last of those that complete it, which it needs then.
+    """
+    waiting: dict[actions.Key, set[actions.Key]] = {}
+    whole: dict[actions.Key, actions.Action] = {}
+    for action in plan.actions:
+        completing = {
+            one.key for one in plan.actions if one.completes == action.key
+        }
+        if action.meanwhile is None or not completing:
+            yield action, True
+        else:
+            yield action, False
+            waiting[action.key] = set(completing)
+            whole[action.key] = dataclasses.replace(
+                action, needs=action.needs | completing
+            )
+        left = waiting.get(action.completes)
+        if left is not None:
+            left.discard(action.key)
+            if not left:
+                del waiting[action.completes]
+                yield whole[action.completes], True
 
 
 def _carry_out(
-    action: actions.Action, executor: Executor, read: Reader, settle_s: float
+    action: actions.Action,
+    executor: Executor,
+    read: Reader,
+    settle_s: float,
+    *,
+    is_whole: bool,
 ) -> actions.Result:
     try:
         current = read(action.key)
+        if not is_whole:
+            # It may be complete by now: nothing that is open is closed.
+            if current is not None and not difference.differences(
+                current, action.after
+            ):
+                return actions.Result(
+                    action=action, outcome=actions.Outcome.DONE
+                )
+            action = dataclasses.replace(action, after=action.meanwhile)
         if action.consented:
             _check_consent(action, current)
             executor.write(

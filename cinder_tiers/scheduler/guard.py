@@ -47,6 +47,9 @@ def _claims(
 ) -> collections.abc.Iterator[private_backends.Claim[int]]:
     """What each marked type claims, by the ids of the objects."""
     for volume_type in state.marked:
+        # Until a tier is complete its backends serve whom they served before.
+        if volume_type.is_half_made and volume_type.type_id != type_id:
+            continue
         if not private_backends.claims_backends(volume_type.extra_specs):
             continue
         matcher = matching.matcher_of(volume_type.extra_specs)

@@ -407,6 +407,7 @@ def read_tiers(
             type_id=one.type_id,
             name=one.name,
             projects=one.projects,
+            description=one.description,
         )
         for one in by_id.values()
     )

@@ -99,6 +99,7 @@ def applied(known: facts.Facts) -> tuple[ListedTier, ...]:
             type_id=one.type_id,
             name=one.name,
             projects=one.projects,
+            description=one.description,
         )
         for one in known.types
     )

@@ -141,6 +141,8 @@ class TypeReading:
     tier: decision.AppliedTier | None = None
     #: Why it is not the type of its tier; None when it is.
     problem: str | None = None
+    #: Whether an apply made it, and has not opened it yet.
+    is_half_made: bool = False
 
 
 def read_type(
@@ -150,6 +152,7 @@ def read_type(
     name: str,
     projects: frozenset[str] | None,
     is_encrypted: bool = False,
+    description: str | None = None,
 ) -> TypeReading:
     """What one volume type says, whatever the others say.
 
@@ -159,6 +162,7 @@ def read_type(
     :param projects: ids of the projects that have access to a private type;
         None for a public type.
     :param is_encrypted: whether the type has an encryption.
+    :param description: of the type.
     """
     tier, problems = None, []
     mark = extra_specs.get(cinder_state.NAME) or None
@@ -185,6 +189,9 @@ def read_type(
         mark=mark,
         tier=tier,
         problem='; '.join(problems) or None,
+        is_half_made=cinder_state.is_half_made(
+            description, is_public=projects is None
+        ),
     )
 
 
@@ -213,8 +220,8 @@ def read_tiers(
 ) -> ReadTiers:
     """The tiers that volume types are.
 
-    Types that were retired, or wait to take the name of another, are none,
-    and are not left out either.
+    Types that were retired, that wait to take the name of another, or that an
+    apply has not opened yet, are none, and are not left out either.
 
     :param readings: of all types, in any order. Of several that say to be
         the same tier, in whatever case, the one that is named like it is it,
@@ -225,7 +232,12 @@ def read_tiers(
     owners: dict[str, TypeReading] = {}
     left_out = []
     for one in sorted(
-        (one for one in readings if one.mark is not None), key=_turn
+        (
+            one
+            for one in readings
+            if one.mark is not None and not one.is_half_made
+        ),
+        key=_turn,
     ):
         tier = cinder_state.as_databases_compare(one.mark)
         if type_succession.is_superseded(one.name, has_tier=one.mark in types):

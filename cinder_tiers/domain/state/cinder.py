@@ -29,6 +29,11 @@ BACKEND = 'volume_backend_name'
 TRUE = '<is> True'
 #: How Cinder writes alternatives, before each of them.
 OR = '<or>'
+#: The description of a type that is not opened yet, see `type_opening`.
+HALF_MADE = (
+    'Not complete: "openstack tier apply" makes it, and opens it last. Apply '
+    'again if that was interrupted.'
+)
 #: A quota without an end, in Cinder's way.
 UNLIMITED = -1
 
@@ -56,6 +61,11 @@ def as_databases_compare(name: str) -> str:
 def has_mark(extra_specs: collections.abc.Iterable[str]) -> bool:
     """Whether a volume type with these extra specs is managed."""
     return not MARKS.isdisjoint(extra_specs)
+
+
+def is_half_made(description: str | None, *, is_public: bool) -> bool:
+    """Whether an apply made such a volume type, and did not open it yet."""
+    return not is_public and description == HALF_MADE
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -109,6 +119,11 @@ class VolumeType:
             f'{"has" if self.volumes == 1 else "have"} volume type '
             f'{self.name}{": " if by_project else ""}{by_project}',
         )
+
+    @property
+    def is_half_made(self) -> bool:
+        """Whether an apply made it, and has not opened it yet."""
+        return is_half_made(self.description, is_public=self.is_public)
 
     @property
     def is_ours(self) -> bool:

@@ -18,6 +18,7 @@ from oslo_log import log as logging
 
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import tier_specs
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.doors.threads import shared_work
 from cinder_tiers.doors.volume_types import volume_type_rows
 
@@ -45,6 +46,8 @@ class VolumeType:
     projects: frozenset[str] | None
     #: What it gives to its volumes.
     offers: frozenset[decision.Feature] = frozenset()
+    #: Whether an apply made it, and has not opened it yet.
+    is_half_made: bool = False
 
     def may_use(self, context: cinder_context.RequestContext) -> bool:
         """Whether Cinder gives it to a request.
@@ -119,6 +122,7 @@ def _parse(row: volume_type_rows.TypeRow) -> _Parsed:
             name=row.name,
             projects=row.projects,
             is_encrypted=row.is_encrypted,
+            description=row.description,
         ),
         volume_type=VolumeType(
             type_id=row.type_id,
@@ -126,6 +130,9 @@ def _parse(row: volume_type_rows.TypeRow) -> _Parsed:
             is_public=row.projects is None,
             extra_specs=row.extra_specs,
             projects=row.projects,
+            is_half_made=cinder_state.is_half_made(
+                row.description, is_public=row.projects is None
+            ),
             follows_image=tier_specs.follows_image(row.extra_specs),
             offers=tier_specs.features(
                 row.extra_specs, is_encrypted=row.is_encrypted
