@@ -9,12 +9,17 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
 usage() {
     cat <<'END_OF_USAGE'
-usage: tests/run.sh [-h] [PART]...
+usage: tests/run.sh [-h] [PART | TESTS]...
 
 Installs what the tests need (Debian 12, 13: apt packages as root, then tox of
 its own in .tox/runner), runs each part, goes on after a failed one, and ends
 with one line "N passed, N failed, N skipped". The parts that use the lab run
 one after another, and beside them all other parts, one after another.
+
+TESTS is a file of tests, its module, a folder, or one test by its id, in
+tests/unit, browser, contract, functional or long; of tests/cinder_own all run.
+They run as their part does: those of tests/unit/domain and bench as a part of
+pure, which has the fewest packages and needs nothing of Debian for them.
 
 parts:
   style       hacking, ruff, doc8, codespell, bashate, shellcheck  (tox -e pep8)
@@ -61,6 +66,8 @@ ran no test, or a test of the lab was skipped; 2 for a wrong argument; 130 or
 
 examples:
   tests/run.sh                 # everything that the CI runs
+  tests/run.sh tests/unit/domain/test_tags.py     # a file, in seconds
+  tests/run.sh tests.unit.cli.test_sweep tests/contract/test_real_crush.py
   tests/run.sh style unit      # before each commit
   tests/run.sh long            # before a release, after a change of a door
   devstack/lab.sh up && tests/run.sh functional   # leaves the lab up
@@ -93,6 +100,12 @@ readonly CONTRACT_PORT_OFFSET=$((${CINDER_TIERS_LAB_PORT_OFFSET:-0} + 500))
 export UV_SYSTEM_CERTS=1
 
 parts=()
+# Of a part that does not run as a whole: regular expressions of its tests,
+# each behind a blank.
+declare -A tests_of=()
+# Where the selected tests of the part unit are: to find tests, all modules of
+# a folder are imported.
+unit_folder=
 lanes=()
 failures=()
 lab_is_ours=
@@ -177,16 +190,21 @@ install_tools() {
         apt_install ca-certificates git python3-venv || return
     fi
     install_venv "$RUNNER" "${RUNNER_NEEDS[@]}" || return
+    # Tests of these that need a program are skipped without it.
+    [[ ${parts[*]} == pure && -v tests_of[pure] ]] || install_packages || return
+    # pbr asks git for the version; an unpacked archive has no history.
+    if ! git describe --always >/dev/null 2>&1; then
+        export PBR_VERSION=${PBR_VERSION:-0.0.0}
+    fi
+}
+
+install_packages() {
     # bindep's exit status is 1 both when a package is missing, which it then
     # lists, and when it fails itself.
     local listing missing
     if ! listing=$("$RUNNER/bin/bindep" --brief test); then
         mapfile -t missing <<<"$listing"
-        [[ -n $listing ]] && apt_install "${missing[@]}" || return
-    fi
-    # pbr asks git for the version; an unpacked archive has no history.
-    if ! git describe --always >/dev/null 2>&1; then
-        export PBR_VERSION=${PBR_VERSION:-0.0.0}
+        [[ -n $listing ]] && apt_install "${missing[@]}"
     fi
 }
 
@@ -226,11 +244,14 @@ run_tox() {
     return "$status"
 }
 
-# run_tests PART ENV REPOSITORY [ARGUMENT]...: as run_tox, and adds up the
-# tests that really ran, by the stestr repository in that folder.
+# run_tests PART ENV REPOSITORY [ARGUMENT]...: as run_tox with the selected
+# tests of the part, and adds up the tests that really ran, by the stestr
+# repository in that folder.
 run_tests() {
-    local part=$1 env=$2 repository=$3 before
+    local part=$1 env=$2 repository=$3 before selected
     shift 3
+    read -r -a selected <<<"${tests_of[$part]-}"
+    set -- "$@" ${selected[@]+"${selected[@]}"}
     if ! before=$(tally latest "$repository"); then
         fail "$part" "its results cannot be read"
         return
@@ -436,9 +457,12 @@ run_part() {
             ;;
         unit)
             local without=()
-            # The same tests, in an environment that has less.
-            [[ " ${parts[*]} " == *' pure '* ]] && without=(
-                --exclude-regex '^tests\.unit\.(domain|bench)\.')
+            if [[ -v tests_of[unit] ]]; then
+                local -x TESTS_DIR=./$unit_folder
+            elif [[ " ${parts[*]} " == *' pure '* && ! -v tests_of[pure] ]]; then
+                # The same tests, in an environment that has less.
+                without=(--exclude-regex '^tests\.unit\.(domain|bench)\.')
+            fi
             run_tests unit py3 . ${without[@]+"${without[@]}"}
             ;;
         pure) run_tests pure pure .tox/pure ;;
@@ -470,10 +494,70 @@ run_lane() {
     done
 }
 
+# has_tests PATH REST: whether the file or folder of a path without .py has
+# tests, and REST, such as .SweepTestCase.test_no_step, if there is any, too.
+has_tests() {
+    local path=$1 class test
+    if [[ -d $path ]]; then
+        [[ -z $2 && -n $(find "$path" -name 'test_*.py' -print -quit) ]]
+        return
+    fi
+    IFS=. read -r class test <<<"${2#.}"
+    [[ ${path##*/} == test_* && -f $path.py ]] \
+        && { [[ -z $class ]] || grep -q "^class $class\\>" "$path.py"; } \
+        && { [[ -z $test ]] \
+            || grep -q -r --include='*.py' "def ${test%%_[0-9]*}" tests; }
+}
+
+# select_tests ARGUMENT: adds what it names to the tests of their part.
+select_tests() {
+    local path=${1#"$PWD/"} rest='' part folder regex
+    path=${path#./}
+    path=${path%/}
+    path=${path%.py}
+    [[ $path == */* ]] || path=${path//.//}
+    while [[ $path == */* && ! -d $path && ! -f $path.py ]]; do
+        rest=.${path##*/}$rest
+        path=${path%/*}
+    done
+    has_tests "$path" "$rest" || return
+    case $path/$rest in
+        tests/unit/domain/* | tests/unit/bench/*)
+            part=pure
+            ;;
+        tests/unit/*)
+            part=unit
+            folder=$path
+            [[ -d $path ]] || folder=${path%/*}
+            unit_folder=${unit_folder:-$folder}
+            while [[ $folder/ != "$unit_folder"/* ]]; do
+                unit_folder=${unit_folder%/*}
+            done
+            ;;
+        tests/browser/* | tests/contract/* | tests/functional/* | tests/long/*)
+            part=${path#tests/}
+            part=${part%%/*}
+            ;;
+        tests/cinder_own/ | tests/cinder_own/test_scheduler/)
+            tests_of[cinder]=
+            return
+            ;;
+        *)
+            return 1
+            ;;
+    esac
+    regex=${path//\//.}$rest
+    # Behind it are a dot, or what ddt adds to the name of a test.
+    tests_of[$part]+=" ^${regex//./\\.}(\W|_[0-9]+(_|$)|$)"
+}
+
 with_lab=()
 with_ceph=()
 without_lab=()
-for argument in "${@:-all}"; do
+if (($# == 0)); then
+    set -- all
+fi
+for argument in "$@"; do
     case $argument in
         -h | --help)
             usage
@@ -497,11 +581,27 @@ for argument in "${@:-all}"; do
             with_lab+=(long ceph18 ceph20)
             ;;
         *)
-            echo "tests/run.sh: no part is called '$argument'" >&2
-            usage >&2
-            exit 2
+            if ! select_tests "$argument"; then
+                cat <<END_OF_MESSAGE >&2
+tests/run.sh: '$argument' is neither a part nor has tests
+expected: a part, which tests/run.sh -h lists, or a file, a module, a folder or
+an id of tests in tests/unit, browser, contract, functional, long or cinder_own
+END_OF_MESSAGE
+                exit 2
+            fi
             ;;
     esac
+done
+for part in "${!tests_of[@]}"; do
+    if [[ " ${without_lab[*]} ${with_ceph[*]} ${with_lab[*]} " == *" $part "* ]]
+    then
+        # All of it was asked for, too.
+        unset "tests_of[$part]"
+    elif [[ $part == @(functional|long) ]]; then
+        with_lab+=("$part")
+    else
+        without_lab+=("$part")
+    fi
 done
 parts=(${without_lab[@]+"${without_lab[@]}"}
     ${with_ceph[@]+"${with_ceph[@]}"} ${with_lab[@]+"${with_lab[@]}"})

@@ -85,12 +85,13 @@ def not_empty(text: str) -> str:
 def limit_wait(config: 'openstack.config.loader.OpenStackConfig') -> None:
     """Makes ANSWER_TIMEOUT_S the default of `api_timeout` in clouds.yaml.
 
-    :param config: of the shell, whose own default is no limit.
+    :param config: the configuration of the shell; OpenStackClient sets no
+        limit itself.
     """
     # The loader copies its defaults into a cloud of that name if it finds no
     # other one.
     clouds = config.cloud_config['clouds']
-    for values in (config.defaults, clouds.get('defaults', {})):
+    for values in (config.defaults, clouds.get('defaults') or {}):
         if values.get('api_timeout') is None:
             values['api_timeout'] = ANSWER_TIMEOUT_S
 

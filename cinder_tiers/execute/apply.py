@@ -24,6 +24,7 @@ _WRITTEN_AS_A_WHOLE = frozenset(
     {
         actions.Kind.VOLUME_TYPE,
         actions.Kind.TYPE_ENCRYPTION,
+        actions.Kind.TYPE_QUOTA,
         actions.Kind.PROJECT_DEFAULTS,
     }
 )
@@ -229,17 +230,19 @@ def _check_unchanged(
 ) -> None:
     """That what is written as a whole is as the plan saw it, or should be.
 
-    Others may open, close or extend a volume type, encrypt it, or make it the
-    default type of a project, while a person reads the plan: to write what it
-    wants would undo that, and show nobody.
+    Others may open, close or extend a volume type, encrypt it, set its quotas,
+    or make it the default type of a project, while a person reads the plan: to
+    write what it wants would undo that, and show nobody.
     """
     if (
         action.key.kind not in _WRITTEN_AS_A_WHOLE
         or action.after is None
-        # Its executor refuses a type that came up since.
+        # Its executor refuses a type that came up since, and with a new type
+        # come quotas.
         or (
             action.before is None
-            and action.key.kind is actions.Kind.VOLUME_TYPE
+            and action.key.kind
+            in (actions.Kind.VOLUME_TYPE, actions.Kind.TYPE_QUOTA)
         )
     ):
         return

@@ -14,6 +14,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.placement import backends as backends_of_cinder
 from cinder_tiers.domain.plan import expected_volumes
 from cinder_tiers.domain.resources import registry
+from cinder_tiers.domain.resources import type_quota
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -128,6 +129,7 @@ def observe_cinder(
             )
         ),
         by_project=True,
+        snapshots_of=type_quota.types_whose_usage_matters(catalog, found),
     )
 
 

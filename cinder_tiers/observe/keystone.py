@@ -6,6 +6,7 @@
 import collections.abc
 import contextlib
 import functools
+import typing
 
 import openstack.connection
 import openstack.exceptions
@@ -13,6 +14,8 @@ import openstack.exceptions
 from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.clients import side_by_side
 from cinder_tiers.domain import identifier
+
+_Answer = typing.TypeVar('_Answer')
 
 
 def observe(
@@ -27,18 +30,7 @@ def observe(
         their id}.
     :raises errors.Unreachable: when Keystone does not answer, or refuses.
     """
-    asked = tuple(projects)
-    return dict(
-        zip(
-            asked,
-            side_by_side.each(
-                functools.partial(_ids, connection),
-                asked,
-                at_once=side_by_side.API_AT_ONCE,
-            ),
-            strict=True,
-        )
-    )
+    return _of_each(functools.partial(_ids, connection), projects)
 
 
 def names(
@@ -52,18 +44,17 @@ def names(
     :returns: {id: name, None when there is no such project}.
     :raises errors.Unreachable: when Keystone does not answer, or refuses.
     """
-    asked = tuple(ids)
-    return dict(
-        zip(
-            asked,
-            side_by_side.each(
-                functools.partial(_name, connection),
-                asked,
-                at_once=side_by_side.API_AT_ONCE,
-            ),
-            strict=True,
-        )
-    )
+    return _of_each(functools.partial(_name, connection), ids)
+
+
+def _of_each(
+    ask: collections.abc.Callable[[str], _Answer],
+    projects: collections.abc.Iterable[str],
+) -> dict[str, _Answer]:
+    """Returns {project: answer}, asked side by side."""
+    asked = tuple(projects)
+    answers = side_by_side.each(ask, asked, at_once=side_by_side.API_AT_ONCE)
+    return dict(zip(asked, answers, strict=True))
 
 
 def _name(

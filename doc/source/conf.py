@@ -15,6 +15,9 @@ root_doc = 'index'
 exclude_patterns = []
 pygments_style = 'native'
 
+# An option such as --quantity keeps its two hyphens.
+smartquotes_action = 'qe'
+
 html_theme = 'openstackdocs'
 html_static_path = ['_static']
 html_css_files = ['cinder-tiers.css']
@@ -25,6 +28,21 @@ openstackdocs_pdf_link = False
 
 config_generator_config_file = [
     ('../../etc/cinder-tiers/config-generator.conf', '_static/cinder-tiers'),
+]
+
+# Those of every command of cliff.
+autoprogram_cliff_ignored = [
+    '--help',
+    '--format',
+    '--column',
+    '--quote',
+    '--noindent',
+    '--max-width',
+    '--fit-width',
+    '--print-empty',
+    '--sort-column',
+    '--sort-ascending',
+    '--sort-descending',
 ]
 
 # sphinx-build -b man doc/source doc/build/man

@@ -122,7 +122,8 @@ class ComparisonSLAValidator(task_validator.TaskValidator):
 class CinderTiersCompare(judged_runs.JudgedRunsSLA):
     """No worse than a result that was kept, in runs of CinderTiers.fleet_fio.
 
-    Figures are those of the result file, see doc/source/user/measure.rst.
+    Figures are those of the result file, see
+    doc/source/user/measure-reference.rst.
     """
 
     CONFIG_SCHEMA = _SCHEMA

@@ -283,7 +283,8 @@ class TierSLANamesValidator(task_validator.TaskValidator):
 class CinderTiers(judged_runs.JudgedRunsSLA):
     """What tiers must give, in runs of CinderTiers.fleet_fio.
 
-    Figures are those of the result file, see doc/source/user/measure.rst.
+    Figures are those of the result file, see
+    doc/source/user/measure-reference.rst.
     """
 
     CONFIG_SCHEMA = _SCHEMA

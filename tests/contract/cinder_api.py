@@ -154,6 +154,16 @@ class CinderApi:
             'volume', host=host, project_id=project_id, **fields
         )
 
+    def add_snapshot(self, *, volume_id, project_id=PROJECT, **fields):
+        """Adds a snapshot that exists nowhere but in the database.
+
+        :param fields: of cinder.objects.Snapshot, such as `volume_size`.
+        :returns: its id.
+        """
+        return self._order(
+            'snapshot', volume_id=volume_id, project_id=project_id, **fields
+        )
+
     def delete_volume(self, ident):
         """Deletes a volume from the database."""
         self._order('no_volume', ident=ident)

@@ -219,6 +219,16 @@ class World:
             raise errors.ActionFailed(f'there is no bucket {wanted.root}')
         if (
             isinstance(wanted, ceph_state.CrushRule)
+            and wanted.sub_failure_domain
+            and not any(
+                {wanted.failure_domain, wanted.sub_failure_domain}
+                <= osd.location.keys()
+                for osd in self.osds
+            )
+        ):
+            raise errors.ActionFailed(f'{key}: there is no such bucket type')
+        if (
+            isinstance(wanted, ceph_state.CrushRule)
             and wanted.osds_per_failure_domain
             and (
                 (self.release or 20) < 19
@@ -264,6 +274,7 @@ class World:
                 wanted,
                 first_min_size=None,
                 least_min_size=None,
+                is_rule_first=False,
                 min_size=wanted.min_size
                 or min(current.min_size if current else 1, wanted.size),
             )

@@ -5,13 +5,12 @@
 `main` is run in a process of its own: it sends the port once it answers, and
 runs until the pipe is closed. Each message of the pipe is an order, what and
 its arguments, which it answers: `backend` adds a capability report of a
-backend to a real scheduler, `volume` adds a volume to the database, which
-`no_volume` deletes, `default_type` sets the default volume type of a project,
-`fold` lets the database compare names as MariaDB does, `dead_scheduler` adds
-a scheduler that is down, `keep` copies the database, `return_to` puts a copy
-back,
-`image` and `project` add what the stand-ins for Glance and Keystone know, at
-/image and /identity.
+backend to a real scheduler, `volume` and `snapshot` add one to the database,
+`no_volume` deletes a volume, `default_type` sets the default volume type of a
+project, `fold` lets the database compare names as MariaDB does,
+`dead_scheduler` adds a scheduler that is down, `keep` copies the database,
+`return_to` puts a copy back, `image` and `project` add what the stand-ins for
+Glance and Keystone know, at /image and /identity.
 
 A token is `role:project`: it stands for a user with that role there. A seer is
 a member to whom a lenient policy shows extra specs.
@@ -202,6 +201,17 @@ class Orders:
                 instance_uuid=server,
             ).create()
         return volume.id
+
+    def snapshot(self, **fields):
+        """Adds a snapshot to the database; returns its id."""
+        from cinder import objects
+
+        snapshot = objects.Snapshot(
+            context=self._admin,
+            **{'status': 'available', 'user_id': 'user', **fields},
+        )
+        snapshot.create()
+        return snapshot.id
 
     def no_volume(self, *, ident):
         """Deletes a volume from the database."""

@@ -299,6 +299,66 @@ class RealPlacementTestCase(
         self.remove()
         self.assertEqual(before, self.session.crush_map()[0])
 
+    def test_copies_share_failure_domains_as_declared(self):
+        shared = dataclasses.replace(
+            self.pool(
+                'shared',
+                catalogs.Replicated(
+                    size=4,
+                    replicas_per_failure_domain=2,
+                    sub_failure_domain='osd',
+                ),
+            ),
+            failure_domain='host',
+        )
+        self.declare(shared)
+        before, _ = self.session.crush_map()
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.assertEqual((), self.make_plan().actions)
+        hosts = {
+            osd.osd_id: osd.location['host']
+            for osd in observed_osds.read_osds(self.session)
+        }
+        groups = self.groups_of(shared.pool)
+        for group in groups:
+            self.assertEqual(4, len(set(group)), groups)
+            count = collections.Counter(hosts[osd_id] for osd_id in group)
+            self.assertEqual([2, 2], [*count.values()], groups)
+        exported = real_ceph.exported(self.session, self.cinder, self.catalog)
+        self.assertEqual((), exported.leftover)
+        rbd = exported.catalog.tier(shared.pool).rbd
+        self.assertEqual(
+            ('host', dataclasses.replace(shared.protection, min_size=2)),
+            (rbd.failure_domain, rbd.protection),
+        )
+        self.remove()
+        self.assertEqual(before, self.session.crush_map()[0])
+
+    def test_copies_that_should_share_failure_domains_are_found(self):
+        plain = dataclasses.replace(
+            self.pool('shared', catalogs.Replicated(size=2)),
+            failure_domain='host',
+        )
+        self.declare(plain)
+        self.assert_all_done(self.carry_out(self.make_plan()))
+        self.declare(
+            dataclasses.replace(
+                plain,
+                protection=catalogs.Replicated(
+                    size=4,
+                    replicas_per_failure_domain=2,
+                    sub_failure_domain='osd',
+                ),
+            )
+        )
+        (refused,) = self.make_plan().refused
+        self.assertTrue(refused.refusal.yields_to_consent)
+        plan = consent.grant(self.make_plan(), (str(refused.key),))
+        self.assert_all_done(self.carry_out(plan))
+        self.assertEqual((), self.make_plan().actions)
+        rule = self.observe().ceph['ceph'].pools[plain.pool].crush_rule
+        self.assertEqual(f'{plain.pool}-any-host-2xosd', rule)
+
     def test_a_map_that_others_changed_is_not_set(self):
         data, version = self.session.crush_map()
         # It must be a sound one: a broken one crashes the monitor.

@@ -6,8 +6,9 @@ In the size ``smoke`` with ``check_claims``: a task fails if what its paper
 found is shown not to hold.  For each pattern it prints what the tier did, from
 the least to the most of its repeats, and how many times their mean is that of
 the first pattern of the same profile: the shape that
-``doc/source/user/tasks.rst`` has beside that of the paper.  The placements of
-poat2016 are the tiers ``database`` and ``general``, which share no disk.
+``doc/source/contributor/papers.rst`` has beside that of the paper.  The
+placements of poat2016 are the tiers ``database`` and ``general``, which share
+no disk.
 ``CINDER_TIERS_TEST_PAPERS`` names some of them, separated by commas, and
 ``CINDER_TIERS_TEST_SIZE`` another size.
 """

@@ -2,8 +2,9 @@
 """The recipes of the guide: out of tiers, and from there into them again.
 
 After each step the volumes that a member makes are where the guide says:
-doc/source/admin/take-over.rst and uninstall.rst. The way out comes first,
-since the lab has tiers; so the way in ends with the lab as it was.
+doc/source/install/existing-cloud.rst, admin/take-over.rst and uninstall.rst.
+The way out comes first, since the lab has tiers; so the way in ends with the
+lab as it was.
 """
 
 import pathlib

@@ -282,6 +282,14 @@ class CephAccessTestCase(testtools.TestCase):
         {'protection': catalogs.ErasureCoded(k=2, m=1)},
         {'primary_affinity': 0.5},
         {'primary_device_class': 'ssd', 'device_class': 'hdd'},
+        {
+            'device_class': None,
+            'protection': catalogs.Replicated(
+                size=4,
+                replicas_per_failure_domain=2,
+                sub_failure_domain='osd',
+            ),
+        },
         {'cache': given.cache()},
         {'cache': given.cache(rbd=dataclasses.replace(HYBRID, pool='cache'))},
         {

@@ -28,6 +28,7 @@ PAGE = TOP / 'doc/source/install/kolla-ansible.rst'
 API_PASTE = pathlib.Path(sys.prefix, 'etc/cinder/api-paste.ini')
 GUIDE = TOP / 'doc' / 'source'
 OPENSTACK_ANSIBLE = GUIDE / 'install' / 'openstack-ansible.rst'
+EXISTING_CLOUD = GUIDE / 'install' / 'existing-cloud.rst'
 EXAMPLE = TOP / 'etc' / 'cinder-tiers' / 'tiers.yaml'
 #: Pages whose commands are parsed here.
 PAGES = (
@@ -184,10 +185,10 @@ class OpenStackAnsibleTestCase(testtools.TestCase):
         )
         self.assertEqual({'filter:tiers', PIPELINES}, set(overrides))
 
-    def test_the_scheduler_has_the_options_of_the_installation_page(self):
+    def test_the_scheduler_has_the_options_of_the_existing_cloud(self):
         [wanted] = [
             parsed(text)['DEFAULT']
-            for text in blocks(GUIDE / 'install' / 'index.rst', 'ini')
+            for text in blocks(EXISTING_CLOUD, 'ini')
             if 'TierFilter' in text
         ]
         self.assertEqual(
@@ -237,12 +238,14 @@ class AlertsTestCase(testtools.TestCase):
 
 
 class FirstMeasurementTestCase(testtools.TestCase):
-    """The steps of the page, as far as they go without a cloud."""
+    """The steps of the pages, as far as they go without a cloud."""
 
     def setUp(self):
         super().setUp()
-        text = (GUIDE / 'user' / 'measure.rst').read_text('utf-8')
-        self.steps = text[: text.index('What happens in a run')]
+        self.steps = (GUIDE / 'user' / 'measure.rst').read_text('utf-8')
+        self.recipes = (GUIDE / 'user' / 'measure-howto.rst').read_text(
+            'utf-8'
+        )
         home = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
         (home / '.rally').mkdir()
         (home / '.rally' / 'rally.conf').write_text(
@@ -274,9 +277,9 @@ class FirstMeasurementTestCase(testtools.TestCase):
         self.assertIn('mycloud', self.run_step('rally env create'))
 
     def test_the_task_is_where_it_says(self):
-        [assignment] = re.findall(r'(?m)^ +\$ (tasks=.*)$', self.steps)
+        [assignment] = re.findall(r'(?m)^ +\$ (tasks=.*)$', self.recipes)
         task, arguments = re.search(
-            r"rally task start (\S+) --task-args \\\n +'(.*)'", self.steps
+            r"rally task start (\S+) --task-args \\\n +'(.*)'", self.recipes
         ).groups()
         done = subprocess.run(
             ['bash', '-c', f'cd /; {assignment}; cat {task}'],

@@ -2,11 +2,14 @@
 
 """The test command counts what really ran, and names what failed."""
 
+import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
+import ddt
 import fixtures
 import testtools
 
@@ -128,7 +131,187 @@ class PartsTestCase(testtools.TestCase):
             self.assertRegex(usage.stdout, rf'(?m)^  {part} ')
             self.assertNotIn(part, taken)
 
-    def test_an_unknown_part_is_refused_before_anything_is_installed(self):
-        done = self.run_sh('releases', 'release')
-        self.assertEqual((2, ''), (done.returncode, done.stdout))
-        self.assertIn("'release'", done.stderr)
+
+# In place of tox and of lab.sh, neither of which is tested here.
+TOX = """#!/bin/sh
+echo "tox $3 ${{TESTS_DIR-}}" >>called
+repository=.tox/$3
+[ "$3" = py3 ] && repository=.
+mkdir -p "$repository"
+shift 3
+[ "${{1-}}" = -- ] && shift
+exec {python} -m stestr --repo-url "$repository" \\
+    --test-path "${{TESTS_DIR:-./tests}}" run --serial "$@"
+"""
+LAB = """#!/bin/sh
+[ "$1" = status ] || echo "lab.sh $1" >>called
+"""
+TEST = """
+import unittest
+
+
+class SampleTestCase(unittest.TestCase):
+    def test_it(self):
+        pass
+
+    def test_it_not(self):
+        pass
+
+    def test_of_ddt_1_a(self):
+        pass
+
+
+class OtherTestCase(SampleTestCase):
+    pass
+"""
+FILES = (
+    'unit/test_a',
+    'unit/cli/deep/test_b',
+    'unit/cli/test_b',
+    'unit/cli/test_b_more',
+    'unit/domain/test_c',
+    'contract/test_d',
+    'functional/test_e',
+    'hours/test_f',
+    'cinder_own/test_scheduler',
+)
+
+
+@ddt.ddt
+class SelectedTestCase(testtools.TestCase):
+    """The real script, in a tree of few tests."""
+
+    def setUp(self):
+        super().setUp()
+        self.tree = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        for name in FILES:
+            self.add(f'tests/{name}.py', TEST)
+            for folder in pathlib.Path('tests', name).parents:
+                self.add(f'{folder}/__init__.py', '')
+        self.add('tests/unit/cli/shell.py', TEST)
+        self.add('tests/cases/plan.yaml', '')
+        for script in (RUN, RUN.with_name('processes.sh'), TALLY):
+            self.tree.joinpath('tests', script.name).symlink_to(script)
+        [needs] = re.findall(
+            r'(?m)^readonly RUNNER_NEEDS=\((.*)\)$', RUN.read_text()
+        )
+        self.add('.tox/runner/installed', ' '.join(shlex.split(needs)))
+        self.add('.tox/runner/bin/tox', TOX.format(python=sys.executable))
+        self.add(
+            '.tox/runner/bin/python', f'#!/bin/sh\nexec {sys.executable} "$@"'
+        )
+        self.add('.tox/runner/bin/bindep', '#!/bin/sh\necho bindep >>called\n')
+        self.add('devstack/lab.sh', LAB)
+
+    def add(self, name, text):
+        path = self.tree / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def run_sh(self, *arguments):
+        """The end of tests/run.sh, and what it called of tox and the lab."""
+        done = subprocess.run(
+            [str(self.tree / 'tests' / 'run.sh'), *arguments],
+            capture_output=True,
+            text=True,
+            env=os.environ | {'CINDER_TIERS_LAB': str(self.tree / 'lab')},
+        )
+        called = self.tree / 'called'
+        lines = called.read_text().splitlines() if called.exists() else []
+        return done, [line.strip() for line in lines]
+
+    @ddt.data(
+        ('tests/unit/cli/test_b.py', 6, 'tox py3 ./tests/unit/cli'),
+        ('tests.unit.cli.test_b', 6, 'tox py3 ./tests/unit/cli'),
+        ('tests/unit/cli/', 18, 'tox py3 ./tests/unit/cli'),
+        (
+            'tests.unit.test_a.SampleTestCase',
+            3,
+            'tox py3 ./tests/unit',
+        ),
+        (
+            'tests.unit.test_a.SampleTestCase.test_it',
+            1,
+            'tox py3 ./tests/unit',
+        ),
+        (
+            'tests.unit.test_a.OtherTestCase.test_of_ddt',
+            1,
+            'tox py3 ./tests/unit',
+        ),
+    )
+    @ddt.unpack
+    def test_the_tests_that_are_named_run(self, argument, count, call):
+        done, called = self.run_sh(argument)
+        self.assertEqual(
+            f'{count} passed, 0 failed, 0 skipped',
+            done.stdout.splitlines()[-1],
+            done.stdout + done.stderr,
+        )
+        self.assertEqual(0, done.returncode)
+        self.assertEqual(['bindep', call], called)
+
+    def test_a_pure_one_needs_no_package_of_the_distribution(self):
+        done, called = self.run_sh(
+            str(self.tree / 'tests/unit/domain/test_c.py')
+        )
+        self.assertEqual(0, done.returncode, done.stdout)
+        self.assertEqual(['tox pure'], called)
+
+    def test_several_run_once_for_each_part_and_the_lab_is_brought_up(self):
+        done, called = self.run_sh(
+            'tests.unit.cli.deep',
+            'tests/unit/cli/test_b.py',
+            'tests/unit/cli/test_b.py',
+            'tests.unit.domain',
+            'tests.functional.test_e.SampleTestCase.test_it',
+        )
+        self.assertEqual(
+            '19 passed, 0 failed, 0 skipped',
+            done.stdout.splitlines()[-1],
+            done.stdout,
+        )
+        self.assertEqual(
+            [
+                'bindep',
+                'lab.sh down',
+                'lab.sh up',
+                'tox functional',
+                'tox pure',
+                'tox py3 ./tests/unit/cli',
+            ],
+            sorted(called),
+        )
+
+    def test_a_part_that_is_named_too_runs_as_a_whole(self):
+        done, called = self.run_sh(
+            'tests/unit/cli', 'unit', 'tests/cinder_own'
+        )
+        self.assertEqual(0, done.returncode, done.stdout)
+        self.assertEqual(
+            ['bindep', 'tox cinder-tests', 'tox py3'], sorted(called)
+        )
+
+    @ddt.data(
+        'release',
+        '',
+        'README.rst',
+        'tests',
+        'tests/cases',
+        'tests/hours/test_f.py',
+        'tests/unit/test_none.py',
+        'tests/unit/cli/shell.py',
+        'tests.unit.test_a.NoTestCase',
+        'tests.unit.test_a.SampleTestCase.test_none',
+        'tests.cinder_own.test_scheduler.SampleTestCase',
+    )
+    def test_what_is_neither_a_part_nor_has_tests_is_refused(self, wrong):
+        done, called = self.run_sh('style', wrong)
+        self.assertEqual((2, '', []), (done.returncode, done.stdout, called))
+        self.assertIn(f"'{wrong}' is neither", done.stderr)
+        self.assertIn('\nexpected: ', done.stderr)
+
+    def test_an_empty_argument_is_not_all_parts(self):
+        done, called = self.run_sh('')
+        self.assertEqual((2, []), (done.returncode, called))

@@ -4,6 +4,7 @@
 
 import os
 import pathlib
+import re
 
 import testtools
 
@@ -97,3 +98,13 @@ class TreeTestCase(testtools.TestCase):
 
     def test_no_file_names_a_package_registry(self):
         self.assertEqual([], naming(REGISTRY_HOSTS))
+
+    def test_what_the_guide_for_contributors_names_is_there(self):
+        named = re.findall(
+            r'(?<![\w./])(?:[a-z_]+/)+[\w.-]*',
+            TOP.joinpath('CONTRIBUTING.rst').read_text('utf-8'),
+        )
+        self.assertIn('tests/run.sh', named)
+        self.assertEqual(
+            [], [name for name in named if not (TOP / name).exists()]
+        )

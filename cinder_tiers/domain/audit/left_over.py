@@ -17,6 +17,7 @@ from cinder_tiers.domain.resources import cephx_user
 from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import usage as usages
 
 #: The pool that a grant is for (ceph src/osd/OSDCap.cc).
 _POOL = re.compile(r"""\bpool[ =]\s*(?:"([^"]*)"|'([^']*)'|([^\s,;]+))""")
@@ -51,8 +52,15 @@ def find(
     }
     drafts = {pool_kind.draft_name(pool) for pool in declared}
     for name in sorted(ceph.pools.keys() - declared):
-        if ceph.pools[name].managed or pool_kind.is_draft(name):
-            yield _pool(cluster, name, is_continued=name in drafts)
+        if name in drafts:
+            yield _half_made(cluster, name)
+        # A pool of another application belongs to that.
+        elif pool_kind.is_draft(name) and ceph.pools[name].applications <= {
+            'rbd'
+        }:
+            yield _abandoned(cluster, name, ceph.usage)
+        elif ceph.pools[name].managed:
+            yield _pool(cluster, name)
     user = ceph.users.get(f'client.{cluster.cinder_user}')
     if user is None:
         return
@@ -77,28 +85,46 @@ def find(
             yield _rule(cluster, ceph.crush_rules[name])
 
 
-def _pool(
-    cluster: catalogs.Cluster, name: str, *, is_continued: bool
-) -> LeftOver:
-    """A pool that no tier has.
+def _half_made(cluster: catalogs.Cluster, name: str) -> LeftOver:
+    """Describes a pool that the next apply finishes or refuses."""
+    return LeftOver(
+        object_name=f'pool {name} ({cluster.name})',
+        reason='it has the name that apply gives a pool until it is complete',
+        remedy='run "openstack tier plan", which says whether the next apply '
+        'finishes it, or what to do with it',
+    )
 
-    :param is_continued: whether the next apply goes on with it.
-    """
-    word = shlex.quote(name)
-    delete = pool_kind.deletion(name)
+
+def _abandoned(
+    cluster: catalogs.Cluster,
+    name: str,
+    usage: usages.Usage | usages.Unknown,
+) -> LeftOver:
+    """Describes a half-made pool of a tier that the file does not have."""
+    held = None if isinstance(usage, usages.Unknown) else usage.pools.get(name)
+    objects = held.objects if held else 0
+    shown = f'"rados -p {shlex.quote(name)} ls"'
     return LeftOver(
         object_name=f'pool {name} ({cluster.name})',
         reason='an interrupted apply left it'
-        if pool_kind.is_draft(name)
-        else 'it has the ownership marker, and no tier of the file has the '
+        if not objects
+        else f'it has the name that apply gives a pool until it is complete, '
+        f'and is not empty (objects: {objects})',
+        remedy=f'see what they are with {shown}, and rename the pool'
+        if objects
+        else f'if {shown} shows nothing, run {pool_kind.deletion(name)}',
+    )
+
+
+def _pool(cluster: catalogs.Cluster, name: str) -> LeftOver:
+    """Describes a managed pool that no tier has."""
+    word = shlex.quote(name)
+    return LeftOver(
+        object_name=f'pool {name} ({cluster.name})',
+        reason='it has the ownership marker, and no tier of the file has the '
         'pool; volumes of a removed tier may be in it',
-        remedy='run "openstack tier plan", which tells whether the next apply '
-        f'finishes it; if not, {delete}'
-        if is_continued
-        else f'run {delete}'
-        if pool_kind.is_draft(name)
-        else f'declare the tier again; or, if "rbd ls {word}" and "rbd trash '
-        f'ls --all {word}" show nothing, {delete}',
+        remedy=f'declare the tier again; or, if "rbd ls {word}" and "rbd '
+        f'trash ls --all {word}" show nothing, {pool_kind.deletion(name)}',
     )
 
 

@@ -69,11 +69,11 @@ class PoolOsds:
         others: collections.abc.Iterable[str],
     ) -> bool:
         """Whether some pools may lie on an OSD of others."""
-        others = self._rules(others)
+        rules = self._rules(others)
         return any(
             self._meet(one, other)
             for one in self._rules(pools)
-            for other in others
+            for other in rules
         )
 
     def overlap(self, pool: str, other: str) -> bool:

@@ -16,6 +16,7 @@ from cinder_tiers.domain.audit import pool_osds
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_tier
+from cinder_tiers.domain.resources import failure_domains
 from cinder_tiers.domain.resources import known_safe
 from cinder_tiers.domain.resources import mclock
 from cinder_tiers.domain.resources import osd_options
@@ -32,6 +33,7 @@ from cinder_tiers.domain.state import usage as usages
 
 #: Aspects, one for each practice.
 REDUNDANCY = 'redundancy'
+FAILURE_DOMAINS = 'failure domains'
 IMAGE_CLONES = 'image clones'
 SHARED_OSDS = 'shared osds'
 MCLOCK = 'mclock'
@@ -157,6 +159,7 @@ def advise(
             continue
         state, lie_on = ceph[tier.rbd.cluster], osds[tier.rbd.cluster]
         yield from _redundancy(tier, state)
+        yield from _failure_domains(tier, state)
         yield from _image_clones(tier, catalog, lie_on)
         yield from _shared_osds(tier, catalog, lie_on)
         yield from _two_that_choose_primaries(tier, state)
@@ -239,6 +242,57 @@ def _enough_to_read(
     ):
         return protection.k
     return 1
+
+
+def _failure_domains(
+    tier: catalogs.Tier, ceph: ceph_state.CephState
+) -> collections.abc.Iterator[Advice]:
+    """Pools with a min_size that does not fit to shared failure domains."""
+    for name in tier.rbd.pools:
+        pool = ceph.pools.get(name)
+        rule = pool and ceph.crush_rules.get(pool.crush_rule)
+        if not rule or pool.min_size is None:
+            continue
+        each, domain = rule.per_failure_domain, rule.failure_domain
+        sizes = pool.size, pool.min_size, each
+        is_coded = pool.kind != 'replicated'
+        if failure_domains.stops_io(*sizes):
+            expected = (
+                f'at least {pool.min_size + each} chunks'
+                if is_coded
+                else f'min_size {pool.size - each} or less'
+            )
+            reason = (
+                f'the loss of one {domain} leaves fewer copies or chunks than '
+                'min_size, and all I/O stops until it is back'
+            )
+        elif not is_coded and failure_domains.may_hold_all(*sizes):
+            expected = f'min_size from {each + 1} to {pool.size - each}'
+            reason = (
+                'writes are acknowledged when as many disks have them as one '
+                f'{domain} has of each object; if all of these are in one '
+                f'{domain}, and it is lost, the writes are lost'
+            )
+        else:
+            continue
+        key = f'pool {name}'
+        yield Advice(
+            tier=tier.name,
+            aspect=FAILURE_DOMAINS,
+            current={
+                key: f'size {pool.size}, min_size {pool.min_size}, {each} in '
+                f'each {domain}'
+            },
+            expected={key: expected},
+            reason=reason,
+            remedy=(
+                'name another pool with a larger m in the tiers file and '
+                'retype the volumes'
+                if is_coded
+                else 'declare it in the tiers file and run "openstack tier '
+                'plan", which says what consent it needs'
+            ),
+        )
 
 
 def _image_clones(

@@ -204,12 +204,12 @@ def _warnings(
     yield from _unserved(catalog, observed)
     cinder, backends = observed.cinder, observed.backends
     if not isinstance(cinder, Unread):
-        for one in reach.find(
+        for way in reach.find(
             catalog,
             cinder,
             None if isinstance(backends, Unread) else backends,
         ):
-            yield _of_type(State.WARNING, one)
+            yield _of_type(State.WARNING, way)
     for one in practice.advise(
         catalog,
         {
@@ -395,7 +395,7 @@ def _unread(
     catalog: catalogs.Catalog, observed: Observed
 ) -> collections.abc.Iterator[Finding]:
     for tier in catalog.ours:
-        sources = {'volume type': observed.cinder}
+        sources: dict[str, object] = {'volume type': observed.cinder}
         if tier.projects:
             sources[_ACCESS] = observed.projects
         if tier.default_for:
@@ -484,7 +484,7 @@ def _problems(
     observed: Observed,
 ) -> list[Finding]:
     """What makes a plan impossible."""
-    found = []
+    found: list[Finding] = []
     catalog = host_osd_options.without(catalog, catalog.clusters)
     ceph = {
         name: one
@@ -494,7 +494,12 @@ def _problems(
     two_names = cluster_rules.with_two_names(catalog, ceph)
     for tier in catalog.ours:
         alone = dataclasses.replace(catalog, tiers=(tier,))
-        problems = {_ACCESS: (), _DEFAULTS: (), _CLUSTER: (), _IMAGES: ()}
+        problems: dict[str, tuple[errors.Problem, ...]] = {
+            _ACCESS: (),
+            _DEFAULTS: (),
+            _CLUSTER: (),
+            _IMAGES: (),
+        }
         if not isinstance(observed.projects, Unread):
             problems[_ACCESS] = project_rules.access(
                 catalog, tier, observed.projects

@@ -154,6 +154,10 @@ CRUSH_ROOT = Text(
 FAILURE_DOMAIN = Text(
     pattern=_WORD, expected='a CRUSH bucket type, such as host'
 )
+SUB_FAILURE_DOMAIN = Text(
+    pattern=_WORD,
+    expected='a CRUSH bucket type below failure_domain, such as host',
+)
 #: As the schema of Cinder has it: a line break may only be the last character.
 DESCRIPTION = Text(
     pattern=rf'{_PRINTED_BY_CINDER}*\n?',
@@ -258,7 +262,9 @@ CODING_CHUNKS = Range(1, 16)
 #: Over which the chunks are spread, where several share one.
 FAILURE_DOMAINS = Range(2, 24)
 CHUNKS_PER_FAILURE_DOMAIN = Range(2, 16)
-#: Of both.
+#: Half of the copies at most: they are in two failure domains at least.
+COPIES_PER_FAILURE_DOMAIN = Range(2, COPIES.most // 2)
+#: Of data and coding chunks together.
 CHUNKS = Range(2, 48)
 PG_NUM = Range(1, 65536)
 #: Of a primary affinity, and of how full a cache may be.

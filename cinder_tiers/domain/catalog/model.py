@@ -105,11 +105,21 @@ class Replicated:
     #: Whether it is explicit that one copy is enough for I/O, so
     #: that a write may be lost with one disk.
     unprotected_writes: bool = False
+    #: Copies in each failure domain, with `sub_failure_domain`; None: one.
+    replicas_per_failure_domain: int | None = None
+    #: CRUSH bucket type, below the failure domain, of which no two copies
+    #: may share one; None: no two are in one failure domain.
+    sub_failure_domain: str | None = None
+
+    @property
+    def per_failure_domain(self) -> int:
+        """Copies in each failure domain, which are lost with it."""
+        return self.replicas_per_failure_domain or 1
 
     @property
     def failure_domains(self) -> int:
-        """Failure domains needed to place each copy in another one."""
-        return self.size
+        """Failure domains needed to place all copies."""
+        return -(-self.size // self.per_failure_domain)
 
     @property
     def least_min_size(self) -> int:
@@ -156,9 +166,14 @@ class ErasureCoded:
         return self.num_failure_domains or self.size
 
     @property
+    def per_failure_domain(self) -> int:
+        """Chunks in each failure domain, which are lost with it."""
+        return self.osds_per_failure_domain or 1
+
+    @property
     def domains_to_lose(self) -> int:
         """Failure domains that may be lost with no data lost."""
-        return self.m // (self.osds_per_failure_domain or 1)
+        return self.m // self.per_failure_domain
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

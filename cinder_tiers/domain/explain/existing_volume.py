@@ -270,7 +270,7 @@ def _by_type(
     policy: decision.Policy,
 ) -> _Should:
     name = volume.volume_type.name
-    notes = ()
+    notes: tuple[str, ...] = ()
     if volume.fixed_by:
         notes = (_FIXED[volume.fixed_by],)
     tier = applied.tier_of(volume.volume_type)

@@ -7,6 +7,7 @@ not know how an API is asked, nor how the answer is shown.
 """
 
 import dataclasses
+import typing
 
 from cinder_tiers.domain.explain import explanation
 from cinder_tiers.domain.explain.explanation import Outcome
@@ -31,6 +32,7 @@ class Question:
     requested_type: facts.KnownType | None = None
 
 
+@typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Named:
     """The volume type that counts, and who named it."""

@@ -9,6 +9,7 @@ not know how an API is asked.
 import collections.abc
 import dataclasses
 import functools
+import typing
 
 from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decision
@@ -45,6 +46,7 @@ HOST = Hidden(
 )
 
 
+@typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class KnownType:
     """A volume type."""
@@ -58,6 +60,7 @@ class KnownType:
     projects: frozenset[str] | None = None
 
 
+@typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DefaultType:
     """The volume type of requests that name none."""
@@ -68,6 +71,7 @@ class DefaultType:
     is_projects: bool | None
 
 
+@typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class KnownImage:
     """An image of today."""

@@ -203,7 +203,8 @@ def _rule(
         raise ValueError(
             f'CRUSH rule {rule.name} {rule.other_form}, and a tiers file can '
             'declare rules that choose once, as many as the pool has copies '
-            'or chunks'
+            'or chunks, or as many failure domains and 2 or more copies in '
+            'each'
         )
     if rule.number not in (None, pool.size):
         raise ValueError(
@@ -219,6 +220,7 @@ def _rule(
             for name in (rule.device_class, rule.primary_device_class)
             if name
         )
+        or not limits.SUB_FAILURE_DOMAIN.fits(rule.sub_failure_domain or 'osd')
     ):
         raise ValueError(
             f'the root, the failure domain or the device class of CRUSH '
@@ -235,8 +237,21 @@ def _protection(
     if pool.kind == 'replicated':
         if pool.size not in limits.COPIES:
             raise ValueError(f'it has {pool.size} copies')
+        each = rule.replicas_per_failure_domain
+        if each is not None and (pool.size % each or pool.size == each):
+            raise ValueError(
+                f'CRUSH rule {rule.name} places {each} copies in each '
+                f'{rule.failure_domain}, and pool {pool.name} has '
+                f'{pool.size}: a size that is two or more times as large can '
+                'be declared'
+            )
         return _with_min_size(
-            catalogs.Replicated(size=pool.size, single_copy=pool.size == 1),
+            catalogs.Replicated(
+                size=pool.size,
+                single_copy=pool.size == 1,
+                replicas_per_failure_domain=each,
+                sub_failure_domain=rule.sub_failure_domain,
+            ),
             pool,
         )
     profile = ceph.erasure_code_profiles.get(pool.erasure_code_profile or '')

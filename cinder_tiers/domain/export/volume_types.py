@@ -47,7 +47,7 @@ def tier_name(type_name: str, taken: collections.abc.Container[str]) -> str:
 
 
 def leaves_choice_to_image(found: cinder_state.VolumeType) -> bool:
-    """Whether a volume type is meant to follow the image, and is no tier."""
+    """Whether a volume type follows the image and is not that of a tier."""
     return (
         cinder_state.FOLLOW_IMAGE in found.extra_specs
         and cinder_state.NAME not in found.extra_specs
@@ -73,9 +73,9 @@ def check_follow_name(name: str) -> None:
 
 
 def may_be_tier(found: cinder_state.VolumeType) -> bool:
-    """Whether the export can make a tier of a volume type.
+    """Whether a volume type by itself can become a tier of the file.
 
-    What else exists may prevent it still, such as a type with nearly the same
+    Another volume type can still prevent it, such as one with nearly the same
     name.
 
     :param found: the type; who has access to it does not matter.

@@ -12,6 +12,7 @@ import random
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.fault import facts as cluster_facts
 from cinder_tiers.domain.fault import fault as faults
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import usage as usages
 
 
@@ -187,8 +188,10 @@ def receivers(
     """The OSDs that get the data of one that is marked out.
 
     With as many failure domains as copies, its own one has to take them, and
-    nothing is moved if it has no other OSD. With more, all others may. With a
-    rule that is not known, the OSDs of its host, the fewest that may.
+    nothing is moved if it has no other OSD. With more, all others may. With
+    several copies in each failure domain, the same holds within its own one;
+    if no OSD is left there for them, another one that has none takes them.
+    With a rule that is not known, the OSDs of its host, the fewest that may.
 
     :returns: their ids; empty: nothing is moved.
     """
@@ -208,19 +211,70 @@ def receivers(
         and one.device_class == here.device_class
         and (rule is None or rule.root is None or rule.takes(one))
     ]
-    if rule is not None and rule.root is not None:
-        domains = {one.location.get(domain) for one in others} - {None}
-        if len(domains) >= pool.size and (
-            len(domains) > pool.size
-            or here.location.get(domain) not in domains
-        ):
-            return tuple(one.osd_id for one in others)
-    near = tuple(
-        one.osd_id
+    near = _in_bucket_of(here, domain, others)
+    if rule is None or rule.root is None:
+        found = near or others
+    elif rule.sub_failure_domain is not None:
+        found = _takers(
+            here,
+            rule.sub_failure_domain,
+            rule.replicas_per_failure_domain,
+            near,
+        ) or _in_another(here, rule, pool.size, others)
+    else:
+        found = _takers(here, domain, pool.size, others)
+    return tuple(one.osd_id for one in found)
+
+
+def _takers(
+    here: ceph_state.Osd,
+    domain: str,
+    copies: int,
+    others: list[ceph_state.Osd],
+) -> list[ceph_state.Osd]:
+    """Returns the OSDs that receive the data of an OSD that is out.
+
+    :param here: the OSD that is out.
+    :param domain: the CRUSH bucket type; no two copies are in one bucket.
+    :param copies: the number of copies on `here` and `others` together.
+    :param others: the OSDs that may receive data.
+    """
+    domains = _number_of(domain, others)
+    near = _in_bucket_of(here, domain, others)
+    if domains > copies or (domains == copies and not near):
+        return others
+    return near
+
+
+def _in_another(
+    here: ceph_state.Osd,
+    rule: ceph_state.CrushRule,
+    size: int,
+    others: list[ceph_state.Osd],
+) -> list[ceph_state.Osd]:
+    """Returns the OSDs in other failure domains that receive the data."""
+    domain = rule.failure_domain
+    elsewhere = [
+        one
         for one in others
+        if one.location.get(domain) not in (None, here.location.get(domain))
+    ]
+    spare = _number_of(domain, elsewhere) >= rule.failure_domains_for(size)
+    return elsewhere if spare else []
+
+
+def _number_of(domain: str, osds: list[ceph_state.Osd]) -> int:
+    """Returns the number of CRUSH buckets of a type that have OSDs."""
+    return len({one.location.get(domain) for one in osds} - {None})
+
+
+def _in_bucket_of(
+    here: ceph_state.Osd, domain: str, osds: list[ceph_state.Osd]
+) -> list[ceph_state.Osd]:
+    """Returns the OSDs in the same CRUSH bucket of a type as `here`."""
+    return [
+        one
+        for one in osds
         if domain in here.location
         and one.location.get(domain) == here.location[domain]
-    )
-    if rule is None or rule.root is None:
-        return near or tuple(one.osd_id for one in others)
-    return near
+    ]

@@ -7,6 +7,7 @@ Plain values for `placement.decide()` and its callers. Must not know any rule.
 
 import dataclasses
 import enum
+import typing
 
 
 class Verdict(enum.Enum):
@@ -117,6 +118,7 @@ class Policy:
     on_no_access: OnNoAccess = OnNoAccess.FALLBACK
 
 
+@typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AppliedTier:
     """A tier as it is applied, reduced to what placement needs."""
@@ -174,6 +176,7 @@ class AppliedTier:
         )
 
 
+@typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Image:
     """The parts of an image that placement looks at."""
@@ -203,6 +206,7 @@ class Image:
         )
 
 
+@typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class NamedType:
     """The volume type that a request came with, and what named it."""

@@ -13,6 +13,7 @@ import re
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import pool as pool_kind
+from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.state import ceph as ceph_state
 
 #: Of commands to the manager, which the monitors pass on.
@@ -102,7 +103,7 @@ _CACHE_WRITES = ('osd tier add', 'osd tier cache-mode', 'osd tier set-overlay')
 #: no user with less than all rights is made for it.
 _CACHE_REMOVALS = ('osd tier remove', 'osd tier remove-overlay')
 _AFFINITY_WRITES = ('osd primary-affinity',)
-# For a rule of two device classes, Ceph has no command of its own.
+# For some CRUSH rules, Ceph has no command of its own.
 _MAP_WRITES = ('osd setcrushmap',)
 # A sweep removes again what was not set before it.
 _OPTION_WRITES = ('config rm', 'config set')
@@ -269,7 +270,11 @@ def _prefixes(
         ),
         *(
             _MAP_WRITES
-            if any(one.primary_device_class for one in pools)
+            if any(
+                rule.needs_crush_map
+                for one in pools
+                for rule in tier_pools.pools_of(one).crush_rules
+            )
             else ()
         ),
         *(_OPTION_WRITES if _has_osd_options(catalog, cluster) else ()),

@@ -9,6 +9,7 @@ Pure. Must not know what a pool was before, nor how it is shown.
 """
 
 import collections.abc
+import typing
 
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import usage as usages
@@ -16,30 +17,100 @@ from cinder_tiers.domain.state import usage as usages
 #: {OSD id: share of the data of a pool, of all that sum up to 1}
 Shares = collections.abc.Mapping[int, float]
 
+_Place = typing.TypeVar('_Place')
+
 
 def shares_of(
     rule: ceph_state.CrushRule | None,
     *,
     osds: tuple[ceph_state.Osd, ...],
     usage: usages.Usage,
+    size: int,
 ) -> Shares:
-    """How the data of pools with a CRUSH rule is spread over OSDs.
+    """Returns the share of the data of a pool that each OSD stores.
 
     :param rule: None for one that is not known.
-    :returns: by capacity, which is how CRUSH weights are set by default;
+    :param size: copies, or chunks, of the pool.
+    :returns: by capacity, which is how CRUSH weights are set by default, but
+        no failure domain has more than it may have of each placement group;
         empty for a rule of which that is not known: one that was written by
         hand, or has a class for the first copy. An OSD that is out has no
         capacity.
     """
     if rule is None or rule.primary_device_class is not None:
         return {}
-    sizes = {
-        osd.osd_id: usage.osds[osd.osd_id].total_bytes
+    places = {
+        osd.osd_id: osd.location
         for osd in osds
         if osd.osd_id in usage.osds and rule.takes(osd)
     }
-    total = sum(sizes.values())
-    return {osd_id: size / total for osd_id, size in sizes.items() if size}
+    sizes = {
+        osd_id: float(usage.osds[osd_id].total_bytes) for osd_id in places
+    }
+    levels = [(rule.failure_domain, rule.failure_domains_for(size))]
+    if rule.sub_failure_domain is not None:
+        levels.append(
+            (rule.sub_failure_domain, rule.replicas_per_failure_domain)
+        )
+    return _spread(
+        {osd_id: one for osd_id, one in sizes.items() if one}, places, levels
+    )
+
+
+def _spread(
+    sizes: collections.abc.Mapping[int, float],
+    places: collections.abc.Mapping[int, collections.abc.Mapping[str, str]],
+    levels: list[tuple[str, int]],
+    share: float = 1.0,
+) -> dict[int, float]:
+    """A share of the data of a pool, spread over OSDs.
+
+    :param sizes: {OSD id: size}.
+    :param places: {OSD id: {bucket type: bucket name}}.
+    :param levels: (bucket type, number of its buckets that have the share of
+        each placement group), from the root to the OSDs.
+    """
+    if not levels:
+        return {one: share * part for one, part in _parts(sizes, 1).items()}
+    (kind, number), *below = levels
+    groups: dict[object, dict[int, float]] = {}
+    for osd_id, size in sizes.items():
+        group = groups.setdefault(places[osd_id].get(kind, osd_id), {})
+        group[osd_id] = size
+    parts = _parts(
+        {name: sum(group.values()) for name, group in groups.items()}, number
+    )
+    return {
+        osd_id: part
+        for name, group in groups.items()
+        for osd_id, part in _spread(
+            group, places, below, share * parts[name]
+        ).items()
+    }
+
+
+def _parts(
+    weights: collections.abc.Mapping[_Place, float], number: int
+) -> dict[_Place, float]:
+    """Divides data between places by weight, in at most equal shares.
+
+    CRUSH chooses `number` places for each placement group, and each of them
+    stores as much, so no place stores more than 1 / number of the data.
+
+    >>> _parts({'a': 6, 'b': 2, 'c': 2}, 2)
+    {'a': 0.5, 'b': 0.25, 'c': 0.25}
+    >>> _parts({'a': 6, 'b': 2}, 3)
+    {'a': 0.5, 'b': 0.5}
+    """
+    most = 1 / max(1, min(number, len(weights)))
+    parts: dict[_Place, float] = {}
+    rest, left = sum(weights.values()), 1.0
+    # The heaviest first: what it cannot have is for those after it.
+    for place in sorted(weights, key=weights.__getitem__, reverse=True):
+        parts[place] = min(most, left * weights[place] / rest)
+        rest -= weights[place]
+        left -= parts[place]
+    return {place: parts[place] for place in weights}
 
 
 def kept_by_pg_num(before: int, after: int) -> float:

@@ -198,7 +198,8 @@ def of_pool(
                 f'the effect could not be determined: {usage.reason}',
             ),
         ), {}
-    effect, added = NONE, {}
+    effect = NONE
+    added: collections.abc.Mapping[int, float] = {}
     if moving:
         effect, added = _moved(
             before,
@@ -254,8 +255,10 @@ def _moved(
         for name in (before.crush_rule, after.crush_rule)
     ]
     old, new = (
-        data_movement.shares_of(rule, osds=ceph.osds, usage=usage)
-        for rule in rules
+        data_movement.shares_of(
+            rule, osds=ceph.osds, usage=usage, size=pool.size
+        )
+        for rule, pool in zip(rules, (before, after), strict=True)
     )
     same_rule = before.crush_rule == after.crush_rule or _alike(*rules)
     kept = (
@@ -276,7 +279,9 @@ def _moved(
     if same_rule:
         added = {osd_id: grown * share for osd_id, share in old.items()}
     estimated = bool(old and new) and (
-        same_rule or before.kind != 'erasure' or not _of_one_tree(*rules)
+        same_rule
+        or not _of_one_tree(*rules)
+        or (before.kind != 'erasure' and _are_of_one_level(*rules))
     )
     statements = [
         _told(
@@ -333,7 +338,12 @@ def _copies_kept(
     stay = chance
     if before.crush_rule == after.crush_rule or _alike(*rules):
         stay = float(size)
-    elif _of_one_tree(*rules) and shares[0] and before.kind == 'replicated':
+    elif (
+        _of_one_tree(*rules)
+        and shares[0]
+        and before.kind == 'replicated'
+        and _are_of_one_level(*rules)
+    ):
         stay = data_movement.copies_kept_by_tree(
             shares[0],
             osds=osds,
@@ -356,6 +366,11 @@ def _of_one_tree(
         and (old.kind, old.root, old.device_class, old.primary_device_class)
         == (new.kind, new.root, new.device_class, new.primary_device_class)
     )
+
+
+def _are_of_one_level(*rules: ceph_state.CrushRule) -> bool:
+    """Whether CRUSH rules place one copy or chunk in a failure domain."""
+    return all(one.sub_failure_domain is None for one in rules)
 
 
 def _alike(

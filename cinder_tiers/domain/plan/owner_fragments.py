@@ -33,6 +33,9 @@ _ROOK_STRIPE_UNITS = {
     2**18: '256Ki',
     2**20: '1Mi',
 }
+#: Copies in each failure domain in Rook's template of a rule of two levels
+#: (pkg/daemon/ceph/client/crush_rule.go, twoStepCRUSHRuleTemplate).
+_ROOK_REPLICAS = 2
 _ROTATIONAL_CLASS = 'hdd'
 #: Variable of openstack-ansible with the UUID of the libvirt secret.
 _OSA_UUID = '{{ cinder_ceph_client_uuid }}'
@@ -108,6 +111,11 @@ def _block_pool(
                 'primaryDeviceClass': rule.primary_device_class,
                 'secondaryDeviceClass': rule.device_class,
             }
+        if rule.replicas_per_failure_domain:
+            spec['replicated'].update(
+                replicasPerFailureDomain=rule.replicas_per_failure_domain,
+                subFailureDomain=rule.sub_failure_domain,
+            )
     for section, name, value in rook_values(pool).values():
         spec.setdefault(section, {})[name] = value
     return {
@@ -206,6 +214,14 @@ def _rook_notes(
             yield (
                 f'Let "openstack tier apply" set rbd_default_data_pool of '
                 f'{tier.rbd.pool}, when Rook has made both pools.'
+            )
+        elif protection.per_failure_domain not in (1, _ROOK_REPLICAS):
+            yield (
+                f'Rook makes a CRUSH rule for {_ROOK_REPLICAS} copies in '
+                'each failure domain, whatever replicasPerFailureDomain is, '
+                'but keeps a rule that has the name of the pool: let '
+                f'"openstack tier apply" create that of tier {tier.name} '
+                'before.'
             )
         if tier.rbd.cache:
             yield (

@@ -56,7 +56,8 @@ def last(
 ) -> tuple[actions.Action, ...]:
     """Actions in an order in which they can be carried out.
 
-    First all that takes nothing away, then updates that do, then deletions.
+    First all that takes nothing away, then updates that do, those that unset
+    default types before all others, then deletions.
     What needs an action comes after it, and what was created last is deleted
     first.
 
@@ -80,6 +81,14 @@ def last(
     deleted.sort(key=lambda one: -place[one.key.kind])
     return (
         *(one for one in made if one.key not in late),
-        *(one for one in made if one.key in late),
+        *sorted(
+            (one for one in made if one.key in late),
+            # A project whose default type is closed to it can create no
+            # volume that names no type.
+            key=lambda one: (
+                one.key.kind is not actions.Kind.PROJECT_DEFAULTS
+                or not late.isdisjoint(one.needs)
+            ),
+        ),
         *deleted,
     )

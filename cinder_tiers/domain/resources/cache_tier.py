@@ -660,7 +660,10 @@ def cache_tier_of(rbd: catalogs.RbdPool) -> ceph_state.CacheTier | None:
 def _tiers_affected(
     catalog: catalogs.Catalog, action: actions.Action
 ) -> tuple[str, ...]:
-    held = action.before.cache_pools if action.before else ()
+    before = action.before
+    held = (
+        before.cache_pools if isinstance(before, ceph_state.CacheTier) else ()
+    )
     return tier_pools.tiers_with_pool(
         catalog, action.key.cluster, frozenset({action.key.name, *held})
     )

@@ -274,7 +274,8 @@ def check_cluster(
 def _tiers_affected(
     catalog: catalogs.Catalog, action: actions.Action
 ) -> tuple[str, ...]:
-    held = action.before.caps if action.before else None
+    before = action.before
+    held = before.caps if isinstance(before, ceph_state.CephxUser) else None
     return tuple(
         tier.name
         for tier in catalog.tiers_of(action.key.cluster)

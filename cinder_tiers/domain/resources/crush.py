@@ -317,29 +317,26 @@ def _placement(
     if not any(osd.is_below(rbd.crush_root) for osd in ceph.osds):
         return [_without_root(catalog, path, rbd, ceph)]
     kinds = ceph.bucket_types
-    for device_class, needed, each, what in _domains_needed(rbd):
-        buckets = _buckets(rbd, device_class, each, ceph)
-        if len(buckets) >= needed or (
+    for need in _domains_needed(rbd):
+        buckets = _buckets(rbd, need, ceph)
+        if len(buckets) >= need.domains or (
             # OSDs may be out for an hour: what exists stays as it is.
             _is_there(rbd, ceph)
-            and len(_buckets(rbd, device_class, each, _as_if_in(ceph)))
-            >= needed
+            and len(_buckets(rbd, need, _as_if_in(ceph))) >= need.domains
         ):
             continue
-        of_class = f'{device_class or "any"} OSDs'
-        without_data = _without_data(rbd, device_class, ceph)
+        without_data = _without_data(rbd, need.device_class, ceph)
         return [
             errors.Problem(
                 where=catalog.source.where((*path, 'failure_domain')),
                 found=f'{len(buckets)} failure domains of type '
                 f'{rbd.failure_domain!r} '
                 f'{"that can take data, " if without_data else ""}with '
-                f'{of_class if each == 1 else f"at least {each} {of_class}"} '
-                f'under CRUSH root {rbd.crush_root!r}'
+                f'{need} under CRUSH root {rbd.crush_root!r}'
                 + (f' ({", ".join(buckets)})' if buckets else '')
                 + (f'; {without_data}' if without_data else ''),
-                expected=f'at least {needed}, {what} of tier {tier.name!r}; '
-                f'bucket types in use: {", ".join(kinds)}',
+                expected=f'at least {need.domains}, {need.purpose} of tier '
+                f'{tier.name!r}; bucket types in use: {", ".join(kinds)}',
                 remedy='lower size (or k, m), choose a smaller '
                 'failure_domain, or add OSDs'
                 + (', or give these a weight' if without_data else ''),
@@ -348,22 +345,43 @@ def _placement(
     return list(_both_copies_in_one(catalog, tier, path, rbd, ceph))
 
 
-def _buckets(
-    rbd: catalogs.RbdPool,
-    device_class: str | None,
-    each: int,
-    ceph: ceph_state.CephState,
-) -> list[str]:
-    """The failure domains of a pool that can take data.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Need:
+    """The failure domains that a pool needs."""
 
-    :param each: OSDs that each must have.
-    """
+    #: Of the OSDs in them; None for any.
+    device_class: str | None
+    #: Their number.
+    domains: int
+    #: OSDs that each of them must have, for copies or chunks that share it.
+    each: int = 1
+    #: Bucket type of which no two of these OSDs may share one; None: any may.
+    apart: str | None = None
+    #: What they are for, before the name of a tier.
+    purpose: str
+
+    def __str__(self) -> str:
+        """Names the OSDs of a failure domain: `at least 2 hdd OSDs`."""
+        found = f'{self.device_class or "any"} OSDs'
+        if self.apart is not None:
+            return (
+                f'{found} in at least {self.each} buckets of type '
+                f'{self.apart!r}'
+            )
+        return found if self.each == 1 else f'at least {self.each} {found}'
+
+
+def _buckets(
+    rbd: catalogs.RbdPool, need: _Need, ceph: ceph_state.CephState
+) -> list[str]:
+    """The failure domains of a pool that can take data."""
     osds = ceph.osds_in_buckets(
         kind=rbd.failure_domain,
         root=rbd.crush_root,
-        device_class=device_class,
+        device_class=need.device_class,
+        apart=need.apart,
     )
-    return sorted(name for name, count in osds.items() if count >= each)
+    return sorted(name for name, count in osds.items() if count >= need.each)
 
 
 def _as_if_in(ceph: ceph_state.CephState) -> ceph_state.CephState:
@@ -409,40 +427,43 @@ def _without_data(
 
 def _domains_needed(
     rbd: catalogs.RbdPool,
-) -> collections.abc.Iterator[tuple[str | None, int, int, str]]:
-    """(class, failure domains, OSDs in each, what for), of all pools."""
+) -> collections.abc.Iterator[_Need]:
+    """The failure domains that each pool of a tier needs."""
     protection, device_class = rbd.protection, rbd.device_class
-    if isinstance(protection, catalogs.ErasureCoded):
-        each = protection.osds_per_failure_domain or 1
-        if each > 1:
-            yield (
-                device_class,
-                protection.failure_domains,
-                each,
-                f'for the {protection.size} chunks',
-            )
-            yield (
-                device_class,
-                tier_pools.head_protection(protection).failure_domains,
-                1,
-                'one for each copy of the image headers',
-            )
-            return
-    elif rbd.primary_device_class is not None:
-        yield rbd.primary_device_class, 1, 1, 'for the first copy'
-        yield (
-            device_class,
-            protection.failure_domains - 1,
-            1,
-            'one for each other copy',
+    each = protection.per_failure_domain
+    if each > 1:
+        is_coded = isinstance(protection, catalogs.ErasureCoded)
+        yield _Need(
+            device_class=device_class,
+            domains=protection.failure_domains,
+            each=each,
+            apart=None if is_coded else protection.sub_failure_domain,
+            purpose=f'for the {protection.size} '
+            f'{"chunks" if is_coded else "copies"}',
         )
-        return
-    yield (
-        device_class,
-        protection.failure_domains,
-        1,
-        'one for each copy or chunk',
-    )
+        if is_coded:
+            yield _Need(
+                device_class=device_class,
+                domains=tier_pools.head_protection(protection).failure_domains,
+                purpose='one for each copy of the image headers',
+            )
+    elif rbd.primary_device_class is not None:
+        yield _Need(
+            device_class=rbd.primary_device_class,
+            domains=1,
+            purpose='for the first copy',
+        )
+        yield _Need(
+            device_class=device_class,
+            domains=protection.failure_domains - 1,
+            purpose='one for each other copy',
+        )
+    else:
+        yield _Need(
+            device_class=device_class,
+            domains=protection.failure_domains,
+            purpose='one for each copy or chunk',
+        )
 
 
 def _shared_domains(

@@ -11,7 +11,6 @@ import dataclasses
 import types
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain import errors
 
 #: The technique that both plugins have, and use when none is named.
 REED_SOLOMON = 'reed_sol_van'
@@ -170,41 +169,6 @@ def _of_isa(
             expected=f'k of at most {_ISA_MOST_DATA_WITH_4}, so that any m '
             'chunks may be lost',
             remedy='lower k or m, or name technique cauchy',
-        )
-
-
-def stopped_by_one_domain(
-    catalog: catalogs.Catalog,
-) -> collections.abc.Iterator[errors.Problem]:
-    """Tiers that keep their data, but not their I/O, without one domain.
-
-    They are not problems of the file: no data is lost. Placement groups with
-    fewer chunks than min_size serve nothing, reads neither (seen on Ceph
-    20.2.4 with k 4, m 2 and two OSDs in each of three hosts).
-    """
-    for tier in catalog.tiers:
-        protection = tier.rbd and tier.rbd.protection
-        if not isinstance(protection, catalogs.ErasureCoded):
-            continue
-        each = protection.osds_per_failure_domain or 1
-        needed = protection.min_size or protection.least_min_size
-        left = protection.size - each
-        if each == 1 or left >= needed:
-            continue
-        yield errors.Problem(
-            where=catalog.source.where(
-                (
-                    *('tiers', tier.name, 'rbd', 'erasure_coded'),
-                    'osds_per_failure_domain',
-                )
-            ),
-            found=f'the loss of one {tier.rbd.failure_domain} leaves {left} '
-            f'of {protection.size} chunks, fewer than min_size {needed}: I/O '
-            f'of tier {tier.name!r} would stop until it is back',
-            expected=f'm of at least {each + needed - protection.k} for '
-            f'{each} OSDs in each, so that {needed} chunks are left',
-            remedy='raise m, or lower osds_per_failure_domain and raise '
-            'failure_domains; or accept it',
         )
 
 

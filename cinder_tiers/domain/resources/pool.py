@@ -5,6 +5,7 @@
 What moves data is said here and nowhere else. Pure.
 """
 
+import collections
 import collections.abc
 import dataclasses
 import shlex
@@ -36,6 +37,7 @@ STEERS_AUTOSCALER = frozenset(
 )
 
 Problems = kinds.Problems
+_Rules = collections.abc.Mapping[str, ceph_state.CrushRule]
 _DATA_POOL = 'rbd_default_data_pool'
 
 
@@ -69,6 +71,7 @@ def _faults(
         with a value that was left out.
     """
     options = rbd.options
+    yield from _names_of_drafts(rbd)
     if rbd.device_class is None and 'device_class' not in written:
         yield from _without_class(rbd)
     for name, value in options.items():
@@ -210,6 +213,19 @@ def _of_data_pool(
         )
 
 
+def _names_of_drafts(
+    rbd: catalogs.RbdPool,
+) -> collections.abc.Iterator[tuple[tuple[str, ...], str, str, str]]:
+    for name in filter(is_draft, rbd.pools):
+        yield (
+            ('pool',),
+            repr(name),
+            f'a name that does not end in {_DRAFT!r}: apply gives such names '
+            'to pools until they are complete',
+            'choose another name',
+        )
+
+
 def _without_class(
     rbd: catalogs.RbdPool,
 ) -> collections.abc.Iterator[tuple[tuple[str, ...], str, str, str]]:
@@ -266,6 +282,10 @@ def plan(
                     ceph.pools.get(pool.name),
                     f'tier {tier.name}',
                     ceph,
+                    collections.ChainMap(
+                        {one.name: one for one in wanted.crush_rules},
+                        ceph.crush_rules,
+                    ),
                 )
             )
     for action in pg_budget.checked(planned, rules, ceph):
@@ -325,6 +345,7 @@ def _action(
     before: ceph_state.Pool | None,
     why: str,
     ceph: ceph_state.CephState,
+    rules: _Rules,
 ) -> collections.abc.Iterator[actions.Action]:
     def key(kind: actions.Kind, name: str) -> actions.Key:
         return actions.Key(kind=kind, cluster=cluster, name=name)
@@ -357,7 +378,9 @@ def _action(
         )
     if before is not None:
         after = dataclasses.replace(
-            after, applications=before.applications | wanted.applications
+            after,
+            applications=before.applications | wanted.applications,
+            is_rule_first=_is_rule_first(before, after, rules),
         )
         if not difference.differences(before, after):
             return
@@ -366,12 +389,45 @@ def _action(
         before=before,
         after=after,
         why=why,
+        notes=(
+            (f'finishes pool {draft_name(wanted.name)}',)
+            if before is None and draft_name(wanted.name) in ceph.pools
+            else ()
+        ),
         needs=frozenset(needs),
         refusal=_refusal(
             before, after, ceph, has_min_size=wanted.min_size is not None
         )
         if before
         else _refusal_of_draft(after, ceph),
+    )
+
+
+def _is_rule_first(
+    before: ceph_state.Pool,
+    after: ceph_state.Pool,
+    rules: _Rules,
+) -> bool:
+    """Whether fewer copies under the old rule are in too few domains.
+
+    A rule that places several copies in each failure domain fills one after
+    the other, so that two copies in place of four are in one of them. Under
+    the new rule, all that are needed are placed before the size changes, and
+    I/O goes on with these.
+
+    :param rules: those of the cluster, and those that are made before.
+    """
+    old, new = (rules.get(one.crush_rule) for one in (before, after))
+    return (
+        old is not None
+        and new is not None
+        and after.size < before.size
+        and (before.min_size or 1) <= after.size
+        and old.failure_domains_for(after.size)
+        < min(
+            old.failure_domains_for(before.size),
+            new.failure_domains_for(after.size),
+        )
     )
 
 
@@ -475,11 +531,13 @@ def why_not_finished(
             else f'see that "rados -p {shlex.quote(name)} ls" shows nothing, '
             f'and delete that pool: {deletion(name)}',
         )
-    if moving and held is None:
+    # Of a pool that was made just now, Ceph has none.
+    if isinstance(usage, usages.Unknown) or (moving and held is None):
         reason = getattr(usage, 'reason', 'Ceph has no statistics of it')
         return (
-            f'an interrupted apply left pool {name} with {changes}, and '
-            f'whether it holds objects could not be determined: {reason}',
+            f'pool {name} has the name that apply gives a pool until it is '
+            'complete, and whether it holds objects could not be determined: '
+            f'{reason}',
             'apply again when the manager of the cluster reports its pools',
         )
     return None

@@ -48,7 +48,9 @@ def plan(
             cinder,
             claims,
             why=f'tier {tier.name}',
-            is_declared=tier.default_for is not None,
+            # Those of a type that is taken over were not made by the file.
+            is_declared=tier.default_for is not None
+            and _is_ours(cinder, tier.type_name),
         )
     declared = set(catalog.volume_types)
     for name in cinder.project_defaults:
@@ -137,7 +139,7 @@ def _action(
         notes=tuple(_notes(name, wanted - had, left)),
         needs=frozenset(
             {
-                *((_type(name),) if wanted else ()),
+                *((_type(name),) if wanted - had else ()),
                 *map(_type, replaced_by.values()),
             }
         ),

@@ -63,7 +63,7 @@ def faults_of_hypervisor(specs: _Specs) -> _Faults:
 
     :param specs: {key: value} of a QoS spec; other keys are passed over.
     """
-    numbers = {}
+    numbers: dict[str, int] = {}
     yield from _not_numbers(specs, LIBVIRT, numbers)
     for limit in _LIMITS:
         yield from _faults_of_size(limit, specs, numbers)
@@ -90,7 +90,7 @@ def faults_of_rbd(specs: _Specs) -> _Faults:
 
     :param specs: {key: value} of a QoS spec; other keys are passed over.
     """
-    numbers = {}
+    numbers: dict[str, int] = {}
     yield from _not_numbers(specs, RBD, numbers)
     for limit in _LIMITS:
         yield from _faults_of_burst(limit, specs, numbers)

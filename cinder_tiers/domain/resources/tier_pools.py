@@ -53,7 +53,12 @@ def _own_pools(rbd: catalogs.RbdPool) -> TierPools:
     if isinstance(rbd.protection, catalogs.Replicated):
         return TierPools(
             erasure_code_profiles=(),
-            crush_rules=(_rule(rbd, name=rbd.pool, kind='replicated'),),
+            crush_rules=(
+                dataclasses.replace(
+                    _rule(rbd, name=rbd.pool, kind='replicated'),
+                    **_shared_domains(rbd.protection),
+                ),
+            ),
             pools=(
                 _replicated(rbd, protection=rbd.protection, pg_num=rbd.pg_num),
             ),
@@ -101,25 +106,34 @@ def rule_names(rbd: catalogs.RbdPool, pool: str) -> tuple[str, ...]:
     :param rbd: the pool of the tier.
     :param pool: the pool, one of `rbd.pools`.
     """
-    places = (rbd.device_class or ANY, rbd.failure_domain)
+    places: tuple[str, ...] = (rbd.device_class or ANY, rbd.failure_domain)
     if rbd.primary_device_class is not None:
         places = (rbd.primary_device_class, *places)
     if rbd.crush_root != catalogs.CRUSH_ROOT:
         places = (rbd.crush_root, *places)
-    shared = _shared_domains(rbd.protection).values()
-    if pool == rbd.data_pool and all(shared):
+    if pool == rbd.data_pool and rbd.protection.per_failure_domain > 1:
+        shared = filter(None, _shared_domains(rbd.protection).values())
         places = (*places, 'x'.join(map(str, shared)))
     return pool, '-'.join((pool, *places))
 
 
 def _shared_domains(
     protection: catalogs.Replicated | catalogs.ErasureCoded,
-) -> dict[str, int | None]:
-    """How many chunks share a failure domain; None where none do."""
-    return {
-        name: getattr(protection, name, None)
-        for name in ('num_failure_domains', 'osds_per_failure_domain')
-    }
+) -> dict[str, int | str | None]:
+    """What a rule has of copies or chunks that share a failure domain.
+
+    >>> shared = catalogs.Replicated(
+    ...     size=4, replicas_per_failure_domain=2, sub_failure_domain='host'
+    ... )
+    >>> _shared_domains(shared)
+    {'replicas_per_failure_domain': 2, 'sub_failure_domain': 'host'}
+    """
+    names = (
+        ('num_failure_domains', 'osds_per_failure_domain')
+        if isinstance(protection, catalogs.ErasureCoded)
+        else ('replicas_per_failure_domain', 'sub_failure_domain')
+    )
+    return {name: getattr(protection, name) for name in names}
 
 
 def tiers_with_pool(

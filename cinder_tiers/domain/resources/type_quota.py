@@ -30,7 +30,11 @@ _CLOSED = {
 }
 #: {quota: field of a volume type with what each project has}
 _USE: collections.abc.Mapping[str, str] = types.MappingProxyType(
-    {'volumes': 'volumes_of', 'size_gib': 'gib_of'}
+    {
+        'volumes': 'volumes_of',
+        'size_gib': 'gib_of',
+        'snapshots': 'snapshots_of',
+    }
 )
 #: Projects that a refusal names.
 _NAMED = 10
@@ -166,7 +170,7 @@ def exceeded(
     """Quotas that are lowered below what projects have.
 
     Which of these have a quota of their own is not known: Cinder has to be
-    asked for each. Neither are snapshots, which count in `size_gib` as well.
+    asked for each.
 
     :param before: as they are; None: not known.
     :param after: as they should be.

@@ -18,13 +18,15 @@ from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import usage as usages
 
 
+@typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CrushRule:
     """A CRUSH rule of one part: take a root, choose, emit.
 
-    Or of two, the first for one copy on OSDs of another class. A rule that
-    was written by hand may be none of this; then `root` and `failure_domain`
-    are None, and it equals no rule that we would create.
+    Or of two, the first for one copy on OSDs of another class. Or of two
+    levels: it chooses failure domains, and places several copies in each. A
+    rule that was written by hand may be none of this; then `root` and
+    `failure_domain` are None, and it equals no rule that we would create.
     """
 
     name: str
@@ -38,6 +40,11 @@ class CrushRule:
     #: OSDs in each; None: one OSD in each of as many as the pool needs.
     num_failure_domains: int | None = None
     osds_per_failure_domain: int | None = None
+    #: Of a rule of two levels: copies that it places in each failure domain,
+    #: and the bucket type of which no two of them share one; None: it has
+    #: one level.
+    replicas_per_failure_domain: int | None = None
+    sub_failure_domain: str | None = None
     #: The class of the first copy; None: there is no such part.
     primary_device_class: str | None = None
     #: Copies or chunks that it places whatever the size of a pool; None: as
@@ -47,6 +54,30 @@ class CrushRule:
     other_form: str = dataclasses.field(
         default='', metadata=difference.IS_NOTE
     )
+
+    @property
+    def needs_crush_map(self) -> bool:
+        """Whether Ceph has no command for it, so that the map is set."""
+        return (
+            self.primary_device_class is not None
+            or self.replicas_per_failure_domain is not None
+        )
+
+    @property
+    def per_failure_domain(self) -> int:
+        """Copies or chunks in each failure domain, which are lost with it."""
+        return (
+            self.replicas_per_failure_domain
+            or self.osds_per_failure_domain
+            or 1
+        )
+
+    def failure_domains_for(self, size: int) -> int:
+        """Failure domains over which a pool is spread.
+
+        :param size: copies, or chunks, of the pool.
+        """
+        return self.num_failure_domains or -(-size // self.per_failure_domain)
 
     def placing(self, size: int) -> 'CrushRule':
         """The rule as it is for a pool of a size."""
@@ -72,6 +103,7 @@ class CrushRule:
         )
 
 
+@typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ErasureCodeProfile:
     """An erasure code profile: what chunks are, and where they go."""
@@ -105,6 +137,7 @@ OWNERSHIP_KEY = 'managed_by'
 OWNERSHIP_VALUE = 'cinder-tiers'
 
 
+@typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Pool:
     """A Ceph pool."""
@@ -158,6 +191,11 @@ class Pool:
     #: Wanted: min_size of a pool that is only now made, where none is wanted.
     first_min_size: int | None = dataclasses.field(
         default=None, metadata=difference.IS_NOTE
+    )
+    #: Wanted: whether the CRUSH rule is set before the size: the old one would
+    #: leave fewer copies in too few failure domains.
+    is_rule_first: bool = dataclasses.field(
+        default=False, metadata=difference.IS_NOTE
     )
     #: Wanted: the least min_size of a pool that exists, where none is wanted.
     least_min_size: int | None = dataclasses.field(
@@ -488,23 +526,36 @@ class CephState:
         )
 
     def osds_in_buckets(
-        self, *, kind: str, root: str, device_class: str | None
+        self,
+        *,
+        kind: str,
+        root: str,
+        device_class: str | None,
+        apart: str | None = None,
     ) -> collections.abc.Mapping[str, int]:
         """{CRUSH bucket: number of OSDs in it}, as `buckets` has them.
 
         An OSD in several of them is counted in the one with the fewest, since
         it cannot have two copies of an object.
+
+        :param apart: bucket type, such as host, of which no two OSDs that are
+            counted share one; None: all are counted.
         """
         # Many tiers ask for the same.
-        asked = kind, root, device_class
+        asked = kind, root, device_class, apart
         if asked not in self._osds_in_buckets:
-            places = [
-                osd.buckets_of(kind, root=root)
-                for osd in self.osds
-                if not osd.no_data and device_class in (None, osd.device_class)
-            ]
+            places: dict[object, set[str]] = {}
+            for osd in self.osds:
+                if osd.no_data or device_class not in (None, osd.device_class):
+                    continue
+                for place in osd.locations:
+                    if kind in place and root in place.values():
+                        # Without a bucket of that type CRUSH never gets there.
+                        one = place.get(apart) if apart else osd.osd_id
+                        places.setdefault(one, set()).add(place[kind])
+            places.pop(None, None)
             count: dict[str, int] = {}
-            for names in sorted(filter(None, places), key=len):
+            for names in sorted(places.values(), key=len):
                 fewest = min(sorted(names), key=lambda one: count.get(one, 0))
                 count[fewest] = count.get(fewest, 0) + 1
             self._osds_in_buckets[asked] = types.MappingProxyType(count)
@@ -513,5 +564,8 @@ class CephState:
     @functools.cached_property
     def _osds_in_buckets(
         self,
-    ) -> dict[tuple[str, str, str | None], collections.abc.Mapping[str, int]]:
+    ) -> dict[
+        tuple[str, str, str | None, str | None],
+        collections.abc.Mapping[str, int],
+    ]:
         return {}

@@ -89,8 +89,13 @@ class VolumeType:
     volumes_of: collections.abc.Mapping[str, int] = dataclasses.field(
         default_factory=dict, metadata=difference.IS_NOTE, compare=False
     )
-    #: {id of a project: the size of these volumes}, likewise.
+    #: {id of a project: the size of these volumes and their snapshots},
+    #: likewise.
     gib_of: collections.abc.Mapping[str, int] = dataclasses.field(
+        default_factory=dict, metadata=difference.IS_NOTE, compare=False
+    )
+    #: {id of a project: how many snapshots these volumes have}, likewise.
+    snapshots_of: collections.abc.Mapping[str, int] = dataclasses.field(
         default_factory=dict, metadata=difference.IS_NOTE, compare=False
     )
     #: Of Cinder, a UUID; None: it does not exist yet.

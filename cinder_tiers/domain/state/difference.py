@@ -21,7 +21,14 @@ IS_NOTE = types.MappingProxyType({'is_note': True})
 class Resource(typing.Protocol):
     """Any value of `domain/state`: a frozen dataclass with a name."""
 
-    name: str
+    # What makes a dataclass one.
+    __dataclass_fields__: typing.ClassVar[
+        dict[str, dataclasses.Field[typing.Any]]
+    ]
+
+    @property
+    def name(self) -> str:
+        """Only read: a frozen dataclass has none that could be set."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -72,10 +72,10 @@ def iops_limit(
         return min((each for each in found if each), default=None)
     if total is not None:
         return total
-    both = [
+    read, write = (
         _limit(specs, each, size_gib, consumer) for each in ('read', 'write')
-    ]
-    return None if None in both else sum(both)
+    )
+    return None if read is None or write is None else read + write
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ import itertools
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import failure_domains
 from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import cinder as cinder_state
@@ -312,6 +313,13 @@ def _protection(catalog: catalogs.Catalog) -> Problems:
                     'do'
                 ),
                 remedy='lower m, or use replicated',
+            )
+        for fault in failure_domains.faults(rbd):
+            yield errors.Problem(
+                where=catalog.source.where((*path, 'replicated', fault.key)),
+                found=f'{fault.key} {fault.found}',
+                expected=fault.expected,
+                remedy=fault.remedy,
             )
         pg_num = rbd.pg_num
         if pg_num is not None and pg_num.bit_count() != 1:

@@ -39,6 +39,7 @@ OSD_OPTION = 'unknown-osd-option'
 FIO_PATTERN = 'unknown-fio-pattern'
 COMPRESSION_HINT = 'unheeded-compression-hint'
 LOST_DOMAIN = 'lost-failure-domain'
+ONE_DOMAIN = 'one-failure-domain'
 NO_FALLBACK = 'no-fallback'
 SHARED_CONF = 'shared-conf'
 SHARED_SECRET = 'shared-secret'  # noqa: S105 - the name of a rule
@@ -83,6 +84,7 @@ ALL: collections.abc.Mapping[str, str] = types.MappingProxyType(
         FIO_PATTERN: 'Patterns of fio exist in a profile.',
         COMPRESSION_HINT: 'Hints of compression have an effect.',
         LOST_DOMAIN: 'One lost failure domain of shared ones stops no I/O.',
+        ONE_DOMAIN: 'No write is in one failure domain of several only.',
         NO_FALLBACK: 'Types that follow the image have a fallback tier.',
         SHARED_CONF: 'Each cluster is reached in a way of its own.',
         SHARED_SECRET: 'Each cluster has a libvirt secret of its own.',

@@ -11,7 +11,7 @@ import dataclasses
 from cinder_tiers.domain.catalog import fio_patterns
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.resources import erasure_code
+from cinder_tiers.domain.resources import failure_domains
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import qos_spec
 from cinder_tiers.domain.resources import rbd_options
@@ -24,7 +24,8 @@ _CHECKS = {
     rules.OSD_OPTION: osd_options.unknown_names,
     rules.FIO_PATTERN: fio_patterns.unknown,
     rules.COMPRESSION_HINT: rbd_options.unheeded_hints,
-    rules.LOST_DOMAIN: erasure_code.stopped_by_one_domain,
+    rules.LOST_DOMAIN: failure_domains.stopped_by_one,
+    rules.ONE_DOMAIN: failure_domains.written_in_one,
     rules.SHARED_CONF: cluster_rules.with_one_connection,
     rules.SHARED_SECRET: cluster_rules.with_one_secret,
 }

@@ -90,7 +90,7 @@ class CrushRules:
                 name=wanted.name,
                 profile=wanted.name,
             )
-        elif wanted.primary_device_class:
+        elif wanted.needs_crush_map:
             _add_to_map(session, wanted)
         else:
             only = (
@@ -105,18 +105,24 @@ class CrushRules:
             )
 
 
-def _add_to_map(session: ceph.Session, wanted: ceph_state.CrushRule) -> None:
-    """Creates a rule of two parts, for which Ceph has no command.
+def _parts_of(wanted: ceph_state.CrushRule) -> list[crush_map.Part]:
+    """The parts of a rule of two parts, or of two levels."""
 
-    The map is set only if it is unchanged since it was read; the monitors
-    try it out before they take it (mon_osd_crush_smoke_test).
+    def bucket(device_class: str | None) -> str:
+        return f'{wanted.root}~{device_class}' if device_class else wanted.root
 
-    :raises errors.ActionFailed: the map is not understood, or changes all the
-        time; nothing was set.
-    """
-    parts = [
+    if wanted.replicas_per_failure_domain:
+        return [
+            crush_map.Part(
+                bucket=bucket(wanted.device_class),
+                in_each=wanted.failure_domain,
+                copies=wanted.replicas_per_failure_domain,
+                failure_domain=wanted.sub_failure_domain,
+            )
+        ]
+    return [
         crush_map.Part(
-            bucket=f'{wanted.root}~{device_class}',
+            bucket=bucket(device_class),
             copies=copies,
             failure_domain=wanted.failure_domain,
         )
@@ -125,6 +131,18 @@ def _add_to_map(session: ceph.Session, wanted: ceph_state.CrushRule) -> None:
             (wanted.device_class, -1),
         )
     ]
+
+
+def _add_to_map(session: ceph.Session, wanted: ceph_state.CrushRule) -> None:
+    """Creates a rule for which Ceph has no command.
+
+    The map is set only if it is unchanged since it was read; the monitors
+    try it out before they take it (mon_osd_crush_smoke_test).
+
+    :raises errors.ActionFailed: the map is not understood, or changes all the
+        time; nothing was set.
+    """
+    parts = _parts_of(wanted)
     for left in reversed(range(_TRIES)):
         data, version = session.crush_map()
         try:

@@ -2,11 +2,11 @@
 
 """Adds a rule to a CRUSH map in Ceph's own encoding.
 
-The commands of Ceph create rules of one part only; others need the whole map,
-as `ceph osd getcrushmap` gives it. Only what is needed to find the place of
-the new rule is understood here: all other bytes stay as they are. The encoding
-is that of CrushWrapper::encode in src/crush/CrushWrapper.cc, whose beginning
-is the same in Ceph 16 to 20. Pure.
+The commands of Ceph create rules of one part and one level only; others need
+the whole map, as `ceph osd getcrushmap` gives it. Only what is needed to find
+the place of the new rule is understood here: all other bytes stay as they are.
+The encoding is that of CrushWrapper::encode in src/crush/CrushWrapper.cc,
+whose beginning is the same in Ceph 16 to 20. Pure.
 """
 
 import collections.abc
@@ -41,6 +41,10 @@ class Part:
     copies: int
     #: Name of a bucket type of which no two copies may share one.
     failure_domain: str
+    #: Name of a bucket type above it, of which as many are chosen first as
+    #: the pool has copies: `copies` are then placed in each. None: the part
+    #: has one level.
+    in_each: str | None = None
 
 
 class _Bytes:
@@ -220,17 +224,22 @@ def _encoded(
     types = {name: one for one, name in found.types.items()}
     steps = []
     for part in parts:
-        if (
-            ids.get(part.bucket) not in found.bucket_ids
-            or part.failure_domain not in types
+        wanted = [*filter(None, (part.in_each, part.failure_domain))]
+        if ids.get(part.bucket) not in found.bucket_ids or not (
+            types.keys() >= set(wanted)
         ):
             raise NotUnderstood(
                 f'it has no bucket {part.bucket}, or no bucket type '
-                f'{part.failure_domain}'
+                f'{" or ".join(wanted)}'
             )
         kind = types[part.failure_domain]
         steps += [
             (_TAKE, ids[part.bucket], 0),
+            *(
+                [(_CHOOSE_FIRSTN, 0, types[part.in_each])]
+                if part.in_each
+                else []
+            ),
             (
                 _CHOOSELEAF_FIRSTN if kind else _CHOOSE_FIRSTN,
                 part.copies,

@@ -8,6 +8,7 @@ operator's consent.
 """
 
 import collections.abc
+import contextlib
 import dataclasses
 import time
 
@@ -72,7 +73,7 @@ class Pools:
             for one in changed
         ):
             _check_quotas(current, wanted, self._read_usage(session))
-        for change in sorted(changed, key=_turn):
+        for change in sorted(changed, key=lambda one: _turn(one, wanted)):
             self._write(session, current, wanted, change)
 
     def _make(
@@ -92,7 +93,8 @@ class Pools:
             self._create(session, draft)
             created = _as_created(draft)
         for change in sorted(
-            difference.differences(created, draft), key=_turn
+            difference.differences(created, draft),
+            key=lambda one: _turn(one, draft),
         ):
             self._write(session, created, draft, change)
         session.command(
@@ -253,7 +255,9 @@ def _set_size(
     With each size Ceph chooses a min_size, such as 1 for two copies
     (OSDMonitor, "pool set"), and it has no command for both. Monitors make
     one map of what reaches them within paxos_min_wait, 50 ms; one that is
-    late makes two, a moment apart. The next plan shows what a kill leaves.
+    late makes two, a moment apart. On a busy machine min_size can arrive
+    first: Ceph refuses it, or replaces it with its choice for the size. So
+    it is set once more. The next plan shows what a kill leaves.
 
     :param set_: sets a variable of the pool.
     :param sure: what else Ceph asks for with the size.
@@ -266,10 +270,15 @@ def _set_size(
         return
 
     def set_in_turn(turn: int) -> None:
-        time.sleep(turn * _TURN_S)
-        set_(*(('size', wanted.size), ('min_size', min_size))[turn])
+        if turn == 0:
+            set_('size', wanted.size)
+            return
+        time.sleep(_TURN_S)
+        with contextlib.suppress(ceph.CommandFailed):
+            set_('min_size', min_size)
 
     side_by_side.each(set_in_turn, range(2), at_once=2)
+    set_('min_size', min_size)
 
 
 def _check_quotas(
@@ -321,14 +330,16 @@ def _check_allowed(
         )
 
 
-def _turn(change: difference.Difference) -> int:
+def _turn(change: difference.Difference, wanted: ceph_state.Pool) -> int:
     """When a field is set: some guard others, or would change them back."""
     field = change.field
     if field in _GUARDS:
-        return 4 if change.after == 'true' else 0
+        return 5 if change.after == 'true' else 0
     if field == 'pg_autoscale_mode':
         return 1
-    return 2 if field in pool_kind.MOVING_FIELDS else 3
+    if field == 'crush_rule' and wanted.is_rule_first:
+        return 2
+    return 3 if field in pool_kind.MOVING_FIELDS else 4
 
 
 def _as_created(wanted: ceph_state.Pool) -> ceph_state.Pool:

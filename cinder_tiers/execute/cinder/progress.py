@@ -1,16 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What was changed before a write to Cinder failed."""
+"""What a failed write to Cinder has changed, as far as that is known."""
+
+from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.state import action as actions
 
 
-def describe(done: list[str]) -> str:
-    """What was changed before a failure.
+def failure(
+    key: actions.Key,
+    error: Exception,
+    done: list[str],
+    *,
+    refused: str | None = None,
+) -> errors.ActionFailed:
+    """The failure of an action whose request Cinder did not carry out.
 
-    :param done: names of the changes that were made.
+    :param key: what was written.
+    :param error: one of openstack_client.API_ERRORS.
+    :param done: names of the changes that were made before.
+    :param refused: what is said of a refusal; None: that Cinder refused to
+        change it, and the error.
     """
-    if not done:
-        return 'no part of it was changed'
-    return (
-        f'changed before the failure: {", ".join(done)}; "openstack tier '
-        'plan" shows what is left to do'
+    made = f'changed before the failure: {", ".join(done)}; ' if done else ''
+    left = '"openstack tier plan" shows what is left to do'
+    if not isinstance(openstack_client.failure(error, ''), errors.NotVisible):
+        return errors.ActionFailed(
+            f'Cinder did not confirm a change of {key}: {error}; whether it '
+            f'was made is not known; {made}{left}'
+        )
+    said = refused or f'Cinder refused to change {key}: {error}'
+    return errors.ActionFailed(
+        f'{said}; {made}{left}'
+        if done
+        else f'{said}; no part of it was changed'
     )

@@ -62,10 +62,7 @@ class ProjectDefaults:
                     default_types.unset(self._block_storage, project)
                 done.append(f'default type of project {project}')
         except openstack_client.API_ERRORS as error:
-            raise errors.ActionFailed(
-                f'Cinder refused to change {key}: {error}; '
-                f'{progress.describe(done)}'
-            ) from error
+            raise progress.failure(key, error, done) from error
 
     def _check_replaced(
         self,
@@ -98,14 +95,15 @@ class ProjectDefaults:
             )
 
     def _id_of(self, name: str) -> str:
-        """The id of a volume type.
+        """Returns the id of a managed volume type.
 
-        :raises errors.ActionFailed: it does not exist.
+        :raises errors.ActionFailed: it does not exist, or another one has its
+            name.
         """
         found = volume_types.find(self._block_storage, name, is_sure=True)
-        if found is None:
+        if found is None or not cinder_state.has_mark(found.extra_specs):
             raise errors.ActionFailed(
-                f'volume type {name} was deleted since the plan was made; '
-                'run "openstack tier plan" again'
+                f'volume type {name} was deleted or replaced since the plan '
+                'was made; run "openstack tier plan" again'
             )
         return found.id

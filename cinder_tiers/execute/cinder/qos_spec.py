@@ -86,10 +86,7 @@ class QosSpecs:
                 )
                 done.append(f'association with {name}')
         except openstack_client.API_ERRORS as error:
-            raise errors.ActionFailed(
-                f'Cinder refused to change {key}: {error}; '
-                f'{progress.describe(done)}'
-            ) from error
+            raise progress.failure(key, error, done) from error
 
     def _take(
         self,
@@ -131,8 +128,11 @@ class QosSpecs:
                     params={'force': 'True'},
                 )
         except openstack_client.API_ERRORS as error:
-            raise errors.ActionFailed(
-                f'Cinder refused to delete {key}: {error}'
+            raise progress.failure(
+                key,
+                error,
+                [],
+                refused=f'Cinder refused to delete {key}: {error}',
             ) from error
 
     def _create(self, wanted: cinder_state.QosSpec, done: list[str]) -> str:

@@ -36,10 +36,7 @@ class TypeEncryptions:
         try:
             self._write(wanted, key, current, consented)
         except openstack_client.API_ERRORS as error:
-            raise errors.ActionFailed(
-                f'Cinder refused to change {key}: {error}; '
-                f'{progress.describe([])}'
-            ) from error
+            raise progress.failure(key, error, []) from error
 
     def _write(
         self,

@@ -7,7 +7,6 @@ import openstack.connection
 import openstack.exceptions
 
 from cinder_tiers.clients import openstack as openstack_client
-from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
@@ -52,7 +51,4 @@ class TypeQuotas:
                 json={'quota_class_set': changed},
             )
         except openstack_client.API_ERRORS as error:
-            raise errors.ActionFailed(
-                f'Cinder refused to change {key}: {error}; '
-                f'{progress.describe([])}'
-            ) from error
+            raise progress.failure(key, error, []) from error

@@ -67,8 +67,8 @@ class VolumeTypes:
             else:
                 self._update(current, wanted, done, consented)
         except openstack_client.API_ERRORS as error:
-            raise errors.ActionFailed(
-                f'{_refused(key, error)}; {progress.describe(done)}'
+            raise progress.failure(
+                key, error, done, refused=_refused(key, error)
             ) from error
 
     def _create(

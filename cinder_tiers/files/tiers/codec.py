@@ -215,8 +215,8 @@ _UNPROTECTED_WRITES = shapes.field(
 _REPLICATED = shapes.Record(
     kind=catalogs.Replicated,
     definition='replicated',
-    expected='a mapping with size and, optionally, min_size, single_copy and '
-    'unprotected_writes',
+    expected='a mapping with size and, optionally, min_size, single_copy, '
+    'unprotected_writes, replicas_per_failure_domain and sub_failure_domain',
     required=('size',),
     fields=(
         shapes.field('size', _COPIES),
@@ -229,6 +229,16 @@ _REPLICATED = shapes.Record(
             ),
         ),
         _UNPROTECTED_WRITES,
+        shapes.field(
+            'replicas_per_failure_domain',
+            shapes.number(
+                limits.COPIES_PER_FAILURE_DOMAIN,
+                more=' copies in each failure domain',
+            ),
+        ),
+        shapes.field(
+            'sub_failure_domain', shapes.text(limits.SUB_FAILURE_DOMAIN)
+        ),
     ),
 )
 _ERASURE_CODED = shapes.Record(

@@ -112,8 +112,9 @@ def parse_rule(dumped: dict) -> ceph_state.CrushRule:
         step for step in dumped['steps'] if not step['op'].startswith('set_')
     ]
     name = dumped['rule_name']
-    if hybrid := _hybrid_rule(dumped, steps):
-        return hybrid
+    known = _hybrid_rule(dumped, steps) or _two_level_rule(dumped, steps)
+    if known:
+        return known
     ops = [step['op'].partition('_')[0] for step in steps]
     if dumped['type'] == _MSR_INDEP:
         kind = 'erasure'
@@ -202,6 +203,40 @@ def _hybrid_rule(
         device_class=others,
         failure_domain=steps[1]['type'],
         primary_device_class=first,
+    )
+
+
+def _two_level_rule(
+    dumped: dict, steps: list[dict]
+) -> ceph_state.CrushRule | None:
+    """A rule for several copies in each failure domain; or None.
+
+    It chooses as many failure domains as the pool has copies, or all, and
+    fills one after the other. With a fixed number of them it would not go on
+    to another one where one has too few OSDs left.
+    """
+    ops = [step['op'] for step in steps]
+    if (
+        pool_dump.KINDS.get(dumped['type']) != 'replicated'
+        or ops[:2] != ['take', 'choose_firstn']
+        or ops[3:] != ['emit']
+        or not (
+            ops[2] == 'chooseleaf_firstn'
+            or (ops[2], steps[2]['type']) == ('choose_firstn', 'osd')
+        )
+        or steps[1]['num'] != 0
+        or steps[2]['num'] < 2
+    ):
+        return None
+    root, _, device_class = steps[0]['item_name'].partition('~')
+    return ceph_state.CrushRule(
+        name=dumped['rule_name'],
+        kind='replicated',
+        root=root,
+        device_class=device_class or None,
+        failure_domain=steps[1]['type'],
+        replicas_per_failure_domain=steps[2]['num'],
+        sub_failure_domain=steps[2]['type'],
     )
 
 

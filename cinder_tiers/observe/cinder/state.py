@@ -55,6 +55,7 @@ def with_use(
     names: collections.abc.Iterable[str],
     *,
     by_project: bool = False,
+    snapshots_of: collections.abc.Container[str] = (),
 ) -> cinder_state.CinderState:
     """The same state, and of some volume types how many volumes have them.
 
@@ -62,35 +63,44 @@ def with_use(
     :param found: what exists.
     :param names: of volume types in it; one call for each, several at a time.
     :param by_project: whether those of each project are counted as well.
+    :param snapshots_of: names of types of which the snapshots of each project
+        are counted, too; all snapshots of the cloud are read for that.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
     wanted = frozenset(names)
 
-    def used(
-        one: cinder_state.VolumeType,
-    ) -> cinder_state.VolumeType:
-        volumes = observed_types.count_volumes(connection, one)
-        one = dataclasses.replace(one, volumes=volumes)
-        if not (volumes and by_project):
-            return one
-        count, gib = observed_types.use_by_project(connection, one)
-        return dataclasses.replace(one, volumes_of=count, gib_of=gib)
+    def counted(one: cinder_state.VolumeType) -> cinder_state.VolumeType:
+        return dataclasses.replace(
+            one, volumes=observed_types.count_volumes(connection, one)
+        )
 
-    counted = side_by_side.each(
-        used,
-        (
-            one
-            for one in found.volume_types.values()
-            if one.name in wanted and one.type_id
-        ),
-        at_once=side_by_side.API_AT_ONCE,
-    )
+    types = {
+        one.name: one
+        for one in side_by_side.each(
+            counted,
+            (
+                one
+                for one in found.volume_types.values()
+                if one.name in wanted and one.type_id
+            ),
+            at_once=side_by_side.API_AT_ONCE,
+        )
+    }
+    if by_project:
+        use = observed_types.use_by_project(
+            connection,
+            [one for one in types.values() if one.volumes],
+            snapshots_of=snapshots_of,
+        )
+        for name, one in use.items():
+            types[name] = dataclasses.replace(
+                types[name],
+                volumes_of=one.volumes,
+                gib_of=one.gib,
+                snapshots_of=one.snapshots,
+            )
     return dataclasses.replace(
-        found,
-        volume_types={
-            **found.volume_types,
-            **{one.name: one for one in counted},
-        },
+        found, volume_types={**found.volume_types, **types}
     )
 
 

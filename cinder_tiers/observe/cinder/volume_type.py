@@ -5,6 +5,7 @@
 import collections
 import collections.abc
 import dataclasses
+import typing
 
 import openstack.connection
 import openstack.exceptions
@@ -12,13 +13,35 @@ import openstack.exceptions
 from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.clients import side_by_side
 from cinder_tiers.clients import volume_types
+from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe.cinder import scope as scopes
 
 #: Of Cinder's API: the first that counts what it lists.
 _COUNT_MICROVERSION = '3.45'
 _PAGE = 1000
-_PROJECT = 'os-vol-tenant-attr:tenant_id'
+#: (field of a row with the project, policy that shows it)
+_PROJECT_OF_VOLUME = (
+    'os-vol-tenant-attr:tenant_id',
+    'volume_extension:volume_tenant_attribute',
+)
+_PROJECT_OF_SNAPSHOT = (
+    'os-extended-snapshot-attributes:project_id',
+    'volume_extension:extended_snapshot_attributes',
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Use:
+    """What projects have of a volume type, each {id of a project: how many}.
+
+    As Cinder counts it for the quotas of the type.
+    """
+
+    volumes: collections.abc.Mapping[str, int]
+    #: Of volumes and snapshots together.
+    gib: collections.abc.Mapping[str, int]
+    snapshots: collections.abc.Mapping[str, int]
 
 
 def observe(
@@ -90,7 +113,9 @@ def _with_projects(
         f'list the projects with access to volume type {found.name}'
     ):
         try:
-            rows = connection.block_storage.get_type_access(found.type_id)
+            rows = connection.block_storage.get_type_access(
+                openstack_client.checked_id(found.type_id)
+            )
         except openstack.exceptions.NotFoundException:
             return None
     return dataclasses.replace(
@@ -127,35 +152,119 @@ def count_volumes(
 
 def use_by_project(
     connection: openstack.connection.Connection,
-    resource: cinder_state.VolumeType,
-) -> tuple[dict[str, int], dict[str, int]]:
-    """What each project has of a volume type: volumes, and their GiB.
+    resources: collections.abc.Iterable[cinder_state.VolumeType],
+    *,
+    snapshots_of: collections.abc.Container[str] = (),
+) -> dict[str, Use]:
+    """What each project has of some volume types.
 
-    :param resource: the type.
-    :returns: twice {id of a project: how many}.
+    The list of snapshots does not tell their types: those of the whole cloud
+    are read, once for all types.
+
+    :param resources: the types.
+    :param snapshots_of: names of those whose snapshots are counted.
+    :returns: {name of a type: its use}.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
+    :raises errors.NotVisible: when Cinder does not show whose they are.
     """
+    volumes = dict(
+        side_by_side.each(
+            lambda one: (one.name, _volumes(connection, one)),
+            resources,
+            at_once=side_by_side.API_AT_ONCE,
+        )
+    )
+    type_of = {
+        row.volume_id: name
+        for name, rows in volumes.items()
+        if name in snapshots_of
+        for row in rows
+    }
+    snapshots: dict[str, list[_Row]] = {name: [] for name in volumes}
+    if type_of:
+        with openstack_client.asking_as_admin('list snapshots'):
+            for row in _rows(
+                connection,
+                '/snapshots/detail',
+                'volume_id',
+                _PROJECT_OF_SNAPSHOT,
+            ):
+                if row.volume_id in type_of:
+                    snapshots[type_of[row.volume_id]].append(row)
+    return {
+        name: Use(
+            volumes=collections.Counter(row.project for row in rows),
+            snapshots=collections.Counter(
+                row.project for row in snapshots[name]
+            ),
+            gib=_gib_of((*rows, *snapshots[name])),
+        )
+        for name, rows in volumes.items()
+    }
+
+
+def _gib_of(rows: collections.abc.Iterable['_Row']) -> dict[str, int]:
+    found: collections.Counter[str] = collections.Counter()
+    for row in rows:
+        found[row.project] += row.size_gib
+    return dict(found)
+
+
+class _Row(typing.NamedTuple):
+    """What counts of a volume, or of a snapshot of one."""
+
+    volume_id: str
+    project: str
+    size_gib: int
+
+
+def _volumes(
+    connection: openstack.connection.Connection,
+    resource: cinder_state.VolumeType,
+) -> list[_Row]:
     with openstack_client.asking_as_admin(
         f'list volumes of volume type {resource.name}'
     ):
-        rows = openstack_client.rows(
-            connection.block_storage,
-            '/volumes/detail',
-            key='volumes',
-            links='volumes_links',
-            params={
-                'all_tenants': 'True',
-                'volume_type_id': resource.type_id,
-                'limit': _PAGE,
-            },
+        return list(
+            _rows(
+                connection,
+                '/volumes/detail',
+                'id',
+                _PROJECT_OF_VOLUME,
+                volume_type_id=resource.type_id,
+            )
         )
-        volumes: collections.Counter[str] = collections.Counter()
-        gib: collections.Counter[str] = collections.Counter()
-        for row in rows:
-            if row.get(_PROJECT):
-                volumes[row[_PROJECT]] += 1
-                gib[row[_PROJECT]] += row.get('size') or 0
-        return dict(volumes), dict(gib)
+
+
+def _rows(
+    connection: openstack.connection.Connection,
+    path: str,
+    volume_id: str,
+    project: tuple[str, str],
+    **params: str,
+) -> collections.abc.Iterator[_Row]:
+    """All volumes, or snapshots, of all projects.
+
+    :param path: of the list.
+    :param volume_id: the field with the id of the volume.
+    :param project: the field with the project, and the policy that shows it.
+    :raises errors.NotVisible: that is not shown.
+    """
+    what = path.split('/')[1]
+    field, policy = project
+    for row in openstack_client.rows(
+        connection.block_storage,
+        path,
+        key=what,
+        links=f'{what}_links',
+        params={'all_tenants': 'True', **params, 'limit': _PAGE},
+    ):
+        if field not in row:
+            raise errors.NotVisible(
+                f'Cinder does not show the projects of {what}: the policy '
+                f'{policy} must permit it'
+            )
+        yield _Row(row[volume_id], row[field], row['size'])
 
 
 def parse_volume_type(

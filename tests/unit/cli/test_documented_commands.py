@@ -29,7 +29,7 @@ STATUSES = {
 #: {page: where its list of commands begins and ends}
 LISTS = {
     'cli/cinder-tiers.rst': ('Commands\n===', 'Environment\n==='),
-    'cli/index.rst': ('Commands\n===', 'Of some commands more'),
+    'cli/index.rst': ('Commands\n===', 'Input and output\n==='),
     'admin/rights.rst': ('list-table:: Overview', '``cinder-tiers-status``'),
 }
 

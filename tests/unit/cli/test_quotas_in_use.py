@@ -33,12 +33,19 @@ class QuotasInUseTestCase(test_retired_types.RetiredTypesCase):
         self.run_on_tiers(0, 'apply')
         ident = self.types()['database'].id
         for project, size in ((ALPHA, 5), (ALPHA, 6), (ALPHA, 1), (BETA, 2)):
-            self.api.add_volume(
+            volume = self.api.add_volume(
                 host=self.host,
                 volume_type_id=ident,
                 project_id=project,
                 size=size,
             )
+        for _ in range(2):
+            self.api.add_snapshot(
+                volume_id=volume, project_id=BETA, volume_size=2
+            )
+        # One of no tier.
+        other = self.api.add_volume(host=self.host, project_id=ALPHA, size=9)
+        self.api.add_snapshot(volume_id=other, project_id=ALPHA, volume_size=9)
 
     @ddt.data(
         (
@@ -49,7 +56,12 @@ class QuotasInUseTestCase(test_retired_types.RetiredTypesCase):
         (
             '{volumes: 9, gigabytes: 1}',
             'a quota of gigabytes 1 is below what projects have (12 of '
-            f'project alpha ({ALPHA}), 2 of project beta ({BETA})): without',
+            f'project alpha ({ALPHA}), 6 of project beta ({BETA})): without',
+        ),
+        (
+            '{volumes: 9, snapshots: 1}',
+            'a quota of snapshots 1 is below what projects have (2 of '
+            f'project beta ({BETA})): without',
         ),
     )
     @ddt.unpack
@@ -65,7 +77,7 @@ class QuotasInUseTestCase(test_retired_types.RetiredTypesCase):
     @ddt.data(
         '{volumes: 3}',
         '{volumes: 9, gigabytes: 12}',
-        '{volumes: 9, snapshots: 1}',
+        '{volumes: 9, snapshots: 2}',
         '{volumes: 10}',
     )
     def test_what_projects_have_is_enough(self, quotas):

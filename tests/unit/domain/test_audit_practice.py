@@ -115,6 +115,72 @@ class RedundancyTestCase(PracticeTestCase):
         ceph.pools.clear()
         self.assertEqual({}, self.warnings(practice.REDUNDANCY, catalog, ceph))
 
+    @ddt.data(
+        (4, 2, 2, None),
+        (4, 2, 3, 'min_size 2 or less'),
+        (6, 2, 5, 'min_size 4 or less'),
+        (6, 2, 2, 'min_size from 3 to 4'),
+        (6, 2, 3, None),
+        (6, 3, 2, None),
+    )
+    @ddt.unpack
+    def test_min_size_must_fit_to_shared_failure_domains(
+        self, size, each, min_size, expected
+    ):
+        catalog = given.of(
+            given.tier(
+                rbd=given.rbd(
+                    failure_domain='host',
+                    protection=catalogs.Replicated(
+                        size=size,
+                        replicas_per_failure_domain=each,
+                        sub_failure_domain='osd',
+                    ),
+                )
+            )
+        )
+        ceph = test_plan.applied(catalog).ceph['ceph']
+        name = 'tier-database'
+        ceph.pools[name] = dataclasses.replace(
+            ceph.pools[name], min_size=min_size
+        )
+        warned = self.warnings(practice.FAILURE_DOMAINS, catalog, ceph)
+        self.assertEqual(
+            {
+                'database': (
+                    {
+                        f'pool {name}': f'size {size}, min_size {min_size}, '
+                        f'{each} in each host'
+                    },
+                    {f'pool {name}': expected},
+                )
+            }
+            if expected
+            else {},
+            warned,
+        )
+
+    def test_chunks_that_share_failure_domains_stop_with_one(self):
+        for m, expected in ((2, 'at least 7 chunks'), (3, None)):
+            catalog = given.of(
+                given.tier(
+                    rbd=given.rbd(
+                        protection=catalogs.ErasureCoded(
+                            k=4,
+                            m=m,
+                            num_failure_domains=3 + (m > 2),
+                            osds_per_failure_domain=2,
+                        )
+                    )
+                )
+            )
+            ceph = test_plan.applied(catalog).ceph['ceph']
+            warned = self.warnings(practice.FAILURE_DOMAINS, catalog, ceph)
+            self.assertEqual(
+                [expected] if expected else [],
+                [*warned['database'][1].values()] if warned else [],
+            )
+
     def test_a_cache_counts_that_holds_writes(self):
         for mode, found in (
             (cache_tier.WRITEBACK, {'pool cache'}),

@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
+from cinder_tiers.domain.plan import data_movement
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -42,6 +43,11 @@ RULES = {
         rule('by-osd', 'hdd', 'osd'),
         rule('hdd-a', 'hdd', 'osd', 'host0'),
         dataclasses.replace(rule('mixed', 'hdd'), primary_device_class='ssd'),
+        dataclasses.replace(
+            rule('two-levels', 'hdd'),
+            replicas_per_failure_domain=2,
+            sub_failure_domain='osd',
+        ),
         rule('by-hand', None, None, None),
     )
 }
@@ -166,6 +172,54 @@ class MovementTestCase(testtools.TestCase):
     def test_to_a_rule_of_two_classes_up_to_all_moves(self):
         found = effect(pool(), pool(crush_rule='mixed'))
         self.assertIn('moves up to 200 GiB', str(found))
+
+    def test_to_a_rule_of_two_levels_up_to_what_chance_leaves_moves(self):
+        # The hosts that it chooses first are drawn alike, but not all copies
+        # are on different ones. Of 4 copies 6 x 2/3 x 2/3 stay by chance.
+        found = effect(
+            pool(size=4),
+            pool(size=4, crush_rule='two-levels'),
+            cluster(size=4),
+        )
+        self.assertIn('moves up to 133 GiB', str(found))
+        self.assertEqual(
+            0,
+            effect(
+                pool(size=4, crush_rule='two-levels'),
+                pool(size=4, crush_rule='two-levels', min_size=2),
+                cluster(size=4),
+            ).bytes_to_move,
+        )
+
+    @ddt.data(
+        # (copies, OSDs of hosts, share of each OSD)
+        # Each host has one of two copies, however large it is.
+        (2, 'aaab', [1 / 6, 1 / 6, 1 / 6, 1 / 2]),
+        # None is too large.
+        (2, 'aabb', [1 / 4] * 4),
+        (3, 'aaabbc', [1 / 9, 1 / 9, 1 / 9, 1 / 6, 1 / 6, 1 / 3]),
+        # One of three has a copy of each object; the others share the rest.
+        (2, 'aaaabc', [1 / 8] * 4 + [1 / 4] * 2),
+    )
+    @ddt.unpack
+    def test_no_failure_domain_has_more_than_its_copies(
+        self, size, hosts, expected
+    ):
+        ceph = cluster(
+            osds=tuple(
+                ceph_state.Osd(
+                    osd_id=number,
+                    device_class='hdd',
+                    location={'host': host, 'root': 'default'},
+                )
+                for number, host in enumerate(hosts)
+            )
+        )
+        shares = data_movement.shares_of(
+            RULES['hdd'], osds=ceph.osds, usage=ceph.usage, size=size
+        )
+        for found, right in zip(shares.values(), expected, strict=True):
+            self.assertAlmostEqual(right, found)
 
     def test_a_new_rule_of_two_classes_says_where_copies_meet(self):
         new = actions.Action(

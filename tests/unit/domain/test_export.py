@@ -285,6 +285,60 @@ class ExportTestCase(testtools.TestCase):
             (remarks, tier.rbd.primary_device_class, tier.rbd.device_class),
         )
 
+    def of_two_levels(self, size, each=2, **changes):
+        """A pool with copies that share zones, of two hosts each."""
+        osds = tuple(
+            dataclasses.replace(
+                osd,
+                location={
+                    **osd.location,
+                    'zone': 'xyz'['abcdef'.index(osd.location['host']) // 2],
+                },
+            )
+            for osd in given.osds(hosts='abcdef')
+        )
+        rule = dataclasses.replace(
+            RULES['by-hand'],
+            failure_domain='zone',
+            replicas_per_failure_domain=each,
+            sub_failure_domain='host',
+        )
+        known = cloud(
+            volume_type(),
+            pools=[pool(crush_rule='by-hand', size=size, **changes)],
+            osds=osds,
+        )
+        (cluster,) = known.clusters
+        cluster.ceph.crush_rules['by-hand'] = rule
+        return known
+
+    @ddt.data((4, 2), (4, 3), (6, 4))
+    @ddt.unpack
+    def test_copies_that_share_failure_domains_are_said(self, size, min_size):
+        tier, remarks = self.tier(self.of_two_levels(size, min_size=min_size))
+        self.assertEqual([], remarks)
+        self.assertEqual(
+            ('zone', size, min_size, 2, 'host'),
+            (
+                tier.rbd.failure_domain,
+                tier.rbd.protection.size,
+                tier.rbd.protection.min_size,
+                tier.rbd.protection.replicas_per_failure_domain,
+                tier.rbd.protection.sub_failure_domain,
+            ),
+        )
+
+    @ddt.data((3, 2), (2, 2), (4, 3))
+    @ddt.unpack
+    def test_other_numbers_of_copies_leave_the_backend(self, size, each):
+        tier, remarks = self.tier(self.of_two_levels(size, each))
+        self.assertEqual(('rbd-1', None), (tier.backend_name, tier.rbd))
+        self.assertIn(
+            f'CRUSH rule by-hand places {each} copies in each zone, and pool '
+            f'volumes has {size}: a size that is two or more times as large',
+            remarks[0],
+        )
+
     def test_a_single_copy_is_said_in_words(self):
         tier, _ = self.tier(
             cloud(volume_type(), pools=[pool(size=1, min_size=1)])

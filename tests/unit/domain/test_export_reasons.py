@@ -89,11 +89,26 @@ class RulesTestCase(testtools.TestCase):
         ),
         (
             dumped(
-                ('choose_firstn', 0, 'datacenter'),
+                ('choose_firstn', 2, 'datacenter'),
                 ('chooseleaf_firstn', 2, 'host'),
             ),
+            'chooses 2 times: 2 datacenter, then 2 host',
+        ),
+        (
+            dumped(
+                ('choose_firstn', 0, 'datacenter'),
+                ('chooseleaf_firstn', 1, 'host'),
+            ),
             'chooses 2 times: as many datacenter as the pool has copies or '
-            'chunks, then 2 host',
+            'chunks, then 1 host',
+        ),
+        (
+            dumped(
+                ('choose_firstn', 0, 'datacenter'),
+                ('chooseleaf_firstn', 2, 'host'),
+                takes=('one', 'two'),
+            ),
+            'takes from several places, one, two: as many datacenter',
         ),
         (
             dumped(('chooseleaf_firstn', -1, 'host')),

@@ -195,6 +195,44 @@ class ObjectionsTestCase(testtools.TestCase):
             expected, objections.receivers(0, pool(), cluster(hosts))
         )
 
+    @ddt.data(
+        # (hosts of zones, a letter an OSD; OSDs that get data of osd.0)
+        # Both hosts of its zone are needed, and have no other OSD.
+        ('ab cd', ()),
+        # There is another OSD on its host.
+        ('aab cd', (1,)),
+        # There is another host in its zone.
+        ('abc de', (1, 2)),
+        ('aabc de', (1, 2, 3)),
+        # There is another zone, which is needed only then.
+        ('ab cd ef', (2, 3, 4, 5)),
+        ('abc de fg', (1, 2)),
+    )
+    @ddt.unpack
+    def test_who_gets_the_data_of_two_levels(self, zones, expected):
+        facts = cluster(zones.replace(' ', ''))
+        names = [
+            zone for zone, hosts in enumerate(zones.split()) for _ in hosts
+        ]
+        facts = dataclasses.replace(
+            facts,
+            places=tuple(
+                dataclasses.replace(
+                    one, location={**one.location, 'zone': str(zone)}
+                )
+                for one, zone in zip(facts.places, names, strict=True)
+            ),
+        )
+        rule = dataclasses.replace(
+            RULE,
+            failure_domain='zone',
+            replicas_per_failure_domain=2,
+            sub_failure_domain='host',
+        )
+        self.assertEqual(
+            expected, objections.receivers(0, pool(size=4, rule=rule), facts)
+        )
+
     def test_who_gets_the_data_by_a_rule_of_ones_own(self):
         self.assertEqual(
             (1,),

@@ -10,8 +10,9 @@ from cinder_tiers.domain.validation import rules
 from cinder_tiers.domain.validation import warnings
 
 
-def found(**settings):
-    """The warnings of a tier with an erasure code."""
+def found(rule=rules.LOST_DOMAIN, **settings):
+    """The warnings of a tier with an erasure code, or with copies."""
+    make = catalogs.Replicated if 'size' in settings else catalogs.ErasureCoded
     catalog = catalogs.Catalog(
         clusters={'ceph': catalogs.Cluster(name='ceph')},
         tiers=(
@@ -21,14 +22,23 @@ def found(**settings):
                 rbd=catalogs.RbdPool(
                     cluster='ceph',
                     pool='archive',
-                    protection=catalogs.ErasureCoded(**settings),
+                    failure_domain='zone',
+                    protection=make(**settings),
                 ),
             ),
         ),
     )
-    return [
-        one for one in warnings.check(catalog) if one.rule == rules.LOST_DOMAIN
-    ]
+    return [one for one in warnings.check(catalog) if one.rule == rule]
+
+
+def copies(size, each, min_size=None, **changes):
+    return {
+        'size': size,
+        'min_size': min_size,
+        'replicas_per_failure_domain': each,
+        'sub_failure_domain': 'host',
+        **changes,
+    }
 
 
 @ddt.ddt
@@ -74,3 +84,52 @@ class LostFailureDomainTestCase(testtools.TestCase):
     def test_nothing_is_said_where_io_goes_on(self, settings):
         each = settings.pop('each')
         self.assertEqual([], found(**settings, osds_per_failure_domain=each))
+
+
+@ddt.ddt
+class SharedByCopiesTestCase(testtools.TestCase):
+    @ddt.data((4, 2, 3, 2), (4, 2, 4, 2), (6, 3, 4, 3), (6, 2, 5, 4))
+    @ddt.unpack
+    def test_it_is_said_with_the_min_size_that_is_enough(
+        self, size, each, min_size, enough
+    ):
+        (one,) = found(**copies(size, each, min_size))
+        self.assertEqual(
+            f'the loss of one zone leaves {enough} of {size} copies, fewer '
+            f"than min_size {min_size}: I/O of tier 'archive' would stop "
+            'until it is back',
+            one.found,
+        )
+        self.assertEqual(f'a min_size of at most {enough}', one.expected)
+        self.assertEqual([], found(**copies(size, each, enough)))
+
+    @ddt.data((4, 2), (6, 3), (6, 2), (8, 2), (10, 5))
+    @ddt.unpack
+    def test_nothing_is_said_of_the_min_size_of_a_new_pool(self, size, each):
+        for rule in (rules.LOST_DOMAIN, rules.ONE_DOMAIN):
+            self.assertEqual([], found(rule, **copies(size, each)))
+
+    @ddt.data((6, 2, 2, '3 to 4'), (8, 2, 2, '3 to 6'), (9, 3, 2, '4 to 6'))
+    @ddt.unpack
+    def test_one_of_several_domains_may_have_all(
+        self, size, each, min_size, enough
+    ):
+        (one,) = found(rules.ONE_DOMAIN, **copies(size, each, min_size))
+        self.assertIn('all copies of a write may be in one zone', one.found)
+        self.assertEqual(f'a min_size from {enough}', one.expected)
+        least = int(enough[0])
+        self.assertEqual(
+            [], found(rules.ONE_DOMAIN, **copies(size, each, least))
+        )
+
+    @ddt.data(
+        # One of two has to go on alone.
+        copies(4, 2, 2),
+        copies(6, 3, 2),
+        # It was asked for in words.
+        copies(6, 2, 1, unprotected_writes=True),
+        # No two copies share one.
+        {'size': 3, 'min_size': 2},
+    )
+    def test_it_is_not_said_where_it_cannot_be_better(self, settings):
+        self.assertEqual([], found(rules.ONE_DOMAIN, **settings))

@@ -187,6 +187,38 @@ class RookTestCase(testtools.TestCase):
         )
         self.assertEqual('default', spec['crushRoot'])
 
+    def test_copies_that_share_failure_domains(self):
+        for size, each, is_said in ((4, 2, False), (6, 3, True)):
+            catalog = given.of(
+                given.tier(
+                    rbd=given.rbd(
+                        failure_domain='zone',
+                        protection=catalogs.Replicated(
+                            size=size,
+                            replicas_per_failure_domain=each,
+                            sub_failure_domain='host',
+                        ),
+                    )
+                )
+            )
+            spec = self.resources(catalog)['tier-database']['spec']
+            self.assertEqual(
+                (
+                    'zone',
+                    {
+                        'size': size,
+                        'requireSafeReplicaSize': True,
+                        'replicasPerFailureDomain': each,
+                        'subFailureDomain': 'host',
+                    },
+                ),
+                (spec['failureDomain'], spec['replicated']),
+            )
+            self.assertEqual(
+                is_said,
+                'a CRUSH rule for 2 copies in each' in self.notes(catalog),
+            )
+
     def test_a_stripe_unit_that_rook_refuses_is_left_out_and_said(self):
         for size_bytes, expected in (
             (4096, '4Ki'),

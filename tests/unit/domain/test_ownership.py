@@ -197,6 +197,7 @@ class UserOfOthersTestCase(testtools.TestCase):
             self.assertTrue(after.caps[daemon].startswith(text))
 
 
+@ddt.ddt
 class LeftOverTestCase(testtools.TestCase):
     def left(self, held=None, **changes):
         """{object: what was said of it}."""
@@ -277,16 +278,46 @@ class LeftOverTestCase(testtools.TestCase):
         }
         self.assertEqual({}, self.left(held, pools=self.without_b()))
 
-    def test_a_pool_that_an_interrupted_apply_left(self):
+    def draft(self, name, **changes):
         (pool,) = tier_pools.pools_of(given.tier('a').rbd).pools
-        draft = dataclasses.replace(
-            pool, name='tier-a.tiers-new', managed=False
-        )
+        return dataclasses.replace(pool, name=name, managed=False, **changes)
+
+    def test_a_pool_that_the_next_apply_finishes_or_refuses(self):
+        draft = self.draft('tier-a.tiers-new')
         found = self.left({}, pools={draft.name: draft})
-        self.assertIn('interrupted', found[f'pool {draft.name} (ceph)'].reason)
-        # That of a tier that the file has no more is nobody's to finish.
-        other = dataclasses.replace(draft, name='tier-gone.tiers-new')
-        found = self.left({}, pools={other.name: other})
-        self.assertNotIn(
-            'tier apply', found[f'pool {other.name} (ceph)'].remedy
+        remedy = found[f'pool {draft.name} (ceph)'].remedy
+        self.assertIn('openstack tier plan', remedy)
+        self.assertNotIn('delete', remedy)
+
+    @ddt.data((None, True), (0, True), (3, False))
+    @ddt.unpack
+    def test_a_pool_that_an_interrupted_apply_left(self, objects, may_go):
+        """The tiers file no longer has the tier, so no apply finishes it."""
+        draft = self.draft('tier-gone.tiers-new')
+        usage = (
+            usages.Unknown(reason='no manager')
+            if objects is None
+            else usages.Usage(
+                osds={},
+                nearfull_ratio=0.85,
+                backfillfull_ratio=0.9,
+                full_ratio=0.95,
+                pools={
+                    draft.name: usages.PoolUsage(
+                        stored_bytes=0,
+                        objects=objects,
+                        used_bytes=0,
+                        max_avail_bytes=0,
+                    )
+                },
+            )
         )
+        found = self.left({}, pools={draft.name: draft}, usage=usage)
+        one = found[f'pool {draft.name} (ceph)']
+        self.assertIn('rados -p tier-gone.tiers-new ls', one.remedy)
+        self.assertEqual(may_go, 'osd pool delete' in one.remedy)
+        self.assertEqual(not may_go, 'objects: 3' in one.reason)
+
+    def test_a_pool_of_others_with_such_a_name(self):
+        draft = self.draft('cephfs.tiers-new', applications={'cephfs'})
+        self.assertEqual({}, self.left({}, pools={draft.name: draft}))

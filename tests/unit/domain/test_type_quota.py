@@ -18,6 +18,7 @@ TYPE = cinder_state.VolumeType(
     volumes=9,
     volumes_of={'p': 5, 'q': 4},
     gib_of={'p': 50, 'q': 90},
+    snapshots_of={'q': 3},
 )
 
 
@@ -49,7 +50,8 @@ class ExceededTestCase(testtools.TestCase):
         ({'volumes': 5, 'size_gib': 90}, {}, set(), None),
         ({'volumes': 4}, {'volumes': 3}, set(), None),
         ({}, {'volumes': 3}, set(), None),
-        ({'snapshots': 1}, {}, set(), None),
+        ({'snapshots': 2}, {}, {'q'}, ['snapshots 2', '(3 of project q)']),
+        ({'snapshots': 3}, {}, set(), None),
     )
     @ddt.unpack
     def test_it_asks_for_consent(self, quotas, before, projects, said):
@@ -82,7 +84,8 @@ class ExceededTestCase(testtools.TestCase):
         ({'volumes': 0}, {}, set()),
         ({'volumes': 4}, {'volumes': 4}, set()),
         ({'volumes': 4}, {'volumes': 3}, set()),
-        ({'snapshots': 4}, {}, set()),
+        ({'snapshots': 4}, {}, {'a'}),
+        ({'snapshots': 4}, {'snapshots': 3}, set()),
         (None, {}, set()),
     )
     @ddt.unpack

@@ -453,6 +453,18 @@ class RealCinderWorldTestCase(
         )
         self.assertEqual((), self.make_plan().actions)
 
+    def test_quotas_that_others_set_since_the_plan_stay(self):
+        self.assert_applied(self.make_plan())
+        plan = self.change('lvm', quotas=catalogs.Quotas(volumes=11))
+        self.connection.block_storage.put(
+            '/os-quota-class-sets/default',
+            json={'quota_class_set': {'volumes_lvm': 500}},
+        )
+        (reason,) = undone(self.carry_out(plan))
+        self.assertIn('was changed since the plan was made', reason)
+        key = actions.Key(kind=actions.Kind.TYPE_QUOTA, name='lvm')
+        self.assertEqual(500, self.read(key).volumes)
+
     def defaults(self):
         """{name of a project: name of its default type}"""
         block_storage = self.connection.block_storage
@@ -531,6 +543,34 @@ class RealCinderWorldTestCase(
         self.assertIn('was changed since the plan was made', reason)
         self.assertEqual(
             {'alpha': 'lvm', 'Gamma, Inc.': 'lvm'}, self.defaults()
+        )
+
+    def test_a_type_that_took_the_name_since_the_plan_is_no_default(self):
+        self.edit('lvm', default_for=())
+        self.assert_applied(self.make_plan())
+        plan = self.change('lvm', default_for=('alpha',))
+        block_storage = self.connection.block_storage
+        block_storage.delete_type(block_storage.find_type('lvm'))
+        block_storage.create_type(name='lvm')
+        (reason,) = undone(self.carry_out(plan))
+        self.assertIn('replaced since the plan was made', reason)
+        self.assertEqual({}, self.defaults())
+
+    def test_of_a_type_that_is_taken_over_none_is_unset_unasked(self):
+        self.connection.block_storage.create_type(name='lvm')
+        self.set_default('c' * 32, 'lvm')
+        self.assertIn(
+            'project defaults lvm',
+            [str(one.key) for one in self.make_plan().refused],
+        )
+
+    def test_a_default_type_is_unset_before_it_is_closed(self):
+        self.edit('lvm', default_for=('alpha', 'beta'))
+        self.assert_applied(self.make_plan())
+        plan = self.change('lvm', access=('alpha',), default_for=('alpha',))
+        self.assertEqual(
+            ['project defaults lvm', 'volume type lvm'],
+            [str(one.key) for one in plan.actions],
         )
 
     def test_without_the_key_in_any_tier_default_types_stay(self):

@@ -5,7 +5,7 @@
 data/crush-map-16.2.15.bin is what a cluster gave, and crush-map-16.2.15-more
 what it gave back when it had been set with the rule. The odd ones, with
 buckets of all algorithms and with weight sets, are of crushtool, which
-compiled the text of those with one rule more itself.
+compiled the text of those with more rules itself.
 """
 
 import pathlib
@@ -28,6 +28,15 @@ BUCKETS = (
     crush_map.Part(bucket='host-a', copies=1, failure_domain='osd'),
     crush_map.Part(bucket='default', copies=-1, failure_domain='host'),
 )
+#: {rule of two levels: its part}
+LEVELS = {
+    'levels': crush_map.Part(
+        bucket='default', in_each='host', copies=2, failure_domain='osd'
+    ),
+    'zones': crush_map.Part(
+        bucket='default', in_each='zone', copies=3, failure_domain='host'
+    ),
+}
 MAP = (DATA / 'crush-map-16.2.15.bin').read_bytes()
 #: Where the length of the last of the names of its rules is.
 LENGTH_OF_LAST_NAME = MAP.index(b'images-ssd') - 4
@@ -43,6 +52,15 @@ class WithRuleTestCase(testtools.TestCase):
             for more in ('', '-more')
         )
         self.assertEqual(after, crush_map.with_rule(before, 'hybrid', parts))
+
+    @ddt.data('odd-1', 'odd-2')
+    def test_rules_of_two_levels_are_what_ceph_makes_of_them(self, name):
+        found = (DATA / f'crush-map-{name}.bin').read_bytes()
+        for rule, part in LEVELS.items():
+            found = crush_map.with_rule(found, rule, [part])
+        self.assertEqual(
+            (DATA / f'crush-map-{name}-levels.bin').read_bytes(), found
+        )
 
     def test_a_map_without_room_for_a_rule_grows(self):
         data, (rules,) = MAP, struct.unpack_from('<I', MAP, 8)
@@ -72,6 +90,12 @@ class WithRuleTestCase(testtools.TestCase):
     @ddt.data(
         crush_map.Part(bucket='flash', copies=1, failure_domain='host'),
         crush_map.Part(bucket='default', copies=1, failure_domain='shelf'),
+        crush_map.Part(
+            bucket='default', in_each='shelf', copies=2, failure_domain='host'
+        ),
+        crush_map.Part(
+            bucket='default', in_each='host', copies=2, failure_domain='shelf'
+        ),
     )
     def test_what_the_map_lacks_is_refused(self, part):
         self.assertRaises(

@@ -10,6 +10,7 @@ import testtools
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
+from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
 from tests.unit.domain import catalogs as plain
@@ -234,12 +235,25 @@ class HalfMadePoolTestCase(testtools.TestCase):
         (refused,) = play.plan(OLD).refused
         self.assertIn('cephfs', refused.refusal.reason)
 
-    def test_without_statistics_it_is_finished_but_not_altered(self):
+    def test_without_statistics_it_is_neither_finished_nor_altered(self):
         for play in self.half_made(OLD):
             play.ceph._osd_df = no_manager
-            self.assertEqual((), self.plan(play, OLD).refused)
-            (refused,) = play.plan(declared(pg_num=16)).refused
-            self.assertIn('could not be determined', refused.refusal.reason)
+            for catalog in (OLD, declared(pg_num=16)):
+                (refused,) = play.plan(catalog).refused
+                self.assertIn(
+                    'could not be determined', refused.refusal.reason
+                )
+
+    def test_the_plan_says_that_it_is_finished(self):
+        for play in self.half_made(OLD):
+            (action,) = play.plan(OLD).actions[:1]
+            self.assertEqual((f'finishes pool {DRAFT}',), action.notes)
+
+    def test_no_tier_has_a_pool_of_such_a_name(self):
+        rbd = plain.rbd(pool='b', cache=plain.cache(DRAFT))
+        for one in (plain.rbd(pool=DRAFT), rbd):
+            (problem,) = pool_kind.check(plain.of(plain.tier('b', rbd=one)))
+            self.assertIn(DRAFT, problem.found)
 
     def test_defaults_of_the_cluster_are_left(self):
         play = self.play()

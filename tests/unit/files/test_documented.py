@@ -9,6 +9,7 @@ import textwrap
 
 import ddt
 import testtools
+import yaml
 
 from cinder_tiers.domain.validation import fallback as fallback_rules
 from cinder_tiers.files.tiers import reader
@@ -22,17 +23,35 @@ def examples(page, *, after=''):
 
     :param after: text before which they do not count.
     """
+    return [one for one in blocks(page, after) if one.startswith('version: 1')]
+
+
+def blocks(page, after=''):
+    """All blocks of YAML in a page, as `examples`."""
     text = (GUIDE / page).read_text('utf-8').partition(after or '=')[2]
-    found = map(textwrap.dedent, _EXAMPLE.findall(text))
-    return [one for one in found if one.startswith('version: 1')]
+    return list(map(textwrap.dedent, _EXAMPLE.findall(text)))
+
+
+def with_tiers(text, changed):
+    """A tiers file with the tiers of a block in place of its own."""
+    value = yaml.safe_load(text)
+    value['tiers'] |= yaml.safe_load(changed)['tiers']
+    return yaml.safe_dump(value, sort_keys=False)
 
 
 @ddt.ddt
 class DocumentedTestCase(testtools.TestCase):
     def test_the_steps_of_the_take_over(self):
+        (first,) = examples('take-over.rst')
+        changes = [
+            one for one in blocks('take-over.rst') if one.startswith('tiers:')
+        ]
         steps = [
             reader.read_text(one, file='guide')
-            for one in examples('take-over.rst')
+            for one in (
+                first,
+                *(with_tiers(first, change) for change in changes),
+            )
         ]
         self.assertEqual(
             [

@@ -60,9 +60,9 @@ def fields_of(declared):
 
 
 def osds_of(declared):
-    """{host or root/host: [device class of each OSD]} as OSDs."""
+    """{[root/[zone/]]host: [device class of each OSD]} as OSDs."""
     placed = [
-        (*place.rpartition('/')[::2], name)
+        (place.split('/'), name)
         for place, classes in declared.items()
         for name in classes
     ]
@@ -72,11 +72,12 @@ def osds_of(declared):
             device_class=name,
             location={
                 'osd': f'osd.{number}',
-                'host': host,
-                'root': root or 'default',
+                'host': place[-1],
+                **({'zone': place[1]} if len(place) > 2 else {}),
+                'root': place[0] if len(place) > 1 else 'default',
             },
         )
-        for number, (root, host, name) in enumerate(placed)
+        for number, (place, name) in enumerate(placed)
     ]
 
 

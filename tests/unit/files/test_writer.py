@@ -182,6 +182,11 @@ def written_catalogs(draw):
                                     size=1, min_size=1, single_copy=True
                                 ),
                                 catalogs.Replicated(size=3, min_size=3),
+                                catalogs.Replicated(
+                                    size=4,
+                                    replicas_per_failure_domain=2,
+                                    sub_failure_domain='osd',
+                                ),
                                 catalogs.ErasureCoded(k=4, m=2),
                                 catalogs.ErasureCoded(
                                     k=4,

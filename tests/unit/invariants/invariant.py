@@ -150,7 +150,7 @@ class Judge:
             found += [
                 f'{rule} {where}'
                 for rule, is_broken in (
-                    ('I1', self._is_forbidden(step, then, now)),
+                    ('I1', self._is_forbidden(step, then, now, before)),
                     ('I2', self._lacks_type(step, then, now)),
                     ('I3', self._lacks_key(step, then, now, project)),
                 )
@@ -167,8 +167,15 @@ class Judge:
             if _is_tier(one) and _matches(one, backend)
         ]
 
-    def _is_forbidden(self, step, then, now):
+    def _is_forbidden(self, step, then, now, before):
         if not now.host or then is not None and then.host == now.host:
+            return False
+        # A copy lies where its source is, such as one that an administrator
+        # made for the project.
+        if now.is_of_source and any(
+            one.host == now.host and one.project == now.project
+            for one in before.values()
+        ):
             return False
         servers = self._servers(now.host)
         # Cinder lets an administrator use each type, for its own volumes, and
@@ -264,14 +271,15 @@ class Judge:
         ]
         if any('tiers:fallback' in one.specs for one in usable):
             return False
-        return not self._is_asked_for(image, usable)
+        return not self._is_asked_for(image, usable, now.project)
 
-    def _is_asked_for(self, image, types):
+    def _is_asked_for(self, image, types, project):
         trust = self._world.trust
         return (
             image is not None
             and (
-                image.is_own
+                # The project from which a volume was transferred keeps it.
+                (image.is_own and project == self._example.project)
                 or trust == 'all'
                 or image.visibility == 'public'
                 and trust != 'own'

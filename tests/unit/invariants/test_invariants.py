@@ -97,6 +97,23 @@ KNOWN = {
     'the same by an administrator': Example(
         image=DATABASE, steps=(Given(), Retype(is_admin=True))
     ),
+    'the same with an image of the project that had the volume': Example(
+        world=World(fallback='unreadable'),
+        image=DATABASE,
+        steps=(
+            Given(has_image=False),
+            operations.Transfer(),
+            operations.SetImage(),
+            Retype(is_admin=True),
+        ),
+    ),
+    'a copy of what an administrator placed': Example(
+        image=Image(),
+        steps=(
+            Create(volume_type='unbound', is_admin=True),
+            Create(source='snapshot'),
+        ),
+    ),
     'no fallback': Example(world=World(fallback='none'), steps=(BLANK,)),
     'no fallback, a tag without access': Example(
         world=World(fallback='none'), image=PREMIUM

@@ -140,13 +140,13 @@ class ProfilesTest(testtools.TestCase):
             / 'doc'
             / 'source'
             / 'user'
-            / 'measure.rst'
+            / 'measure-reference.rst'
         ).read_text()
         self.assertEqual(
             set(profiles.names()),
             set(
                 re.findall(
-                    r'^   \* - ``([a-z]+20[0-9a-z-]+)``$', page, re.MULTILINE
+                    r'^``([a-z]+20[0-9a-z-]+)``\n {3}\S', page, re.MULTILINE
                 )
             ),
         )

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The guide names the arguments that each ready task file has, and no other.
+"""The guide has the arguments of the ready task files and of the scenario.
 
 Rally ignores an argument that a task file does not have: a run of hours then
 measures something else than what was asked for, and nobody is told.
 """
 
+import csv
+import inspect
+import io
+import json
 import math
 import pathlib
 import re
@@ -13,8 +17,13 @@ import re
 import ddt
 import jinja2
 from jinja2 import meta
+from rally import plugins
 import testtools
+import yaml
 
+plugins.load()  # rally_openstack cannot be imported before
+
+from rally_scenarios.plugins.fleet import scenario
 from tests.unit.rally import test_tasks
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
@@ -23,7 +32,10 @@ TASKS = {
     for path in sorted((TOP / 'rally_scenarios' / 'tasks').glob('*.yaml'))
 }
 GUIDE = TOP / 'doc' / 'source' / 'user'
-_ROW = re.compile(r'(?m)^ {3}\* - (``(?:.|\n {7})+)\n {5}- ((?:.|\n {7})+)')
+TABLE = GUIDE / 'task-arguments.csv'
+_DEFINED = re.compile(r'(?m)^(``.*)\n {3}\S')
+# A longer default says less than the task file.
+_MOST_CHARACTERS = 60
 _BOOLEANS = {
     'check_claims',
     'check_placement',
@@ -52,18 +64,20 @@ _TEXTS = {
     'start_volume_type',
     'tier',
 }
-_NUMBERS = {8: 'eight', 9: 'nine', 10: 'ten', 11: 'eleven', 12: 'twelve'}
+_NUMBERS = {8: 'Eight', 9: 'Nine', 10: 'Ten', 11: 'Eleven', 12: 'Twelve'}
 
 
-def words(text):
-    """What is in double backquotes, and is a name."""
-    return set(re.findall(r'``([\w-]+)``', text))
-
-
-def section(page, begin, end):
-    """Part of a page, from one text to the next other one."""
-    text = (GUIDE / page).read_text('utf-8')
-    return text[text.index(begin) :].partition(end)[0]
+def defined():
+    """Terms of the list of arguments, {name: the whole term}."""
+    text = (GUIDE / 'measure-reference.rst').read_text('utf-8')
+    begin = text.index('.. _task-arguments:')
+    return {
+        name: term
+        for term in _DEFINED.findall(
+            text[begin : text.index('.. _pattern-keys:')]
+        )
+        for name in re.findall(r'``(\w+)``(?=[ ,]|$)', term)
+    }
 
 
 def taken(name):
@@ -75,41 +89,78 @@ def taken(name):
     )
 
 
-def documented():
-    """{task: names of its arguments}, as the guide has them."""
-    found = {name: {'size'} for name in TASKS}
-    page = section('tasks.rst', 'Arguments\n====', 'More and more guests')
-    [common] = re.findall(
-        r'All task files except ``layers`` take ((?:.|\n)*?),\s+as\s',
-        page,
+def _default(values):
+    """A cell: one value, or those of the sizes; none if empty."""
+    texts = [
+        f'``{json.dumps(each)}``' if each or each == 0 else 'none'
+        for each in values
+    ]
+    if max(map(len, texts)) > _MOST_CHARACTERS:
+        return 'see the file'
+    return ' / '.join(texts if len(set(texts)) > 1 else texts[:1])
+
+
+def table():
+    """The file that the documentation shows."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TOP / 'rally_scenarios' / 'tasks'),
+        autoescape=True,
     )
-    for name in TASKS.keys() - {'layers'}:
-        found[name] |= words(common)
-    for arguments, files in _ROW.findall(page):
-        named = words(files)
-        if files.startswith('all but'):
-            named = TASKS.keys() - named
-        for name in named:
-            found[name] |= words(arguments)
-    for name, page, begin, end in (
-        ('layers', 'tasks.rst', 'Arguments of ``layers``', '.. _papers:'),
-        ('quick', 'measure.rst', 'Arguments of the task', 'A task file of'),
-    ):
-        for arguments, _ in _ROW.findall(section(page, begin, end)):
-            found[name] |= words(arguments)
-    return found
+    files = {}
+    for name, path in TASKS.items():
+        template = environment.from_string(path.read_text('utf-8'))
+        sizes = [
+            template.make_module({'size': size})
+            for size in ('smoke', 'lab', 'paper')
+        ]
+        for argument in taken(name) - {'size'}:
+            default = _default([getattr(one, argument) for one in sizes])
+            files.setdefault((argument, default), []).append(name)
+    text = io.StringIO()
+    csv.writer(text, lineterminator='\n').writerows(
+        [f'``{argument}``', _files(names), default]
+        for (argument, default), names in sorted(files.items())
+    )
+    return text.getvalue()
+
+
+def _files(names):
+    left = TASKS.keys() - names
+    if len(left) > 3:
+        return ', '.join(names)
+    return 'all but ' + ', '.join(sorted(left)) if left else 'all'
 
 
 @ddt.ddt
 class TaskArgumentsTestCase(testtools.TestCase):
-    @ddt.data(*TASKS)
-    def test_the_guide_has_each_and_no_other(self, name):
-        self.assertEqual(sorted(taken(name)), sorted(documented()[name]))
+    def test_the_table_in_the_guide_is_that_of_the_files(self):
+        self.assertEqual(table(), TABLE.read_text('utf-8'), table())
+
+    def test_the_guide_explains_each_and_no_other(self):
+        of_scenario = set(inspect.signature(scenario.FleetFio.run).parameters)
+        of_scenario -= {'self'}
+        terms = defined()
+        self.assertEqual(
+            sorted(of_scenario.union(*map(taken, TASKS))), sorted(terms)
+        )
+        self.assertEqual(
+            of_scenario,
+            {name for name, term in terms.items() if f'``{name}`` (S' in term},
+        )
+
+    def test_the_guide_has_the_defaults_of_the_scenario(self):
+        parameters = inspect.signature(scenario.FleetFio.run).parameters
+        for name, term in defined().items():
+            shown = re.search(rf'``{name}`` \(S; ``?(.*?)``?\)', term)
+            if shown and parameters[name].default is not None:
+                self.assertEqual(
+                    yaml.safe_load(shown[1]), parameters[name].default, name
+                )
 
     def test_the_guide_counts_the_files(self):
         self.assertIn(
-            f'``rally_scenarios/tasks`` has {_NUMBERS[len(TASKS)]} task files',
-            (GUIDE / 'tasks.rst').read_text('utf-8'),
+            f'{_NUMBERS[len(TASKS)]} task files are installed',
+            (GUIDE / 'measure-howto.rst').read_text('utf-8'),
         )
 
     @ddt.data(*TASKS)

@@ -2,6 +2,7 @@
 
 """What Ceph answers, as domain values. The answers are recorded ones."""
 
+import dataclasses
 import json
 import pathlib
 
@@ -295,6 +296,64 @@ class ObserveTestCase(testtools.TestCase):
                 observed_crush.parse_rule({**dumped, 'steps': changed}).root,
                 change,
             )
+
+    def test_a_rule_of_two_levels_is_known(self):
+        # As 16.2.15 shows what Rook makes of replicasPerFailureDomain.
+        dumped = {
+            'rule_id': 2,
+            'rule_name': 'zones',
+            'ruleset': 2,
+            'type': 1,
+            'min_size': 1,
+            'max_size': 10,
+            'steps': [
+                {'op': 'set_chooseleaf_tries', 'num': 5},
+                {'op': 'take', 'item': -2, 'item_name': 'default~ssd'},
+                {'op': 'choose_firstn', 'num': 0, 'type': 'zone'},
+                {'op': 'chooseleaf_firstn', 'num': 2, 'type': 'host'},
+                {'op': 'emit'},
+            ],
+        }
+        expected = ceph_state.CrushRule(
+            name='zones',
+            kind='replicated',
+            root='default',
+            device_class='ssd',
+            failure_domain='zone',
+            replicas_per_failure_domain=2,
+            sub_failure_domain='host',
+        )
+        self.assertEqual(expected, observed_crush.parse_rule(dumped))
+
+        def changed(number, **change):
+            steps = [*dumped['steps']]
+            steps[number] = {**steps[number], **change}
+            return observed_crush.parse_rule({**dumped, 'steps': steps})
+
+        self.assertEqual(
+            dataclasses.replace(
+                expected, device_class=None, sub_failure_domain='osd'
+            ),
+            dataclasses.replace(
+                changed(3, op='choose_firstn', type='osd'), device_class=None
+            ),
+        )
+        for number, change in (
+            (2, {'num': 2}),
+            (2, {'num': -1}),
+            (2, {'op': 'chooseleaf_firstn'}),
+            (2, {'op': 'choose_indep'}),
+            (3, {'num': 1}),
+            (3, {'num': 0}),
+            # It would emit hosts, and no OSDs.
+            (3, {'op': 'choose_firstn'}),
+            (3, {'op': 'chooseleaf_indep'}),
+            (4, {'op': 'noop'}),
+        ):
+            found = changed(number, **change)
+            self.assertIsNone(found.root, change)
+        coded = observed_crush.parse_rule({**dumped, 'type': 3})
+        self.assertIsNone(coded.root)
 
     def test_a_profile_of_shared_failure_domains_is_known(self):
         for each, domains in (('3', '4'), ('0', '0')):

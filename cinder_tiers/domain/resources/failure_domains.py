@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Copies and chunks that share failure domains, and what one lost costs.
+
+A failure domain that holds several of them takes all of these with it. So
+min_size lies between two bounds: with more, the loss of one failure domain
+stops all I/O; with less, one failure domain alone may have what was written.
+Pure. Must not know what exists in a cluster.
+"""
+
+import collections.abc
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import erasure_code
+from cinder_tiers.domain.resources import tier_pools
+
+#: Types of CRUSH buckets that each cluster has, each above those before it
+#: (OSDMap::_build_crush_types).
+_TYPES = (
+    *('osd', 'host', 'chassis', 'rack', 'row', 'pdu', 'pod', 'room'),
+    *('datacenter', 'zone', 'region', 'root'),
+)
+_REPLICAS, _SUB = 'replicas_per_failure_domain', 'sub_failure_domain'
+
+
+def stops_io(size: int, min_size: int, each: int) -> bool:
+    """Whether the loss of one failure domain stops I/O to a pool.
+
+    >>> stops_io(4, 2, 2), stops_io(4, 3, 2)
+    (False, True)
+
+    :param size: copies, or chunks.
+    :param min_size: those that must be there for I/O to go on.
+    :param each: those in each failure domain; 1: none share one, and it is
+        for `min_size` alone to say how many may be lost.
+    """
+    return each > 1 and size - each < min_size
+
+
+def may_hold_all(size: int, min_size: int, each: int) -> bool:
+    """Whether one failure domain may have all copies of a write, needlessly.
+
+    Ceph acknowledges a write that `min_size` copies have. Are they all in one
+    failure domain, since the other copies were missing, the write is lost
+    with it. Of two failure domains one has to go on alone when the other is
+    lost, or `stops_io`; so it is with more of them only that a higher
+    min_size is better. Two sides never write apart from each other: the
+    monitors let only one of them go on.
+
+    >>> may_hold_all(6, 2, 2), may_hold_all(6, 3, 2), may_hold_all(4, 2, 2)
+    (True, False, False)
+
+    :param size: copies.
+    :param min_size: those that must be there for I/O to go on.
+    :param each: those in each failure domain.
+    """
+    return each > 1 and min_size <= each and size > 2 * each
+
+
+def faults(
+    rbd: catalogs.RbdPool,
+) -> collections.abc.Iterator[erasure_code.Fault]:
+    """What is wrong with copies that share failure domains.
+
+    :param rbd: the pool; one that is erasure coded has none.
+    """
+    protection = rbd.protection
+    if not isinstance(protection, catalogs.Replicated):
+        return
+    each, sub = (getattr(protection, name) for name in (_REPLICAS, _SUB))
+    if each is None and sub is None:
+        return
+    if each is None or sub is None:
+        there, lacking = (_REPLICAS, _SUB) if each else (_SUB, _REPLICAS)
+        yield erasure_code.Fault(
+            key=there,
+            found=f'{each or sub} without {lacking}',
+            expected='both, or neither',
+            remedy=f'add {lacking}, or remove {there}',
+        )
+        return
+    if protection.size % each or protection.size == each:
+        yield erasure_code.Fault(
+            key=_REPLICAS,
+            found=f'{each} with size {protection.size}',
+            expected='a size that is two or more times as large, so that '
+            'each failure domain has as many copies',
+            remedy=f'fix size or {_REPLICAS}',
+        )
+    if sub == rbd.failure_domain or (
+        {sub, rbd.failure_domain} <= set(_TYPES)
+        and _TYPES.index(sub) > _TYPES.index(rbd.failure_domain)
+    ):
+        yield erasure_code.Fault(
+            key=_SUB,
+            found=f'{sub!r} with failure_domain {rbd.failure_domain!r}',
+            expected='a bucket type below that of failure_domain, of which '
+            'each failure domain has several',
+            remedy=f'fix {_SUB} or failure_domain',
+        )
+    if rbd.primary_device_class is not None:
+        yield erasure_code.Fault(
+            key=_REPLICAS,
+            found=f'{each} with primary_device_class',
+            expected='one of them: the first copy is chosen apart from the '
+            'others, and may lie in any failure domain',
+            remedy='remove one of them',
+        )
+
+
+def stopped_by_one(
+    catalog: catalogs.Catalog,
+) -> collections.abc.Iterator[errors.Problem]:
+    """Tiers that keep their data, but not their I/O, without one domain.
+
+    They are not problems of the file: no data is lost. Placement groups with
+    fewer copies or chunks than min_size serve nothing, reads neither (seen on
+    Ceph 20.2.4 with k 4, m 2 and two OSDs in each of three hosts).
+    """
+    for tier, path, rbd in _shared(catalog):
+        protection = rbd.protection
+        each = protection.per_failure_domain
+        needed = tier_pools.first_min_size(protection)
+        left = protection.size - each
+        if not stops_io(protection.size, needed, each):
+            continue
+        is_coded = isinstance(protection, catalogs.ErasureCoded)
+        key = 'osds_per_failure_domain' if is_coded else 'min_size'
+        yield errors.Problem(
+            where=catalog.source.where((*path, key)),
+            found=f'the loss of one {rbd.failure_domain} leaves {left} '
+            f'of {protection.size} {"chunks" if is_coded else "copies"}, '
+            f'fewer than min_size {needed}: I/O '
+            f'of tier {tier.name!r} would stop until it is back',
+            expected=f'm of at least {each + needed - protection.k} for '
+            f'{each} OSDs in each, so that {needed} chunks are left'
+            if is_coded
+            else f'a min_size of at most {left}',
+            remedy='raise m, or lower osds_per_failure_domain and raise '
+            'failure_domains; or accept it'
+            if is_coded
+            else 'lower min_size; or accept it',
+        )
+
+
+def written_in_one(
+    catalog: catalogs.Catalog,
+) -> collections.abc.Iterator[errors.Problem]:
+    """Tiers of which one failure domain alone may have a write.
+
+    They are not problems of the file: it takes copies that are missing when
+    it is written, and a failure domain that is lost before they are back.
+    """
+    for tier, path, rbd in _shared(catalog):
+        protection = rbd.protection
+        if isinstance(protection, catalogs.ErasureCoded):
+            continue
+        each = protection.per_failure_domain
+        found = tier_pools.first_min_size(protection)
+        # The tiers file accepts explicitly that one disk has a write.
+        if protection.unprotected_writes or not may_hold_all(
+            protection.size, found, each
+        ):
+            continue
+        yield errors.Problem(
+            where=catalog.source.where((*path, 'min_size')),
+            found=f'min_size {found} of tier {tier.name!r} with {each} copies '
+            f'in each {rbd.failure_domain}: all copies of a write may be in '
+            f'one {rbd.failure_domain}, and are lost with it',
+            expected=f'a min_size from {each + 1} to {protection.size - each}',
+            remedy='raise min_size; or accept it',
+        )
+
+
+def _shared(
+    catalog: catalogs.Catalog,
+) -> collections.abc.Iterator[
+    tuple[catalogs.Tier, catalogs.Path, catalogs.RbdPool]
+]:
+    """(tier, place of its protection, pool) of shared failure domains."""
+    for tier in catalog.tiers:
+        for path, rbd in tier.storages:
+            key = (
+                'erasure_coded'
+                if isinstance(rbd.protection, catalogs.ErasureCoded)
+                else 'replicated'
+            )
+            if rbd.protection.per_failure_domain > 1:
+                yield tier, (*path, key), rbd
