@@ -101,10 +101,11 @@ def apply(
     held: dict[actions.Key, actions.Action] = {}
     missing: set[actions.Key] = set()
     not_made: actions.Key | None = None
-    for action, is_whole in _steps(plan):
+    for step in _steps(plan):
+        action = step.action
         if action.key in results:
             continue
-        lacking = sorted(str(key) for key in action.needs & missing)
+        lacking = sorted(str(key) for key in step.needs & missing)
         if is_to_stop():
             result = actions.Result(
                 action=action,
@@ -131,13 +132,9 @@ def apply(
             )
         else:
             result = _carry_out(
-                action,
-                executors[action.key.kind],
-                read,
-                settle_s,
-                is_whole=is_whole,
+                step, executors[action.key.kind], read, settle_s
             )
-        if not is_whole and result.outcome is actions.Outcome.DONE:
+        if not step.is_last and result.outcome is actions.Outcome.DONE:
             held[action.key] = action
             continue
         if result.outcome is not actions.Outcome.DONE:
@@ -149,64 +146,83 @@ def apply(
     return tuple(results[action.key] for action in plan.actions)
 
 
-def _steps(
-    plan: plans.Plan,
-) -> collections.abc.Iterator[tuple[actions.Action, bool]]:
-    """Each action, and whether its object is then as it should be.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Step:
+    """A part of an action."""
 
-    One whose object is something else meanwhile comes twice: at its place,
-    and behind the last of those that complete it, which it needs then.
+    action: actions.Action
+    #: As the object is before it, and as it should be behind it.
+    before: actions.Resource | None
+    after: actions.Resource | None
+    #: Objects that must be right before it makes sense.
+    needs: frozenset[actions.Key]
+    #: Whether the object is then as the action wants it.
+    is_last: bool = True
+
+
+def _steps(plan: plans.Plan) -> collections.abc.Iterator[_Step]:
+    """What is done, in order.
+
+    What is something else meanwhile comes twice: at its place, and behind the
+    last of those that complete it, which it needs then.
     """
     waiting: dict[actions.Key, set[actions.Key]] = {}
-    whole: dict[actions.Key, actions.Action] = {}
+    last: dict[actions.Key, _Step] = {}
     for action in plan.actions:
+        whole = _Step(
+            action=action,
+            before=action.before,
+            after=action.after,
+            needs=action.needs,
+        )
         completing = {
             one.key for one in plan.actions if one.completes == action.key
         }
         if action.meanwhile is None or not completing:
-            yield action, True
+            yield whole
         else:
-            yield action, False
-            waiting[action.key] = set(completing)
-            whole[action.key] = dataclasses.replace(
-                action, needs=action.needs | completing
+            yield dataclasses.replace(
+                whole, after=action.meanwhile, is_last=False
             )
-        left = waiting.get(action.completes)
+            waiting[action.key] = set(completing)
+            last[action.key] = dataclasses.replace(
+                whole,
+                before=action.meanwhile,
+                needs=action.needs | completing,
+            )
+        left = waiting.get(action.completes) if action.completes else None
         if left is not None:
             left.discard(action.key)
             if not left:
                 del waiting[action.completes]
-                yield whole[action.completes], True
+                yield last[action.completes]
 
 
 def _carry_out(
-    action: actions.Action,
-    executor: Executor,
-    read: Reader,
-    settle_s: float,
-    *,
-    is_whole: bool,
+    step: _Step, executor: Executor, read: Reader, settle_s: float
 ) -> actions.Result:
+    action = step.action
     try:
         current = read(action.key)
-        if not is_whole:
-            # It may be complete by now: nothing that is open is closed.
-            if current is not None and not difference.differences(
-                current, action.after
-            ):
-                return actions.Result(
-                    action=action, outcome=actions.Outcome.DONE
-                )
-            action = dataclasses.replace(action, after=action.meanwhile)
+        if (
+            not step.is_last
+            and current is not None
+            and not difference.differences(current, action.after)
+        ):
+            # It is complete by now, and nothing that is open is closed.
+            return actions.Result(action=action, outcome=actions.Outcome.DONE)
+        seen = dataclasses.replace(
+            action, before=step.before, after=step.after
+        )
         if action.consented:
-            _check_consent(action, current)
+            _check_consent(seen, current)
             executor.write(
-                action.after, key=action.key, current=current, consented=True
+                step.after, key=action.key, current=current, consented=True
             )
         else:
-            _check_unchanged(action, current)
-            executor.write(action.after, key=action.key, current=current)
-        _check_effect(action, _settled(action, read, settle_s))
+            _check_unchanged(seen, current)
+            executor.write(step.after, key=action.key, current=current)
+        _check_effect(seen, _settled(seen, read, settle_s))
     except errors.TiersError as error:
         return actions.Result(
             action=action, outcome=actions.Outcome.FAILED, reason=str(error)

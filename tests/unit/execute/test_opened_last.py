@@ -193,3 +193,17 @@ class OpenedLastTestCase(test_cut_off.AppliedCinderTestCase):
             if self.chosen_by() != {ALPHA}:
                 self.assertEqual(set(), self.lacks())
         self.assertEqual({ALPHA, BETA}, self.chosen_by())
+
+    def test_access_goes_from_one_project_to_another(self):
+        self.carry_out(self.granted(of((ALPHA,)), ()), self.connection)
+        catalog = of((BETA,), **WHOLE)
+        asked = [str(one.key) for one in self.granted(catalog, ()).refused]
+        plan = self.granted(catalog, asked)
+        states = test_cut_off.kept_at_each_write(
+            self.api, self.cut.session, lambda: self.carry_out(plan, self.cut)
+        )
+        self.assertEqual({BETA}, self.chosen_by())
+        for state in states:
+            self.api.return_to(state)
+            if BETA in self.chosen_by():
+                self.assertEqual(set(), self.lacks())
