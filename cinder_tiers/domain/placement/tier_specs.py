@@ -144,6 +144,11 @@ class TypeReading:
     #: Whether an apply made it, and has not opened it yet.
     is_half_made: bool = False
 
+    @property
+    def is_marked(self) -> bool:
+        """Whether it is, or was, the type of a tier that is complete."""
+        return self.mark is not None and not self.is_half_made
+
 
 def read_type(
     extra_specs: collections.abc.Mapping[str, str],
@@ -189,9 +194,7 @@ def read_type(
         mark=mark,
         tier=tier,
         problem='; '.join(problems) or None,
-        is_half_made=cinder_state.is_half_made(
-            description, is_public=projects is None
-        ),
+        is_half_made=cinder_state.is_half_made(description, projects=projects),
     )
 
 
@@ -231,14 +234,7 @@ def read_tiers(
     types: dict[str, TypeReading] = {}
     owners: dict[str, TypeReading] = {}
     left_out = []
-    for one in sorted(
-        (
-            one
-            for one in readings
-            if one.mark is not None and not one.is_half_made
-        ),
-        key=_turn,
-    ):
+    for one in sorted((one for one in readings if one.is_marked), key=_turn):
         tier = cinder_state.as_databases_compare(one.mark)
         if type_succession.is_superseded(one.name, has_tier=one.mark in types):
             continue

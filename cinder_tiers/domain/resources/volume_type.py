@@ -278,8 +278,12 @@ def _follow_image_type(
 
 
 def _description_of(before: cinder_state.VolumeType) -> str:
-    """What somebody wrote; '' where it only says that an apply is not over."""
-    return '' if before.is_half_made else before.description
+    """What somebody wrote; '' where it only says that an apply is not over.
+
+    Whoever opened it since.
+    """
+    text = before.description
+    return '' if text == cinder_state.HALF_MADE else text
 
 
 def _with_foreign(

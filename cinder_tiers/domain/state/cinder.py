@@ -63,9 +63,18 @@ def has_mark(extra_specs: collections.abc.Iterable[str]) -> bool:
     return not MARKS.isdisjoint(extra_specs)
 
 
-def is_half_made(description: str | None, *, is_public: bool) -> bool:
-    """Whether an apply made such a volume type, and did not open it yet."""
-    return not is_public and description == HALF_MADE
+def is_half_made(
+    description: str | None, *, projects: collections.abc.Set[str] | None
+) -> bool:
+    """Whether an apply made a volume type of ours, and did not open it yet.
+
+    What a project may use is not: the description alone, which anybody can
+    copy to a private type that works, opens the backends of none.
+
+    :param description: of the type.
+    :param projects: those that have access to it; None for a public type.
+    """
+    return projects is not None and not projects and description == HALF_MADE
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -128,7 +137,10 @@ class VolumeType:
     @property
     def is_half_made(self) -> bool:
         """Whether an apply made it, and has not opened it yet."""
-        return is_half_made(self.description, is_public=self.is_public)
+        return self.is_ours and is_half_made(
+            self.description,
+            projects=None if self.is_public else self.projects,
+        )
 
     @property
     def is_ours(self) -> bool:

@@ -6,8 +6,9 @@ Cinder creates a type with its extra specs in one request. Its QoS spec, its
 quotas and its encryption need requests of their own, and until these are done
 a volume would get none of them. So the type is made private, with access for
 nobody, and opened last. Its description says so meanwhile: Cinder sets that
-and `is_public` in one request, so that a type which an apply left half made
-is never taken for one that somebody closed, or the other way round. Pure.
+and `is_public` in one request, and projects get access after it changed, so
+that a type which an apply left half made is never taken for one that somebody
+closed, or the other way round. Pure.
 """
 
 import dataclasses

@@ -18,7 +18,6 @@ from oslo_log import log as logging
 
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import tier_specs
-from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.doors.threads import shared_work
 from cinder_tiers.doors.volume_types import volume_type_rows
 
@@ -46,8 +45,6 @@ class VolumeType:
     projects: frozenset[str] | None
     #: What it gives to its volumes.
     offers: frozenset[decision.Feature] = frozenset()
-    #: Whether an apply made it, and has not opened it yet.
-    is_half_made: bool = False
 
     def may_use(self, context: cinder_context.RequestContext) -> bool:
         """Whether Cinder gives it to a request.
@@ -76,7 +73,8 @@ class AppliedState:
     )
     #: All types with the mark of a tier, also those that were retired, wait
     #: for their name, or cannot be read: who has no access to one must not
-    #: get its backends.
+    #: get its backends. Not those that an apply has not opened yet: until a
+    #: tier is complete its backends serve whom they served before.
     marked: tuple[VolumeType, ...] = ()
     #: One sentence for each managed volume type that cannot be read; the
     #: other tiers work on without it.
@@ -130,9 +128,6 @@ def _parse(row: volume_type_rows.TypeRow) -> _Parsed:
             is_public=row.projects is None,
             extra_specs=row.extra_specs,
             projects=row.projects,
-            is_half_made=cinder_state.is_half_made(
-                row.description, is_public=row.projects is None
-            ),
             follows_image=tier_specs.follows_image(row.extra_specs),
             offers=tier_specs.features(
                 row.extra_specs, is_encrypted=row.is_encrypted
@@ -153,7 +148,7 @@ def _state_of(found: collections.abc.Iterable[_Parsed]) -> AppliedState:
         by_ident={one.row.name: one.volume_type for one in reversed(found)}
         | by_id,
         marked=tuple(
-            one.volume_type for one in found if one.reading.mark is not None
+            one.volume_type for one in found if one.reading.is_marked
         ),
         any_encryption=any(one.row.is_encrypted for one in found),
     )
