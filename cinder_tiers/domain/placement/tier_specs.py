@@ -206,6 +206,8 @@ class ReadTiers:
     types: collections.abc.Mapping[str, TypeReading]
     #: Marked types that are not tiers, because of their `problem`.
     left_out: tuple[TypeReading, ...]
+    #: Those that an apply has not opened yet, with that as their `problem`.
+    half_made: tuple[TypeReading, ...] = ()
 
     @property
     def tiers(self) -> tuple[decision.AppliedTier, ...]:
@@ -234,7 +236,10 @@ def read_tiers(
     types: dict[str, TypeReading] = {}
     owners: dict[str, TypeReading] = {}
     left_out = []
-    for one in sorted((one for one in readings if one.is_marked), key=_turn):
+    readings = sorted((one for one in readings if one.mark), key=_turn)
+    for one in readings:
+        if not one.is_marked:
+            continue
         tier = cinder_state.as_databases_compare(one.mark)
         if type_succession.is_superseded(one.name, has_tier=one.mark in types):
             continue
@@ -264,6 +269,16 @@ def read_tiers(
     return ReadTiers(
         types=dict(sorted(types.items(), key=lambda item: item[1].name)),
         left_out=tuple(left_out),
+        half_made=tuple(
+            dataclasses.replace(
+                one,
+                problem=f'volume type {one.name!r} is closed until '
+                '"openstack tier apply" has completed it; run that again if '
+                'it was interrupted',
+            )
+            for one in readings
+            if not one.is_marked
+        ),
     )
 
 

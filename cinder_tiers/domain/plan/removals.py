@@ -75,8 +75,19 @@ def last(
     ):
         (deleted if action.after is None else made).append(action)
     late: set[actions.Key] = set()
+    # What is still closed has nothing that could be missed, and others may
+    # wait for it to be opened.
+    closed = {
+        one.key
+        for one in made
+        if isinstance(one.meanwhile, cinder_state.VolumeType)
+        and one.meanwhile.is_half_made
+    }
     for action in made:
-        if removed_by(action) or not late.isdisjoint(action.needs):
+        takes = closed.isdisjoint({action.key, action.completes}) and (
+            removed_by(action)
+        )
+        if takes or not late.isdisjoint(action.needs):
             late.add(action.key)
     deleted.sort(key=lambda one: -place[one.key.kind])
     return (

@@ -79,6 +79,8 @@ class AppliedState:
     #: One sentence for each managed volume type that cannot be read; the
     #: other tiers work on without it.
     problems: tuple[str, ...] = ()
+    #: One sentence for each volume type that an apply has not opened yet.
+    unfinished: tuple[str, ...] = ()
     #: Whether any volume type has an encryption.
     any_encryption: bool = False
 
@@ -144,6 +146,7 @@ def _state_of(found: collections.abc.Iterable[_Parsed]) -> AppliedState:
         tiers=read.tiers,
         types={name: by_id[one.type_id] for name, one in read.types.items()},
         problems=read.problems,
+        unfinished=tuple(one.problem for one in read.half_made),
         # Ids last: that is what Cinder looks for first.
         by_ident={one.row.name: one.volume_type for one in reversed(found)}
         | by_id,
