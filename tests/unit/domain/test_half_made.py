@@ -128,7 +128,11 @@ class ToldTestCase(testtools.TestCase):
         explained = test_explain_create.explain(
             known=dataclasses.replace(
                 clouds.CLOUD,
-                types=(clouds.PREMIUM, clouds.NOWHERE, known(backend='on-new')),
+                types=(
+                    clouds.PREMIUM,
+                    clouds.NOWHERE,
+                    known(backend='on-new'),
+                ),
                 backends=(clouds.backend('new'), clouds.backend('premium')),
             ),
             requested=clouds.volume_type('__DEFAULT__'),
@@ -161,9 +165,7 @@ class ToldTestCase(testtools.TestCase):
             known('database'), name='database - new', type_id='x'
         )
         (one,) = self.list_with(standby, clouds.DATABASE)
-        self.assertEqual(
-            ('database', ''), (one.volume_type, one.problem)
-        )
+        self.assertEqual(('database', ''), (one.volume_type, one.problem))
 
     def test_tempest_passes_over_it(self):
         def document(one):
@@ -175,9 +177,7 @@ class ToldTestCase(testtools.TestCase):
                 'extra_specs': one.extra_specs,
             }
 
-        renamed = dataclasses.replace(
-            clouds.DATABASE, name='db', type_id='db'
-        )
+        renamed = dataclasses.replace(clouds.DATABASE, name='db', type_id='db')
         found = expected.find_tiers(
             map(
                 document,

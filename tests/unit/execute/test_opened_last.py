@@ -46,24 +46,24 @@ class OpenedLastTestCase(test_cut_off.AppliedCinderTestCase):
             self.addCleanup(member.close)
             self.members[project] = member
 
-    def chosen_by(self):
+    def chosen_by(self, name='new'):
         """Projects that are offered the type."""
         return {
             project
             for project, member in self.members.items()
-            if 'new' in self.names(member)
+            if name in self.names(member)
         }
 
     def names(self, connection):
         return {one.name for one in connection.block_storage.types()}
 
-    def lacks(self):
+    def lacks(self, wanted='new'):
         """What the type has not got yet of what is declared."""
         block_storage = self.connection.block_storage
         found = next(
             one
             for one in block_storage.types(is_public='None')
-            if one.name == 'new'
+            if one.name == wanted
         )
         shown = block_storage.get(f'/types/{found.id}').json()['volume_type']
         quotas = block_storage.get('/os-quota-class-sets/default').json()
@@ -72,7 +72,10 @@ class OpenedLastTestCase(test_cut_off.AppliedCinderTestCase):
             name
             for name, has in (
                 ('qos', shown['qos_specs_id']),
-                ('quotas', quotas['quota_class_set']['volumes_new'] == 3),
+                (
+                    'quotas',
+                    quotas['quota_class_set'][f'volumes_{wanted}'] == 3,
+                ),
                 ('encryption', encryption.get('provider')),
             )
             if not has
@@ -156,6 +159,78 @@ class OpenedLastTestCase(test_cut_off.AppliedCinderTestCase):
         )
         # That of the tier, and that which follows the image.
         self.assertEqual(3, len(states))
+
+    @ddt.data(
+        {'access': (ALPHA,)},
+        {'access': None, 'tags': ('other',), 'backend_name': 'elsewhere'},
+    )
+    def test_the_file_may_change_before_it_is_applied_again(self, fields):
+        """Without consent, for nobody has had anything of the type."""
+        plan = self.granted(of(None, tags=('first',), **WHOLE), ())
+        states = test_cut_off.kept_at_each_write(
+            self.api, self.cut.session, lambda: self.carry_out(plan, self.cut)
+        )
+        catalog = of(**fields, **WHOLE)
+        found = []
+        self.cut.session.before_a_write = lambda: found.append(
+            (self.chosen_by(), self.chosen_by() and self.lacks())
+        )
+        self.addCleanup(delattr, self.cut.session, 'before_a_write')
+        for state in states[1:-2]:
+            self.api.return_to(state)
+            self.assertEqual(set(), self.chosen_by())
+            self.carry_out(self.granted(catalog, ()), self.cut)
+            self.assertEqual((), self.granted(catalog, ()).actions)
+            self.assertEqual(
+                set(fields['access'] or self.members), self.chosen_by()
+            )
+        self.assertEqual([], [one for one in found if one[0] and one[1]])
+
+    @ddt.data(None, (ALPHA,))
+    def test_a_successor_is_offered_when_it_is_complete(self, access):
+        empty = self.api.keep()
+        self.addCleanup(self.api.return_to, empty)
+        before = of(access, tags=('first',), **WHOLE)
+        self.carry_out(self.granted(before, ()), self.connection)
+        (in_use,) = [
+            one
+            for one in self.connection.block_storage.types(is_public='None')
+            if one.name == 'new'
+        ]
+        self.api.add_volume(host='node@x#x', volume_type_id=in_use.id)
+        allowed = self.chosen_by()
+        plan = self.granted(
+            of(access, tags=('second',), **WHOLE), ['volume type new']
+        )
+        states = test_cut_off.kept_at_each_write(
+            self.api, self.cut.session, lambda: self.carry_out(plan, self.cut)
+        )
+        closed = 0
+        for number, state in enumerate(states):
+            self.api.return_to(state)
+            offered = self.chosen_by('new - new')
+            self.assertLessEqual(offered, allowed)
+            if offered:
+                self.assertEqual(set(), self.lacks('new - new'), number)
+            # All but between the two renames.
+            if self.chosen_by() != allowed:
+                self.assertEqual(allowed, offered)
+            elif 'new - new' in self.all_names():
+                closed += not offered
+                # The tier works on by its type if that is wanted after all.
+                self.carry_out(
+                    self.granted(before, ['volume type new - new']),
+                    test_cinder_world.log_in(self.api),
+                )
+                self.assertEqual({'new', 'choose'}, self.all_names())
+                self.assertEqual(set(), self.lacks())
+        self.assertGreater(closed, 2)
+
+    def all_names(self):
+        return {
+            one.name
+            for one in self.connection.block_storage.types(is_public='None')
+        } - {'__DEFAULT__'}
 
     def test_what_is_open_is_never_closed(self):
         self.carry_out(self.granted(of(None), ()), self.connection)
