@@ -6,6 +6,7 @@ Must not know Cinder or Ceph: an executor for each kind of object does.
 """
 
 import collections.abc
+import dataclasses
 import time
 import typing
 
@@ -18,6 +19,7 @@ from cinder_tiers.domain.state import difference
 
 
 _LOOK_EVERY_S = 0.2
+_NEXT = '"openstack tier plan" shows what is left to do'
 _WRITTEN_AS_A_WHOLE = frozenset(
     {
         actions.Kind.VOLUME_TYPE,
@@ -68,6 +70,10 @@ def apply(
 ) -> tuple[actions.Result, ...]:
     """Carries out a plan without refused actions.
 
+    What would be usable before it is complete is made in two steps: at its
+    place in the plan as it is meanwhile, and as it should be as soon as all
+    that completes it is done; until then it has no result.
+
     An action that fails takes those that need it with it, and all that take
     something away, unless it is a deletion itself: what was to replace that
     may be missing. The others go on.
@@ -91,11 +97,15 @@ def apply(
                 for action in plan.refused
             ),
         )
-    results: list[actions.Result] = []
+    results: dict[actions.Key, actions.Result] = {}
+    held: dict[actions.Key, actions.Action] = {}
     missing: set[actions.Key] = set()
     not_made: actions.Key | None = None
-    for action in plan.actions:
-        lacking = sorted(str(key) for key in action.needs & missing)
+    for step in _steps(plan):
+        action = step.action
+        if action.key in results:
+            continue
+        lacking = sorted(str(key) for key in step.needs & missing)
         if is_to_stop():
             result = actions.Result(
                 action=action,
@@ -106,7 +116,12 @@ def apply(
             result = actions.Result(
                 action=action,
                 outcome=actions.Outcome.SKIPPED,
-                reason=f'it needs {", ".join(lacking)}',
+                reason=f'it needs {", ".join(lacking)}'
+                + (
+                    f', and stays closed without; {_NEXT}'
+                    if action.key in held
+                    else ''
+                ),
             )
         elif not_made and (removed := removals.removed_by(action)):
             result = actions.Result(
@@ -117,31 +132,97 @@ def apply(
             )
         else:
             result = _carry_out(
-                action, executors[action.key.kind], read, settle_s
+                step, executors[action.key.kind], read, settle_s
             )
+        if not step.is_last and result.outcome is actions.Outcome.DONE:
+            held[action.key] = action
+            continue
         if result.outcome is not actions.Outcome.DONE:
             missing.add(action.key)
             if action.after is not None:
                 not_made = not_made or action.key
-        results.append(result)
+        results[action.key] = result
         report(result)
-    return tuple(results)
+    return tuple(results[action.key] for action in plan.actions)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Step:
+    """A part of an action."""
+
+    action: actions.Action
+    #: As the object is before it, and as it should be behind it.
+    before: actions.Resource | None
+    after: actions.Resource | None
+    #: Objects that must be right before it makes sense.
+    needs: frozenset[actions.Key]
+    #: Whether the object is then as the action wants it.
+    is_last: bool = True
+
+
+def _steps(plan: plans.Plan) -> collections.abc.Iterator[_Step]:
+    """What is done, in order.
+
+    What is something else meanwhile comes twice: at its place, and behind the
+    last of those that complete it, which it needs then.
+    """
+    waiting: dict[actions.Key, set[actions.Key]] = {}
+    last: dict[actions.Key, _Step] = {}
+    for action in plan.actions:
+        whole = _Step(
+            action=action,
+            before=action.before,
+            after=action.after,
+            needs=action.needs,
+        )
+        completing = {
+            one.key for one in plan.actions if one.completes == action.key
+        }
+        if action.meanwhile is None or not completing:
+            yield whole
+        else:
+            yield dataclasses.replace(
+                whole, after=action.meanwhile, is_last=False
+            )
+            waiting[action.key] = set(completing)
+            last[action.key] = dataclasses.replace(
+                whole,
+                before=action.meanwhile,
+                needs=action.needs | completing,
+            )
+        left = waiting.get(action.completes) if action.completes else None
+        if left is not None:
+            left.discard(action.key)
+            if not left:
+                del waiting[action.completes]
+                yield last[action.completes]
 
 
 def _carry_out(
-    action: actions.Action, executor: Executor, read: Reader, settle_s: float
+    step: _Step, executor: Executor, read: Reader, settle_s: float
 ) -> actions.Result:
+    action = step.action
     try:
         current = read(action.key)
+        if (
+            not step.is_last
+            and current is not None
+            and not difference.differences(current, action.after)
+        ):
+            # It is complete by now, and nothing that is open is closed.
+            return actions.Result(action=action, outcome=actions.Outcome.DONE)
+        seen = dataclasses.replace(
+            action, before=step.before, after=step.after
+        )
         if action.consented:
-            _check_consent(action, current)
+            _check_consent(seen, current)
             executor.write(
-                action.after, key=action.key, current=current, consented=True
+                step.after, key=action.key, current=current, consented=True
             )
         else:
-            _check_unchanged(action, current)
-            executor.write(action.after, key=action.key, current=current)
-        _check_effect(action, _settled(action, read, settle_s))
+            _check_unchanged(seen, current)
+            executor.write(step.after, key=action.key, current=current)
+        _check_effect(seen, _settled(seen, read, settle_s))
     except errors.TiersError as error:
         return actions.Result(
             action=action, outcome=actions.Outcome.FAILED, reason=str(error)

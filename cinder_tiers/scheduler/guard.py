@@ -12,6 +12,7 @@ from cinder_tiers.domain.placement import private_backends
 from cinder_tiers.doors import placement_request
 from cinder_tiers.doors.volume_types import applied
 from cinder_tiers.doors.volume_types import matching
+from cinder_tiers.doors.volume_types import named_types
 
 
 def keep_permitted(
@@ -71,9 +72,7 @@ def may_retype(
     :param retype: the request.
     :param state: the applied tiers.
     """
-    return all(
-        retype.project in (volume_type.projects or ())
-        for volume_type in state.marked
-        if volume_type.type_id == retype.type_id
-        and volume_type.projects is not None
+    found = state.find(retype.type_id)
+    return found is None or not named_types.is_closed(
+        found, retype.context, retype.project
     )

@@ -82,8 +82,9 @@ def tiers(state: applied.AppliedState) -> upgradecheck.Result:
 
     :param state: the applied tiers.
     """
+    unfinished = [f'{one[0].upper()}{one[1:]}.' for one in state.unfinished]
     if not state.tiers and not state.problems:
-        return result(otherwise='no tier is applied')
+        return result(warnings=unfinished, otherwise='no tier is applied')
     fallbacks = {
         tier.name: tier.type_zones
         for tier in sorted(state.tiers, key=lambda tier: tier.name)
@@ -92,7 +93,7 @@ def tiers(state: applied.AppliedState) -> upgradecheck.Result:
     warnings = [
         f'{fault.found}; run "openstack tier plan".'
         for fault in fallback_rules.find_faults(fallbacks)
-    ]
+    ] + unfinished
     if not _following(state):
         warnings.append(
             'No volume type follows the image, so tags count only for '

@@ -60,6 +60,7 @@ def find_tiers(
             type_id=one['id'],
             name=one['name'],
             projects=None if one.get('is_public', True) else frozenset(),
+            description=one.get('description'),
         )
         for one in types
     )

@@ -168,6 +168,7 @@ def _read(cinder: cinder_state.CinderState) -> tier_specs.ReadTiers:
             type_id=name,
             name=name,
             projects=None if one.is_public else one.projects,
+            description=one.description,
         )
         for name, one in cinder.volume_types.items()
     )

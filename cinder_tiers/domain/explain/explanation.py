@@ -114,7 +114,7 @@ class AppliedTypes:
     #: One sentence for each managed volume type that is left out.
     problems: tuple[str, ...]
     #: All types with the mark of a tier, also those that were retired or
-    #: cannot be read.
+    #: cannot be read; not those that an apply has not opened yet.
     marked: tuple[facts.KnownType, ...] = ()
 
     def tier_of(
@@ -401,24 +401,22 @@ def read_tiers(
     :param types: in any order.
     """
     by_id = {one.type_id: one for one in types}
-    read = tier_specs.read_tiers(
+    readings = [
         tier_specs.read_type(
             one.extra_specs,
             type_id=one.type_id,
             name=one.name,
             projects=one.projects,
+            description=one.description,
         )
         for one in by_id.values()
-    )
+    ]
+    read = tier_specs.read_tiers(readings)
     return AppliedTypes(
         tiers=read.tiers,
         types={name: by_id[one.type_id] for name, one in read.types.items()},
         problems=tuple(f'left out: {one}' for one in read.problems),
-        marked=tuple(
-            one
-            for one in by_id.values()
-            if one.extra_specs.get(cinder_state.NAME)
-        ),
+        marked=tuple(by_id[one.type_id] for one in readings if one.is_marked),
     )
 
 

@@ -99,12 +99,18 @@ def applied(known: facts.Facts) -> tuple[ListedTier, ...]:
             type_id=one.type_id,
             name=one.name,
             projects=one.projects,
+            description=one.description,
         )
         for one in known.types
     )
     return _ranked(
         _listed(by_id[one.type_id], problem=one.problem or '')
-        for one in (*read.types.values(), *read.left_out)
+        for one in (
+            *read.types.values(),
+            *read.left_out,
+            # Beside a tier that works it is to take the place of its type.
+            *(one for one in read.half_made if one.mark not in read.types),
+        )
     )
 
 

@@ -93,6 +93,11 @@ def _check_tier(found: cinder_state.VolumeType) -> None:
     :raises ValueError: with the reason.
     """
     _check_not_superseded(found.name)
+    if found.is_half_made:
+        raise ValueError(
+            'an interrupted apply made it and has not opened it; apply the '
+            'tiers file that declares it again'
+        )
     if leaves_choice_to_image(found):
         raise ValueError('it leaves the choice of the tier to the image')
     if found.name == _DEFAULT:

@@ -141,6 +141,13 @@ class TypeReading:
     tier: decision.AppliedTier | None = None
     #: Why it is not the type of its tier; None when it is.
     problem: str | None = None
+    #: Whether an apply made it, and has not opened it yet.
+    is_half_made: bool = False
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether it is, or was, the type of a tier that is complete."""
+        return self.mark is not None and not self.is_half_made
 
 
 def read_type(
@@ -150,6 +157,7 @@ def read_type(
     name: str,
     projects: frozenset[str] | None,
     is_encrypted: bool = False,
+    description: str | None = None,
 ) -> TypeReading:
     """What one volume type says, whatever the others say.
 
@@ -159,6 +167,7 @@ def read_type(
     :param projects: ids of the projects that have access to a private type;
         None for a public type.
     :param is_encrypted: whether the type has an encryption.
+    :param description: of the type.
     """
     tier, problems = None, []
     mark = extra_specs.get(cinder_state.NAME) or None
@@ -185,6 +194,7 @@ def read_type(
         mark=mark,
         tier=tier,
         problem='; '.join(problems) or None,
+        is_half_made=cinder_state.is_half_made(description, projects=projects),
     )
 
 
@@ -196,6 +206,8 @@ class ReadTiers:
     types: collections.abc.Mapping[str, TypeReading]
     #: Marked types that are not tiers, because of their `problem`.
     left_out: tuple[TypeReading, ...]
+    #: Those that an apply has not opened yet, with that as their `problem`.
+    half_made: tuple[TypeReading, ...] = ()
 
     @property
     def tiers(self) -> tuple[decision.AppliedTier, ...]:
@@ -213,8 +225,8 @@ def read_tiers(
 ) -> ReadTiers:
     """The tiers that volume types are.
 
-    Types that were retired, or wait to take the name of another, are none,
-    and are not left out either.
+    Types that were retired, that wait to take the name of another, or that an
+    apply has not opened yet, are none, and are not left out either.
 
     :param readings: of all types, in any order. Of several that say to be
         the same tier, in whatever case, the one that is named like it is it,
@@ -224,9 +236,10 @@ def read_tiers(
     types: dict[str, TypeReading] = {}
     owners: dict[str, TypeReading] = {}
     left_out = []
-    for one in sorted(
-        (one for one in readings if one.mark is not None), key=_turn
-    ):
+    readings = sorted((one for one in readings if one.mark), key=_turn)
+    for one in readings:
+        if not one.is_marked:
+            continue
         tier = cinder_state.as_databases_compare(one.mark)
         if type_succession.is_superseded(one.name, has_tier=one.mark in types):
             continue
@@ -256,6 +269,16 @@ def read_tiers(
     return ReadTiers(
         types=dict(sorted(types.items(), key=lambda item: item[1].name)),
         left_out=tuple(left_out),
+        half_made=tuple(
+            dataclasses.replace(
+                one,
+                problem=f'volume type {one.name!r} is closed until '
+                '"openstack tier apply" has completed it; run that again if '
+                'it was interrupted',
+            )
+            for one in readings
+            if not one.is_marked
+        ),
     )
 
 

@@ -71,4 +71,34 @@ def make(
         for one in registry.RESOURCES
         for action in one.plan(catalog, actual)
     ]
-    return Plan(actions=removals.last(found))
+    return Plan(actions=removals.last(_completed(found)))
+
+
+def _completed(
+    found: collections.abc.Sequence[actions.Action],
+) -> collections.abc.Iterator[actions.Action]:
+    """Lets what needs an object wait for all that completes it, too.
+
+    An object that nothing completes is made as a whole.
+    """
+    by_object: dict[actions.Key, set[actions.Key]] = {}
+    for action in found:
+        if action.completes is not None:
+            by_object.setdefault(action.completes, set()).add(action.key)
+    held = {
+        action.key: by_object[action.key]
+        for action in found
+        if action.meanwhile is not None and action.key in by_object
+    }
+    for action in found:
+        yield dataclasses.replace(
+            action,
+            meanwhile=action.meanwhile if action.key in held else None,
+            needs=action.needs.union(
+                *(
+                    held[key]
+                    for key in action.needs & held.keys()
+                    if key != action.completes
+                )
+            ),
+        )

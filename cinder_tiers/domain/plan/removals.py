@@ -11,6 +11,7 @@ import collections.abc
 from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import cinder as cinder_state
 
 
 def removed_by(action: actions.Action) -> str:
@@ -41,6 +42,15 @@ def removed_by(action: actions.Action) -> str:
     return f'{spelling.listed(found)} of {action.key}' if found else ''
 
 
+def _begins_choice(action: actions.Action) -> bool:
+    """Whether it makes a volume type that leaves the choice to the image."""
+    return (
+        action.before is None
+        and isinstance(action.after, cinder_state.VolumeType)
+        and cinder_state.FOLLOW_IMAGE in action.after.extra_specs
+    )
+
+
 def last(
     planned: collections.abc.Iterable[actions.Action],
 ) -> tuple[actions.Action, ...]:
@@ -55,11 +65,29 @@ def last(
     """
     place = {kind: turn for turn, kind in enumerate(registry.BY_KIND)}
     made, deleted = [], []
-    for action in sorted(planned, key=lambda one: place[one.key.kind]):
+    # What leaves the choice to the image comes when there are tiers to choose.
+    last_of_type = place[actions.Kind.PROJECT_DEFAULTS] - 0.5
+    for action in sorted(
+        planned,
+        key=lambda one: (
+            last_of_type if _begins_choice(one) else place[one.key.kind]
+        ),
+    ):
         (deleted if action.after is None else made).append(action)
     late: set[actions.Key] = set()
+    # What is still closed has nothing that could be missed, and others may
+    # wait for it to be opened.
+    closed = {
+        one.key
+        for one in made
+        if isinstance(one.meanwhile, cinder_state.VolumeType)
+        and one.meanwhile.is_half_made
+    }
     for action in made:
-        if removed_by(action) or not late.isdisjoint(action.needs):
+        takes = closed.isdisjoint({action.key, action.completes}) and (
+            removed_by(action)
+        )
+        if takes or not late.isdisjoint(action.needs):
             late.add(action.key)
     deleted.sort(key=lambda one: -place[one.key.kind])
     return (

@@ -110,15 +110,15 @@ def _action(
     )
     if replaced:
         after = cinder_state.ReplacingQosSpec(**vars(after), replaces=replaced)
+    type_key = actions.Key(kind=actions.Kind.VOLUME_TYPE, name=tier.type_name)
     yield actions.Action(
         key=actions.Key(kind=actions.Kind.QOS_SPEC, name=wanted.name),
         before=before,
         after=after,
         why=f'tier {tier.name}',
         notes=tuple(notes),
-        needs=frozenset(
-            {actions.Key(kind=actions.Kind.VOLUME_TYPE, name=tier.type_name)}
-        ),
+        needs=frozenset({type_key}),
+        completes=type_key,
         refusal=actions.joined(
             _refusals(
                 tier.type_name,

@@ -42,6 +42,7 @@ def plan(
     """
     for before, after in _different(catalog, actual.cinder):
         volume_type = actual.cinder.volume_types.get(after.name)
+        type_key = actions.Key(kind=actions.Kind.VOLUME_TYPE, name=after.name)
         yield actions.Action(
             key=actions.Key(
                 kind=actions.Kind.TYPE_ENCRYPTION, name=after.name
@@ -53,9 +54,8 @@ def plan(
                 'existing volumes without encryption stay unencrypted',
                 *(volume_type.use if volume_type else ()),
             ),
-            needs=frozenset(
-                {actions.Key(kind=actions.Kind.VOLUME_TYPE, name=after.name)}
-            ),
+            needs=frozenset({type_key}),
+            completes=type_key,
             refusal=actions.joined(_refusals(before, volume_type)),
         )
 

@@ -75,19 +75,17 @@ def plan(
         after = dataclasses.replace(
             after, exceeded_by=frozenset().union(*used.values())
         )
+        type_key = actions.Key(
+            kind=actions.Kind.VOLUME_TYPE, name=tier.type_name
+        )
         yield actions.Action(
             key=actions.Key(kind=actions.Kind.TYPE_QUOTA, name=tier.type_name),
             before=before,
             after=after,
             why=f'tier {tier.name}',
             notes=('projects with their own quota keep it',),
-            needs=frozenset(
-                {
-                    actions.Key(
-                        kind=actions.Kind.VOLUME_TYPE, name=tier.type_name
-                    )
-                }
-            ),
+            needs=frozenset({type_key}),
+            completes=type_key,
             refusal=actions.joined(
                 (
                     *safety.refusals(

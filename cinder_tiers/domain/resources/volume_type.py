@@ -15,6 +15,7 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
+from cinder_tiers.domain.state import type_opening
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain import tags
 
@@ -255,7 +256,7 @@ def _tier_type(
         wanted,
         extra_specs=_with_foreign(before, wanted),
         description=(
-            before.description
+            _description_of(before)
             if tier.description is None
             else tier.description
         ),
@@ -271,9 +272,18 @@ def _follow_image_type(
         return wanted
     return cinder_state.VolumeType(
         name=name,
-        description=before.description,
+        description=_description_of(before),
         extra_specs=_with_foreign(before, wanted),
     )
+
+
+def _description_of(before: cinder_state.VolumeType) -> str:
+    """What somebody wrote; '' where it only says that an apply is not over.
+
+    Whoever opened it since.
+    """
+    text = before.description
+    return '' if text == cinder_state.HALF_MADE else text
 
 
 def _with_foreign(
@@ -327,9 +337,12 @@ def _action(
     :param alike: name of a type that some databases take for the same name.
     :param renamed: name of another type that is the tier's already.
     """
+    notes: tuple[str, ...] = ()
     if before is not None:
         if not difference.differences(before, after):
             return
+        if before.is_half_made:
+            notes = ('an interrupted apply left it closed',)
         if before.has_volumes and before.extra_specs != after.extra_specs:
             after = cinder_state.SuccessorType(**vars(after))
     yield actions.Action(
@@ -337,10 +350,18 @@ def _action(
         before=before,
         after=after,
         why=why,
-        notes=before.use
+        notes=(*notes, *before.use)
         if isinstance(after, cinder_state.SuccessorType)
-        else (),
+        else notes,
         needs=needs,
+        meanwhile=type_opening.held_back(
+            standby
+            if before is None
+            and standby is not None
+            and type_succession.is_ready(standby, after)
+            else before,
+            after,
+        ),
         refusal=actions.joined(
             (*_name_taken(alike), *_has_other_type(after.name, renamed))
         )
@@ -423,7 +444,12 @@ def _refusals(
             remedy='use another name in the tiers file',
             yields_to_consent=True,
         )
-    if after.is_public and not before.is_public and not may_open:
+    if (
+        after.is_public
+        and not before.is_public
+        and not before.is_half_made
+        and not may_open
+    ):
         yield actions.Refusal(
             reason='it would open a private volume type to all projects',
             remedy=(

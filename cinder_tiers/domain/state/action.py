@@ -120,6 +120,11 @@ class Action:
     #: before it: so that the same consent finishes it, a name of that object
     #: counts here while the object itself is not refused.
     continues: Key | None = None
+    #: The object that is not complete without this one.
+    completes: Key | None = None
+    #: What the object is to be until all that completes it is there; None:
+    #: it is made as a whole.
+    meanwhile: Resource | None = None
 
     @property
     def verb(self) -> str:

@@ -29,6 +29,11 @@ BACKEND = 'volume_backend_name'
 TRUE = '<is> True'
 #: How Cinder writes alternatives, before each of them.
 OR = '<or>'
+#: The description of a type that is not opened yet, see `type_opening`.
+HALF_MADE = (
+    'Not complete: "openstack tier apply" makes it, and opens it last. Apply '
+    'again if that was interrupted.'
+)
 #: A quota without an end, in Cinder's way.
 UNLIMITED = -1
 
@@ -56,6 +61,20 @@ def as_databases_compare(name: str) -> str:
 def has_mark(extra_specs: collections.abc.Iterable[str]) -> bool:
     """Whether a volume type with these extra specs is managed."""
     return not MARKS.isdisjoint(extra_specs)
+
+
+def is_half_made(
+    description: str | None, *, projects: collections.abc.Set[str] | None
+) -> bool:
+    """Whether an apply made a volume type of ours, and did not open it yet.
+
+    What a project may use is not: the description alone, which anybody can
+    copy to a private type that works, opens the backends of none.
+
+    :param description: of the type.
+    :param projects: those that have access to it; None for a public type.
+    """
+    return projects is not None and not projects and description == HALF_MADE
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -113,6 +132,14 @@ class VolumeType:
             f'{self.volumes} volume{"" if self.volumes == 1 else "s"} '
             f'{"has" if self.volumes == 1 else "have"} volume type '
             f'{self.name}{": " if by_project else ""}{by_project}',
+        )
+
+    @property
+    def is_half_made(self) -> bool:
+        """Whether an apply made it, and has not opened it yet."""
+        return self.is_ours and is_half_made(
+            self.description,
+            projects=None if self.is_public else self.projects,
         )
 
     @property

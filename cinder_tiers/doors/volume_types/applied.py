@@ -73,11 +73,14 @@ class AppliedState:
     )
     #: All types with the mark of a tier, also those that were retired, wait
     #: for their name, or cannot be read: who has no access to one must not
-    #: get its backends.
+    #: get its backends. Not those that an apply has not opened yet: until a
+    #: tier is complete its backends serve whom they served before.
     marked: tuple[VolumeType, ...] = ()
     #: One sentence for each managed volume type that cannot be read; the
     #: other tiers work on without it.
     problems: tuple[str, ...] = ()
+    #: One sentence for each volume type that an apply has not opened yet.
+    unfinished: tuple[str, ...] = ()
     #: Whether any volume type has an encryption.
     any_encryption: bool = False
 
@@ -119,6 +122,7 @@ def _parse(row: volume_type_rows.TypeRow) -> _Parsed:
             name=row.name,
             projects=row.projects,
             is_encrypted=row.is_encrypted,
+            description=row.description,
         ),
         volume_type=VolumeType(
             type_id=row.type_id,
@@ -142,11 +146,12 @@ def _state_of(found: collections.abc.Iterable[_Parsed]) -> AppliedState:
         tiers=read.tiers,
         types={name: by_id[one.type_id] for name, one in read.types.items()},
         problems=read.problems,
+        unfinished=tuple(one.problem for one in read.half_made),
         # Ids last: that is what Cinder looks for first.
         by_ident={one.row.name: one.volume_type for one in reversed(found)}
         | by_id,
         marked=tuple(
-            one.volume_type for one in found if one.reading.mark is not None
+            one.volume_type for one in found if one.reading.is_marked
         ),
         any_encryption=any(one.row.is_encrypted for one in found),
     )

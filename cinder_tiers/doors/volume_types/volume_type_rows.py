@@ -32,6 +32,7 @@ class TypeRow:
     #: public one.
     projects: frozenset[str] | None
     is_encrypted: bool
+    description: str | None = None
 
 
 def read_types(context: cinder_context.RequestContext) -> list[TypeRow]:
@@ -43,7 +44,12 @@ def read_types(context: cinder_context.RequestContext) -> list[TypeRow]:
     with db_api.main_context_manager.reader.using(context) as session:
         types = session.execute(
             _select(
-                models.VolumeType, 'id', 'name', 'is_public', deleted=False
+                models.VolumeType,
+                'id',
+                'name',
+                'is_public',
+                'description',
+                deleted=False,
             )
         ).all()
         specs = session.execute(
@@ -85,8 +91,9 @@ def read_types(context: cinder_context.RequestContext) -> list[TypeRow]:
                 None if is_public else frozenset(projects_of.get(type_id, ()))
             ),
             is_encrypted=type_id in encrypted,
+            description=description,
         )
-        for type_id, name, is_public in types
+        for type_id, name, is_public, description in types
     ]
 
 

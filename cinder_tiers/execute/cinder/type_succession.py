@@ -23,15 +23,13 @@ _ENCRYPTION = ('provider', 'control_location', 'cipher', 'key_size')
 _QUOTAS = '/os-quota-class-sets/default'
 
 
-def hand_over(
+def complete(
     block_storage: BlockStorage, *, old: Type, standby: Type, done: list[str]
 ) -> None:
-    """Gives a type the place of another one, which is retired.
+    """Gives a type the encryption, QoS spec and default quotas of another.
 
-    The new one gets the other's encryption, QoS spec and default quotas, and
-    the projects of which the other is the default type. Quotas that single
-    projects have of the type stay with the old one, as Cinder lists them for
-    one project at a time only.
+    Quotas that single projects have of the type stay with the old one, as
+    Cinder lists them for one project at a time only.
 
     :param block_storage: of an administrator.
     :param old: the type that has volumes.
@@ -41,6 +39,21 @@ def hand_over(
     _copy_encryption(block_storage, old, standby, done)
     _copy_qos(block_storage, old, standby, done)
     _copy_quotas(block_storage, old, standby, done)
+
+
+def hand_over(
+    block_storage: BlockStorage, *, old: Type, standby: Type, done: list[str]
+) -> None:
+    """Gives a type the place of another one, which is retired.
+
+    And the projects of which the other is the default type: the new one is
+    complete, and open to all that may use the tier.
+
+    :param block_storage: of an administrator.
+    :param old: the type that has volumes.
+    :param standby: the new type, under its standby name.
+    :param done: gets the name of each change that was made.
+    """
     for project, type_id in default_types.list_all(block_storage).items():
         if type_id == old.id:
             default_types.set_type(block_storage, project, standby.id)

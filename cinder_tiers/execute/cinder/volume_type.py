@@ -13,6 +13,7 @@ from cinder_tiers.clients import volume_types
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import type_opening
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.execute.cinder import progress
 from cinder_tiers.execute.cinder import spelled_keys
@@ -47,6 +48,16 @@ class VolumeTypes:
         """
         if current is not None and not consented:
             _check_harmless(key, current, wanted)
+        if (
+            current is not None
+            and wanted is not None
+            and wanted.is_half_made
+            and (current.is_public or current.projects - wanted.projects)
+        ):
+            raise errors.ActionFailed(
+                f'{key} was opened since the plan was made; run "openstack '
+                'tier plan" again'
+            )
         done: list[str] = []
         try:
             if wanted is None:
@@ -113,7 +124,9 @@ class VolumeTypes:
         # A type of someone else is reported, not run into.
         standby = volume_types.find(self._block_storage, name, is_sure=True)
         if standby is None:
-            standby = self._create_type(wanted, name, done)
+            standby = self._create_type(
+                type_opening.held_back(None, wanted) or wanted, name, done
+            )
         elif not type_succession.is_ready(self._state_of(standby), wanted):
             raise errors.ActionFailed(
                 f'volume type {wanted.name} cannot be retired: its '
@@ -121,7 +134,13 @@ class VolumeTypes:
                 'with that name and without the ownership marker exists; '
                 'rename that type'
             )
-        self._make_like(standby, self._state_of(standby), wanted, done)
+        found = self._state_of(standby)
+        closed = type_opening.held_back(found, wanted) or wanted
+        self._make_like(standby, found, closed, done)
+        cinder_succession.complete(
+            self._block_storage, old=resource, standby=standby, done=done
+        )
+        self._make_like(standby, closed, wanted, done)
         narrow = functools.partial(
             self._make_like,
             resource,
@@ -177,7 +196,7 @@ class VolumeTypes:
         """
         if not wanted.is_public:
             if current.is_public:
-                self._set_public(resource, wanted, done)
+                self._set(resource, {'is_public': False}, done)
                 # Cinder keeps the list from when it was private before.
                 current = dataclasses.replace(
                     current,
@@ -211,30 +230,31 @@ class VolumeTypes:
                 _ExtraSpecs(self._block_storage, resource.id),
             )
             done.append(f'extra spec {name}')
+        # In one call, for the description says whether it was opened.
+        changed = {}
         if current.description != wanted.description:
-            self._block_storage.update_type(
-                resource.id, description=wanted.description
-            )
-            done.append('description')
+            changed['description'] = wanted.description
         if wanted.is_public and not current.is_public:
-            self._set_public(resource, wanted, done)
+            changed['is_public'] = True
+        if changed:
+            self._set(resource, changed, done)
         self._give_access(resource, current.projects, wanted, done)
 
-    def _set_public(
+    def _set(
         self,
         resource: volume_types.VolumeType,
-        wanted: cinder_state.VolumeType,
+        changed: dict[str, str | bool],
         done: list[str],
     ) -> None:
-        # openstacksdk 4.22 sends it under a name that Cinder refuses.
+        # openstacksdk 4.22 sends is_public under a name that Cinder refuses.
         openstack_client.request(
             self._block_storage,
             'PUT',
             '/types/{}',
             resource.id,
-            json={'volume_type': {'is_public': wanted.is_public}},
+            json={'volume_type': changed},
         )
-        done.append('is_public')
+        done.extend(changed)
 
     def _give_access(
         self,

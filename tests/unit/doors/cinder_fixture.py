@@ -333,7 +333,7 @@ class Scheduler(fixtures.Fixture):
         )
         return f'{host}#{name}'
 
-    def add_type(self, name, projects=None, **extra_specs):
+    def add_type(self, name, projects=None, description=None, **extra_specs):
         """A volume type; `tiers_name` is written for `tiers:name`.
 
         One with that names a backend, unless `volume_backend_name` is None.
@@ -351,6 +351,7 @@ class Scheduler(fixtures.Fixture):
             specs,
             is_public=projects is None,
             projects=projects,
+            description=description,
         )['id']
 
     def add_encryption(self, type_id):

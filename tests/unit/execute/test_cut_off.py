@@ -100,7 +100,9 @@ NAMES = (
 )
 
 
-class CutOffTestCase(testtools.TestCase):
+class AppliedCinderTestCase(testtools.TestCase):
+    """Applies to Cinder's real API, with two projects."""
+
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -149,6 +151,8 @@ class CutOffTestCase(testtools.TestCase):
                 (actions.Outcome.DONE, ''), (result.outcome, result.reason)
             )
 
+
+class CutOffTestCase(AppliedCinderTestCase):
     def begin(self):
         """Makes what is there before; gold and theirs are not ours."""
         self.carry_out(self.granted(BEFORE, ()), self.connection)

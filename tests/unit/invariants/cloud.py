@@ -216,6 +216,7 @@ class Cloud(fixtures.Fixture):
                 one.specs,
                 is_public=one.projects is None,
                 projects=list(one.projects or ()),
+                description=one.description,
             )['id']
             if one.encrypted:
                 db_api.volume_type_encryption_create(

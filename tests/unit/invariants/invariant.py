@@ -109,7 +109,9 @@ def _may_use(one, project):
 
 
 def _is_tier(one):
-    return 'tiers:name' in one.specs and not one.is_slip
+    return (
+        'tiers:name' in one.specs and not one.is_slip and not one.is_half_made
+    )
 
 
 def _follows(one):
@@ -178,6 +180,14 @@ class Judge:
         ):
             return False
         servers = self._servers(now.host)
+        named = self._types.get(now.volume_type)
+        # Nobody may use it, whatever its backend serves beside.
+        if (
+            named is not None
+            and named.is_half_made
+            and not getattr(step, 'is_admin', False)
+        ):
+            return True
         # Cinder lets an administrator use each type, for its own volumes, and
         # give volumes of others a type that it names.
         if getattr(step, 'is_admin', False) and (
@@ -185,7 +195,6 @@ class Judge:
         ):
             return False
         # A public type of no tier may name the backend: the operator's word.
-        named = self._types.get(now.volume_type)
         if (
             named is not None
             and not _is_tier(named)

@@ -92,6 +92,8 @@ TYPES = (
     '@premium',
     'PREMIUM',
     'general',
+    'fresh',
+    '@fresh',
     'missing',
 )
 

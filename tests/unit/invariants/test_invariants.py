@@ -50,6 +50,33 @@ def named(text):
 #: Ways around the doors that there were once.
 KNOWN = {
     **{
+        f'a type that is not opened yet: {name}': Example(
+            world=World(half_made=name, fallback='none'),
+            image=Image(tags=('database',)),
+            steps=(
+                Create(),
+                Create(source='blank'),
+                Create(volume_type=name),
+                Create(source='blank', volume_type=f'@{name}'),
+                Create(source='blank', volume_type=worlds.UNBOUND),
+                Retype(new_type=name, policy='on-demand'),
+                operations.Group(volume_types=(name,)),
+            ),
+        )
+        for name in worlds.HALF_MADE
+    },
+    'a private tier with the description of one that is not opened yet': (
+        Example(
+            world=World(premium='described', fallback='none'),
+            image=PREMIUM,
+            steps=(
+                Create(),
+                Create(source='blank', volume_type=worlds.UNBOUND),
+                Retype(new_type='premium', policy='on-demand'),
+            ),
+        )
+    ),
+    **{
         f'a type that names no backend: {slip}, {mark}': Example(
             world=World(slip=slip, mark=mark, default=worlds.SLIP),
             image=PREMIUM,

@@ -11,6 +11,8 @@ import dataclasses
 
 from hypothesis import strategies
 
+from cinder_tiers.domain.state import cinder as cinder_state
+
 #: {backend: (name by which types ask for it, availability zone, free GiB)}.
 #: The private tier's have the most room: without us they take all.
 BACKENDS = {
@@ -55,6 +57,29 @@ MARKS = {
     'unreadable': {'tiers:name': SLIP, 'tiers:priority': 'x'},
     'a copy': {'tiers:name': 'premium', 'tiers:priority': '95'},
 }
+#: {name of a type that is not opened yet: its extra specs}; each would win by
+#: its tags, or close the backends of others.
+HALF_MADE = {
+    'fresh': {
+        'volume_backend_name': 'plain',
+        'tiers:name': 'fresh',
+        'tiers:tags': 'database,premium',
+        'tiers:priority': '95',
+        'tiers:fallback': '<is> True',
+    },
+    'database - new': {
+        'volume_backend_name': 'tier-general',
+        'tiers:name': 'database',
+        'tiers:tags': 'database',
+        'tiers:priority': '95',
+    },
+    'by capability': {
+        'free_capacity_gb': '>= 1',
+        'tiers:name': 'by capability',
+        'tiers:tags': 'database',
+        'tiers:priority': '95',
+    },
+}
 #: Ids of `World.projects`; `entitled` may use the private tiers.
 ENTITLED = 'e' * 32
 OTHER = 'd' * 32
@@ -82,6 +107,12 @@ class VolumeType:
     encrypted: bool = False
     #: Whether it names no backend, whatever else it says.
     is_slip: bool = False
+    description: str = ''
+
+    @property
+    def is_half_made(self):
+        """Whether an apply has made it, and not opened it yet."""
+        return self.projects == () and bool(self.description)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -90,8 +121,11 @@ class World:
 
     #: general, private, unreadable, zones (one in each) or none.
     fallback: str = 'general'
-    #: private, unreadable, retired or none.
+    #: private, unreadable, retired, described (as if it were half made) or
+    #: none.
     premium: str = 'private'
+    #: What an apply has made and not opened: a key of `HALF_MADE`, or none.
+    half_made: str = 'none'
     #: The tier that overflows to the backend of general, or none.
     overflow: str = 'none'
     #: Whether there is a tier whose volumes are encrypted.
@@ -184,6 +218,7 @@ class World:
             *self._premium(),
             *self._fallbacks(),
             *self._slips(),
+            *self._half_made(),
         ]
 
     def _slips(self):
@@ -198,6 +233,18 @@ class World:
                     **MARKS[self.mark],
                     'tiers:tags': 'premium',
                 },
+            )
+        ]
+
+    def _half_made(self):
+        if self.half_made == 'none':
+            return []
+        return [
+            VolumeType(
+                name=self.half_made,
+                projects=(),
+                description=cinder_state.HALF_MADE,
+                specs=HALF_MADE[self.half_made],
             )
         ]
 
@@ -219,6 +266,9 @@ class World:
             VolumeType(
                 name=name,
                 projects=(ENTITLED,),
+                description=cinder_state.HALF_MADE
+                if self.premium == 'described'
+                else '',
                 specs={
                     **self._reach('premium'),
                     'tiers:name': 'premium',
@@ -269,7 +319,8 @@ def _mostly(usual, *others):
 WORLDS = strategies.builds(
     World,
     fallback=_mostly('general', 'none', 'private', 'unreadable', 'zones'),
-    premium=_mostly('private', 'unreadable', 'retired', 'none'),
+    premium=_mostly('private', 'unreadable', 'retired', 'described', 'none'),
+    half_made=_mostly('none', *HALF_MADE),
     overflow=_mostly('none', 'database', 'premium'),
     vault=strategies.booleans(),
     slip=_mostly('none', *SLIPS),

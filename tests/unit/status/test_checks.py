@@ -116,6 +116,18 @@ class TiersTestCase(ChecksTestCase):
     def test_no_tiers(self):
         self.assert_result(checks.SUCCESS, 'no tier', checks.tiers(NONE))
 
+    @ddt.data([], [GENERAL])
+    def test_a_type_that_is_not_opened_yet_is_named(self, tiers):
+        self.assert_result(
+            checks.WARNING,
+            "Volume type 'x' is closed",
+            checks.tiers(
+                dataclasses.replace(
+                    state(*tiers), unfinished=("volume type 'x' is closed",)
+                )
+            ),
+        )
+
     def test_sound_tiers(self):
         self.assert_result(
             checks.SUCCESS,
