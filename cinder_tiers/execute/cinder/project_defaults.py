@@ -50,13 +50,22 @@ class ProjectDefaults:
             for project in gained:
                 default_types.set_type(self._block_storage, project, type_id)
                 done.append(f'default type of project {project}')
-            for project in sorted(has - wanted.default_for):
+            lost = sorted(has - wanted.default_for)
+            next_ids = {
+                name: self._id_of(name)
+                for name in {
+                    wanted.replaced_by[project]
+                    for project in lost
+                    if project in wanted.replaced_by
+                }
+            }
+            for project in lost:
                 # In one call, so that it is not without one meanwhile.
                 if project in wanted.replaced_by:
                     default_types.set_type(
                         self._block_storage,
                         project,
-                        self._id_of(wanted.replaced_by[project]),
+                        next_ids[wanted.replaced_by[project]],
                     )
                 else:
                     default_types.unset(self._block_storage, project)
