@@ -42,9 +42,7 @@ def observe(
     return {
         **{one: frozenset(ids) for one, ids in found.items()},
         # Keystone's database may know another spelling of a name.
-        **_of_each(
-            functools.partial(_ids, connection), asked - found.keys()
-        ),
+        **_of_each(functools.partial(_ids, connection), asked - found.keys()),
     }
 
 

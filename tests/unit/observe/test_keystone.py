@@ -72,9 +72,7 @@ class ProjectsTestCase(testtools.TestCase):
         }
         for ident, name in PROJECTS.items():
             expected |= {ident: frozenset({ident}), name: frozenset({ident})}
-        self.assertEqual(
-            expected, keystone.observe(self.connection, expected)
-        )
+        self.assertEqual(expected, keystone.observe(self.connection, expected))
 
     def test_all_that_are_listed_take_one_call(self):
         for read in (keystone.names, keystone.observe):
