@@ -73,7 +73,7 @@ def plan(
         ):
             yield from _action(
                 name,
-                found.default_for - claims.keys(),
+                found.default_for.difference(claims),
                 cinder,
                 claims,
                 why=f'retired type of {successor}',

@@ -476,6 +476,9 @@ class TypesInUseTestCase(testtools.TestCase):
             )
             self.carry_out(self.make_plan())
         else:
+            # Nor is a type private.
+            self.change(access=catalogs.PUBLIC)
+            self.carry_out(self.make_plan())
             default_types.set_type(
                 self.connection.block_storage, ALPHA, self.old.id
             )
