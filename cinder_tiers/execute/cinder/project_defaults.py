@@ -41,6 +41,8 @@ class ProjectDefaults:
                 f'refusing to unset {key}: not permitted by --allow; run '
                 '"openstack tier plan" for details'
             )
+        if current is None and not wanted.default_for:
+            raise _gone(key.name)
         done: list[str] = []
         try:
             gained = sorted(wanted.default_for - has)
@@ -111,8 +113,12 @@ class ProjectDefaults:
         """
         found = volume_types.find(self._block_storage, name, is_sure=True)
         if found is None or not cinder_state.has_mark(found.extra_specs):
-            raise errors.ActionFailed(
-                f'volume type {name} was deleted or replaced since the plan '
-                'was made; run "openstack tier plan" again'
-            )
+            raise _gone(name)
         return found.id
+
+
+def _gone(name: str) -> errors.ActionFailed:
+    return errors.ActionFailed(
+        f'volume type {name} was deleted or replaced since the plan was made; '
+        'run "openstack tier plan" again'
+    )
