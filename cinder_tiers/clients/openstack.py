@@ -29,6 +29,8 @@ API_ERRORS = (
 #: Of HTTP, and no refusal: Request Timeout, and Content Too Large and Too Many
 #: Requests of a limit of requests (the former is Cinder's own OverLimitFault).
 _TRY_AGAIN = (408, 413, 429)
+#: Of HTTP, to a user without the permission.
+_DENIED = (401, 403)
 #: Of HTTP: with the object that was asked for.
 _WITH_JSON = (200, 201)
 #: Bytes in which an answer begins with something else than space.
@@ -49,7 +51,7 @@ def asking(what: str, *, remedy: str = '') -> collections.abc.Iterator[None]:
 
     :param what: what the service did not do, such as `Cinder did not list
         volume types`.
-    :param remedy: what to do about it, if that is known.
+    :param remedy: what to do when the user lacks the permission.
     :raises errors.Unreachable: in place of an error of openstacksdk.
     :raises errors.TiersError: in place of what an answer in another form than
         is known raises where it is read.
@@ -57,7 +59,7 @@ def asking(what: str, *, remedy: str = '') -> collections.abc.Iterator[None]:
     try:
         yield
     except API_ERRORS as error:
-        hint = f'; {remedy}' if remedy else ''
+        hint = f'; {remedy}' if remedy and _status(error) in _DENIED else ''
         raise failure(error, f'{what}: {error}{hint}') from error
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise errors.TiersError(
@@ -65,6 +67,12 @@ def asking(what: str, *, remedy: str = '') -> collections.abc.Iterator[None]:
             'see what is between you and the service, and which version it '
             'has'
         ) from error
+
+
+def _status(error: Exception) -> object:
+    return getattr(error, 'http_status', None) or getattr(
+        error, 'status_code', None
+    )
 
 
 def failure(error: Exception, text: str) -> errors.Unreachable:
@@ -77,9 +85,7 @@ def failure(error: Exception, text: str) -> errors.Unreachable:
     :param error: one of `API_ERRORS`.
     :param text: for the user.
     """
-    status = getattr(error, 'http_status', None) or getattr(
-        error, 'status_code', None
-    )
+    status = _status(error)
     is_answer = (
         isinstance(status, int)
         and 400 <= status < 500

@@ -28,6 +28,11 @@ _WRITTEN_AS_A_WHOLE = frozenset(
         actions.Kind.PROJECT_DEFAULTS,
     }
 )
+#: {kind: what becomes of an object of which only the first step is done}
+_WITHOUT = {
+    actions.Kind.VOLUME_TYPE: 'stays closed without',
+    actions.Kind.PROJECT_DEFAULTS: 'is only unset',
+}
 #: Reads an object as it is in effect; None when it does not exist.
 Reader = collections.abc.Callable[[actions.Key], actions.Resource | None]
 
@@ -70,9 +75,10 @@ def apply(
 ) -> tuple[actions.Result, ...]:
     """Carries out a plan without refused actions.
 
-    What would be usable before it is complete is made in two steps: at its
-    place in the plan as it is meanwhile, and as it should be as soon as all
-    that completes it is done; until then it has no result.
+    What is something else meanwhile, such as a volume type that would be
+    usable before it is complete, is made in two steps: at its place in the
+    plan as it is meanwhile, and as it should be as soon as all is done that
+    completes it, or that it needs; until then it has no result.
 
     An action that fails takes those that need it with it, and all that take
     something away, unless it is a deletion itself: what was to replace that
@@ -118,7 +124,7 @@ def apply(
                 outcome=actions.Outcome.SKIPPED,
                 reason=f'it needs {", ".join(lacking)}'
                 + (
-                    f', and stays closed without; {_NEXT}'
+                    f', and {_WITHOUT[action.key.kind]}; {_NEXT}'
                     if action.key in held
                     else ''
                 ),
@@ -164,38 +170,42 @@ def _steps(plan: plans.Plan) -> collections.abc.Iterator[_Step]:
     """What is done, in order.
 
     What is something else meanwhile comes twice: at its place, and behind the
-    last of those that complete it, which it needs then.
+    last of those that complete it, or that it needs and that come later.
     """
     waiting: dict[actions.Key, set[actions.Key]] = {}
     last: dict[actions.Key, _Step] = {}
+
+    def ended(key: actions.Key) -> collections.abc.Iterator[_Step]:
+        for other in [one for one, keys in waiting.items() if key in keys]:
+            waiting[other].discard(key)
+            if not waiting[other]:
+                del waiting[other]
+                yield last[other]
+                yield from ended(other)
+
+    later = {one.key for one in plan.actions}
     for action in plan.actions:
+        later.discard(action.key)
         whole = _Step(
             action=action,
             before=action.before,
             after=action.after,
             needs=action.needs,
         )
-        completing = {
+        awaited = {
             one.key for one in plan.actions if one.completes == action.key
-        }
-        if action.meanwhile is None or not completing:
+        } | (action.needs & later)
+        if action.meanwhile is None or not awaited:
             yield whole
-        else:
-            yield dataclasses.replace(
-                whole, after=action.meanwhile, is_last=False
-            )
-            waiting[action.key] = set(completing)
-            last[action.key] = dataclasses.replace(
-                whole,
-                before=action.meanwhile,
-                needs=action.needs | completing,
-            )
-        left = waiting.get(action.completes) if action.completes else None
-        if left is not None:
-            left.discard(action.key)
-            if not left:
-                del waiting[action.completes]
-                yield last[action.completes]
+            yield from ended(action.key)
+            continue
+        yield dataclasses.replace(whole, after=action.meanwhile, is_last=False)
+        waiting[action.key] = awaited
+        last[action.key] = dataclasses.replace(
+            whole,
+            before=action.meanwhile,
+            needs=action.needs | awaited,
+        )
 
 
 def _carry_out(

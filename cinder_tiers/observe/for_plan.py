@@ -116,7 +116,8 @@ def observe_cinder(
             named=catalog.volume_types,
             access_of=access_of,
             encryption_of=lambda one: one.name in encrypted,
-            project_defaults=catalog.has_project_defaults,
+            project_defaults=catalog.has_project_defaults
+            or any(not tier.is_public for tier in catalog.ours),
         ),
     )
     return cinder.with_use(

@@ -13,16 +13,20 @@ import openstack.exceptions
 
 from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.clients import side_by_side
+from cinder_tiers.domain import errors
 from cinder_tiers.domain import identifier
 
 _Answer = typing.TypeVar('_Answer')
+
+#: From so many projects on, one list of all is asked for in place of each.
+_WORTH_A_LIST = 2
 
 
 def observe(
     connection: openstack.connection.Connection,
     projects: collections.abc.Iterable[str],
 ) -> dict[str, frozenset[str]]:
-    """The ids of projects, in at most two calls for each, side by side.
+    """The ids of projects, in one call for all that a list of all tells.
 
     :param connection: of a user who may list projects.
     :param projects: names or ids; Keystone is not asked when there are none.
@@ -30,21 +34,37 @@ def observe(
         their id}.
     :raises errors.Unreachable: when Keystone does not answer, or refuses.
     """
-    return _of_each(functools.partial(_ids, connection), projects)
+    asked = frozenset(projects)
+    found: dict[str, set[str]] = {}
+    for ident, name in _listed_for(connection, asked).items():
+        for one in {name, ident} & asked:
+            found.setdefault(one, set()).add(ident)
+    return {
+        **{one: frozenset(ids) for one, ids in found.items()},
+        # Keystone's database may know another spelling of a name.
+        **_of_each(functools.partial(_ids, connection), asked - found.keys()),
+    }
 
 
 def names(
     connection: openstack.connection.Connection,
     ids: collections.abc.Iterable[str],
 ) -> dict[str, str | None]:
-    """The names of projects, in one call for each, side by side.
+    """The names of projects, in one call for all that a list of all tells.
 
-    :param connection: of a user who may show projects.
+    :param connection: of a user who may list projects, or only show them.
     :param ids: of the projects; Keystone is not asked when there are none.
     :returns: {id: name, None when there is no such project}.
     :raises errors.Unreachable: when Keystone does not answer, or refuses.
     """
-    return _of_each(functools.partial(_name, connection), ids)
+    asked = frozenset(ids)
+    listed = _listed_for(connection, asked)
+    return {
+        **{one: listed[one] for one in asked & listed.keys()},
+        **_of_each(
+            functools.partial(_name, connection), asked - listed.keys()
+        ),
+    }
 
 
 def _of_each(
@@ -52,7 +72,7 @@ def _of_each(
     projects: collections.abc.Iterable[str],
 ) -> dict[str, _Answer]:
     """Returns {project: answer}, asked side by side."""
-    asked = tuple(projects)
+    asked = sorted(projects)
     answers = side_by_side.each(ask, asked, at_once=side_by_side.API_AT_ONCE)
     return dict(zip(asked, answers, strict=True))
 
@@ -83,12 +103,46 @@ def all_names(
     :param connection: of a user who may list projects.
     :raises errors.Unreachable: when Keystone does not answer, or refuses.
     """
+    return _list(connection)[0]
+
+
+def _listed_for(
+    connection: openstack.connection.Connection,
+    asked: collections.abc.Collection[str],
+) -> dict[str, str]:
+    """{id: name} of all projects; none when another call is the shorter way.
+
+    :param asked: names or ids of the projects in question.
+    """
+    if len(asked) < _WORTH_A_LIST:
+        return {}
     try:
-        return {one.id: one.name for one in connection.identity.projects()}
-    except openstack_client.API_ERRORS as error:
-        raise openstack_client.failure(
-            error, f'Keystone did not list the projects: {error}'
-        ) from error
+        listed, is_whole = _list(connection)
+    except errors.Unreachable as error:
+        # Who may not list projects may be shown each.
+        if isinstance(error, errors.NotVisible) or isinstance(
+            error.__cause__, openstack_client.AnswerTooLong
+        ):
+            return {}
+        raise
+    # A name may be that of another project beyond the end of the list.
+    return listed if is_whole else {}
+
+
+def _list(
+    connection: openstack.connection.Connection,
+) -> tuple[dict[str, str], bool]:
+    """{id: name} of projects, and whether these are all."""
+    with openstack_client.asking('Keystone did not list the projects'):
+        answer = openstack_client.request(
+            connection.identity, 'GET', '/projects'
+        ).json()
+        return {
+            openstack_client.text(one['id']): openstack_client.text(
+                one['name']
+            )
+            for one in answer['projects']
+        }, not answer.get('truncated')
 
 
 def _shown(

@@ -22,6 +22,7 @@ from cinder_tiers.domain.placement import backends as backends_of_cinder
 from cinder_tiers.domain.plan import backend_pools
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.plan import unserved
+from cinder_tiers.domain.resources import default_access
 from cinder_tiers.domain.resources import host_osd_options
 from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain.resources import tier_pools
@@ -210,6 +211,7 @@ def _warnings(
             None if isinstance(backends, Unread) else backends,
         ):
             yield _of_type(State.WARNING, way)
+        yield from _without_access(catalog, observed, cinder)
     for one in practice.advise(
         catalog,
         {
@@ -229,6 +231,36 @@ def _warnings(
             expected=one.expected,
             reason=one.reason,
             remedy=one.remedy,
+        )
+
+
+def _without_access(
+    catalog: catalogs.Catalog,
+    observed: Observed,
+    cinder: cinder_state.CinderState,
+) -> collections.abc.Iterator[Finding]:
+    """Default types that their projects may not use, and no plan changes."""
+    projects = (
+        {} if isinstance(observed.projects, Unread) else (observed.projects)
+    )
+    for name in cinder.project_defaults:
+        one = cinder.volume_types[name]
+        lost = default_access.without_access(
+            one,
+            default_access.left_as_they_are(catalog, cinder, projects, name),
+        )
+        if not one.is_ours or not lost:
+            continue
+        tier = catalog.tier_of_type(type_succession.owner_of(name))
+        yield Finding(
+            object_name=f'tier {tier.name}' if tier else f'volume type {name}',
+            tier=tier and tier.name,
+            state=State.WARNING,
+            aspect=_DEFAULTS,
+            current={'projects without access': lost},
+            reason=f'volume type {name} is the default type of projects that '
+            f'may not use it; Cinder refuses {default_access.REFUSED}',
+            remedy=f'give them access, or {default_access.REMEDY}',
         )
 
 

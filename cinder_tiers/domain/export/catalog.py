@@ -23,6 +23,7 @@ from cinder_tiers.domain.placement import tier_specs as extra_specs
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.resources import cephx_user
 from cinder_tiers.domain.resources import qos_limits
+from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
@@ -498,8 +499,14 @@ def _leftover(
         changes = ''
         if action.before and action.after:
             changes = ': ' + ', '.join(
-                f'{one.field} {one.before} -> {one.after}'
+                f'{one.field} {_value(one.before)} -> {_value(one.after)}'
                 for one in difference.differences(action.before, action.after)
             )
         verb = f'refused: {action.verb}' if action.refusal else action.verb
         yield f'{verb} {action.key}{changes}'
+
+
+def _value(value: object) -> str:
+    return (
+        spelling.listed(value) if isinstance(value, frozenset) else str(value)
+    )

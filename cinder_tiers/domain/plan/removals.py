@@ -7,6 +7,7 @@ type that a project uses. Pure.
 """
 
 import collections.abc
+import dataclasses
 
 from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain import spelling
@@ -56,10 +57,10 @@ def last(
 ) -> tuple[actions.Action, ...]:
     """Actions in an order in which they can be carried out.
 
-    First all that takes nothing away, then updates that do, those that unset
-    default types before all others, then deletions.
-    What needs an action comes after it, and what was created last is deleted
-    first.
+    First all that takes nothing away, then updates that do, then deletions.
+    What needs an action comes after it, what closes a volume type to a
+    project comes after what unsets it as the default type of that project,
+    and what was created last is deleted first.
 
     :param planned: in any order; of one kind, each after those it needs.
     """
@@ -92,14 +93,81 @@ def last(
     deleted.sort(key=lambda one: -place[one.key.kind])
     return (
         *(one for one in made if one.key not in late),
-        *sorted(
-            (one for one in made if one.key in late),
-            # A project whose default type is closed to it can create no
-            # volume that names no type.
-            key=lambda one: (
-                one.key.kind is not actions.Kind.PROJECT_DEFAULTS
-                or not late.isdisjoint(one.needs)
-            ),
+        *_one_by_one(
+            sorted(
+                (one for one in made if one.key in late),
+                key=lambda one: (
+                    one.key.kind is not actions.Kind.PROJECT_DEFAULTS
+                ),
+            )
         ),
         *deleted,
+    )
+
+
+def _one_by_one(
+    several: collections.abc.Iterable[actions.Action],
+) -> collections.abc.Iterator[actions.Action]:
+    """Yields each when nothing that must come before it is left.
+
+    Where each waits for another, as when two projects swap tiers, a project
+    is without a default type of its own until it may use the next one.
+    """
+    left = list(several)
+    while left:
+        one = next(
+            (one for one in left if not _waits(one, left)),
+            None,
+        ) or next(
+            _unset_first(one, left)
+            for one in left
+            if any(_leaves(one, other) for other in left)
+        )
+        left = [other for other in left if other.key != one.key]
+        yield one
+
+
+def _waits(
+    action: actions.Action, left: collections.abc.Iterable[actions.Action]
+) -> bool:
+    return any(
+        other.key in action.needs or _leaves(other, action)
+        for other in left
+        if other.key != action.key
+    )
+
+
+def _leaves(one: actions.Action, other: actions.Action) -> frozenset[str]:
+    """Projects of which one unsets the default type that another closes."""
+    if (
+        one.key.kind is not actions.Kind.PROJECT_DEFAULTS
+        or other.key.kind is not actions.Kind.VOLUME_TYPE
+        or one.key.name != other.key.name
+        or one.before is None
+        or other.after.is_public
+    ):
+        return frozenset()
+    return (
+        one.before.default_for - one.after.default_for - other.after.projects
+    )
+
+
+def _unset_first(
+    action: actions.Action, left: collections.abc.Iterable[actions.Action]
+) -> actions.Action:
+    """Returns the action, so that it unsets before it waits for others."""
+    keys = {one.key for one in left}
+    return dataclasses.replace(
+        action,
+        meanwhile=dataclasses.replace(
+            action.after,
+            default_for=action.before.default_for
+            - frozenset().union(*(_leaves(action, other) for other in left)),
+            replaced_by={
+                project: name
+                for project, name in action.after.replaced_by.items()
+                if actions.Key(kind=actions.Kind.VOLUME_TYPE, name=name)
+                not in keys
+            },
+        ),
     )

@@ -15,6 +15,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import identifier
 from cinder_tiers.domain.resources import kind as kinds
+from cinder_tiers.domain.resources import volume_type
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
@@ -30,7 +31,8 @@ def plan(
 
     :returns: actions in the order of the file, then those that unset managed
         volume types which the catalog does not have: Cinder refuses to delete
-        a volume type that is a default type.
+        a volume type that is a default type. Of a retired type, projects go
+        only to the tier that claims them.
     """
     cinder = actual.cinder
     wanted = _wanted(catalog, actual.projects)
@@ -52,22 +54,52 @@ def plan(
             is_declared=tier.default_for is not None
             and _is_ours(cinder, tier.type_name),
         )
-    declared = set(catalog.volume_types)
-    for name in cinder.project_defaults:
-        if (
-            _is_ours(cinder, name)
-            and type_succession.owner_of(name) not in declared
-            and type_succession.successor_of(name) is None
-        ):
+    gone = set(volume_type.undeclared(catalog, cinder.volume_types))
+    for name, found in cinder.project_defaults.items():
+        if name in gone:
             yield from _action(
                 name,
                 frozenset(),
                 cinder,
-                claims,
+                {**_given_back(catalog, cinder, found), **claims},
                 why='its volume type is not in the tiers file',
                 # Consent to the deletion of the type is asked for.
                 is_declared=True,
             )
+        elif (
+            catalog.has_project_defaults
+            and _is_ours(cinder, name)
+            and (successor := type_succession.successor_of(name)) is not None
+        ):
+            yield from _action(
+                name,
+                found.default_for.difference(claims),
+                cinder,
+                claims,
+                why=f'retired type of {successor}',
+                is_declared=True,
+            )
+
+
+def _given_back(
+    catalog: catalogs.Catalog,
+    cinder: cinder_state.CinderState,
+    found: cinder_state.ProjectDefaults,
+) -> dict[str, str]:
+    """Returns {id of a project: the type that it gets back}.
+
+    An interrupted apply hands projects over to the new type of a tier before
+    that has its name. If the file is reverted then, the old type stays.
+    """
+    owner = type_succession.owner_of(found.name)
+    may_have = owner in catalog.follow_image_types or any(
+        tier.type_name == owner and tier.default_for is None
+        for tier in catalog.ours
+    )
+    is_of_others = owner in cinder.volume_types and not _is_ours(cinder, owner)
+    if owner == found.name or not may_have or is_of_others:
+        return {}
+    return dict.fromkeys(found.default_for, owner)
 
 
 def _wanted(
@@ -136,7 +168,7 @@ def _action(
             replaced_by=replaced_by,
         ),
         why=why,
-        notes=tuple(_notes(name, wanted - had, left)),
+        notes=tuple(_notes(name, wanted - had, replaced_by, left)),
         needs=frozenset(
             {
                 *((_type(name),) if wanted - had else ()),
@@ -156,16 +188,23 @@ def _type(name: str) -> actions.Key:
 def _notes(
     name: str,
     gained: collections.abc.Collection[str],
+    replaced_by: collections.abc.Mapping[str, str],
     left: collections.abc.Collection[str],
 ) -> collections.abc.Iterator[str]:
     if gained:
         yield (
-            f'their volumes get volume type {name} if neither the request '
-            'nor the image names one, whatever the tags of the image'
+            f'volumes of projects that get it have volume type {name} if '
+            'neither the request nor the image names one, whatever the tags '
+            'of the image'
         )
+    for other in sorted(set(replaced_by.values())):
+        projects = sorted(
+            project for project, next_ in replaced_by.items() if next_ == other
+        )
+        yield f'{other} becomes the default type of {", ".join(projects)}'
     if left:
         yield (
-            'projects without a default type of their own get '
+            'projects that lose it without another one get '
             'default_volume_type of cinder.conf'
         )
 
@@ -188,7 +227,7 @@ def _refusals(
         yield actions.Refusal(
             reason='it would unset the default type of projects: '
             f'{", ".join(left)}',
-            remedy='list them under default_for of the tier',
+            remedy='list those that still exist under default_for of the tier',
             yields_to_consent=True,
         )
 

@@ -14,6 +14,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.resources import safety
+from cinder_tiers.domain.resources import volume_type as volume_type_kind
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
@@ -62,6 +63,11 @@ def plan(
 
     :returns: in the order of the file.
     """
+    volume_types = actual.cinder.volume_types
+    # A type with volumes gets a successor, of which no project has any.
+    unused = volume_type_kind.changing_extra_specs(
+        catalog=catalog, volume_types=volume_types
+    )
     for tier in catalog.ours:
         after = type_quota_of(tier)
         before = actual.cinder.quotas.get(tier.type_name)
@@ -70,7 +76,11 @@ def plan(
         ):
             continue
         used = dict(
-            exceeded(before, after, actual.cinder.volume_types.get(after.name))
+            exceeded(
+                before,
+                after,
+                None if after.name in unused else volume_types.get(after.name),
+            )
         )
         after = dataclasses.replace(
             after, exceeded_by=frozenset().union(*used.values())
@@ -174,7 +184,7 @@ def exceeded(
 
     :param before: as they are; None: not known.
     :param after: as they should be.
-    :param volume_type: the type, with its use.
+    :param volume_type: the type, with its use; None: no project has any.
     :returns: the field of each, and {id of a project: what it has}.
     """
     if volume_type is None:
@@ -202,7 +212,7 @@ def _statement(
     return (
         f'a quota of {cinder_state.QUOTA_RESOURCES[field]} '
         f'{getattr(after, field)} is below what projects have ({named}'
-        + (f' and more of {others} others' if others > 0 else '')
+        + (f', and {others} other projects' if others > 0 else '')
         + f'): without a quota of their own they could not create '
         f'{_CLOSED[field]} any more'
     )

@@ -9,6 +9,7 @@ import collections.abc
 import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.resources import default_access
 from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
 from cinder_tiers.domain.state import action as actions
@@ -57,8 +58,11 @@ def plan(
             ),
             alike=alike.get(cinder_state.as_databases_compare(tier.type_name)),
             renamed=_under_another_name(tier, volume_types),
+            default_of=default_access.left_as_they_are(
+                catalog, actual.cinder, projects, tier.type_name
+            ),
         )
-        yield from _narrowed(tier, after, volume_types)
+        yield from _narrowed(catalog, tier, after, actual)
     for name in catalog.follow_image_types:
         before = volume_types.get(name)
         yield from _action(
@@ -69,22 +73,51 @@ def plan(
             standby=volume_types.get(type_succession.standby_name(name)),
             alike=alike.get(cinder_state.as_databases_compare(name)),
         )
+    for name in undeclared(catalog, volume_types):
+        yield _undeclared(volume_types[name])
+
+
+def undeclared(
+    catalog: catalogs.Catalog,
+    volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
+) -> tuple[str, ...]:
+    """Names of managed types that the catalog neither has nor waits for.
+
+    :param volume_types: {name: volume type} of all that exist.
+    """
     declared = set(catalog.volume_types)
     # What an interrupted apply left, and the next one continues.
     waiting = {
         type_succession.standby_name(name)
         for name in (
             *changing_extra_specs(catalog=catalog, volume_types=volume_types),
-            *(declared - volume_types.keys()),
+            *(
+                name
+                for name in declared - volume_types.keys()
+                if _has_standby(catalog, name, volume_types)
+            ),
         )
     }
-    for name, volume_type in volume_types.items():
-        if (
-            volume_type.is_ours
-            and name not in declared | waiting
-            and type_succession.successor_of(name) is None
-        ):
-            yield _undeclared(volume_type)
+    return tuple(
+        name
+        for name, volume_type in volume_types.items()
+        if volume_type.is_ours
+        and name not in declared | waiting
+        and type_succession.successor_of(name) is None
+    )
+
+
+def _has_standby(
+    catalog: catalogs.Catalog,
+    name: str,
+    volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
+) -> bool:
+    """Whether a type waits for the name of one that does not exist."""
+    standby = volume_types.get(type_succession.standby_name(name))
+    tier = catalog.tier_of_type(name)
+    return standby is not None and type_succession.is_ready(
+        standby, volume_type_of(tier) if tier else follow_image_type(name)
+    )
 
 
 def _under_another_name(
@@ -104,9 +137,10 @@ def _under_another_name(
 
 
 def _narrowed(
+    catalog: catalogs.Catalog,
     tier: catalogs.Tier,
     wanted: cinder_state.VolumeType,
-    volume_types: collections.abc.Mapping[str, cinder_state.VolumeType],
+    actual: actual_state.ActualState,
 ) -> collections.abc.Iterator[actions.Action]:
     """Closes the retired types of a tier to whom the tier is closed.
 
@@ -115,9 +149,8 @@ def _narrowed(
     who may use it.
 
     :param wanted: the type of the tier, as it should be.
-    :param volume_types: {name: volume type} of all that exist.
     """
-    for before in volume_types.values():
+    for before in actual.cinder.volume_types.values():
         if (
             before.is_ours
             and type_succession.successor_of(before.name) == wanted.name
@@ -130,6 +163,9 @@ def _narrowed(
                 standby=None,
                 continues=actions.Key(
                     kind=actions.Kind.VOLUME_TYPE, name=wanted.name
+                ),
+                default_of=default_access.left_as_they_are(
+                    catalog, actual.cinder, actual.projects, before.name
                 ),
             )
 
@@ -331,11 +367,13 @@ def _action(
     continues: actions.Key | None = None,
     alike: str | None = None,
     renamed: str | None = None,
+    default_of: frozenset[str] = frozenset(),
 ) -> collections.abc.Iterator[actions.Action]:
     """What makes a volume type another one; nothing when it is that already.
 
     :param alike: name of a type that some databases take for the same name.
     :param renamed: name of another type that is the tier's already.
+    :param default_of: ids of the projects whose default type it remains.
     """
     notes: tuple[str, ...] = ()
     if before is not None:
@@ -369,6 +407,7 @@ def _action(
         else actions.joined(
             (
                 *_refusals(before, after, mark, may_open),
+                *_default_closed(before, after, default_of),
                 *_no_place(after, standby),
             )
         ),
@@ -494,6 +533,24 @@ def _refusals(
             ),
             remedy='list them under access',
             yields_to_consent=True,
+        )
+
+
+def _default_closed(
+    before: cinder_state.VolumeType,
+    after: cinder_state.VolumeType,
+    default_of: frozenset[str],
+) -> collections.abc.Iterator[actions.Refusal]:
+    lost = default_access.without_access(after, default_of)
+    lost -= default_access.without_access(before, default_of)
+    if lost:
+        yield actions.Refusal(
+            reason='it is the default type of projects that could no longer '
+            f'use it: {", ".join(sorted(lost))}; Cinder would refuse '
+            f'{default_access.REFUSED}',
+            remedy=default_access.REMEDY,
+            yields_to_consent=True,
+            projects=lost,
         )
 
 

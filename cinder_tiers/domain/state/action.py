@@ -79,6 +79,8 @@ class Refusal:
     remedy: str
     #: Whether an operator who names the object lets it be done.
     yields_to_consent: bool = False
+    #: Ids of the projects that the reason names.
+    projects: frozenset[str] = frozenset()
 
 
 def joined(refusals: collections.abc.Iterable[Refusal]) -> Refusal | None:
@@ -93,6 +95,7 @@ def joined(refusals: collections.abc.Iterable[Refusal]) -> Refusal | None:
         reason='; '.join(one.reason for one in several),
         remedy='; '.join(one.remedy for one in several),
         yields_to_consent=all(one.yields_to_consent for one in several),
+        projects=frozenset().union(*(one.projects for one in several)),
     )
 
 
@@ -122,8 +125,8 @@ class Action:
     continues: Key | None = None
     #: The object that is not complete without this one.
     completes: Key | None = None
-    #: What the object is to be until all that completes it is there; None:
-    #: it is made as a whole.
+    #: What the object is to be until all is there that completes it, or that
+    #: it needs; None: it is made as a whole.
     meanwhile: Resource | None = None
 
     @property
@@ -147,6 +150,9 @@ class Action:
                 found |= side.exceeded_by
             elif isinstance(side, cinder_state.ProjectDefaults):
                 found |= side.default_for
+        for refusal in (self.refusal, self.consented):
+            if refusal is not None:
+                found |= refusal.projects
         return frozenset(found)
 
     @property

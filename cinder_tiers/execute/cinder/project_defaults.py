@@ -41,6 +41,8 @@ class ProjectDefaults:
                 f'refusing to unset {key}: not permitted by --allow; run '
                 '"openstack tier plan" for details'
             )
+        if current is None and not wanted.default_for:
+            raise _gone(key.name)
         done: list[str] = []
         try:
             gained = sorted(wanted.default_for - has)
@@ -50,13 +52,22 @@ class ProjectDefaults:
             for project in gained:
                 default_types.set_type(self._block_storage, project, type_id)
                 done.append(f'default type of project {project}')
-            for project in sorted(has - wanted.default_for):
+            lost = sorted(has - wanted.default_for)
+            next_ids = {
+                name: self._id_of(name)
+                for name in {
+                    wanted.replaced_by[project]
+                    for project in lost
+                    if project in wanted.replaced_by
+                }
+            }
+            for project in lost:
                 # In one call, so that it is not without one meanwhile.
                 if project in wanted.replaced_by:
                     default_types.set_type(
                         self._block_storage,
                         project,
-                        self._id_of(wanted.replaced_by[project]),
+                        next_ids[wanted.replaced_by[project]],
                     )
                 else:
                     default_types.unset(self._block_storage, project)
@@ -102,8 +113,12 @@ class ProjectDefaults:
         """
         found = volume_types.find(self._block_storage, name, is_sure=True)
         if found is None or not cinder_state.has_mark(found.extra_specs):
-            raise errors.ActionFailed(
-                f'volume type {name} was deleted or replaced since the plan '
-                'was made; run "openstack tier plan" again'
-            )
+            raise _gone(name)
         return found.id
+
+
+def _gone(name: str) -> errors.ActionFailed:
+    return errors.ActionFailed(
+        f'volume type {name} was deleted or replaced since the plan was made; '
+        'run "openstack tier plan" again'
+    )

@@ -234,6 +234,19 @@ def _problems(
             remedy='remove one of them' if both else 'add one of them',
         )
         return
+    if error.validator == 'uniqueItems':
+        seen: set[str] = set()
+        for index, one in enumerate(error.instance):
+            if repr(one) in seen:
+                yield errors.Problem(
+                    rule=rules.VALUE,
+                    where=source.where((*path, index)),
+                    found=f'{name} has {_clip(one)} more than once',
+                    expected=_description(error.schema),
+                    remedy='remove one of them',
+                )
+                return
+            seen.add(repr(one))
     is_bare_text = (
         error.validator == 'type'
         and error.schema['type'] == 'string'

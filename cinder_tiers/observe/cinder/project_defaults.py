@@ -11,7 +11,6 @@ from cinder_tiers.clients import default_types
 from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.state import cinder as cinder_state
-from cinder_tiers.domain.state import type_succession
 from cinder_tiers.observe.cinder import scope as scopes
 
 
@@ -22,13 +21,12 @@ def observe(
 ) -> dict[str, object]:
     """The default types of all projects, in one call.
 
-    Without `default_for` they matter only where a type of ours is about to
-    go: Cinder deletes no default type.
+    Without `default_for` they matter only where a managed type is private,
+    since its projects alone may use it, or may be about to go: Cinder deletes
+    no default type.
     """
     if not scope.project_defaults and not any(
-        one.is_ours
-        and type_succession.owner_of(one.name) not in scope.named
-        and type_succession.successor_of(one.name) is None
+        one.is_ours and (one.name not in scope.named or not one.is_public)
         for one in found.volume_types.values()
     ):
         return {'project_defaults': {}}

@@ -27,5 +27,5 @@ class Scope:
     #: Chooses the types of which the encryption is read.
     encryption_of: Choice = none
     #: Whether the default types of projects are read in any case, and not only
-    #: if a managed volume type is to be deleted.
+    #: if a managed volume type is private, or not named.
     project_defaults: bool = False

@@ -14,7 +14,7 @@ from tests.unit.domain import catalogs as given
 
 TYPE = cinder_state.VolumeType(
     name='a',
-    extra_specs={},
+    extra_specs={'tiers:name': 'a', 'volume_backend_name': 'backend-a'},
     volumes=9,
     volumes_of={'p': 5, 'q': 4},
     gib_of={'p': 50, 'q': 90},
@@ -69,6 +69,14 @@ class ExceededTestCase(testtools.TestCase):
         self.assertIn('closes the tier', reason)
         self.assertNotIn('below what', reason)
 
+    def test_nobody_has_volumes_of_a_type_that_takes_its_place(self):
+        changed = dataclasses.replace(
+            TYPE, extra_specs={**TYPE.extra_specs, 'tiers:tags': 'x'}
+        )
+        action = self.action({'volumes': 4}, before={}, volume_type=changed)
+        self.assertIsNone(action.refusal)
+        self.assertEqual(set(), action.projects)
+
     def test_of_many_projects_those_with_most_are_named(self):
         many = dataclasses.replace(
             TYPE, volumes_of={f'p{one}': 100 - one for one in range(30)}
@@ -76,7 +84,7 @@ class ExceededTestCase(testtools.TestCase):
         reason = self.action(
             {'volumes': 4}, before={}, volume_type=many
         ).refusal.reason
-        self.assertIn('91 of project p9 and more of 20 others)', reason)
+        self.assertIn('91 of project p9, and 20 other projects)', reason)
 
     @ddt.data(
         ({'volumes': 4}, {}, {'a'}),

@@ -545,6 +545,16 @@ class RealCinderWorldTestCase(
             {'alpha': 'lvm', 'Gamma, Inc.': 'lvm'}, self.defaults()
         )
 
+    def test_a_default_type_that_is_gone_is_said_at_once(self):
+        self.edit('lvm', default_for=('alpha',))
+        self.assert_applied(self.make_plan())
+        plan = self.change('lvm', default_for=())
+        block_storage = self.connection.block_storage
+        default_types.unset(block_storage, 'a' * 32)
+        block_storage.delete_type(block_storage.find_type('lvm'))
+        (failed,) = undone(self.carry_out(plan))
+        self.assertIn('volume type lvm was deleted', failed)
+
     def test_a_type_that_took_the_name_since_the_plan_is_no_default(self):
         self.edit('lvm', default_for=())
         self.assert_applied(self.make_plan())

@@ -411,6 +411,123 @@ class TypesInUseTestCase(testtools.TestCase):
             'delete volume type database - new', f'{left.verb} {left.key}'
         )
 
+    def defaults(self):
+        """{project: name of its default type}"""
+        block_storage = self.connection.block_storage
+        names = {
+            one.id: one.name for one in block_storage.types(is_public='None')
+        }
+        return {
+            project: names[ident]
+            for project, ident in default_types.list_all(block_storage).items()
+        }
+
+    def assert_reverted(self, change, defaults):
+        """Changes a type in use, is killed, and reverts the tiers file."""
+        before = self.catalog
+        change()
+        plan = self.make_plan()
+        states = test_cut_off.kept_at_each_write(
+            self.api,
+            self.session,
+            lambda: self.carry_out(self.grant_all(plan)),
+        )
+        after, self.catalog = self.catalog, before
+        found = set()
+        for number, state in enumerate(states[:-1]):
+            self.api.return_to(state)
+            found |= set(self.defaults().values())
+            self.carry_out(self.grant_all(self.make_plan()))
+            self.assertEqual((), self.make_plan().actions, number)
+            self.assertEqual(defaults, self.defaults())
+            self.assertFalse(
+                [
+                    one
+                    for one in self.connection.block_storage.types(
+                        is_public='None'
+                    )
+                    if one.name.endswith(' - new')
+                ]
+            )
+        self.catalog = after
+        return found
+
+    @ddt.data(None, (), (BETA,))
+    def test_killed_and_reverted_projects_have_their_default_type(
+        self, default_for
+    ):
+        """Set by hand, or by the file, or of others."""
+        for project in (ALPHA, BETA):
+            self.api.add_project(project, project)
+        if default_for is not None:
+            self.catalog = dataclasses.replace(
+                self.catalog,
+                tiers=tuple(
+                    dataclasses.replace(
+                        one,
+                        default_for=(ALPHA,)
+                        if one.name == 'database'
+                        else default_for
+                        if one.name == 'archive'
+                        else None,
+                    )
+                    for one in self.catalog.tiers
+                ),
+            )
+            self.carry_out(self.make_plan())
+        else:
+            # Nor is a type private.
+            self.change(access=catalogs.PUBLIC)
+            self.carry_out(self.make_plan())
+            default_types.set_type(
+                self.connection.block_storage, ALPHA, self.old.id
+            )
+        expected = self.defaults()
+        self.assertEqual('database', expected[ALPHA])
+        self.assertIn(
+            'database - new',
+            self.assert_reverted(lambda: self.change(priority=100), expected),
+        )
+
+    def test_killed_and_reverted_so_has_a_type_that_follows_the_image(self):
+        self.api.add_project(ALPHA, ALPHA)
+        (name, *_) = self.catalog.follow_image_types
+        old = self.find(name)
+        volume = self.api.add_volume(host='node@x#x', volume_type_id=old.id)
+        self.addCleanup(self.api.delete_volume, volume)
+        default_types.set_type(self.connection.block_storage, ALPHA, old.id)
+
+        def become_a_tier():
+            self.catalog = dataclasses.replace(
+                self.catalog,
+                follow_image_types=(),
+                tiers=(*self.catalog.tiers, given.other_tier(name)),
+            )
+
+        self.assertIn(
+            f'{name} - new',
+            self.assert_reverted(become_a_tier, {ALPHA: name}),
+        )
+
+    def test_what_a_killed_apply_left_of_a_tier_that_goes(self):
+        """Its projects lose their default type, with the tier."""
+        self.api.add_project(ALPHA, ALPHA)
+        default_types.set_type(
+            self.connection.block_storage, ALPHA, self.old.id
+        )
+        self.change(priority=100)
+        states = self.kept_at_each_write()
+        self.catalog = dataclasses.replace(
+            self.catalog, tiers=self.catalog.tiers[1:]
+        )
+        for state in states[-3:-1]:
+            self.api.return_to(state)
+            self.assertEqual({ALPHA: 'database - new'}, self.defaults())
+            self.api.delete_volume(self.volume)
+            self.carry_out(self.grant_all(self.make_plan()))
+            self.assertEqual({}, self.defaults())
+            self.assertIsNone(self.find('database - new'))
+
     def test_a_type_of_somebody_else_is_not_taken_for_the_new_one(self):
         block_storage = self.connection.block_storage
         foreign = block_storage.create_type(

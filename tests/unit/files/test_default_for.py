@@ -165,13 +165,13 @@ class PlanTestCase(testtools.TestCase):
             theirs = cinder_state.VolumeType(
                 name='gold - new', extra_specs=mark
             )
+            found = changes(
+                read('default_for: [one]'),
+                {'gold - new': [ONE]},
+                more=[theirs],
+            )
             self.assertEqual(
-                {'project defaults gold': (None, [ONE], is_refused)},
-                changes(
-                    read('default_for: [one]'),
-                    {'gold - new': [ONE]},
-                    more=[theirs],
-                ),
+                (None, [ONE], is_refused), found['project defaults gold']
             )
 
     def test_a_type_that_goes_is_no_default_type_any_more(self):

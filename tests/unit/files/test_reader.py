@@ -253,7 +253,7 @@ class ReaderTestCase(testtools.TestCase):
         (
             'fallback: true',
             'fallback: true\n    access: [a, a]',
-            't.yaml:7: tiers.general.access is a list',
+            "t.yaml:7: tiers.general.access has 'a' more than once",
             'a list of different projects',
         ),
         (
