@@ -461,7 +461,7 @@ run_part() {
                 local -x TESTS_DIR=./$unit_folder
             elif [[ " ${parts[*]} " == *' pure '* && ! -v tests_of[pure] ]]; then
                 # The same tests, in an environment that has less.
-                without=(--exclude-regex '^tests\.unit\.(domain|bench)\.')
+                without=(--exclude-regex '^tests\.unit\.(domain|figures)\.')
             fi
             run_tests unit py3 . ${without[@]+"${without[@]}"}
             ;;
