@@ -133,6 +133,51 @@ _POOL_QUOTA_BYTES = _Bytes(
     },
 )
 
+_POOL_OPTION_MEANINGS = {
+    'allow_ec_optimizations': 'Fast erasure coding of Ceph 20 and later, for '
+    'erasure coded pools with ``reed_sol_van`` only; Ceph never switches '
+    'it off again.',
+    'bulk': 'Tells the autoscaler that the pool will be large.',
+    'compression_algorithm': 'The algorithm of the compression.',
+    'compression_max_blob_size': 'Larger data is split into parts of this '
+    'size before it is compressed.',
+    'compression_min_blob_size': 'Smaller data is stored as it is.',
+    'compression_mode': 'Which writes are compressed: all (``force``), all '
+    'but those with the hint ``incompressible`` (``aggressive``), only those '
+    'with the hint ``compressible`` (``passive``), or none.',
+    'compression_required_ratio': 'Compressed size / size, above which the '
+    'data is stored as it is.',
+    'csum_max_block': 'The largest block with a checksum of its own.',
+    'csum_min_block': 'The smallest block with a checksum of its own.',
+    'csum_type': 'The checksums of the data.',
+    'deep_scrub_interval': 'Seconds between deep scrubs of a placement group.',
+    'fast_read': 'Reads from all chunks and uses the first ``k`` that '
+    'arrive, for erasure coded pools only.',
+    'nodeep-scrub': 'Stops deep scrubs of the pool.',
+    'nodelete': 'Ceph refuses to delete the pool.',
+    'nopgchange': 'Ceph refuses another number of placement groups.',
+    'noscrub': 'Stops scrubs of the pool.',
+    'nosizechange': 'Ceph refuses another ``size`` and ``min_size``.',
+    'pg_autoscale_bias': 'Factor by which the autoscaler multiplies its '
+    'number of placement groups.',
+    'pg_num_max': 'The most placement groups that the autoscaler chooses.',
+    'pg_num_min': 'The fewest placement groups that the autoscaler chooses.',
+    'quota_max_bytes': 'Bytes at which the pool takes no more writes.',
+    'quota_max_objects': 'Objects at which the pool takes no more writes.',
+    'recovery_op_priority': 'Priority of recovery operations of the pool in '
+    'an OSD.',
+    'recovery_priority': 'The pool with the highest number recovers first.',
+    'scrub_max_interval': 'Seconds after which a placement group is scrubbed '
+    'whatever the load.',
+    'scrub_min_interval': 'Seconds between scrubs of a placement group while '
+    'the load is low.',
+    'scrub_priority': 'Priority of scrubs of the pool in an OSD.',
+    'target_size_bytes': 'Bytes that the pool will hold, for the autoscaler.',
+    'target_size_ratio': 'Share of the cluster that the pool will hold, '
+    'relative to other pools with a ratio, for the autoscaler.',
+    'write_fadvise_dontneed': 'OSDs do not keep in memory what clients wrote.',
+}
+
 
 def _pool_option(name: str) -> shapes.Shape:
     if name in pool_options.BOOLEANS:
@@ -157,6 +202,33 @@ def _cache_setting(name: str) -> shapes.Shape:
         return shapes.number(limits.cache_count(name))
     return shapes.word(cache_tier.HIT_SET_TYPES)
 
+
+_CACHE_MEANINGS = {
+    'hit_set_type': 'How use is recorded; without it '
+    f'{cache_tier.DEFAULTS["hit_set_type"]}.',
+    'hit_set_count': 'How many records of use are kept; without it '
+    f'{cache_tier.DEFAULTS["hit_set_count"]}.',
+    'hit_set_period': 'Seconds that each record covers; without it '
+    f'{cache_tier.DEFAULTS["hit_set_period"]}.',
+    'target_max_bytes': 'Bytes in the cache, copies not counted, to which '
+    'the ratios refer.',
+    'target_max_objects': 'Objects in the cache, copies not counted, to '
+    'which the ratios refer.',
+    'cache_target_dirty_ratio': 'Share of dirty data at which Ceph begins to '
+    'flush.',
+    'cache_target_dirty_high_ratio': 'Share of dirty data at which Ceph '
+    'flushes faster, not below ``cache_target_dirty_ratio``.',
+    'cache_target_full_ratio': 'Share of all data at which Ceph begins to '
+    'evict, not below the two others.',
+    'cache_min_flush_age': 'Seconds for which an object stays before it is '
+    'flushed.',
+    'cache_min_evict_age': 'Seconds for which an object stays before it is '
+    'evicted.',
+    'min_read_recency_for_promote': 'In how many of the latest records an '
+    'object must be before a read brings it into the cache; 0: always.',
+    'min_write_recency_for_promote': 'In how many of the latest records an '
+    'object must be before a write brings it into the cache; 0: always.',
+}
 
 # Settings of a cache that belong together stand together in messages.
 _CACHE_GROUPS = ('hit_set_', 'target_', 'cache_target_', 'cache_min_', 'min_')
@@ -188,11 +260,39 @@ _CLUSTER = shapes.Record(
     definition='cluster',
     expected='a mapping of cluster settings; {} for all defaults',
     fields=(
-        shapes.field('conf', shapes.text(limits.CONF)),
-        shapes.field('user', _USER),
-        shapes.field('cinder_user', _USER),
-        shapes.field('images_pool', _POOL),
-        shapes.field('secret_uuid', shapes.text(limits.SECRET_UUID)),
+        shapes.field(
+            'conf',
+            shapes.text(limits.CONF),
+            'The ``ceph.conf`` of the cluster; without it '
+            '``$CEPH_CONF``, then ``/etc/ceph/ceph.conf``, '
+            "as for Ceph's own tools.",
+        ),
+        shapes.field(
+            'user', _USER, 'The cephx user of ``plan`` and ``apply``.'
+        ),
+        shapes.field(
+            'cinder_user',
+            _USER,
+            "The cephx user of cinder-volume and of Nova's "
+            'libvirt, which ``apply`` creates and grants the '
+            'pools of the tiers; with other capabilities it '
+            'needs ``--allow`` once, and users of Ceph itself '
+            'are refused.',
+        ),
+        shapes.field(
+            'images_pool',
+            _POOL,
+            "Glance's pool, which must exist; "
+            '``cinder_user`` may read it, so that volumes '
+            'can be clones.',
+        ),
+        shapes.field(
+            'secret_uuid',
+            shapes.text(limits.SECRET_UUID),
+            'The libvirt secret for ``backend-config``; '
+            'without it that of ``--rbd-secret-uuid`` or '
+            '``$CINDER_TIERS_RBD_SECRET_UUID``.',
+        ),
         shapes.field(
             'host_osd_options',
             shapes.MapOf(
@@ -200,6 +300,8 @@ _CLUSTER = shapes.Record(
                 names=shapes.text(limits.HOST),
                 values=_OSD_OPTIONS,
             ),
+            'Options of all OSDs below a CRUSH host, for '
+            'hosts that differ from the others.',
         ),
     ),
 )
@@ -211,6 +313,9 @@ _UNPROTECTED_WRITES = shapes.field(
         'true or false; true accepts a min_size with which a write may be '
         'lost with one disk'
     ),
+    'Confirms a ``min_size`` with which a write may '
+    'be lost with one disk: 1 of several copies, or '
+    '``k`` chunks.',
 )
 _REPLICATED = shapes.Record(
     kind=catalogs.Replicated,
@@ -219,14 +324,22 @@ _REPLICATED = shapes.Record(
     'unprotected_writes, replicas_per_failure_domain and sub_failure_domain',
     required=('size',),
     fields=(
-        shapes.field('size', _COPIES),
-        shapes.field('min_size', _COPIES),
+        shapes.field('size', _COPIES, 'Copies.'),
+        shapes.field(
+            'min_size',
+            _COPIES,
+            'Copies that must be available for I/O, at most '
+            '``size``; without it a safe value stays, and a '
+            'new pool gets half of ``size``, rounded up, but '
+            'at least 2.',
+        ),
         shapes.field(
             'single_copy',
             shapes.flag(
                 'true or false; true accepts size 1, which loses data with '
                 'the first failed disk'
             ),
+            'Confirms a ``size`` of 1; refused with a larger ``size``.',
         ),
         _UNPROTECTED_WRITES,
         shapes.field(
@@ -235,9 +348,15 @@ _REPLICATED = shapes.Record(
                 limits.COPIES_PER_FAILURE_DOMAIN,
                 more=' copies in each failure domain',
             ),
+            'Copies in each failure domain, together with '
+            '``sub_failure_domain``; without both, each copy '
+            'has a failure domain of its own.',
         ),
         shapes.field(
-            'sub_failure_domain', shapes.text(limits.SUB_FAILURE_DOMAIN)
+            'sub_failure_domain',
+            shapes.text(limits.SUB_FAILURE_DOMAIN),
+            'The CRUSH bucket type that separates the copies '
+            'within a failure domain.',
         ),
     ),
 )
@@ -249,15 +368,39 @@ _ERASURE_CODED = shapes.Record(
     required=('k', 'm'),
     fields=(
         shapes.field(
-            'k', shapes.number(limits.DATA_CHUNKS, more=' data chunks')
+            'k',
+            shapes.number(limits.DATA_CHUNKS, more=' data chunks'),
+            'Data chunks.',
         ),
         shapes.field(
-            'm', shapes.number(limits.CODING_CHUNKS, more=' coding chunks')
+            'm',
+            shapes.number(limits.CODING_CHUNKS, more=' coding chunks'),
+            'Coding chunks, at most ``k``; as many chunks may be lost.',
         ),
-        shapes.field('min_size', shapes.number(limits.CHUNKS, more=' chunks')),
+        shapes.field(
+            'min_size',
+            shapes.number(limits.CHUNKS, more=' chunks'),
+            'Chunks that must be available for I/O, from '
+            '``k`` to ``k + m``; without it the value stays, '
+            'and a new pool gets ``k + 1``.',
+        ),
         _UNPROTECTED_WRITES,
-        shapes.field('plugin', shapes.word(tuple(erasure_code.TECHNIQUES))),
-        shapes.field('technique', shapes.word(erasure_code.ALL_TECHNIQUES)),
+        shapes.field(
+            'plugin',
+            shapes.word(tuple(erasure_code.TECHNIQUES)),
+            'The plugin that computes the chunks; without it '
+            "Ceph's default, ``jerasure`` before Ceph 20 and "
+            '``isa`` since.',
+        ),
+        shapes.field(
+            'technique',
+            shapes.word(erasure_code.ALL_TECHNIQUES),
+            'The technique of ``plugin``, which it needs; '
+            'without it ``reed_sol_van``, with which ``isa`` '
+            'has an ``m`` up to 4. ``jerasure`` has all but '
+            '``cauchy``, and ``reed_sol_r6_op`` an ``m`` of 2; '
+            '``isa`` has ``reed_sol_van`` and ``cauchy``.',
+        ),
         shapes.field(
             'stripe_unit_bytes',
             shapes.Scalar(
@@ -271,10 +414,19 @@ _ERASURE_CODED = shapes.Record(
                     'multipleOf': limits.STRIPE_UNIT_BYTES.least,
                 },
             ),
+            'Bytes of an image in one data chunk before the '
+            'next one is used; without it Ceph uses 4096, and '
+            'recommends 16384 for ``allow_ec_optimizations``. '
+            'With a Cauchy technique of ``jerasure``, a '
+            'multiple of 65536.',
         ),
         shapes.field(
             'failure_domains',
             shapes.number(limits.FAILURE_DOMAINS, more=' failure domains'),
+            'Failure domains over which the chunks are '
+            'spread, together with '
+            '``osds_per_failure_domain``; without both, each '
+            'chunk has one of its own.',
             attribute='num_failure_domains',
         ),
         shapes.field(
@@ -283,32 +435,55 @@ _ERASURE_CODED = shapes.Record(
                 limits.CHUNKS_PER_FAILURE_DOMAIN,
                 more=' OSDs in each failure domain',
             ),
+            'Chunks, each on an OSD of its own, that may '
+            'share a failure domain; at most ``m``.',
         ),
     ),
 )
 # Of what was complained of already.
 _STAND_INS = {'protection': catalogs.Replicated(size=3)}
 _POOL_FIELDS = (
-    shapes.field('pool', _POOL),
+    shapes.field(
+        'pool',
+        _POOL,
+        'Name of the pool, which no other tier has, and '
+        'which is not ``images_pool``.',
+    ),
     shapes.field(
         'device_class',
         shapes.text(limits.DEVICE_CLASS, definition='device_class'),
+        'The class of the OSDs of the pool, of which the '
+        'cluster must have one; without it OSDs of every '
+        "class hold the pool, as with Ceph's own "
+        '``replicated_rule``.',
     ),
     shapes.field(
         'crush_root',
         shapes.text(limits.CRUSH_ROOT, definition='crush_root'),
+        'The CRUSH root, or another bucket such as a rack, '
+        'below which the OSDs of the pool are; the cluster '
+        'must have an OSD there.',
     ),
     shapes.field(
         'failure_domain',
         shapes.text(limits.FAILURE_DOMAIN, definition='failure_domain'),
+        'The CRUSH bucket type over which copies or chunks are spread.',
     ),
     shapes.field(
         'pg_num',
         shapes.number(
             limits.PG_NUM, more=', a power of two', definition='pg_num'
         ),
+        'Number of placement groups, with which ``apply`` '
+        "switches Ceph's autoscaler off for the pool; "
+        'without it the autoscaler chooses.',
     ),
-    shapes.field('replicated', _REPLICATED, attribute='protection'),
+    shapes.field(
+        'replicated',
+        _REPLICATED,
+        'Whole copies of each object.',
+        attribute='protection',
+    ),
 )
 
 
@@ -337,13 +512,22 @@ _CACHE = shapes.Record(
     stand_ins=_STAND_INS,
     fields=(
         *_POOL_FIELDS,
-        shapes.field('mode', shapes.word(tuple(cache_tier.SAFE_MODES_BEFORE))),
+        shapes.field(
+            'mode',
+            shapes.word(tuple(cache_tier.SAFE_MODES_BEFORE)),
+            '``writeback``: clients read and write the '
+            'cache, and Ceph moves out what is not used; '
+            '``readonly``: clients write to the pool behind '
+            'it, and objects in the cache are not refreshed.',
+        ),
         shapes.field(
             'stale_reads',
             shapes.flag(
                 'true or false; true accepts mode '
                 f'{cache_tier.READONLY}, which may serve stale data'
             ),
+            'Confirms the mode ``readonly``, which may serve '
+            'stale data; refused for ``writeback``.',
         ),
         shapes.field(
             None,
@@ -353,6 +537,7 @@ _CACHE = shapes.Record(
                     name: _cache_setting(name)
                     for name in _in_groups(cache_tier.KNOWN)
                 },
+                meanings=_CACHE_MEANINGS,
             ),
             attribute='settings',
         ),
@@ -388,14 +573,31 @@ _RBD = shapes.Record(
     one_of=('replicated', 'erasure_coded'),
     stand_ins=_STAND_INS,
     fields=(
-        shapes.field('cluster', shapes.any_text('a name under clusters')),
+        shapes.field(
+            'cluster',
+            shapes.any_text('a name under clusters'),
+            'The Ceph cluster of the pool.',
+        ),
         *_POOL_FIELDS,
         shapes.field(
             'primary_device_class',
             shapes.text(limits.PRIMARY_DEVICE_CLASS),
+            'The class of the OSD with the first copy, from '
+            'which clients read; without it ``device_class``.',
         ),
-        shapes.field('erasure_coded', _ERASURE_CODED, attribute='protection'),
-        shapes.field('data_pool', _POOL, attribute='data_pool_name'),
+        shapes.field(
+            'erasure_coded',
+            _ERASURE_CODED,
+            'Data and coding chunks in place of copies.',
+            attribute='protection',
+        ),
+        shapes.field(
+            'data_pool',
+            _POOL,
+            'Name of the erasure coded pool of a tier with '
+            '``erasure_coded``; without it ``<pool>-data``.',
+            attribute='data_pool_name',
+        ),
         shapes.field(
             'pool_options',
             shapes.Settings(
@@ -405,11 +607,23 @@ _RBD = shapes.Record(
                     name: _pool_option(name)
                     for name in sorted(pool_options.KNOWN)
                 },
+                meanings=_POOL_OPTION_MEANINGS,
             ),
+            'Settings of the pool that holds the data.',
             attribute='options',
         ),
-        shapes.field('osd_options', _OSD_OPTIONS),
-        shapes.field('primary_affinity', _RATIO),
+        shapes.field(
+            'osd_options',
+            _OSD_OPTIONS,
+            'Options of the OSDs of ``device_class``, by '
+            'their names in ``ceph config set``.',
+        ),
+        shapes.field(
+            'primary_affinity',
+            _RATIO,
+            'Primary affinity of each OSD of '
+            '``device_class``, with at most four decimals.',
+        ),
         shapes.field(
             'osd_requirements',
             shapes.Record(
@@ -420,15 +634,37 @@ _RBD = shapes.Record(
                 not_empty=True,
                 fields=(
                     shapes.field(
-                        'object_store', shapes.word(limits.OBJECT_STORES)
+                        'object_store',
+                        shapes.word(limits.OBJECT_STORES),
+                        'The object store of the OSD.',
                     ),
-                    shapes.field('rotational', _SWITCH),
                     shapes.field(
-                        'file_system', shapes.word(limits.FILE_SYSTEMS)
+                        'rotational',
+                        _SWITCH,
+                        'Whether the data disk is rotational.',
                     ),
-                    shapes.field('fast_db', _REQUIRED),
-                    shapes.field('fast_wal', _REQUIRED),
-                    shapes.field('fast_journal', _REQUIRED),
+                    shapes.field(
+                        'file_system',
+                        shapes.word(limits.FILE_SYSTEMS),
+                        'The file system under FileStore.',
+                    ),
+                    shapes.field(
+                        'fast_db',
+                        _REQUIRED,
+                        'The database of BlueStore has a disk of its own '
+                        'that is not rotational.',
+                    ),
+                    shapes.field(
+                        'fast_wal',
+                        _REQUIRED,
+                        'The write-ahead log of BlueStore has such a '
+                        'disk, or lies with a database that has one.',
+                    ),
+                    shapes.field(
+                        'fast_journal',
+                        _REQUIRED,
+                        'The journal of FileStore has such a disk.',
+                    ),
                     shapes.field(
                         'io_scheduler',
                         shapes.ListOf(
@@ -439,18 +675,34 @@ _RBD = shapes.Record(
                             alone=f'({"|".join(limits.IO_SCHEDULERS)})',
                             alone_is_item=True,
                         ),
+                        'The Linux I/O scheduler; each data disk must '
+                        'use one of these.',
                     ),
                     shapes.field(
                         'alloc_size',
                         _ALLOC_SIZE,
+                        'The unit in which BlueStore allocates on the data '
+                        'disk since the OSD was created '
+                        '(``bluestore_min_alloc_size``); until Ceph 15 it '
+                        'was 64K on rotational disks, which wastes space '
+                        'in erasure coded pools.',
                         attribute='alloc_size_bytes',
                     ),
                     shapes.field(
                         'rocksdb_compression',
                         shapes.word(limits.ROCKSDB_COMPRESSIONS),
+                        'How the database of BlueStore compresses, by '
+                        '``bluestore_rocksdb_options`` and '
+                        '``bluestore_rocksdb_options_annex`` since the OSD '
+                        'started: by default ``none`` in Ceph 16.2.15, '
+                        '``lz4`` in 18.2.7 and 20.2.4. What is stored '
+                        'already is compressed by ``ceph tell osd.N '
+                        'compact``.',
                     ),
                 ),
             ),
+            'Properties that the OSDs of ``device_class`` '
+            'must have, which no command sets.',
         ),
         shapes.field(
             'rbd_options',
@@ -460,8 +712,14 @@ _RBD = shapes.Record(
                 names=shapes.text(limits.RBD_OPTION),
                 values=_OPTION,
             ),
+            'Options of librbd for all clients of the pool, '
+            'by their names in ``rbd config pool set``.',
         ),
-        shapes.field('cache', _CACHE),
+        shapes.field(
+            'cache',
+            _CACHE,
+            'A Ceph cache tier in front of the pool that holds the data.',
+        ),
     ),
     make=_make_rbd,
 )
@@ -513,14 +771,27 @@ _ENCRYPTION = shapes.Record(
     'control_location or some of them',
     required=('provider',),
     fields=(
-        shapes.field('provider', shapes.text(limits.ENCRYPTION_PROVIDER)),
-        shapes.field('cipher', shapes.text(limits.CIPHER)),
+        shapes.field(
+            'provider',
+            shapes.text(limits.ENCRYPTION_PROVIDER),
+            'The format, such as ``luks``.',
+        ),
+        shapes.field(
+            'cipher',
+            shapes.text(limits.CIPHER),
+            'The cipher, such as ``aes-xts-plain64``; '
+            'without it Cinder chooses.',
+        ),
         shapes.field(
             'key_size_bits',
             shapes.number(limits.KEY_SIZE_BITS, more=' bits'),
+            'Size of the key, such as 256; without it Cinder chooses.',
         ),
         shapes.field(
-            'control_location', shapes.word(limits.CONTROL_LOCATIONS)
+            'control_location',
+            shapes.word(limits.CONTROL_LOCATIONS),
+            '``front-end``: the hypervisor encrypts; '
+            '``back-end``: the storage does.',
         ),
     ),
 )
@@ -535,13 +806,24 @@ _TIER = shapes.Record(
                 'true or false; false: the volume type exists, is not '
                 'managed, and is left alone'
             ),
+            '``false`` leaves alone an existing volume type '
+            'that is not managed.',
         ),
         shapes.field(
             'volume_type',
             shapes.text(limits.TYPE_NAME),
+            'Name of the volume type, for one that cannot be '
+            'the name of a tier, such as ``Super Fast (EU)``; '
+            'before you change it, rename the type with '
+            '``openstack volume type set --name NEW OLD``.',
             attribute='volume_type_name',
         ),
-        shapes.field('description', shapes.text(limits.DESCRIPTION)),
+        shapes.field(
+            'description',
+            shapes.text(limits.DESCRIPTION),
+            'Description of the volume type; without it the '
+            'present one stays.',
+        ),
         shapes.field(
             'tags',
             shapes.ListOf(
@@ -550,13 +832,30 @@ _TIER = shapes.Record(
                 # The rules of tags say it of tags that only look different.
                 unique=False,
             ),
+            'Image tags that select this tier; a tag belongs '
+            'to one tier only, and has no comma.',
         ),
         shapes.field(
             'priority',
             shapes.number(limits.PRIORITY, more='; the highest wins'),
+            'Decides when an image has tags of several tiers; '
+            'no two tiers with tags have the same, so only one '
+            'of them can leave it out.',
         ),
-        shapes.field('fallback', shapes.flag()),
-        shapes.field('overflow', shapes.any_text('the name of another tier')),
+        shapes.field(
+            'fallback',
+            shapes.flag(),
+            'Whether the tier serves blank volumes and those '
+            'of untagged images.',
+        ),
+        shapes.field(
+            'overflow',
+            shapes.any_text('the name of another tier'),
+            'The tier that may take a volume when this one has '
+            'no room; without it such a create is refused. The '
+            'overflow of that tier does not count for it, and '
+            'a loop is refused.',
+        ),
         shapes.field(
             'access',
             shapes.ListOf(
@@ -565,6 +864,9 @@ _TIER = shapes.Record(
                 items=shapes.text(limits.PROJECT),
                 alone=catalogs.PUBLIC,
             ),
+            'The projects that may use the tier, by default all; with a list '
+            'the volume type is private, and ``[]`` leaves it to '
+            'administrators.',
         ),
         shapes.field(
             'default_for',
@@ -573,6 +875,7 @@ _TIER = shapes.Record(
                 'which the volume type is the default type',
                 items=shapes.text(limits.PROJECT),
             ),
+            'Projects whose default type is the volume type of the tier.',
         ),
         shapes.field(
             'qos',
@@ -581,11 +884,25 @@ _TIER = shapes.Record(
                 expected='a mapping with front_end, back_end or both',
                 not_empty=True,
                 fields=(
-                    shapes.field('name', shapes.text(limits.QOS_NAME)),
-                    shapes.field('front_end', _QOS_SPECS),
-                    shapes.field('back_end', _QOS_SPECS),
+                    shapes.field(
+                        'name',
+                        shapes.text(limits.QOS_NAME),
+                        'Name of the QoS spec, for one that exists; '
+                        'without it ``tier-<name of the tier>``.',
+                    ),
+                    shapes.field(
+                        'front_end',
+                        _QOS_SPECS,
+                        'Keys and values that the hypervisor enforces.',
+                    ),
+                    shapes.field(
+                        'back_end',
+                        _QOS_SPECS,
+                        'Keys and values that the storage driver enforces.',
+                    ),
                 ),
             ),
+            'Limits of each volume.',
         ),
         shapes.field(
             'quotas',
@@ -595,13 +912,29 @@ _TIER = shapes.Record(
                 'some of them',
                 not_empty=True,
                 fields=(
-                    shapes.field('volumes', _QUOTA),
-                    shapes.field('gigabytes', _QUOTA, attribute='size_gib'),
-                    shapes.field('snapshots', _QUOTA),
+                    shapes.field(
+                        'volumes', _QUOTA, 'Volumes of the tier in a project.'
+                    ),
+                    shapes.field(
+                        'gigabytes',
+                        _QUOTA,
+                        'GiB of its volumes and snapshots in a project.',
+                        attribute='size_gib',
+                    ),
+                    shapes.field(
+                        'snapshots',
+                        _QUOTA,
+                        'Snapshots of its volumes in a project.',
+                    ),
                 ),
             ),
+            'Limits of each project; without them the present ones stay.',
         ),
-        shapes.field('encryption', _ENCRYPTION),
+        shapes.field(
+            'encryption',
+            _ENCRYPTION,
+            'Encryption of the volumes; without it the present one stays.',
+        ),
         shapes.field(
             'expect',
             shapes.MapOf(
@@ -620,9 +953,16 @@ _TIER = shapes.Record(
                     ),
                 ),
             ),
+            'What a measurement in guests must find, by fio pattern.',
         ),
         shapes.field(
-            'backend', shapes.text(limits.BACKEND), attribute='backend_name'
+            'backend',
+            shapes.text(limits.BACKEND),
+            'Existing storage of any driver, by its '
+            '``volume_backend_name`` in ``cinder.conf``; '
+            'beside ``rbd``, the backend that already serves '
+            'this pool.',
+            attribute='backend_name',
         ),
         shapes.field(
             'extra_specs',
@@ -631,8 +971,12 @@ _TIER = shapes.Record(
                 names=shapes.text(limits.EXTRA_SPEC_KEY),
                 values=shapes.text(limits.EXTRA_SPEC),
             ),
+            'More extra specs of the volume type, such as '
+            'those that drivers read.',
         ),
-        shapes.field('rbd', _RBD),
+        shapes.field(
+            'rbd', _RBD, 'A Ceph pool that ``apply`` creates or adopts.'
+        ),
     ),
 )
 
@@ -660,6 +1004,7 @@ CATALOG = shapes.Record(
                 expected=f'the version of this format, {VERSION}',
                 value=VERSION,
             ),
+            meaning='Format of the file.',
         ),
         shapes.Field(
             key='include',
@@ -669,6 +1014,8 @@ CATALOG = shapes.Record(
                 items=shapes.text(limits.INCLUDE),
                 min_items=1,
             ),
+            meaning='Files that this one includes, and parts of '
+            'which it overrides.',
         ),
         shapes.field(
             'follow_image_types',
@@ -678,6 +1025,7 @@ CATALOG = shapes.Record(
                 'them',
                 items=shapes.text(limits.TYPE_NAME),
             ),
+            'Volume types that follow the image.',
         ),
         shapes.field(
             'fallback',
@@ -687,6 +1035,8 @@ CATALOG = shapes.Record(
                 value='none',
                 means=True,
             ),
+            'No tier serves untagged images and blank volumes, which get '
+            "Cinder's default type; no tier has ``fallback: true`` beside it.",
             attribute='without_fallback',
         ),
         shapes.field(
@@ -697,6 +1047,8 @@ CATALOG = shapes.Record(
                 names=_NAME,
                 values=_CLUSTER,
             ),
+            'Ceph clusters by a name of your choice; tiers '
+            'with ``rbd`` need one.',
         ),
         shapes.field(
             'tiers',
@@ -706,6 +1058,7 @@ CATALOG = shapes.Record(
                 values=_TIER,
                 in_tuple=True,
             ),
+            'Tiers by name, which is the name of the volume type as well.',
         ),
     ),
     more_defaults=lambda catalog: {'clusters': {}},

@@ -98,7 +98,7 @@ def _override(
             definitions[name] = _override(
                 definitions[name.removesuffix(_OVERRIDE)], definitions
             )
-        return {'$ref': reference}
+        return {**subschema, '$ref': reference}
     changed = {
         key: value
         for key, value in subschema.items()

@@ -244,6 +244,8 @@ class Settings(Shape):
     """A mapping of known names, each with its own kind of value."""
 
     known: collections.abc.Mapping[str, Shape]
+    #: {known name: one sentence for people, in reStructuredText}
+    meanings: collections.abc.Mapping[str, str]
 
     def rules(self, found: Definitions) -> dict[str, object]:
         """The rules of each setting."""
@@ -255,7 +257,10 @@ class Settings(Shape):
 
     def properties(self, found: Definitions) -> dict[str, object]:
         """{name: schema of the setting}"""
-        return {name: one.schema(found) for name, one in self.known.items()}
+        return {
+            name: {'title': self.meanings[name], **one.schema(found)}
+            for name, one in self.known.items()
+        }
 
     def read(self, value: object) -> object:
         """{name: value} of the settings that are there."""
@@ -282,13 +287,21 @@ class Field:
     shape: Shape
     #: None: the catalog does not hold it.
     attribute: str | None
+    #: One sentence for people, in reStructuredText; empty without a key.
+    meaning: str = ''
 
 
 def field(
-    key: str | None, shape: Shape, *, attribute: str | None = None
+    key: str | None,
+    shape: Shape,
+    meaning: str = '',
+    *,
+    attribute: str | None = None,
 ) -> Field:
     """A field; its attribute has the name of its key unless one is given."""
-    return Field(key=key, shape=shape, attribute=attribute or key)
+    return Field(
+        key=key, shape=shape, attribute=attribute or key, meaning=meaning
+    )
 
 
 def _attributes_of(value: object) -> _Attributes:
@@ -352,8 +365,18 @@ class Record(Shape):
             if one.key is None:
                 properties.update(one.shape.properties(found))
             else:
-                properties[one.key] = one.shape.schema(found)
+                properties[one.key] = {
+                    'title': one.meaning,
+                    **one.shape.schema(found),
+                }
         return {**keywords, 'properties': properties}
+
+    def defaults_of(self, attributes: _Attributes) -> _Attributes:
+        """The attributes that need no key, and what they are then.
+
+        :param attributes: those that are known.
+        """
+        return {**_defaults_of(self.kind), **self.more_defaults(attributes)}
 
     def read(self, value: object, **given: object) -> object:
         """The object; None when a part that it needs is missing.
@@ -387,10 +410,7 @@ class Record(Shape):
     def write(self, value: object) -> object:
         """{key: value} of what is not the default."""
         attributes = self.take(value)
-        defaults = {
-            **_defaults_of(self.kind),
-            **self.more_defaults(attributes),
-        }
+        defaults = self.defaults_of(attributes)
         written = {}
         for one in self.fields:
             found = attributes.get(one.attribute)
