@@ -2,11 +2,17 @@
 
 """Sphinx settings; ``tox -e docs``."""
 
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'ext'))
+
 extensions = [
     'cliff.sphinxext',
     'openstackdocstheme',
     'oslo_config.sphinxconfiggen',
     'oslo_config.sphinxext',
+    'tiers_keys',
 ]
 
 project = 'cinder-tiers'
