@@ -10,17 +10,15 @@ import testtools
 
 from cinder_tiers.files import check_json
 from cinder_tiers.files import saved_plan
-from cinder_tiers.loop.sweep import file_journal
-from cinder_tiers.loop.sweep import file_results
 
 
 @ddt.ddt
 class SchemasTestCase(testtools.TestCase):
-    @ddt.data(saved_plan, file_journal, file_results)
+    @ddt.data(saved_plan)
     def test_they_are_schemas(self, module):
         jsonschema.Draft202012Validator.check_schema(module._SCHEMA)
 
-    @ddt.data(saved_plan, file_journal, file_results)
+    @ddt.data(saved_plan)
     def test_what_is_wrong_is_told_as_jsonschema_tells_it(self, module):
         for text in ('{}', '[]', 'null', '{"version": "x", "tier": 1}'):
             value = json.loads(text)
