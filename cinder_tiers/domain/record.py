@@ -9,9 +9,6 @@ records, ``tuple[X, ...]``, tuples of fixed length, ``frozenset[str]``,
 Back from plain values, everything is checked, and what is wrong is reported at
 once, by its place, as far as it can be read.
 
-A format grows by fields that are marked ``since``: documents of an older
-version may lack them.
-
 This module must not know what is recorded.
 """
 
@@ -67,15 +64,6 @@ def plain(value: object) -> object:
 def omitted() -> Any:
     """A field of a dataclass that is not written while it is None."""
     return dataclasses.field(default=None, metadata={_OMITTED: True})
-
-
-def since(version: int, default: object = None) -> object:
-    """A field of a dataclass that older documents do not have.
-
-    :param version: the first one that has it
-    :param default: what it is in older documents
-    """
-    return dataclasses.field(default=default, metadata={'since': version})
 
 
 @functools.cache
@@ -141,9 +129,8 @@ def _hints(kind: type) -> dict[str, Any]:
 class _Reader:
     """Plain values on their way back; collects what is wrong."""
 
-    def __init__(self, version: int | None) -> None:
+    def __init__(self) -> None:
         self.wrong: list[str] = []
-        self._version = version
 
     def _refuse(self, value: object, expected: str, place: str) -> None:
         self.wrong.append(
@@ -205,21 +192,17 @@ class _Reader:
             return self._refuse(value, 'an object', place)
         hints = _hints(kind)
         names = [field.name for field in dataclasses.fields(kind)]
-        newer = {
+        omitted = {
             field.name
             for field in dataclasses.fields(kind)
             if _OMITTED in field.metadata
-            or (
-                self._version is not None
-                and field.metadata.get('since', 0) > self._version
-            )
         }
         dot = place and f'{place}.'
         before = len(self.wrong)
         for name in sorted(value.keys() - set(names)):
             self._refuse(name, f'one of {", ".join(names)}', f'{dot}{name}')
         for name in names:
-            if name not in value and name not in newer:
+            if name not in value and name not in omitted:
                 self.wrong.append(f'{dot}{name}: it is missing')
         fields = {
             name: self.read(hints[name], value[name], f'{dot}{name}')
@@ -265,18 +248,16 @@ class _Reader:
         }
 
 
-def read(kind: type, value: object, version: int | None = None) -> object:
+def read(kind: type, value: object) -> Any:
     """Make a record of plain values.
 
     :param kind: a dataclass of what may be in a record
     :param value: what ``plain`` gave, or what only looks like it; records in
         it that were read before are taken as they are
-    :param version: of the document: fields that came ``since`` then may be
-        missing; None: nothing may
     :raises RecordError: it is none; a line for everything that is wrong, of
         which the last may say how much more there is
     """
-    reader = _Reader(version)
+    reader = _Reader()
     found = reader.read(kind, value, '')
     told = [each[:_MOST_CHARS] for each in reader.wrong[:_MOST_TOLD]]
     if len(reader.wrong) > len(told):

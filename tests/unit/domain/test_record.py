@@ -209,32 +209,6 @@ class RecordTest(testtools.TestCase):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Grown:
-    """A record whose second version has one field more."""
-
-    old: int
-    new: int | None = record.since(2)
-
-
-class GrownRecordTest(testtools.TestCase):
-    def test_an_older_document_may_lack_what_came_later(self):
-        self.assertEqual(
-            Grown(old=1), record.read(Grown, {'old': 1}, version=1)
-        )
-
-    def test_a_document_of_that_version_may_not(self):
-        for version in (2, 3, None):
-            error = self.assertRaises(
-                ValueError,
-                record.read,
-                Grown,
-                {'old': 1},
-                version=version,
-            )
-            self.assertEqual('new: it is missing', str(error))
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Binned:
     """A record with rows of numbers, as bins and series are."""
 
