@@ -3,13 +3,11 @@
 """Frozen dataclasses as plain values, and back, and their JSON schema.
 
 The type hints say all three, so that none of them can drift from the others.
-What may be in a record: int, float, str, bool, enums of text, records,
-``tuple[X, ...]``, tuples of fixed length, ``Mapping[str, X]``, and any of
-these or None.  Back from plain values, everything is checked, and what is
-wrong is reported at once, by its place, as far as it can be read.
-
-A format grows by fields that are marked ``since``: documents of an older
-version may lack them.
+What may be in a record: int, float, str, bool, unions of these, enums of text,
+records, ``tuple[X, ...]``, tuples of fixed length, ``frozenset[str]``,
+``Mapping[str, X]``, any of these or None, and ``Any``, which is not checked.
+Back from plain values, everything is checked, and what is wrong is reported at
+once, by its place, as far as it can be read.
 
 This module must not know what is recorded.
 """
@@ -20,6 +18,7 @@ import dataclasses
 import enum
 import functools
 import inspect
+import json
 import math
 import re
 import types
@@ -37,6 +36,7 @@ _MOST_CHARS = 1000
 #: Whole numbers are below: of larger ones, no mean can be computed.
 _BEYOND = 10**100
 _PLAIN = {int: 'integer', float: 'number', str: 'string', bool: 'boolean'}
+_OMITTED = 'omitted'
 
 
 class RecordError(errors.LinesError, ValueError):
@@ -47,8 +47,10 @@ def plain(value: object) -> object:
     """A record as dictionaries, lists, text, numbers, True, False, None."""
     if dataclasses.is_dataclass(value):
         return {
-            field.name: plain(getattr(value, field.name))
+            field.name: plain(found)
             for field in dataclasses.fields(value)
+            if (found := getattr(value, field.name)) is not None
+            or _OMITTED not in field.metadata
         }
     if isinstance(value, enum.Enum):
         return value.value
@@ -56,16 +58,12 @@ def plain(value: object) -> object:
         return {key: plain(each) for key, each in value.items()}
     if isinstance(value, tuple | list):
         return [plain(each) for each in value]
-    return value
+    return sorted(value) if isinstance(value, frozenset) else value
 
 
-def since(version: int, default: object = None) -> object:
-    """A field of a dataclass that older documents do not have.
-
-    :param version: the first one that has it
-    :param default: what it is in older documents
-    """
-    return dataclasses.field(default=default, metadata={'since': version})
+def omitted() -> Any:
+    """A field of a dataclass that is not written while it is None."""
+    return dataclasses.field(default=None, metadata={_OMITTED: True})
 
 
 @functools.cache
@@ -131,9 +129,8 @@ def _hints(kind: type) -> dict[str, Any]:
 class _Reader:
     """Plain values on their way back; collects what is wrong."""
 
-    def __init__(self, version: int | None) -> None:
+    def __init__(self) -> None:
         self.wrong: list[str] = []
-        self._version = version
 
     def _refuse(self, value: object, expected: str, place: str) -> None:
         self.wrong.append(
@@ -149,6 +146,10 @@ class _Reader:
             return self._record(hint, value, place)
         if hint in _PLAIN:
             return self._simple(hint, value, place)
+        if hint is Any:
+            return value
+        if isinstance(hint, types.UnionType):
+            return self._one_of(typing.get_args(hint), value, place)
         if isinstance(hint, type) and issubclass(hint, enum.Enum):
             names = [each.value for each in hint]
             if value in names:
@@ -156,6 +157,8 @@ class _Reader:
             return self._refuse(value, f'one of {", ".join(names)}', place)
         if typing.get_origin(hint) is tuple:
             return self._tuple(typing.get_args(hint), value, place)
+        if typing.get_origin(hint) is frozenset:
+            return frozenset(self._tuple((str, ...), value, place) or ())
         return self._mapping(typing.get_args(hint)[1], value, place)
 
     def _simple(self, kind: type, value: object, place: str) -> Any:
@@ -176,6 +179,12 @@ class _Reader:
             return self._refuse(value, 'an integer below 10^100', place)
         return value
 
+    def _one_of(self, kinds: Sequence[Any], value: object, place: str) -> Any:
+        if type(value) in kinds:
+            return self._simple(type(value), value, place)
+        names = ', '.join(_PLAIN[kind] for kind in kinds)
+        return self._refuse(value, f'one of {names}', place)
+
     def _record(self, kind: type, value: object, place: str) -> Any:
         if isinstance(value, kind):
             return value
@@ -183,18 +192,17 @@ class _Reader:
             return self._refuse(value, 'an object', place)
         hints = _hints(kind)
         names = [field.name for field in dataclasses.fields(kind)]
-        newer = {
+        omitted = {
             field.name
             for field in dataclasses.fields(kind)
-            if self._version is not None
-            and field.metadata.get('since', 0) > self._version
+            if _OMITTED in field.metadata
         }
         dot = place and f'{place}.'
         before = len(self.wrong)
         for name in sorted(value.keys() - set(names)):
             self._refuse(name, f'one of {", ".join(names)}', f'{dot}{name}')
         for name in names:
-            if name not in value and name not in newer:
+            if name not in value and name not in omitted:
                 self.wrong.append(f'{dot}{name}: it is missing')
         fields = {
             name: self.read(hints[name], value[name], f'{dot}{name}')
@@ -240,18 +248,16 @@ class _Reader:
         }
 
 
-def read(kind: type, value: object, version: int | None = None) -> object:
+def read(kind: type, value: object) -> Any:
     """Make a record of plain values.
 
     :param kind: a dataclass of what may be in a record
     :param value: what ``plain`` gave, or what only looks like it; records in
         it that were read before are taken as they are
-    :param version: of the document: fields that came ``since`` then may be
-        missing; None: nothing may
     :raises RecordError: it is none; a line for everything that is wrong, of
         which the last may say how much more there is
     """
-    reader = _Reader(version)
+    reader = _Reader()
     found = reader.read(kind, value, '')
     told = [each[:_MOST_CHARS] for each in reader.wrong[:_MOST_TOLD]]
     if len(reader.wrong) > len(told):
@@ -259,6 +265,53 @@ def read(kind: type, value: object, version: int | None = None) -> object:
     if told:
         raise RecordError(*told)
     return found
+
+
+def dumps(
+    value: object, /, *, indent: int | None = None, **heading: object
+) -> str:
+    """The text of a JSON file of a record.
+
+    :param value: a record
+    :param heading: what stands before its fields, such as version=1
+    :raises ValueError: a number is not finite
+    """
+    text = json.dumps(
+        {**heading, **plain(value)},
+        allow_nan=False,
+        indent=indent,
+        separators=(',', ': ' if indent else ':'),
+    )
+    return f'{text}\n'
+
+
+def _refuse_constant(name: str) -> None:
+    """NaN and Infinity are no JSON, though Python reads them."""
+    raise ValueError(f'{name} is no number of JSON')
+
+
+def loads(kind: type, text: str | bytes, /, **heading: object) -> Any:
+    """The record of a text that ``dumps`` wrote, or that only looks like it.
+
+    :param kind: a dataclass of what may be in a record
+    :param heading: what must stand beside its fields
+    :raises RecordError: it is none; a line for everything that is wrong
+    """
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant)
+        if not isinstance(value, dict):
+            raise RecordError('found no object in the document')
+        for name, expected in heading.items():
+            found = value.pop(name, None)
+            if found != expected or isinstance(found, bool):
+                raise RecordError(
+                    f'{name}: found {str(found)[:60]!r}, expected {expected!r}'
+                )
+        return read(kind, value)
+    except RecordError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f'a file that is not JSON: {error}') from error
 
 
 def _descriptions(kind: type) -> dict[str, str]:
@@ -282,9 +335,15 @@ def _schema(hint: object, found: dict[str, dict]) -> dict[str, object]:
         return {'$ref': f'#/$defs/{hint.__name__}'}
     if hint in _PLAIN:
         return {'type': _PLAIN[hint]}
+    if hint is Any:
+        return {}
+    if isinstance(hint, types.UnionType):
+        return {'type': [_PLAIN[kind] for kind in typing.get_args(hint)]}
     if isinstance(hint, type) and issubclass(hint, enum.Enum):
         return {'enum': [each.value for each in hint]}
     arguments = typing.get_args(hint)
+    if typing.get_origin(hint) is frozenset:
+        return {**_schema(tuple[str, ...], found), 'uniqueItems': True}
     if typing.get_origin(hint) is not tuple:
         return {
             'type': 'object',
@@ -315,7 +374,11 @@ def _object(kind: type, found: dict[str, dict]) -> dict[str, object]:
             }
             for name in names
         },
-        'required': names,
+        'required': [
+            field.name
+            for field in dataclasses.fields(kind)
+            if _OMITTED not in field.metadata
+        ],
         'additionalProperties': False,
     }
 

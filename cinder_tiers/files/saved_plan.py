@@ -9,87 +9,68 @@ doc/source/admin/tiers.rst.
 
 import collections.abc
 import dataclasses
-import json
 import os
-
-import jsonschema
+import typing
 
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain import record
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import difference
 from cinder_tiers.domain import text as escaping
-from cinder_tiers.files import check_json
+from cinder_tiers.files import file_problems
 from cinder_tiers.files import read_bounded
 from cinder_tiers.files import write_atomic
 
 VERSION = 1
 MAX_SIZE_BYTES = 16 * 2**20
 
-_SCHEMA = {
-    'type': 'object',
-    'required': ['version', 'catalog_file', 'catalog', 'actions'],
-    'properties': {
-        'catalog_file': {'type': 'string'},
-        'catalog': {'type': 'string'},
-        'cloud': {'type': 'string'},
-        'allowed': {'type': 'array', 'items': {'type': 'string'}},
-        'actions': {
-            'type': 'array',
-            'items': {
-                'type': 'object',
-                'required': ['action', 'object', 'fields'],
-                'properties': {
-                    'action': {'type': 'string'},
-                    'object': {'type': 'string'},
-                    'fields': {'type': 'object'},
-                },
-            },
-        },
-    },
-}
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SavedAction:
+    """An action in plain values."""
+
+    #: Create, update or delete.
+    action: str
+    object: str
+    #: {field: (before, after)} of all that differs.
+    fields: collections.abc.Mapping[str, tuple[typing.Any, typing.Any]]
+    #: What it would be refused for without the consent that was given.
+    although: str | None = record.omitted()
+    #: What it is refused for.
+    refused: str | None = record.omitted()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SavedPlan:
     """A plan as it was when it was saved."""
 
+    #: Identifies the cloud.
+    cloud: str
     #: Name of the tiers file, for messages.
     catalog_file: str
     #: Text of the tiers file.
     catalog: str
-    #: Identifies the cloud; None in a plan saved before this was recorded.
-    cloud: str | None
-    #: Each action in plain values, in the order of the plan.
-    actions: tuple[dict[str, object], ...]
     #: Objects to which consent was given, as the plan names them.
-    allowed: tuple[str, ...] = ()
+    allowed: tuple[str, ...]
+    #: In the order of the plan.
+    actions: tuple[SavedAction, ...]
 
 
-def plain(plan: plans.Plan) -> tuple[dict[str, object], ...]:
-    """The actions of a plan in values that JSON has.
-
-    :returns: for each action `action` (create, update, delete), `object`, and
-        `fields`: {field: [before, after]} of all that differs; where consent
-        was given, `although` says what it would be refused for, and `refused`
-        of what is refused.
-    """
+def plain(plan: plans.Plan) -> tuple[SavedAction, ...]:
+    """The actions of a plan in values that JSON has."""
     return tuple(
-        {
-            'action': action.verb,
-            'object': str(action.key),
-            'fields': {
-                name: [_plain(before), _plain(after)]
+        SavedAction(
+            action=action.verb,
+            object=str(action.key),
+            fields={
+                name: (record.plain(before), record.plain(after))
                 for name, before, after in _fields(action)
             },
-            **(
-                {'although': action.consented.reason}
-                if action.consented
-                else {}
-            ),
-            **({'refused': action.refusal.reason} if action.refusal else {}),
-        }
+            although=action.consented and action.consented.reason,
+            refused=action.refusal and action.refusal.reason,
+        )
         for action in plan.actions
     )
 
@@ -106,10 +87,6 @@ def _fields(
         yield (name, None, value) if action.after else (name, value, None)
 
 
-def _plain(value: object) -> object:
-    return sorted(value) if isinstance(value, frozenset) else value
-
-
 def write(
     path: str, *, catalog_file: str, catalog: str, cloud: str, plan: plans.Plan
 ) -> None:
@@ -124,18 +101,18 @@ def write(
     :raises errors.TiersError: when it cannot be written.
     """
     _check_replaceable(path)
-    text = json.dumps(
-        {
-            'version': VERSION,
-            'cloud': cloud,
-            'catalog_file': catalog_file,
-            'catalog': catalog,
-            'allowed': consent.names_of(plan),
-            'actions': plain(plan),
-        },
+    text = record.dumps(
+        SavedPlan(
+            cloud=cloud,
+            catalog_file=catalog_file,
+            catalog=catalog,
+            allowed=tuple(consent.names_of(plan)),
+            actions=plain(plan),
+        ),
         indent=2,
+        version=VERSION,
     )
-    write_atomic.write(path, text + '\n', replace=True)
+    write_atomic.write(path, text, replace=True)
 
 
 def _check_replaceable(path: str) -> None:
@@ -164,48 +141,16 @@ def read(path: str) -> SavedPlan:
     :param path: of the file.
     :raises errors.ProblemsFound: when it is none, or of another version.
     """
-    try:
-        value = json.loads(read_bounded.read(path, max_bytes=MAX_SIZE_BYTES))
-        if isinstance(value, dict) and value.get('version') != VERSION:
-            raise _problem(
-                path, f'version {value.get("version")!r}', f'version {VERSION}'
-            )
-        check_json.check(value, _SCHEMA)
-    except OSError as error:
-        raise _problem(
-            path,
-            f'a file that cannot be read ({error.strerror})',
-            'a saved plan',
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise _problem(
-            path, 'a file that is not JSON', 'a saved plan'
-        ) from error
-    except jsonschema.ValidationError as error:
-        raise _problem(
-            path, f'{error.message[:200]} at {error.json_path}', 'a saved plan'
-        ) from error
-    return SavedPlan(
-        catalog_file=value['catalog_file'],
-        catalog=value['catalog'],
-        cloud=value.get('cloud'),
-        actions=tuple(value['actions']),
-        # What was saved before there was consent has none.
-        allowed=tuple(value.get('allowed', ())),
-    )
-
-
-def _problem(path: str, found: str, expected: str) -> errors.ProblemsFound:
-    return errors.ProblemsFound(
-        [
-            errors.Problem(
-                where=path,
-                found=found,
-                expected=expected,
-                remedy='make one with "openstack tier plan --out"',
-            )
-        ]
-    )
+    with file_problems.told(
+        path,
+        expected=f'a saved plan, version {VERSION}',
+        remedy='make one with "openstack tier plan --out"',
+    ):
+        return record.loads(
+            SavedPlan,
+            read_bounded.read(path, max_bytes=MAX_SIZE_BYTES),
+            version=VERSION,
+        )
 
 
 def check_cloud(saved: SavedPlan, cloud: str) -> None:
@@ -218,7 +163,7 @@ def check_cloud(saved: SavedPlan, cloud: str) -> None:
     :param cloud: identifies the cloud that is there.
     :raises errors.ActionFailed: it was made for another one.
     """
-    if saved.cloud not in (None, cloud):
+    if saved.cloud != cloud:
         raise errors.ActionFailed(
             'Nothing was changed because the plan was made for another '
             'cloud (block storage and region: '
@@ -239,17 +184,17 @@ def check_same(saved: SavedPlan, plan: plans.Plan) -> None:
     now = plain(plan)
     if now == saved.actions:
         return
-    old = {one['object']: one for one in saved.actions}
-    new = {one['object']: one for one in now}
+    old = {one.object: one for one in saved.actions}
+    new = {one.object: one for one in now}
     lines = []
     for name in dict.fromkeys((*old, *new)):
         if name not in new:
-            lines.append(f'{old[name]["action"]} {name}: no longer needed')
+            lines.append(f'{old[name].action} {name}: no longer needed')
         elif name not in old:
-            lines.append(f'{new[name]["action"]} {name}: needed now')
+            lines.append(f'{new[name].action} {name}: needed now')
         elif old[name] != new[name]:
             lines.append(
-                f'{new[name]["action"]} {name}: '
+                f'{new[name].action} {name}: '
                 + _difference(old[name], new[name])
             )
     more = len(lines) - errors.MOST_PROBLEMS
@@ -264,16 +209,13 @@ def check_same(saved: SavedPlan, plan: plans.Plan) -> None:
     )
 
 
-def _difference(
-    old: collections.abc.Mapping[str, object],
-    new: collections.abc.Mapping[str, object],
-) -> str:
+def _difference(old: SavedAction, new: SavedAction) -> str:
     """How an action differs from the saved one, as a clause."""
     for name, outcome in (('although', 'allowed'), ('refused', 'refused')):
-        has_both = name in old and name in new
-        if has_both and {**old, name: new[name]} == new:
+        before, now = getattr(old, name), getattr(new, name)
+        if before and now and dataclasses.replace(old, **{name: now}) == new:
             return (
-                f'the reason why it is {outcome} was "{old[name]}" when the '
-                f'plan was saved, and is "{new[name]}" now'
+                f'the reason why it is {outcome} was "{before}" when the '
+                f'plan was saved, and is "{now}" now'
             )
     return 'the current values are different'

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 import re
 
 from cinder_tiers.domain.catalog import expectations
-from cinder_tiers.domain import record
 
 # fio HOWTO, "rw=str": the ones that neither trim nor need a second option.
 WORKLOADS = (
@@ -100,10 +99,10 @@ class Pattern:
     startdelay_seconds: int = 0
     #: whether each job calls fsync at its end, within the time that fio
     #: counts: what the disk's write cache holds is then on the tier
-    end_fsync: bool = record.since(5, default=False)
+    end_fsync: bool = False
     #: one of ``RATE_PROCESSES``, of what ``rate_iops`` paces; None: fio's
     #: default, evenly
-    rate_process: str | None = record.since(6)
+    rate_process: str | None = None
 
     def __post_init__(self) -> None:
         """Check all fields.

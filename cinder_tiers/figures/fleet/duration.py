@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import math
 from typing import Any
 
-from cinder_tiers.domain import record
 from cinder_tiers.figures.fio import pattern as fio_pattern
 from cinder_tiers.figures.fleet import schedule
 
@@ -150,13 +149,13 @@ class Duration:
     precondition: int = 0
     #: from when all servers are active until the last guest begins to fill
     #: its region; 0: it is in the time to boot
-    first_sign: int = record.since(5, default=0)
-    #: of ``measure``, the turns without the last gap; null in older files
-    turns: int | None = record.since(5)
-    #: of what it is estimated; null in older files
-    extent: Extent | None = record.since(5)
+    first_sign: int = 0
+    #: of ``measure``, the turns without the last gap; null: it is not known
+    turns: int | None = None
+    #: of what it is estimated; null: it is not known
+    extent: Extent | None = None
     #: the run that the rates are of; empty: they are assumed
-    rates_of: str = record.since(5, default='')
+    rates_of: str = ''
 
     def __post_init__(self) -> None:
         """Check the numbers.

@@ -627,7 +627,6 @@ def build_result(
         precondition=preconditioning,
         cost=cost,
         run_of_fleet=run_of_fleet,
-        iops_of_completions=True,
         tiers=tuple(
             _tier(
                 tier,

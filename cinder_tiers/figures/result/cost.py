@@ -100,8 +100,8 @@ def rates(run: run_result.RunResult, *, by_clock: bool) -> duration.Rates:
     extent = cost and cost.told.extent
     if not extent or extent.guests < 1 or extent.volumes < 1:
         raise ValueError(
-            f'run {run.run} does not say how long its parts took: expected a'
-            f' result of version 5 or newer'
+            f'run {run.run} does not say how long its parts took: expected the'
+            f' result of a fleet'
         )
     if extent.by_clock != by_clock:
         raise ValueError(

@@ -180,8 +180,7 @@ def not_told(
     ):
         return (
             'the result does not tell reads from writes, and has no total'
-            ' latency: expected one of version 3 or later, of a job without'
-            ' unified_rw_reporting'
+            ' latency: expected one of a job without unified_rw_reporting'
         )
     return ''
 

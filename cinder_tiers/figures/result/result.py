@@ -4,8 +4,7 @@
 
 JSON; ``etc/cinder-tiers/result.schema.json`` is its schema.  The version
 counts up with every change that a reader could stumble over; this code reads
-all versions up to its own and refuses others.  What a version added is marked
-``record.since``; in older files it is null, or a fact with that reason.
+its own and refuses others.
 
 Every figure has its unit in its name.  What is not known is null and has a
 reason beside it, never a default.
@@ -249,18 +248,18 @@ class GuestFigures:
     #: latency that 99 percent of them did not exceed
     p99_ns: int | None
     #: what its CPUs did while fio ran; null if it did not say
-    cpu: guest_system.CpuUse | None = record.since(2)
+    cpu: guest_system.CpuUse | None = None
     #: longest time without a completion, see the slot's steadiness; null
     #: without values of each second
-    longest_stall_s: float | None = record.since(3)
+    longest_stall_s: float | None = None
     #: each volume's part of it, in the order in which the guest got them;
     #: null if it works on a single one
-    volumes: tuple[VolumeFigures, ...] | None = record.since(4)
+    volumes: tuple[VolumeFigures, ...] | None = None
     #: of the seconds, or of longer times where there are more than 60; null
     #: without values of each second
-    rates: RatesOverTime | None = record.since(6)
+    rates: RatesOverTime | None = None
     #: null if the guest did not send it
-    latency: LatencyOverTime | None = record.since(6)
+    latency: LatencyOverTime | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers, which may come from a file.
@@ -366,10 +365,10 @@ class MergedFigures:
     fairness: float | None
     #: the true skew is longer by at most this; null if it is not known how
     #: exact the guests' clocks are
-    start_skew_error_ms: float | None = record.since(2)
+    start_skew_error_ms: float | None = None
     #: {read or write: what was}, of those of which there was any; null if
     #: they are not separate
-    directions: Mapping[str, DirectionFigures] | None = record.since(3)
+    directions: Mapping[str, DirectionFigures] | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers, which may come from a file.
@@ -433,18 +432,16 @@ class SlotResult:
     #: of the series, by the rule of the SNIA PTS
     steadiness: steadiness.Verdict
     #: [begin in ms, bytes per second], likewise
-    bw_series: tuple[tuple[int, float], ...] = record.since(6, ())
+    bw_series: tuple[tuple[int, float], ...] = ()
     #: of all complete guests, merged time by time; null if not all of them
     #: sent it
-    latency: LatencyOverTime | None = record.since(6)
+    latency: LatencyOverTime | None = None
     #: {read or write: IOPS of all complete guests in each second of the
     #: series}; null if there is only one of them
-    series_of_directions: Mapping[str, tuple[float, ...]] | None = (
-        record.since(6)
-    )
+    series_of_directions: Mapping[str, tuple[float, ...]] | None = None
     #: latencies of each few seconds as histograms; null if they were not
     #: wanted, or not all complete guests sent some
-    latency_windows: tuple[LatencyWindow, ...] | None = record.since(6)
+    latency_windows: tuple[LatencyWindow, ...] | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers, which may come from a file.
@@ -504,9 +501,9 @@ class PatternResult:
     clat: Latencies | None
     #: {read or write: what was}; null if none is complete, or if they are not
     #: separate
-    directions: Mapping[str, DirectionEstimates] | None = record.since(3)
+    directions: Mapping[str, DirectionEstimates] | None = None
     #: what was asked for; null: as much as could be done
-    asked: AskedLoad | None = record.since(5)
+    asked: AskedLoad | None = None
 
     def __post_init__(self) -> None:
         """Check the directions, which may come from a file.
@@ -542,9 +539,9 @@ class TierResult:
     #: in the order of the profile
     patterns: tuple[PatternResult, ...]
     #: QoS specs of its volume types, several if they differ
-    qos: Fact | None = record.since(2)
+    qos: Fact | None = None
     #: host@backend#pool of its volumes, several if they differ
-    backends: Fact | None = record.since(2)
+    backends: Fact | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -594,19 +591,19 @@ class GuestResult:
     target: str | None
     #: half of the interval in which the offset lies, or, where the start was
     #: by wall time, the error of its wall clock; null if unknown
-    clock_error_ms: float | None = record.since(2)
+    clock_error_ms: float | None = None
     #: why the offset is not known; empty if it is
-    clock_reason: str = record.since(2, '')
+    clock_reason: str = ''
     #: of the server, as Nova names it to a project: the same for two guests on
     #: the same host; null if Nova did not say
-    host: str | None = record.since(2)
+    host: str | None = None
     #: what it is; null if the guest did not say
-    system: guest_system.GuestSystem | None = record.since(2)
+    system: guest_system.GuestSystem | None = None
     #: what it worked on, in Ceph; null if Ceph was not asked, or does not have
     #: it
-    image: ceph_result.CephImage | None = record.since(2)
+    image: ceph_result.CephImage | None = None
     #: what it wrote before the first turn; null if it wrote no rounds
-    preconditioned: rounds_before.Preconditioned | None = record.since(4)
+    preconditioned: rounds_before.Preconditioned | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -658,15 +655,15 @@ class Cost:
     measure_s: float
     #: of ``prepare_s``, the longest that a guest filled its region; null if
     #: no guest said it
-    fill_s: float | None = record.since(5)
+    fill_s: float | None = None
     #: of ``prepare_s``, the longest that a guest wrote rounds before the first
     #: turn; null if no guest said it
-    rounds_s: float | None = record.since(5)
+    rounds_s: float | None = None
     #: of ``measure_s``, from the first turn to the end of the last; null if no
     #: result arrived
-    turns_s: float | None = record.since(5)
+    turns_s: float | None = None
     #: until servers and volumes were gone; null if the run ended before
-    delete_s: float | None = record.since(5)
+    delete_s: float | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers.
@@ -709,26 +706,25 @@ class RunResult:
     # The format has caveats under this name.
     #: why figures should be read with care; empty if no reason was found, null
     #: in files that were not asked
-    doubts: tuple[Caveat, ...] | None = record.since(2)
+    doubts: tuple[Caveat, ...] | None = None
     #: the cluster below the tiers; null if the task names none
-    ceph: ceph_result.CephWatch | None = record.since(2)
+    ceph: ceph_result.CephWatch | None = None
     #: with which the order of turns was drawn; null: it is that of the task
-    seed: int | None = record.since(3)
+    seed: int | None = None
     #: why the repeats ended; null if their number was fixed
-    stopping: Stopping | None = record.since(4)
-    #: null in older files
-    cost: Cost | None = record.since(4)
+    stopping: Stopping | None = None
+    #: null: it was not measured
+    cost: Cost | None = None
     #: what guests were to write until it is steady, before the first turn;
     #: null: nothing but their regions
-    precondition: rounds_before.Precondition | None = record.since(4)
+    precondition: rounds_before.Precondition | None = None
     #: whether all tiers ran a pattern at the same time
-    side_by_side: bool = record.since(5, default=False)
+    side_by_side: bool = False
     #: which run of its guests this is; from 2 on, they were kept
-    run_of_fleet: int = record.since(6, default=1)
-    #: whether IOPS and numbers of I/Os are of those that were completed; in
-    #: older files, of those that were submitted after the ramp, which lack
-    #: what was in flight at its end
-    iops_of_completions: bool = record.since(7, default=False)
+    run_of_fleet: int = 1
+    #: that IOPS and numbers of I/Os are of those that were completed, and not
+    #: of those that were submitted
+    iops_of_completions: bool = True
 
     def __post_init__(self) -> None:
         """Check the version and that nothing of the environment is missing.
@@ -893,14 +889,13 @@ def copies(runs: Mapping[str, str]) -> list[str]:
 
 
 def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
-    """Read a file of any version up to ours.
+    """Read a file of our version.
 
     :param has_times: whether rates and latencies over time are kept, of the
         guests and of the slots: nothing but charts needs them, and of a large
         fleet they are most of what a result takes in memory
-    :returns: the result as this version has it, whatever the file's version
-    :raises ResultFileError: it is not a result file, has a version that is not
-        known here, or contradicts its format; all that is wrong
+    :raises ResultFileError: it is not a result file, has another version, or
+        contradicts its format; all that is wrong
     """
     try:
         value = json.loads(
@@ -916,14 +911,14 @@ def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
             'no result file: expected an object with a version'
         )
     version = value['version']
-    if type(version) is not int or not 1 <= version <= VERSION:
+    if type(version) is not int or version != VERSION:
         raise ResultFileError(
-            f'version {str(version)[:20]!r}: this code reads versions 1 to'
-            f' {VERSION}; a file of a newer cinder-tiers needs that'
-            f' cinder-tiers, or a newer one'
+            f'version {str(version)[:20]!r}: this code reads version'
+            f' {VERSION}: read it with the cinder-tiers that wrote it, or'
+            f' measure again'
         )
     try:
-        found = record.read(RunResult, _raised(value, version), version)
+        found = record.read(RunResult, value)
         _check_once(found)
         for tier in found.tiers:
             for pattern in tier.patterns:
@@ -931,18 +926,6 @@ def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
     except ValueError as error:
         raise ResultFileError(*errors.lines_of(error)) from error
     return found
-
-
-def _raised(value: Mapping[str, object], version: int) -> dict[str, object]:
-    """A document of an older version, with the facts that it did not know."""
-    environment = value.get('environment')
-    if version < VERSION and isinstance(environment, dict):
-        unknown = {
-            'value': None,
-            'reason': f'a file of version {version} does not say',
-        }
-        environment = {**dict.fromkeys(ENVIRONMENT, unknown), **environment}
-    return {**value, 'version': VERSION, 'environment': environment}
 
 
 def _check_once(run: RunResult) -> None:

@@ -52,8 +52,6 @@ import numpy as np
 from scipy import special
 from scipy import stats
 
-from cinder_tiers.domain import record
-
 
 RULE = (
     'limits of the SNIA PTS: excursion 20 % over 5 rounds, slope 10 %; over'
@@ -115,7 +113,7 @@ class Verdict:
     reason: str
     #: longest time without a completion, or with next to none, to about half a
     #: second; 0 if it is less than about 2 s; null without a series
-    longest_stall_s: float | None = record.since(3)
+    longest_stall_s: float | None = None
 
 
 def unknown(reason: str, *, longest_stall_s: float | None = None) -> Verdict:

@@ -170,16 +170,6 @@ def of_runs(
         _rounds(first.precondition),
         _rounds(second.precondition),
     )
-    if first.profile.method.ramp_seconds or second.profile.method.ramp_seconds:
-        yield from _plain(
-            'IOPS are of I/Os',
-            *(
-                'that were completed'
-                if run.iops_of_completions
-                else 'that were submitted, too few after a ramp'
-                for run in (first, second)
-            ),
-        )
     for field in dataclasses.fields(first.profile.method):
         yield from _plain(
             field.name.replace('_', ' '),

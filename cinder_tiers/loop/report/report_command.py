@@ -122,20 +122,19 @@ def _report(parsed_args: argparse.Namespace) -> 'report.Report':
     from cinder_tiers.loop.report import content as report
     from cinder_tiers.loop.report import guests
     from cinder_tiers.loop.sweep import results_argument as sweep_results
-    from cinder_tiers.loop.tune import tuning_argument as tune_results
 
     paths = parsed_args.results
-    for what, is_it, alone in (
-        ('sweep', sweep_results.is_sweep, _report_of_sweep),
-        ('tuning', tune_results.is_tuning, _report_of_tuning),
-    ):
-        found = [path for path in paths if is_it(path)]
-        if found and len(paths) > 1:
+    for path in paths:
+        kind = sweep_results.kind_of(path)
+        alone = {'sweep': _report_of_sweep, 'tuning': _report_of_tuning}.get(
+            str(kind)
+        )
+        if alone and len(paths) > 1:
             raise base.CommandFailed(
-                f'{found[0]} is of a {what}: expected it to be the only '
+                f'{path} is of a {kind}: expected it to be the only '
                 'file; write a separate report of it'
             )
-        if found:
+        if alone:
             return alone(parsed_args)
     read = results.read_all(paths, has_times=True, kept=guests.only_drawn)
     return report.report(

@@ -13,86 +13,21 @@ import collections.abc
 import contextlib
 import dataclasses
 import hashlib
-import json
 import os
 import pathlib
 import re
 import stat
 
-import jsonschema
-
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.state import action as actions
-from cinder_tiers.files import check_json
+from cinder_tiers.domain import record
+from cinder_tiers.files import file_problems
 from cinder_tiers.files import read_bounded
 from cinder_tiers.files import write_atomic
-from cinder_tiers.loop.fault import fault as faults
+from cinder_tiers.loop.fault import fault as fault_values
 from cinder_tiers.loop.sweep import kept as keeping
 
-#: Without faults, which older releases cannot mend.
 VERSION = 1
-VERSION_WITH_FAULTS = 2
 MAX_SIZE_BYTES = 64 * 2**20
-
-_TEXT = {'type': 'string'}
-_OPTIONAL = {'type': ['string', 'null']}
-_SCHEMA = {
-    'type': 'object',
-    'required': ['version', 'cloud', 'tier', 'catalog', 'started', 'objects'],
-    'properties': {
-        'version': {'enum': [VERSION, VERSION_WITH_FAULTS]},
-        'faults': {
-            'type': 'array',
-            'items': {
-                'type': 'object',
-                'required': ['name', 'kind', 'cluster', 'pool', 'osd', 'end'],
-                'properties': {
-                    'name': _TEXT,
-                    'kind': {'enum': [one.value for one in faults.Kind]},
-                    'cluster': _TEXT,
-                    'pool': _TEXT,
-                    'osd': {'type': ['integer', 'null'], 'minimum': 0},
-                    'end': {'type': 'array', 'items': _TEXT},
-                },
-            },
-        },
-        'cloud': _TEXT,
-        'tier': _TEXT,
-        'sweep_file': _TEXT,
-        'catalog_file': _TEXT,
-        'catalog': _TEXT,
-        'started': _TEXT,
-        'by': _TEXT,
-        'results': _TEXT,
-        'folder': _TEXT,
-        'objects': {
-            'type': 'array',
-            'items': {
-                'type': 'object',
-                'required': ['kind', 'cluster', 'name', 'existed', 'settings'],
-                'properties': {
-                    'kind': {'enum': [one.value for one in keeping.KINDS]},
-                    'cluster': _OPTIONAL,
-                    'name': _TEXT,
-                    'existed': {'type': 'boolean'},
-                    'settings': {
-                        'type': 'array',
-                        'items': {
-                            'type': 'object',
-                            'required': ['field', 'before', 'swept'],
-                            'properties': {
-                                'field': _TEXT,
-                                'before': _OPTIONAL,
-                                'swept': {'type': 'array', 'items': _TEXT},
-                                'option_kind': _TEXT,
-                            },
-                        },
-                    },
-                },
-            },
-        },
-    },
-}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -112,16 +47,16 @@ class Journal:
     by: str
     #: The file with the results.
     results: str
-    kept: tuple[keeping.Kept, ...]
+    #: What is changed.
+    objects: tuple[keeping.Kept, ...]
     #: Those that are to be mended.
-    targets: tuple[faults.Target, ...] = ()
+    faults: tuple[fault_values.Target, ...] = ()
     #: In which the sweep ran, and the commands of its faults are to be run;
-    #: '': that of the process, as in journals of former releases.
+    #: '': that of the process.
     folder: str = ''
 
 
 _NAME = re.compile('sweep-[0-9a-f]{16}[.]json', re.ASCII)
-_PARTS = ('kept', 'targets')
 
 
 def path_in(folder: str, cloud: str) -> str:
@@ -152,41 +87,7 @@ def write(path: str, journal: Journal) -> None:
         it.
     :raises errors.TiersError: it cannot be written, or exists.
     """
-    text = json.dumps(
-        {
-            'version': VERSION_WITH_FAULTS if journal.targets else VERSION,
-            **{
-                name: value
-                for name, value in vars(journal).items()
-                if name not in _PARTS
-            },
-            'faults': [
-                {
-                    'name': one.fault.name,
-                    'kind': one.fault.kind.value,
-                    'cluster': one.cluster,
-                    'pool': one.pool,
-                    'osd': one.osd,
-                    'end': one.fault.end,
-                }
-                for one in journal.targets
-            ],
-            'objects': [
-                {
-                    'kind': one.key.kind.value,
-                    'cluster': one.key.cluster,
-                    'name': one.key.name,
-                    'existed': one.existed,
-                    'settings': [
-                        {**vars(setting), 'swept': sorted(setting.swept)}
-                        for setting in one.settings
-                    ],
-                }
-                for one in journal.kept
-            ],
-        },
-        indent=2,
-    )
+    text = record.dumps(journal, indent=2, version=VERSION)
     folder = os.path.dirname(path)
     try:
         write_atomic.make_folder(folder)
@@ -196,7 +97,7 @@ def write(path: str, journal: Journal) -> None:
             f'made: {error.strerror}; name another one with --state'
         ) from error
     write_atomic.write(
-        path, text + '\n', replace=False, is_durable=True, follows=False
+        path, text, replace=False, is_durable=True, follows=False
     )
 
 
@@ -207,39 +108,38 @@ def read(path: str) -> Journal | None:
     :returns: None when there is none.
     :raises errors.ProblemsFound: it cannot be read, or is no journal.
     """
-    try:
-        _check_owner(path)
-        content = read_bounded.read(path, max_bytes=MAX_SIZE_BYTES)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise _problem(path, f'{error.strerror}') from error
-    try:
-        value = json.loads(content)
-        check_json.check(value, _SCHEMA)
-    except (ValueError, RecursionError) as error:
-        raise _problem(path, 'a file that is not JSON') from error
-    except jsonschema.ValidationError as error:
-        raise _problem(
-            path, f'{error.message[:200]} at {error.json_path}'
-        ) from error
-    kept = tuple(map(_kept, value['objects']))
-    for one in kept:
-        # It would be deleted, which no sweep may do to a pool.
-        if not one.existed and not keeping.may_be_made(one.key.kind):
-            raise _problem(
-                path,
-                f'"existed": false of {one.key}, which no sweep creates',
+    with file_problems.told(
+        path,
+        expected=f'the journal of a sweep, version {VERSION}',
+        remedy='use the release of cinder-tiers that wrote it; it holds the '
+        'values to restore, so do not remove it',
+    ):
+        try:
+            _check_owner(path)
+            content = read_bounded.read(path, max_bytes=MAX_SIZE_BYTES)
+        except FileNotFoundError:
+            return None
+        found = record.loads(Journal, content, version=VERSION)
+        problems = tuple(_wrong(found))
+        if problems:
+            raise record.RecordError(*problems)
+    return found
+
+
+def _wrong(journal: Journal) -> collections.abc.Iterator[str]:
+    """What no sweep has written, though it is a journal."""
+    for number, one in enumerate(journal.objects):
+        if one.kind not in keeping.KINDS:
+            yield (
+                f'objects[{number}].kind: found {one.kind.value!r}, expected '
+                f'one of {", ".join(kind.value for kind in keeping.KINDS)}'
             )
-    return Journal(
-        **{
-            one.name: value.get(one.name, '')
-            for one in dataclasses.fields(Journal)
-            if one.name not in _PARTS
-        },
-        kept=kept,
-        targets=tuple(map(_target, value.get('faults', ()))),
-    )
+        # It would be deleted, which no sweep may do to a pool.
+        elif not one.existed and not keeping.may_be_made(one.kind):
+            yield f'"existed": false of {one.key}, which no sweep creates'
+    for number, target in enumerate(journal.faults):
+        if target.osd is not None and target.osd < 0:
+            yield f'faults[{number}].osd: found {target.osd}, expected 0 up'
 
 
 def _check_owner(path: str) -> None:
@@ -248,11 +148,12 @@ def _check_owner(path: str) -> None:
     In a folder that others may write in, such as one for all who sweep, it
     must not be another user who has put it there.
 
-    :raises errors.ProblemsFound: it is another user's, or a link.
+    :raises ValueError: it is a link.
+    :raises errors.ProblemsFound: it is another user's.
     """
     found = os.lstat(path)
     if stat.S_ISLNK(found.st_mode):
-        raise _problem(path, 'a symbolic link')
+        raise ValueError('a symbolic link')
     if found.st_uid not in (0, os.geteuid()):
         raise errors.ProblemsFound(
             [
@@ -266,58 +167,6 @@ def _check_owner(path: str) -> None:
                 )
             ]
         )
-
-
-def _target(value: dict) -> faults.Target:
-    return faults.Target(
-        fault=faults.Fault(
-            name=value['name'],
-            kind=faults.Kind(value['kind']),
-            # When it was to be made no longer matters.
-            at_s=0.0,
-            for_s=0.0,
-            osd=value['osd'],
-            end=tuple(value['end']),
-        ),
-        cluster=value['cluster'],
-        pool=value['pool'],
-        osd=value['osd'],
-    )
-
-
-def _kept(value: dict) -> keeping.Kept:
-    return keeping.Kept(
-        key=actions.Key(
-            kind=actions.Kind(value['kind']),
-            cluster=value['cluster'],
-            name=value['name'],
-        ),
-        existed=value['existed'],
-        settings=tuple(
-            keeping.Setting(
-                field=one['field'],
-                before=one['before'],
-                swept=frozenset(one['swept']),
-                option_kind=one.get('option_kind', ''),
-            )
-            for one in value['settings']
-        ),
-    )
-
-
-def _problem(path: str, found: str) -> errors.ProblemsFound:
-    return errors.ProblemsFound(
-        [
-            errors.Problem(
-                where=path,
-                found=found,
-                expected='the journal of a sweep, version '
-                f'{VERSION} or {VERSION_WITH_FAULTS}',
-                remedy='use the release of cinder-tiers that wrote it; it '
-                'holds the values to restore, so do not remove it',
-            )
-        ]
-    )
 
 
 def remove(path: str) -> None:

@@ -10,18 +10,17 @@ in doc/source/admin/sweeps.rst.
 import collections.abc
 import contextlib
 import dataclasses
-import json
 import os
 
-import jsonschema
-
+from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
-from cinder_tiers.files import check_json
+from cinder_tiers.domain import record
+from cinder_tiers.files import file_problems
 from cinder_tiers.files import read_bounded
 from cinder_tiers.files import write_atomic
-from cinder_tiers.loop.fault import fault as faults
+from cinder_tiers.loop.fault import fault as fault_values
 from cinder_tiers.loop.sweep import design
-from cinder_tiers.loop.sweep import record
+from cinder_tiers.loop.sweep import record as slot_records
 
 VERSION = 1
 KIND = 'sweep'
@@ -30,85 +29,58 @@ MAX_SIZE_BYTES = 16 * 2**20
 
 RUNNING, COMPLETE, ENDED_EARLY = 'running', 'complete', 'ended early'
 
-_TEXT = {'type': 'string'}
-_COUNT = {'type': 'integer', 'minimum': 1, 'maximum': design.MOST_SLOTS}
-_VALUES = {
-    'type': 'object',
-    'additionalProperties': {'type': ['string', 'number', 'boolean']},
-}
-_MOMENT = {'type': ['number', 'null'], 'minimum': 0, 'maximum': 10**11}
-_FAULTS = {
-    'type': 'array',
-    'maxItems': faults.MOST_FAULTS,
-    'items': {
-        'type': 'object',
-        'required': [
-            *('name', 'kind', 'target', 'began', 'ended', 'healthy'),
-            'problem',
-        ],
-        'properties': {
-            'name': _TEXT,
-            'kind': {'enum': [one.value for one in faults.Kind]},
-            'target': _TEXT,
-            'began': _MOMENT,
-            'ended': _MOMENT,
-            'healthy': _MOMENT,
-            'problem': _TEXT,
-        },
-    },
-}
-_SCHEMA = {
-    'type': 'object',
-    'required': [
-        *('version', 'kind', 'tier', 'seed', 'blocks', 'started', 'state'),
-        *('is_brought_back', 'treatments', 'slots'),
-    ],
-    'properties': {
-        'version': {'const': VERSION},
-        'kind': {'const': KIND},
-        'tier': _TEXT,
-        'seed': {'type': 'integer'},
-        'blocks': _COUNT,
-        'sweep_file': _TEXT,
-        'catalog_file': _TEXT,
-        'started': _TEXT,
-        'state': {'enum': [RUNNING, COMPLETE, ENDED_EARLY]},
-        'is_brought_back': {'type': 'boolean'},
-        'treatments': {
-            'type': 'object',
-            'required': [design.DEFAULT],
-            'maxProperties': design.MOST_TREATMENTS + 1,
-            'additionalProperties': {
-                'type': 'object',
-                'required': ['changes', 'guest'],
-                'properties': {'changes': _VALUES, 'guest': _VALUES},
-            },
-        },
-        'slots': {
-            'type': 'array',
-            'maxItems': design.MOST_SLOTS,
-            'items': {
-                'type': 'object',
-                'required': [
-                    *('slot', 'block', 'treatment', 'verdict', 'reason'),
-                    *('started', 'ended', 'exit_status', 'result'),
-                ],
-                'properties': {
-                    'slot': _COUNT,
-                    'block': _COUNT,
-                    'treatment': _TEXT,
-                    'verdict': {'enum': [one.value for one in record.Verdict]},
-                    'reason': _TEXT,
-                    'started': _TEXT,
-                    'ended': _TEXT,
-                    'exit_status': {'type': ['integer', 'null']},
-                    'result': {'type': ['string', 'null']},
-                    'faults': _FAULTS,
-                },
-            },
-        },
-    },
-}
+_STATES = (RUNNING, COMPLETE, ENDED_EARLY)
+_EXPECTED = f'the results of a sweep, version {VERSION}'
+_REMEDY = (
+    f'name {NAME} in the folder that --out of "openstack tier sweep" or '
+    '"openstack tier fault" named'
+)
+_Values = collections.abc.Mapping[str, catalogs.Value]
+#: In seconds since the epoch; of a moment.
+_LATEST = 10**11
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Treatment:
+    """A treatment in the file."""
+
+    #: {place below the tier, joined by dots: value}
+    changes: _Values
+    guest: _Values
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Slot:
+    """A slot in the file."""
+
+    slot: int
+    block: int
+    treatment: str
+    verdict: slot_records.Verdict
+    reason: str
+    started: str
+    ended: str
+    exit_status: int | None
+    result: str | None
+    is_sound: bool
+    faults: tuple[fault_values.FaultRecord, ...]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Document:
+    """The file."""
+
+    tier: str
+    seed: int
+    blocks: int
+    sweep_file: str
+    catalog_file: str
+    started: str
+    state: str
+    is_brought_back: bool
+    number_of_slots: int
+    treatments: collections.abc.Mapping[str, _Treatment]
+    slots: tuple[_Slot, ...]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -124,7 +96,7 @@ class Results:
     state: str
     #: Whether everything was read back to be as before.
     is_brought_back: bool
-    records: tuple[record.SlotRecord, ...] = ()
+    records: tuple[slot_records.SlotRecord, ...] = ()
 
 
 def make_folder(folder: str) -> str:
@@ -192,60 +164,49 @@ def note_restored(path: str, *, started: str, is_brought_back: bool) -> None:
 def text_of(results: Results) -> str:
     """The text of the file."""
     sweep = results.sweep
-    return (
-        json.dumps(
-            {
-                'version': VERSION,
-                'kind': KIND,
-                'tier': sweep.tier,
-                'seed': sweep.seed,
-                'blocks': sweep.blocks,
-                'sweep_file': results.sweep_file,
-                'catalog_file': results.catalog_file,
-                'started': results.started,
-                'state': results.state,
-                'is_brought_back': results.is_brought_back,
-                'number_of_slots': len(sweep.slots),
-                'treatments': {
-                    one.name: {
-                        'changes': {
-                            '.'.join(map(str, place[2:])): value
-                            for place, value in one.changes.items()
-                        },
-                        'guest': dict(one.guest),
-                    }
-                    for one in sweep.all_treatments
-                },
-                'slots': list(map(_slot, results.records)),
+    return record.dumps(
+        _Document(
+            tier=sweep.tier,
+            seed=sweep.seed,
+            blocks=sweep.blocks,
+            sweep_file=results.sweep_file,
+            catalog_file=results.catalog_file,
+            started=results.started,
+            state=results.state,
+            is_brought_back=results.is_brought_back,
+            number_of_slots=len(sweep.slots),
+            treatments={
+                one.name: _Treatment(
+                    changes={
+                        '.'.join(map(str, place[2:])): value
+                        for place, value in one.changes.items()
+                    },
+                    guest=one.guest,
+                )
+                for one in sweep.all_treatments
             },
-            indent=2,
-        )
-        + '\n'
+            slots=tuple(map(_slot, results.records)),
+        ),
+        indent=2,
+        version=VERSION,
+        kind=KIND,
     )
 
 
-def _slot(one: record.SlotRecord) -> collections.abc.Mapping[str, object]:
-    return {
-        'slot': one.slot.number,
-        'block': one.slot.block,
-        'treatment': one.slot.treatment,
-        'verdict': one.verdict.value,
-        'reason': one.reason,
-        'started': one.started,
-        'ended': one.ended,
-        'exit_status': one.measured and one.measured.exit_status,
-        'result': one.measured and one.measured.result_file,
-        'is_sound': one.is_sound,
-        'faults': [
-            {**vars(each), 'kind': each.kind.value}
-            for each in (one.measured.faults if one.measured else ())
-        ],
-    }
-
-
-def _refuse_constant(name: str) -> None:
-    """NaN and Infinity are no JSON, though Python reads them."""
-    raise ValueError(name)
+def _slot(one: slot_records.SlotRecord) -> _Slot:
+    return _Slot(
+        slot=one.slot.number,
+        block=one.slot.block,
+        treatment=one.slot.treatment,
+        verdict=one.verdict,
+        reason=one.reason,
+        started=one.started,
+        ended=one.ended,
+        exit_status=one.measured and one.measured.exit_status,
+        result=one.measured and one.measured.result_file,
+        is_sound=one.is_sound,
+        faults=one.measured.faults if one.measured else (),
+    )
 
 
 def read(path: str) -> Results:
@@ -255,94 +216,94 @@ def read(path: str) -> Results:
     :raises errors.ProblemsFound: it cannot be read, or is not the result of a
         sweep.
     """
-    try:
-        content = read_bounded.read(path, max_bytes=MAX_SIZE_BYTES)
-    except OSError as error:
-        raise _problem(path, error.strerror or str(error)) from error
-    try:
-        value = json.loads(content, parse_constant=_refuse_constant)
-        check_json.check(value, _SCHEMA)
-    except (ValueError, RecursionError) as error:
-        raise _problem(path, 'a file that is not JSON') from error
-    except jsonschema.ValidationError as error:
-        raise _problem(
-            path, f'{error.message[:200]} at {error.json_path}'
-        ) from error
-    sweep = design.Sweep(
-        tier=value['tier'],
-        treatments=tuple(
-            design.Treatment(
-                name=name,
-                changes={
-                    ('tiers', value['tier'], *place.split('.', 2)): each
-                    for place, each in one['changes'].items()
-                },
-                guest=one['guest'],
-            )
-            for name, one in value['treatments'].items()
-            if name != design.DEFAULT
-        ),
-        blocks=value['blocks'],
-        seed=value['seed'],
-    )
-    problems = list(_wrong_slots(sweep, value['slots']))
-    if problems:
-        raise _problem(path, '; '.join(problems[:5]))
+    with file_problems.told(path, expected=_EXPECTED, remedy=_REMEDY):
+        found = record.loads(
+            _Document,
+            read_bounded.read(path, max_bytes=MAX_SIZE_BYTES),
+            version=VERSION,
+            kind=KIND,
+        )
+        problems = tuple(_wrong(found))
+        if problems:
+            raise record.RecordError(*problems)
     return Results(
-        sweep=sweep,
-        sweep_file=value.get('sweep_file', ''),
-        catalog_file=value.get('catalog_file', ''),
-        started=value['started'],
-        state=value['state'],
-        is_brought_back=value['is_brought_back'],
-        records=tuple(map(_record, value['slots'])),
+        sweep=design.Sweep(
+            tier=found.tier,
+            treatments=tuple(
+                design.Treatment(
+                    name=name,
+                    changes={
+                        ('tiers', found.tier, *place.split('.', 2)): value
+                        for place, value in one.changes.items()
+                    },
+                    guest=one.guest,
+                )
+                for name, one in found.treatments.items()
+                if name != design.DEFAULT
+            ),
+            blocks=found.blocks,
+            seed=found.seed,
+        ),
+        sweep_file=found.sweep_file,
+        catalog_file=found.catalog_file,
+        started=found.started,
+        state=found.state,
+        is_brought_back=found.is_brought_back,
+        records=tuple(map(_record, found.slots)),
     )
 
 
-def _wrong_slots(
-    sweep: design.Sweep, slots: collections.abc.Iterable[dict]
-) -> collections.abc.Iterator[str]:
-    """Slots that no such sweep has, or has twice."""
-    names = {one.name for one in sweep.all_treatments}
+def _wrong(found: _Document) -> collections.abc.Iterator[str]:
+    """What no sweep has written: what is no design, slots that it has not."""
+    if found.state not in _STATES:
+        yield f'state: found {found.state[:80]!r}, expected one of {_STATES}'
+    if not 1 <= found.blocks <= design.MOST_SLOTS:
+        yield f'{found.blocks} blocks, expected 1 to {design.MOST_SLOTS}'
+    if (
+        design.DEFAULT not in found.treatments
+        or len(found.treatments) > design.MOST_TREATMENTS + 1
+    ):
+        yield (
+            f'treatments: expected {design.DEFAULT} and at most '
+            f'{design.MOST_TREATMENTS} others'
+        )
     seen = set()
-    for one in slots:
-        turn = one['block'], one['treatment']
-        if one['treatment'] not in names:
-            yield f'slot {one["slot"]} of {one["treatment"][:80]!r}'
-        elif one['block'] > sweep.blocks or turn in seen:
-            yield f'slot {one["slot"]} with block {one["block"]}'
+    for one in found.slots:
+        turn = one.block, one.treatment
+        if one.treatment not in found.treatments:
+            yield f'slot {one.slot} of {one.treatment[:80]!r}'
+        elif not 1 <= one.block <= found.blocks or turn in seen:
+            yield f'slot {one.slot} with block {one.block}'
+        elif not 1 <= one.slot <= design.MOST_SLOTS:
+            yield f'slot {one.slot}, expected 1 to {design.MOST_SLOTS}'
+        elif len(one.faults) > fault_values.MOST_FAULTS:
+            yield f'slot {one.slot} with {len(one.faults)} faults'
+        elif not all(
+            0 <= moment <= _LATEST
+            for each in one.faults
+            for moment in (each.began, each.ended, each.healthy)
+            if moment is not None
+        ):
+            yield f'slot {one.slot} with a fault at an impossible moment'
         seen.add(turn)
 
 
-def _record(value: dict) -> record.SlotRecord:
-    return record.SlotRecord(
+def _record(one: _Slot) -> slot_records.SlotRecord:
+    return slot_records.SlotRecord(
         slot=design.Slot(
-            number=value['slot'],
-            block=value['block'],
-            treatment=value['treatment'],
+            number=one.slot, block=one.block, treatment=one.treatment
         ),
-        verdict=record.Verdict(value['verdict']),
-        reason=value['reason'],
+        verdict=one.verdict,
+        reason=one.reason,
         measured=None
-        if value['exit_status'] is None
-        else record.Measured(
-            exit_status=value['exit_status'],
-            result_file=value['result'],
-            faults=tuple(map(_fault, value.get('faults', ()))),
+        if one.exit_status is None
+        else slot_records.Measured(
+            exit_status=one.exit_status,
+            result_file=one.result,
+            faults=one.faults,
         ),
-        started=value['started'],
-        ended=value['ended'],
-    )
-
-
-def _fault(value: dict) -> faults.FaultRecord:
-    return faults.FaultRecord(
-        **{
-            one.name: value[one.name]
-            for one in dataclasses.fields(faults.FaultRecord)
-            if one.name != 'kind'
-        },
-        kind=faults.Kind(value['kind']),
+        started=one.started,
+        ended=one.ended,
     )
 
 
@@ -359,18 +320,3 @@ def result_path(path: str, result_file: str) -> str:
     :param result_file: as it says.
     """
     return os.path.join(os.path.dirname(path), os.path.basename(result_file))
-
-
-def _problem(path: str, found: str) -> errors.ProblemsFound:
-    return errors.ProblemsFound(
-        [
-            errors.Problem(
-                where=path,
-                found=found,
-                expected=f'the results of a sweep, version {VERSION}',
-                remedy=f'name {NAME} in the folder that --out of '
-                '"openstack tier sweep" or "openstack tier fault" '
-                'named',
-            )
-        ]
-    )

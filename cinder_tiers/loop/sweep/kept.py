@@ -88,10 +88,20 @@ class Setting:
 class Kept:
     """One object of which a sweep changes values."""
 
-    key: actions.Key
+    kind: actions.Kind
+    #: None: it is in none.
+    cluster: str | None = None
+    name: str
     #: Whether it was there; else it is deleted afterwards.
     existed: bool
     settings: tuple[Setting, ...]
+
+    @property
+    def key(self) -> actions.Key:
+        """Names it."""
+        return actions.Key(
+            kind=self.kind, cluster=self.cluster, name=self.name
+        )
 
 
 class Stand(enum.Enum):
@@ -198,7 +208,7 @@ def of_plans(
             fields['volume_types'].add('')
         found.append(
             Kept(
-                key=key,
+                **vars(key),
                 existed=existed,
                 settings=tuple(
                     Setting(

@@ -22,21 +22,21 @@ if typing.TYPE_CHECKING:
     from cinder_tiers.loop.sweep import effects
 
 
-def is_sweep(path: str) -> bool:
-    """Whether a file is the result of a sweep, and not of a run.
+def kind_of(path: str) -> object:
+    """Kind of a file: of a sweep, of a tuning; None: it names none.
 
-    What cannot be read is neither; whoever reads it says why.
+    What cannot be read is of none; whoever reads it says why.
     """
     try:
         # A result of a run may be larger, and is then not looked at.
         if os.path.getsize(path) > sweep_files.MAX_SIZE_BYTES:
-            return False
+            return None
         value = json.loads(
             read_bounded.read(path, max_bytes=sweep_files.MAX_SIZE_BYTES)
         )
     except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and value.get('kind') == sweep_files.KIND
+        return None
+    return value.get('kind') if isinstance(value, dict) else None
 
 
 def read(path: str) -> 'tuple[sweep_files.Results, effects.Swept]':

@@ -281,8 +281,8 @@ def run(
             started=_now(),
             by=locks.me(),
             results=os.path.abspath(result_file),
-            kept=prepared.kept,
-            targets=tuple(one for one in targets if one.is_to_mend),
+            objects=prepared.kept,
+            faults=tuple(one for one in targets if one.is_to_mend),
             folder=_folder(),
         )
         results = result_files.Results(
@@ -459,7 +459,7 @@ def _bring_back(
     """
     values: list[restoring.Restored | fault_means.Mended] = []
     failure = None
-    for target in journal.targets if mend is not None else ():
+    for target in journal.faults if mend is not None else ():
         try:
             values.append(mend(target))
         except errors.TiersError as error:
@@ -468,7 +468,7 @@ def _bring_back(
     try:
         values.extend(
             restoring.restore(
-                journal.kept,
+                journal.objects,
                 executors=world.executors,
                 read=world.read,
                 now=world.now,
@@ -645,10 +645,10 @@ def _check_clusters(
     of_values = {
         **{
             str(one.key): one.key.cluster
-            for one in journal.kept
+            for one in journal.objects
             if resources.BY_KIND[one.key.kind].is_in_ceph
         },
-        **{one.name: one.cluster for one in journal.targets},
+        **{one.name: one.cluster for one in journal.faults},
     }
     problems = [
         errors.Problem(
@@ -669,11 +669,11 @@ def _check_names(
     journal: journals.Journal, names: collections.abc.Iterable[str]
 ) -> None:
     known = (
-        *journals.names_of(journal.kept),
-        *(one.name for one in journal.targets),
+        *journals.names_of(journal.objects),
+        *(one.name for one in journal.faults),
     )
     # Another user may have added to an object that the sweep made.
-    made = tuple(f'{one.key}:' for one in journal.kept if not one.existed)
+    made = tuple(f'{one.key}:' for one in journal.objects if not one.existed)
     problems = [
         errors.Problem(
             where=repr(name),
@@ -719,7 +719,7 @@ def look(
                         target,
                         _means_left(clusters, target, journal).stand(target),
                     )
-                    for target in journal.targets
+                    for target in journal.faults
                 ),
                 *(
                     (
@@ -728,7 +728,7 @@ def look(
                         value,
                         stand,
                     )
-                    for one in journal.kept
+                    for one in journal.objects
                     for setting, value, stand in keeping.stands(
                         one, world.now(one.key)
                     )

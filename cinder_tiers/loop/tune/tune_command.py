@@ -419,8 +419,6 @@ class _Tuning:
 
         declared = self._tiers.whole.value
         return tunings.Tuning(
-            version=tunings.VERSION,
-            kind=tunings.KIND,
             identity=study.identity,
             tier=self._args.tier,
             goal=self._args.goal,

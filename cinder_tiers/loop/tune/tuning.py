@@ -6,10 +6,8 @@ The file may come from anywhere: it is checked when it is read.  Pure.
 """
 
 from dataclasses import dataclass
-import json
 
 from cinder_tiers.domain.catalog import expectations
-from cinder_tiers.domain import errors
 from cinder_tiers.domain import record
 from cinder_tiers.loop.tune import decision
 from cinder_tiers.loop.tune import history as histories
@@ -19,10 +17,6 @@ KIND = 'tuning'
 #: In the folder of results.
 NAME = 'tune.json'
 MAX_SIZE_BYTES = 16 * 2**20
-
-
-class TuningFileError(errors.LinesError, ValueError):
-    """A text that is not of a tuning; it says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,8 +35,6 @@ class Option:
 class Tuning:
     """A tuning, as far as it has come."""
 
-    version: int
-    kind: str
     #: of this tuning; one that begins anew has another
     identity: str
     tier: str
@@ -72,32 +64,19 @@ class Tuning:
 
 def write(tuning: Tuning) -> str:
     """The text of the file."""
-    return json.dumps(record.plain(tuning), allow_nan=False, indent=1) + '\n'
+    return record.dumps(tuning, indent=1, version=VERSION, kind=KIND)
 
 
 def read(text: str | bytes) -> Tuning:
     """Reads the text of the file.
 
-    :raises TuningFileError: it is not of a tuning, or contradicts itself
+    :raises ValueError: it is not of a tuning, or contradicts itself; all
+        that is wrong
     """
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise TuningFileError(f'not JSON: {error}') from error
-    if not isinstance(value, dict) or value.get('kind') != KIND:
-        raise TuningFileError('not of a tuning')
-    if value.get('version') != VERSION:
-        raise TuningFileError(
-            f'version {str(value.get("version"))[:20]!r}: this code reads '
-            f'version {VERSION}'
-        )
-    try:
-        found = record.read(Tuning, value)
-        found.history.check([len(each.values) + 1 for each in found.options])
-    except (ValueError, RecursionError) as error:
-        raise TuningFileError(*errors.lines_of(error)) from error
+    found = record.loads(Tuning, text, version=VERSION, kind=KIND)
+    found.history.check([len(each.values) + 1 for each in found.options])
     if expectations.find_quantity(found.goal) is None:
-        raise TuningFileError(
+        raise ValueError(
             f'goal {found.goal[:80]!r}: expected one of '
             f'{expectations.QUANTITIES_EXPECTED}'
         )

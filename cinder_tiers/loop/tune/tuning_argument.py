@@ -3,13 +3,13 @@
 """The file of a tuning as an argument of commands."""
 
 import collections.abc
-import json
 import os
 import typing
 
 from osc_lib import exceptions
 
 from cinder_tiers.domain import errors
+from cinder_tiers.files import file_problems
 from cinder_tiers.files import read_bounded
 from cinder_tiers.loop.sweep import file_results as sweep_files
 from cinder_tiers.loop.sweep import results_argument
@@ -19,24 +19,6 @@ if typing.TYPE_CHECKING:
     from cinder_tiers.loop.tune import tuning as tunings
 
 
-def is_tuning(path: str) -> bool:
-    """Whether a file is of a tuning, and not of a run or a sweep.
-
-    What cannot be read is not; whoever reads it says why.
-    """
-    from cinder_tiers.loop.tune import tuning as tunings
-
-    try:
-        if os.path.getsize(path) > tunings.MAX_SIZE_BYTES:
-            return False
-        value = json.loads(
-            read_bounded.read(path, max_bytes=tunings.MAX_SIZE_BYTES)
-        )
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and value.get('kind') == tunings.KIND
-
-
 def read(path: str) -> 'tunings.Tuning':
     """Reads the file of a tuning.
 
@@ -44,23 +26,15 @@ def read(path: str) -> 'tunings.Tuning':
     """
     from cinder_tiers.loop.tune import tuning as tunings
 
-    try:
+    with file_problems.told(
+        path,
+        expected=f'the file of a tuning, version {tunings.VERSION}',
+        remedy=f'name {tunings.NAME} in the folder of "openstack tier tune '
+        '--out"',
+    ):
         return tunings.read(
             read_bounded.read(path, max_bytes=tunings.MAX_SIZE_BYTES)
         )
-    except (OSError, tunings.TuningFileError) as error:
-        raise errors.ProblemsFound(
-            [
-                errors.Problem(
-                    where=path,
-                    found=getattr(error, 'strerror', None) or str(error),
-                    expected=f'the file of a tuning, version '
-                    f'{tunings.VERSION}',
-                    remedy=f'name {tunings.NAME} in the folder of "openstack '
-                    'tier tune --out"',
-                )
-            ]
-        ) from error
 
 
 def block_folder(out: str, number: int, again: int = 1) -> str:

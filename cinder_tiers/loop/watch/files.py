@@ -80,10 +80,11 @@ class SeriesFiles:
                 f'{path} cannot be read: {error.strerror}'
             ) from error
         try:
-            found = series.read(content.decode('utf-8'))
-        except (series.SeriesError, UnicodeDecodeError) as error:
+            found = series.read(content)
+        except ValueError as error:
             raise errors.TiersError(
-                f'{path} is not a series of "tier watch": {error}; remove it'
+                f'{path} is not a series of "tier watch": '
+                f'{"; ".join(errors.lines_of(error))}; remove it'
             ) from error
         if (found.tier, found.pools) != (tier, pools):
             return empty

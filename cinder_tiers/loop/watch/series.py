@@ -19,12 +19,10 @@ from dataclasses import field
 from dataclasses import fields
 from dataclasses import replace
 import itertools
-import json
 import math
 import re
 import statistics
 
-from cinder_tiers.domain import errors
 from cinder_tiers.domain import record
 
 #: Of the file's format.
@@ -43,10 +41,6 @@ MOST_VALUES = 1000
 #: Seconds, milliseconds, and what else is counted, are below.
 _BEYOND = 1e15
 _RANGE = re.compile('([0-9]{1,6})(?:-([0-9]{1,6}))?', re.ASCII)
-
-
-class SeriesError(errors.LinesError, ValueError):
-    """A text is no series."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,37 +223,27 @@ def write(series: Series) -> str:
         windows=series.windows[-MOST_WINDOWS:],
         changes=series.changes[-MOST_CHANGES:],
     )
-    document = {'version': VERSION, **record.plain(kept)}
-    return json.dumps(document, allow_nan=False, separators=(',', ':')) + '\n'
+    return record.dumps(kept, version=VERSION)
 
 
-def read(text: str) -> Series:
+def read(text: str | bytes) -> Series:
     """The series of a text.
 
-    :raises SeriesError: it is none; the message says why
+    :raises ValueError: it is none; the message says why
     """
-    try:
-        document = json.loads(text)
-        if (
-            not isinstance(document, dict)
-            or document.pop('version', None) != VERSION
-        ):
-            raise ValueError(f'expected an object with version {VERSION}')
-        found = record.read(Series, document)
-        _check(found, windows=MOST_WINDOWS, changes=MOST_CHANGES)
-        for window in found.windows:
-            _check(window)
-            if window.pending not in ('', *DIRECTIONS):
-                raise ValueError('pending: expected write, read or nothing')
-            if window.status is not None:
-                _check(window.status)
-                _check_ranges(window.status.osds_up or ())
-        for change in found.changes:
-            _check(change)
-            if change.direction not in DIRECTIONS:
-                raise ValueError('direction: expected write or read')
-    except (ValueError, RecursionError) as error:
-        raise SeriesError(*errors.lines_of(error)) from error
+    found = record.loads(Series, text, version=VERSION)
+    _check(found, windows=MOST_WINDOWS, changes=MOST_CHANGES)
+    for window in found.windows:
+        _check(window)
+        if window.pending not in ('', *DIRECTIONS):
+            raise ValueError('pending: expected write, read or nothing')
+        if window.status is not None:
+            _check(window.status)
+            _check_ranges(window.status.osds_up or ())
+    for change in found.changes:
+        _check(change)
+        if change.direction not in DIRECTIONS:
+            raise ValueError('direction: expected write or read')
     return found
 
 

@@ -9,17 +9,18 @@ task would have made.
 
 from collections.abc import Mapping
 import dataclasses
-import json
 import os
 import pathlib
 import re
 
 from cinder_tiers.domain import record
+from cinder_tiers.files import read_bounded
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins import servers
 
 VERSION = 2
+MAX_SIZE_BYTES = 64 * 2**20
 #: What is behind the prefix of a name: another fleet's may begin alike.
 NAME_DIGITS = 12
 _NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9-]{0,39}')
@@ -29,8 +30,6 @@ _NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9-]{0,39}')
 class KeptFleet:
     """Servers and volumes that wait for another run."""
 
-    #: of this format
-    version: int
     #: by which tasks know it
     name: str
     #: how many runs it has done
@@ -133,18 +132,17 @@ def find(
     """
     path = path_of(folder, name)
     try:
-        text = path.read_text(encoding='utf-8')
+        text = read_bounded.read(str(path), max_bytes=MAX_SIZE_BYTES)
     except FileNotFoundError:
         return None
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise servers.FleetError(f'cannot read {path}: {error}') from error
     try:
-        found = record.read(KeptFleet, json.loads(text))
-        if found.version != VERSION:
-            raise ValueError(f'version {found.version}, expected {VERSION}')
-    except (ValueError, RecursionError) as error:
+        found = record.loads(KeptFleet, text, version=VERSION)
+    except ValueError as error:
         raise servers.FleetError(
-            f'{path} is not the file of a kept fleet: {error}'
+            f'{path} is not the file of a kept fleet, version {VERSION}:'
+            f' {error}; {how_to_delete(name)}'
         ) from error
     differences = [
         f'{what}: it has {found.asked.get(what)}, the task asks for {wanted}'
@@ -187,7 +185,7 @@ def write(folder: pathlib.Path, fleet: KeptFleet) -> None:
     partial.unlink(missing_ok=True)
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(descriptor, 'w', encoding='utf-8') as file:
-        file.write(json.dumps(record.plain(fleet), indent=2) + '\n')
+        file.write(record.dumps(fleet, indent=2, version=VERSION))
     partial.replace(path)
 
 

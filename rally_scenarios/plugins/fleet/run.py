@@ -348,7 +348,6 @@ class FleetRun:
         if not context.fills:
             filled_mib = before.filled_mib if before else 0
         fleet = kept_fleets.KeptFleet(
-            version=kept_fleets.VERSION,
             name=keep['name'],
             runs=result.run_of_fleet,
             asked=context.asked,

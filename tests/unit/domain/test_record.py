@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 import dataclasses
 import enum
-import json
+from typing import Any
 
 import ddt
 from hypothesis import given
@@ -43,6 +43,10 @@ class Outer:
     maybe: Inner | None
     pairs: tuple[tuple[int, str], ...]
     by_name: Mapping[str, Inner]
+    value: str | int | float | bool
+    names: frozenset[str]
+    any: Any
+    rare: int | None = record.omitted()
 
 
 INNER = strategies.builds(Inner, number=strategies.integers(0))
@@ -59,6 +63,13 @@ OUTER = strategies.builds(
         strategies.tuples(strategies.integers(), strategies.text())
     ).map(tuple),
     by_name=strategies.dictionaries(strategies.text(), INNER),
+    value=strategies.text()
+    | strategies.booleans()
+    | strategies.integers(-(10**99), 10**99)
+    | strategies.floats(allow_nan=False, allow_infinity=False),
+    names=strategies.frozensets(strategies.text()),
+    any=strategies.lists(strategies.text()),
+    rare=strategies.none() | strategies.integers(0, 9),
 )
 EXAMPLE = Outer(
     text='x',
@@ -69,6 +80,9 @@ EXAMPLE = Outer(
     maybe=None,
     pairs=((1, 'a'),),
     by_name={'b': Inner(number=2)},
+    value=True,
+    names=frozenset({'c'}),
+    any=[],
 )
 
 
@@ -76,8 +90,32 @@ EXAMPLE = Outer(
 class RecordTest(testtools.TestCase):
     @given(OUTER)
     def test_what_was_written_is_read(self, value):
-        text = json.dumps(record.plain(value))
-        self.assertEqual(value, record.read(Outer, json.loads(text)))
+        for indent in (None, 2):
+            text = record.dumps(value, indent=indent, version=3)
+            self.assertEqual(value, record.loads(Outer, text, version=3))
+
+    def test_what_is_omitted_may_be_missing(self):
+        self.assertNotIn('rare', record.plain(EXAMPLE))
+        rare = dataclasses.replace(EXAMPLE, rare=5)
+        self.assertEqual(5, record.plain(rare)['rare'])
+
+    @ddt.data(
+        ('', 'a file that is not JSON'),
+        (b'\xff', 'a file that is not JSON'),
+        ('[' * 100_000, 'a file that is not JSON'),
+        ('{"version": NaN}', 'NaN is no number'),
+        ('[]', 'found no object'),
+        ('{}', "version: found 'None', expected 1"),
+        ('{"version": true}', "version: found 'True', expected 1"),
+        ('{"version": 2, "text": 1}', "version: found '2', expected 1"),
+        ('{"version": 1}', 'text: it is missing'),
+    )
+    @ddt.unpack
+    def test_a_text_that_is_none_is_told(self, text, message):
+        error = self.assertRaises(
+            record.RecordError, record.loads, Outer, text, version=1
+        )
+        self.assertIn(message, str(error))
 
     @ddt.data(
         ({'text': 1}, "text: found '1', expected a string"),
@@ -90,6 +128,10 @@ class RecordTest(testtools.TestCase):
         ({'inner': {'number': True}}, "inner.number: found 'True'"),
         ({'pairs': [[1]]}, "pairs[0]: found '[1]', expected 2 elements"),
         ({'pairs': [[1, 'a'], ['1', 'a']]}, "pairs[1][0]: found '1'"),
+        ({'value': None}, "value: found 'None', expected one of string, int"),
+        ({'value': float('inf')}, "value: found 'inf', expected a finite"),
+        ({'names': 'ab'}, "names: found 'ab', expected a list"),
+        ({'names': ['a', 1]}, "names[1]: found '1', expected a string"),
         ({'by_name': {'b': 3}}, "by_name['b']: found '3'"),
         ({'more': 3}, "more: found 'more', expected one of text, share"),
     )
@@ -133,6 +175,19 @@ class RecordTest(testtools.TestCase):
             found['properties']['pairs'],
         )
         self.assertEqual(
+            [
+                {'type': ['string', 'integer', 'number', 'boolean']},
+                {
+                    'type': 'array',
+                    'items': {'type': 'string'},
+                    'uniqueItems': True,
+                },
+                {},
+            ],
+            [found['properties'][name] for name in ('value', 'names', 'any')],
+        )
+        self.assertNotIn('rare', found['required'])
+        self.assertEqual(
             {'anyOf': [{'type': 'number'}, {'type': 'null'}]},
             found['properties']['share'],
         )
@@ -151,32 +206,6 @@ class RecordTest(testtools.TestCase):
             },
             found['$defs']['Inner'],
         )
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Grown:
-    """A record whose second version has one field more."""
-
-    old: int
-    new: int | None = record.since(2)
-
-
-class GrownRecordTest(testtools.TestCase):
-    def test_an_older_document_may_lack_what_came_later(self):
-        self.assertEqual(
-            Grown(old=1), record.read(Grown, {'old': 1}, version=1)
-        )
-
-    def test_a_document_of_that_version_may_not(self):
-        for version in (2, 3, None):
-            error = self.assertRaises(
-                ValueError,
-                record.read,
-                Grown,
-                {'old': 1},
-                version=version,
-            )
-            self.assertEqual('new: it is missing', str(error))
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -257,7 +257,7 @@ class TierSLATest(testtools.TestCase):
         ]
         success, detail = self.judge(HELD, run)
         self.assertIs(False, success)
-        self.assertIn('this code reads versions 1', detail)
+        self.assertIn('this code reads version 7', detail)
 
 
 @ddt.ddt

@@ -197,8 +197,16 @@ class CostTest(testtools.TestCase):
         for former, by_clock, text in (
             (found, True, 'started by a volume, those of this run by clock'),
             (recorded(kept, SMALL), False, None),
-            (dataclasses.replace(found, cost=None), False, 'version 5'),
-            (dataclasses.replace(found, cost=older), False, 'version 5'),
+            (
+                dataclasses.replace(found, cost=None),
+                False,
+                'result of a fleet',
+            ),
+            (
+                dataclasses.replace(found, cost=older),
+                False,
+                'result of a fleet',
+            ),
         ):
             if text is None:
                 cost.rates(former, by_clock=by_clock)

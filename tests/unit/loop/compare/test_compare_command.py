@@ -236,9 +236,9 @@ class CompareTestCase(testtools.TestCase):
         good = self.file('good.json', general=(1, 1))
         bad = self.folder / 'bad.json'
         for text, said in (
-            ('{"version": 99}', 'reads versions 1 to'),
+            ('{"version": 99}', 'reads version 7'),
             ('[', 'not JSON'),
-            ('{"version": 2, "run": 5, "\\u001b[2J": 1}', 'missing'),
+            ('{"version": 7, "run": 5, "\\u001b[2J": 1}', 'missing'),
         ):
             bad.write_text(text)
             ran = self.compare(good, str(bad))

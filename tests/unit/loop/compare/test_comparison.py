@@ -403,21 +403,6 @@ class RunsTestCase(testtools.TestCase):
         self.assertEqual(1, len(same.circumstances))
         self.assertIn('one run on each side', same.circumstances[0])
 
-    def test_iops_of_submissions_are_another_circumstance_after_a_ramp(self):
-        old = one_tier(1, 1)
-        new = dataclasses.replace(old, iops_of_completions=True)
-        told = (
-            'IOPS are of I/Os: that were submitted, too few after a ramp in'
-            ' the first, that were completed in the second'
-        )
-        self.assertIn(told, self.compare(old, new).circumstances)
-        method = dataclasses.replace(old.profile.method, ramp_seconds=0)
-        profile = dataclasses.replace(old.profile, method=method)
-        old, new = (
-            dataclasses.replace(run, profile=profile) for run in (old, new)
-        )
-        self.assertNotIn(told, self.compare(old, new).circumstances)
-
     def test_tiers_side_by_side_are_another_circumstance(self):
         alone = one_tier(1, 1)
         beside = dataclasses.replace(alone, side_by_side=True)

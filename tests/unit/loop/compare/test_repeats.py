@@ -168,7 +168,7 @@ class OfRunTestCase(testtools.TestCase):
         reads, writes = found.needs
         self.assertEqual(2, found.claims)
         self.assertGreater(writes.repeats, reads.repeats)
-        # A file of before version 3 tells neither, and has reads alone.
+        # One that tells neither has reads alone.
         (need,) = repeats.of_run(
             run(general=(100, 101, 99)),
             comparison.Question(quantities=('read_iops', 'write_iops')),

@@ -53,7 +53,7 @@ class DirectionsTestCase(testtools.TestCase):
         found = trend.over_time(
             runs(*[100] * 4), ['iops', 'write_iops', 'read_iops']
         )
-        # Results of before version 3 do not tell directions.
+        # These results do not tell directions.
         self.assertEqual(
             [('iops', 4), ('read_iops', 0)],
             [(each.quantity, each.runs) for each in found],

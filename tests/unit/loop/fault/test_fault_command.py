@@ -122,8 +122,8 @@ class FaultCommandTestCase(test_sweep_command.SweptCloudTestCase):
                 started='2026-11-24T00:00:00Z',
                 by='root',
                 results='',
-                kept=(),
-                targets=(target, *more),
+                objects=(),
+                faults=(target, *more),
                 folder=folder,
             ),
         )
@@ -314,7 +314,9 @@ class FaultCommandTestCase(test_sweep_command.SweptCloudTestCase):
         ]
         path.write_text(json.dumps(document))
         error = self.assertRaises(errors.ProblemsFound, self.restore)
-        self.assertIn("'cephx user' is not one of", str(error))
+        self.assertIn(
+            "found 'cephx user', expected one of osd options", str(error)
+        )
 
     def test_nothing_else_begins_before(self):
         self.kill()

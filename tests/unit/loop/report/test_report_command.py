@@ -281,8 +281,6 @@ class ReportTestCase(testtools.TestCase):
             tunings.write(
                 tunings.Tuning(
                     **{
-                        'version': tunings.VERSION,
-                        'kind': tunings.KIND,
                         'identity': 'x',
                         'tier': 'general',
                         'goal': 'iops',
@@ -342,7 +340,7 @@ class ReportTestCase(testtools.TestCase):
         for change, said in (
             ({'goal': 'speed'}, "goal 'speed'"),
             ({'options': []}, 'not a candidate of this space'),
-            ({'version': 2}, 'this code reads version 1'),
+            ({'version': 2}, "version: found '2', expected 1"),
             ({'history': {}}, 'history.blocks: it is missing'),
         ):
             path.write_text(json.dumps({**value, **change}), 'utf-8')

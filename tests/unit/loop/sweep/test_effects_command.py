@@ -186,13 +186,17 @@ class EffectsTestCase(testtools.TestCase):
         sweep = self.sweep(osd_fast=2)
         slot = json.loads(pathlib.Path(sweep.file).read_text())['slots'][0]
         for changes, expected in (
-            ({'version': 2}, '1 was expected'),
-            ({'version': 1, 'kind': 'run'}, "'sweep' was expected"),
+            ({'version': 2}, "version: found '2', expected 1"),
+            ({'version': 1, 'kind': 'run'}, "expected 'sweep'"),
             ({'kind': 'sweep', 'slots': [slot] * 2}, 'block'),
             (
                 {'slots': [{**slot, 'treatment': 'x\x1b'}]},
                 'slot 1 of',
             ),
+            ({'slots': [{**slot, 'block': 0}]}, 'slot 1 with block 0'),
+            ({'slots': [], 'blocks': 10**9}, 'blocks, expected 1 to'),
+            ({'blocks': 4, 'state': 'x'}, "state: found 'x'"),
+            ({'state': 'complete', 'treatments': {}}, 'expected default'),
         ):
             sweep.change(**changes)
             ran = self.effects(sweep.file)

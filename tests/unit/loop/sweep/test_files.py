@@ -294,11 +294,11 @@ JOURNAL = journals.Journal(
     by='root on a, process 1',
     results='/r/sweep.json',
     folder='/r',
-    kept=(
+    objects=(
         keeping.Kept(
-            key=actions.Key(
-                kind=actions.Kind.OSD_OPTIONS, cluster='ceph', name='ssd'
-            ),
+            kind=actions.Kind.OSD_OPTIONS,
+            cluster='ceph',
+            name='ssd',
             existed=True,
             settings=(
                 keeping.Setting(
@@ -310,7 +310,8 @@ JOURNAL = journals.Journal(
             ),
         ),
         keeping.Kept(
-            key=actions.Key(kind=actions.Kind.QOS_SPEC, name='tier-database'),
+            kind=actions.Kind.QOS_SPEC,
+            name='tier-database',
             existed=False,
             settings=(
                 keeping.Setting(
@@ -412,7 +413,7 @@ class JournalTestCase(testtools.TestCase):
         journals.write(self.path, JOURNAL)
         content = json.loads(pathlib.Path(self.path).read_text())
         pathlib.Path(self.path).write_text(
-            json.dumps({**content, 'version': 3})
+            json.dumps({**content, 'version': 2})
         )
         error = self.assertRaises(
             errors.ProblemsFound, journals.read, self.path

@@ -259,7 +259,7 @@ class TuneTestCase(test_sweep_command.SweptCloudTestCase):
         (out / 'tune.json').write_text('[]')
         ran = self.tune(*self.measure('fast'))
         self.assertEqual(1, ran.status)
-        self.assertIn('not of a tuning', ran.stderr)
+        self.assertIn('expected the file of a tuning', ran.stderr)
         self.assert_cloud_as_before()
 
     def test_a_dry_run_says_what_the_budget_is_enough_for(self):

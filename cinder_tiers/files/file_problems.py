@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is wrong with a file that a command wrote, as its user is told it."""
+
+import collections.abc
+import contextlib
+
+from cinder_tiers.domain import errors
+
+
+@contextlib.contextmanager
+def told(
+    path: str, *, expected: str, remedy: str
+) -> collections.abc.Iterator[None]:
+    """Tells errors of reading a file as problems of that file.
+
+    :param path: of the file.
+    :param expected: what it should be.
+    :param remedy: what to do when it is not, as an imperative.
+    :raises errors.ProblemsFound: OSError or ValueError was raised; has one
+        problem for each line of it.
+    """
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        lines = errors.lines_of(error)
+        if isinstance(error, OSError) and error.strerror:
+            lines = (error.strerror,)
+        raise errors.ProblemsFound(
+            errors.Problem(
+                where=path, found=line, expected=expected, remedy=remedy
+            )
+            for line in lines
+        ) from error
