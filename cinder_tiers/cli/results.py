@@ -116,6 +116,47 @@ def add_quantities(
     )
 
 
+def add_least_difference(
+    parser: argparse.ArgumentParser,
+    meaning: str = ', as a factor either way: 5 is from -4.8 to +5',
+    *,
+    default: float = 0.0,
+) -> None:
+    """Adds --least-difference, in percent, as `least_difference`.
+
+    :param meaning: end of a sentence on what is not relevant, for the help
+    """
+    parser.add_argument(
+        '--least-difference',
+        metavar='<percent>',
+        type=values.percent,
+        default=default,
+        help=(
+            f'a smaller difference is not relevant{meaning} '
+            f'(default: {default:g})'
+        ),
+    )
+
+
+def add_wanted_difference(
+    parser: argparse.ArgumentParser, counted: str
+) -> None:
+    """Adds --wanted-difference, in percent, as `wanted_difference`.
+
+    :param counted: what would show it: "repeats" or "blocks"
+    """
+    parser.add_argument(
+        '--wanted-difference',
+        metavar='<percent>',
+        type=values.positive,
+        default=10.0,
+        help=(
+            f'report how many {counted} would show a difference of this '
+            'size (default: 10)'
+        ),
+    )
+
+
 def is_latency(limit: expectations.Limit | None) -> bool:
     """Whether there is a limit, and it is one of latency."""
     return limit is not None and limit.unit == 'ms'
