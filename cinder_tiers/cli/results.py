@@ -74,14 +74,15 @@ class Change(columns.FormattableColumn):
         }
 
 
-def add_files(parser: argparse.ArgumentParser) -> None:
-    """Adds one or more result files, as `results`."""
-    parser.add_argument(
-        'results',
-        metavar='<result>',
-        nargs='+',
-        help='result file of a run, see the task argument result_folder',
-    )
+def add_files(
+    parser: argparse.ArgumentParser,
+    meaning: str = 'result file of a run, see the task argument result_folder',
+) -> None:
+    """Adds one or more result files, as `results`.
+
+    :param meaning: of each, for the help
+    """
+    parser.add_argument('results', metavar='<result>', nargs='+', help=meaning)
 
 
 def add_quantities(

@@ -7,18 +7,28 @@ import collections.abc
 import dataclasses
 import importlib
 import types
+import typing
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
 
 
+#: {title of a column: its cell, of what a row is about}
+Table = collections.abc.Mapping[
+    str, collections.abc.Callable[[typing.Any], object]
+]
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Found:
-    """A table of what was found in results, and how the command ends."""
+    """What was found in results, and how the command ends."""
 
-    columns: tuple[str, ...]
-    rows: collections.abc.Iterable[cells.Row]
+    table: Table
+    #: What the rows are about, one after another.
+    items: collections.abc.Iterable[object]
+    #: Columns that are not shown, because they would show nothing.
+    without: collections.abc.Collection[str] = ()
     #: Whether something is not as it should be.
     is_worse: bool = False
     #: Whether something could not be determined.
@@ -98,4 +108,16 @@ class ResultsLister(ResultsCommand, base.StatusLister):
             self.exit_status = exit_status.DIFFERENT
         elif found.is_unknown:
             self.exit_status = exit_status.UNKNOWN
-        return found.columns, found.rows
+        table = {
+            title: cell
+            for title, cell in found.table.items()
+            if title not in found.without
+        }
+        return tuple(table), [
+            tuple(_printable(cell(item)) for cell in table.values())
+            for item in found.items
+        ]
+
+
+def _printable(cell: object) -> object:
+    return cells.printable(cell) if isinstance(cell, str) else cell

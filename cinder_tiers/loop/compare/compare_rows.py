@@ -6,24 +6,27 @@ import argparse
 import pathlib
 
 from cinder_tiers.cli import base
-from cinder_tiers.cli.render import cells
 from cinder_tiers.cli import results
 from cinder_tiers.cli import results_command
 from cinder_tiers.domain import errors
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.compare import junit
 
-_COLUMNS = (
-    'Result',
-    'Tier',
-    'Pattern',
-    'Quantity',
-    'First',
-    'Second',
-    'Difference',
-    'Finding',
-    'Reason',
-)
+_TABLE: results_command.Table = {
+    'Result': lambda claim: claim.side,
+    'Tier': lambda claim: (
+        claim.second_tier
+        if claim.first_tier == claim.second_tier
+        else f'{claim.second_tier} against {claim.first_tier}'
+    ),
+    'Pattern': lambda claim: claim.pattern,
+    'Quantity': lambda claim: claim.quantity,
+    'First': lambda claim: results.Amount((claim.first, claim.unit)),
+    'Second': lambda claim: results.Amount((claim.second, claim.unit)),
+    'Difference': results.Change,
+    'Finding': lambda claim: claim.finding.value,
+    'Reason': lambda claim: claim.reason,
+}
 
 
 def find(
@@ -43,10 +46,12 @@ def find(
     shown.warn(found.circumstances)
     if parsed_args.junit:
         _write(parsed_args.junit, junit.write(found))
-    columns, rows = _shown(found)
     return results_command.Found(
-        columns=columns,
-        rows=rows,
+        table=_TABLE,
+        items=found.claims,
+        without=()
+        if any(claim.side for claim in found.claims)
+        else {'Result'},
         is_worse=found.count(comparison.Finding.WORSE) > 0,
         is_unknown=found.count(comparison.Finding.NOT_COMPARED) > 0,
     )
@@ -115,28 +120,3 @@ def _write(path: str, text: str) -> None:
         raise base.CommandFailed(
             f'cannot write {path}: {error.strerror}; name another file'
         ) from error
-
-
-def _shown(found: object) -> tuple[tuple[str, ...], list[cells.Row]]:
-    """Columns and rows; without the column Result where there is one."""
-    rows = [
-        (
-            cells.printable(claim.side),
-            cells.printable(
-                claim.second_tier
-                if claim.first_tier == claim.second_tier
-                else f'{claim.second_tier} against {claim.first_tier}'
-            ),
-            cells.printable(claim.pattern),
-            claim.quantity,
-            results.Amount((claim.first, claim.unit)),
-            results.Amount((claim.second, claim.unit)),
-            results.Change(claim),
-            claim.finding.value,
-            cells.printable(claim.reason),
-        )
-        for claim in found.claims
-    ]
-    if any(claim.side for claim in found.claims):
-        return _COLUMNS, rows
-    return _COLUMNS[1:], [row[1:] for row in rows]
