@@ -85,6 +85,21 @@ def add_files(
     parser.add_argument('results', metavar='<result>', nargs='+', help=meaning)
 
 
+def add_sweep(parser: argparse.ArgumentParser, made_by: str) -> None:
+    """Adds the file of a sweep, as `sweep`.
+
+    :param made_by: the command that writes it, such as "tier sweep"
+    """
+    parser.add_argument(
+        'sweep',
+        metavar='<sweep>',
+        help=(
+            f'sweep.json in the folder of "{made_by} --out"; the results of '
+            'the slots are read from the same folder'
+        ),
+    )
+
+
 def add_quantities(
     parser: argparse.ArgumentParser, *, default: str = 'iops and p99_ms'
 ) -> None:
