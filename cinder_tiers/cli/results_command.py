@@ -6,6 +6,7 @@ import argparse
 import collections.abc
 import dataclasses
 import importlib
+import operator
 import types
 import typing
 
@@ -18,6 +19,13 @@ from cinder_tiers.cli.render import cells
 Table = collections.abc.Mapping[
     str, collections.abc.Callable[[typing.Any], object]
 ]
+
+
+def columns(*titles: str) -> Table:
+    """The table of items that have their cells in the order of the titles."""
+    return {
+        title: operator.itemgetter(place) for place, title in enumerate(titles)
+    }
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
