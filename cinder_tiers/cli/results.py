@@ -4,6 +4,7 @@
 
 import argparse
 import collections.abc
+import json
 import os
 import typing
 
@@ -235,6 +236,22 @@ def read(path: str, *, has_times: bool = False) -> 'run_result.RunResult':
         raise base.CommandFailed(
             *(f'{path}: {line}' for line in errors.lines_of(error))
         ) from error
+
+
+def is_of_kind(path: str, kind: str, *, max_bytes: int) -> bool:
+    """Whether a file is a JSON object whose "kind" is this one.
+
+    What cannot be read is not; whoever reads it says why.
+
+    :param max_bytes: of such a file; a larger one is not looked at
+    """
+    try:
+        if os.path.getsize(path) > max_bytes:
+            return False
+        value = json.loads(read_bounded.read(path, max_bytes=max_bytes))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and value.get('kind') == kind
 
 
 def keep_from_replacing(output: str, inputs: list[str]) -> None:

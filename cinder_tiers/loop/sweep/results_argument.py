@@ -3,15 +3,12 @@
 """The results of a sweep as an argument of commands."""
 
 import argparse
-import json
-import os
 import typing
 
 from osc_lib import exceptions
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import results
-from cinder_tiers.files import read_bounded
 from cinder_tiers.loop.fault import fault as faults
 from cinder_tiers.loop.sweep import design
 from cinder_tiers.loop.sweep import file_results as sweep_files
@@ -23,20 +20,10 @@ if typing.TYPE_CHECKING:
 
 
 def is_sweep(path: str) -> bool:
-    """Whether a file is the result of a sweep, and not of a run.
-
-    What cannot be read is neither; whoever reads it says why.
-    """
-    try:
-        # A result of a run may be larger, and is then not looked at.
-        if os.path.getsize(path) > sweep_files.MAX_SIZE_BYTES:
-            return False
-        value = json.loads(
-            read_bounded.read(path, max_bytes=sweep_files.MAX_SIZE_BYTES)
-        )
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and value.get('kind') == sweep_files.KIND
+    """Whether a file is the result of a sweep, and not of a run."""
+    return results.is_of_kind(
+        path, sweep_files.KIND, max_bytes=sweep_files.MAX_SIZE_BYTES
+    )
 
 
 def read(path: str) -> 'tuple[sweep_files.Results, effects.Swept]':

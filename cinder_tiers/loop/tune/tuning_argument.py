@@ -3,12 +3,12 @@
 """The file of a tuning as an argument of commands."""
 
 import collections.abc
-import json
 import os
 import typing
 
 from osc_lib import exceptions
 
+from cinder_tiers.cli import results
 from cinder_tiers.domain import errors
 from cinder_tiers.files import read_bounded
 from cinder_tiers.loop.sweep import file_results as sweep_files
@@ -20,21 +20,12 @@ if typing.TYPE_CHECKING:
 
 
 def is_tuning(path: str) -> bool:
-    """Whether a file is of a tuning, and not of a run or a sweep.
-
-    What cannot be read is not; whoever reads it says why.
-    """
+    """Whether a file is of a tuning, and not of a run or a sweep."""
     from cinder_tiers.loop.tune import tuning as tunings
 
-    try:
-        if os.path.getsize(path) > tunings.MAX_SIZE_BYTES:
-            return False
-        value = json.loads(
-            read_bounded.read(path, max_bytes=tunings.MAX_SIZE_BYTES)
-        )
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(value, dict) and value.get('kind') == tunings.KIND
+    return results.is_of_kind(
+        path, tunings.KIND, max_bytes=tunings.MAX_SIZE_BYTES
+    )
 
 
 def read(path: str) -> 'tunings.Tuning':
