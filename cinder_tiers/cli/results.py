@@ -4,6 +4,7 @@
 
 import argparse
 import collections.abc
+import json
 import os
 import typing
 
@@ -74,13 +75,29 @@ class Change(columns.FormattableColumn):
         }
 
 
-def add_files(parser: argparse.ArgumentParser) -> None:
-    """Adds one or more result files, as `results`."""
+def add_files(
+    parser: argparse.ArgumentParser,
+    meaning: str = 'result file of a run, see the task argument result_folder',
+) -> None:
+    """Adds one or more result files, as `results`.
+
+    :param meaning: of each, for the help
+    """
+    parser.add_argument('results', metavar='<result>', nargs='+', help=meaning)
+
+
+def add_sweep(parser: argparse.ArgumentParser, made_by: str) -> None:
+    """Adds the file of a sweep, as `sweep`.
+
+    :param made_by: the command that writes it, such as "tier sweep"
+    """
     parser.add_argument(
-        'results',
-        metavar='<result>',
-        nargs='+',
-        help='result file of a run, see the task argument result_folder',
+        'sweep',
+        metavar='<sweep>',
+        help=(
+            f'sweep.json in the folder of "{made_by} --out"; the results of '
+            'the slots are read from the same folder'
+        ),
     )
 
 
@@ -112,6 +129,47 @@ def add_quantities(
         help=(
             'each quantity of reads alone, or of writes alone (may be '
             'repeated; default: of both together)'
+        ),
+    )
+
+
+def add_least_difference(
+    parser: argparse.ArgumentParser,
+    meaning: str = ', as a factor either way: 5 is from -4.8 to +5',
+    *,
+    default: float = 0.0,
+) -> None:
+    """Adds --least-difference, in percent, as `least_difference`.
+
+    :param meaning: end of a sentence on what is not relevant, for the help
+    """
+    parser.add_argument(
+        '--least-difference',
+        metavar='<percent>',
+        type=values.percent,
+        default=default,
+        help=(
+            f'a smaller difference is not relevant{meaning} '
+            f'(default: {default:g})'
+        ),
+    )
+
+
+def add_wanted_difference(
+    parser: argparse.ArgumentParser, counted: str
+) -> None:
+    """Adds --wanted-difference, in percent, as `wanted_difference`.
+
+    :param counted: what would show it: "repeats" or "blocks"
+    """
+    parser.add_argument(
+        '--wanted-difference',
+        metavar='<percent>',
+        type=values.positive,
+        default=10.0,
+        help=(
+            f'report how many {counted} would show a difference of this '
+            'size (default: 10)'
         ),
     )
 
@@ -178,6 +236,22 @@ def read(path: str, *, has_times: bool = False) -> 'run_result.RunResult':
         raise base.CommandFailed(
             *(f'{path}: {line}' for line in errors.lines_of(error))
         ) from error
+
+
+def is_of_kind(path: str, kind: str, *, max_bytes: int) -> bool:
+    """Whether a file is a JSON object whose "kind" is this one.
+
+    What cannot be read is not; whoever reads it says why.
+
+    :param max_bytes: of such a file; a larger one is not looked at
+    """
+    try:
+        if os.path.getsize(path) > max_bytes:
+            return False
+        value = json.loads(read_bounded.read(path, max_bytes=max_bytes))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and value.get('kind') == kind
 
 
 def keep_from_replacing(output: str, inputs: list[str]) -> None:

@@ -190,6 +190,11 @@ class Optional(columns.FormattableColumn):
         )
 
 
+def rounded(value: float | None) -> float | None:
+    """A number with one digit after the point; None stays None."""
+    return None if value is None else round(value, 1)
+
+
 class Specs(columns.FormattableColumn):
     """Extra specs: a line for each for people, a map for programs."""
 

@@ -3,15 +3,12 @@
 """The results of a sweep as an argument of commands."""
 
 import argparse
-import json
-import os
 import typing
 
 from osc_lib import exceptions
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import results
-from cinder_tiers.files import read_bounded
 from cinder_tiers.loop.fault import fault as faults
 from cinder_tiers.loop.sweep import design
 from cinder_tiers.loop.sweep import file_results as sweep_files
@@ -22,21 +19,11 @@ if typing.TYPE_CHECKING:
     from cinder_tiers.loop.sweep import effects
 
 
-def kind_of(path: str) -> object:
-    """Kind of a file: of a sweep, of a tuning; None: it names none.
-
-    What cannot be read is of none; whoever reads it says why.
-    """
-    try:
-        # A result of a run may be larger, and is then not looked at.
-        if os.path.getsize(path) > sweep_files.MAX_SIZE_BYTES:
-            return None
-        value = json.loads(
-            read_bounded.read(path, max_bytes=sweep_files.MAX_SIZE_BYTES)
-        )
-    except (OSError, ValueError, RecursionError):
-        return None
-    return value.get('kind') if isinstance(value, dict) else None
+def is_sweep(path: str) -> bool:
+    """Whether a file is the result of a sweep, and not of a run."""
+    return results.is_of_kind(
+        path, sweep_files.KIND, max_bytes=sweep_files.MAX_SIZE_BYTES
+    )
 
 
 def read(path: str) -> 'tuple[sweep_files.Results, effects.Swept]':

@@ -19,6 +19,7 @@ from cinder_tiers.cli import exit_status
 from cinder_tiers.cli import interruption
 from cinder_tiers.cli import lock
 from cinder_tiers.cli.render import cells
+from cinder_tiers.cli import results_command
 from cinder_tiers.cli import values as arguments
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain.catalog import model as catalogs
@@ -196,14 +197,9 @@ sh measure.sh
         if parsed_args.dry_run:
             with base.user_errors():
                 return _Tuning(self, parsed_args).preview()
-        # They take seconds, which no other command should need.
-        try:
-            from cinder_tiers.loop.tune import study as studies
-        except ImportError as error:
-            raise base.CommandFailed(
-                f'tier tune needs the extra "tune" of cinder-tiers: {error}; '
-                'install cinder-tiers[tune]'
-            ) from error
+        studies = results_command.load(
+            'cinder_tiers.loop.tune.study', command='tier tune', extra='tune'
+        )
         with base.user_errors():
             tuning = _Tuning(self, parsed_args)
             tuning.check_command()

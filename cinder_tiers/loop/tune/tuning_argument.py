@@ -8,6 +8,7 @@ import typing
 
 from osc_lib import exceptions
 
+from cinder_tiers.cli import results
 from cinder_tiers.domain import errors
 from cinder_tiers.files import file_problems
 from cinder_tiers.files import read_bounded
@@ -17,6 +18,15 @@ from cinder_tiers.loop.sweep import results_argument
 if typing.TYPE_CHECKING:
     from cinder_tiers.figures.result import result as run_result
     from cinder_tiers.loop.tune import tuning as tunings
+
+
+def is_tuning(path: str) -> bool:
+    """Whether a file is of a tuning, and not of a run or a sweep."""
+    from cinder_tiers.loop.tune import tuning as tunings
+
+    return results.is_of_kind(
+        path, tunings.KIND, max_bytes=tunings.MAX_SIZE_BYTES
+    )
 
 
 def read(path: str) -> 'tunings.Tuning':

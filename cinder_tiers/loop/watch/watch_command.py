@@ -16,6 +16,7 @@ from cliff import columns
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
+from cinder_tiers.cli import results_command
 from cinder_tiers.cli import values
 from cinder_tiers.domain import errors
 from cinder_tiers.files.tiers import reader
@@ -128,16 +129,14 @@ Example: openstack tier watch --tier database --for 10min -f json
         :raises base.CommandFailed: expected failures, or numpy and scipy
             are not installed.
         """
-        # numpy and scipy take a second, which no other command should need.
-        try:
-            from cinder_tiers.loop.watch import files
-            from cinder_tiers.loop.watch import series
-            from cinder_tiers.loop.watch import use_case as watching
-        except ImportError as error:
-            raise base.CommandFailed(
-                f'tier watch needs the extra "rally" of cinder-tiers: '
-                f'{error}; install cinder-tiers[rally]'
-            ) from error
+        watching = results_command.load(
+            'cinder_tiers.loop.watch.use_case',
+            command='tier watch',
+            extra='rally',
+        )
+        from cinder_tiers.loop.watch import files
+        from cinder_tiers.loop.watch import series
+
         with base.user_errors():
             catalog = reader.read_file(
                 parsed_args.catalog, include_root=parsed_args.include_root

@@ -19,7 +19,7 @@ from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.report import content
 from cinder_tiers.loop.report import guests
-from cinder_tiers.loop.report import report_command
+from cinder_tiers.loop.report import report_file
 from tests.unit.loop.report import runs
 
 
@@ -93,7 +93,7 @@ class ResultMemoryTest(testtools.TestCase):
         path = self.file(
             run_result.write(runs.run(patterns=1, repeats=1, seconds=5))
         )
-        made = report_command._report(
+        made = report_file.report(
             argparse.Namespace(
                 results=[path],
                 quantities=[],

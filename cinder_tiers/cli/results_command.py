@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What commands that read results of measurements have in common."""
+
+import argparse
+import collections.abc
+import dataclasses
+import importlib
+import operator
+import types
+import typing
+
+from cinder_tiers.cli import base
+from cinder_tiers.cli import exit_status
+from cinder_tiers.cli.render import cells
+
+
+#: {title of a column: its cell, of what a row is about}
+Table = collections.abc.Mapping[
+    str, collections.abc.Callable[[typing.Any], object]
+]
+
+
+def columns(*titles: str) -> Table:
+    """The table of items that have their cells in the order of the titles."""
+    return {
+        title: operator.itemgetter(place) for place, title in enumerate(titles)
+    }
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Found:
+    """What was found in results, and how the command ends."""
+
+    table: Table
+    #: What the rows are about, one after another.
+    items: collections.abc.Iterable[object]
+    #: Columns that are not shown, because they would show nothing.
+    without: collections.abc.Collection[str] = ()
+    #: Whether something is not as it should be.
+    is_worse: bool = False
+    #: Whether something could not be determined.
+    is_unknown: bool = False
+
+
+def load(module: str, *, command: str, extra: str) -> types.ModuleType:
+    """Imports a module when it is needed.
+
+    numpy and scipy take a second, which no other command should need.
+
+    :param command: as a user knows it, such as "tier compare".
+    :param extra: of cinder-tiers, which installs what the module imports.
+    :raises base.CommandFailed: the extra is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise base.CommandFailed(
+            f'{command} needs the extra "{extra}" of cinder-tiers: {error}; '
+            f'install cinder-tiers[{extra}]'
+        ) from error
+
+
+class ResultsCommand(base.StatusCommand):
+    """A command whose work is in a module that an extra makes importable."""
+
+    #: As a user knows it, such as "tier compare".
+    name: str
+    #: The extra of cinder-tiers that installs what `module` imports.
+    extra = 'rally'
+    #: Name of the module that does the work.
+    module: str
+
+    def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
+        """The parser of the command's arguments."""
+        parser = super().get_parser(prog_name)
+        base.name_program(parser)
+        self.add_arguments(parser)
+        return parser
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Adds the arguments of the command."""
+        raise NotImplementedError
+
+    def loaded(self) -> types.ModuleType:
+        """The module that does the work.
+
+        :raises base.CommandFailed: the extra is not installed.
+        """
+        return load(self.module, command=self.name, extra=self.extra)
+
+    def warn(self, texts: collections.abc.Iterable[str]) -> None:
+        """Says what to know of what is shown, each in a line."""
+        for each in texts:
+            self.log.warning('%s', cells.printable(each))
+
+
+class ResultsLister(ResultsCommand, base.StatusLister):
+    """A command that shows what its module finds.
+
+    `find(shown, parsed_args)` of the module returns what it `Found`, given
+    this command and its arguments.
+    """
+
+    def take_action(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+        """Reads, finds and shows.
+
+        :raises base.CommandFailed: a file cannot be read, or what is asked
+            for cannot be found out.
+        """
+        with base.user_errors():
+            found = self.loaded().find(self, parsed_args)
+        if found.is_worse:
+            self.exit_status = exit_status.DIFFERENT
+        elif found.is_unknown:
+            self.exit_status = exit_status.UNKNOWN
+        table = {
+            title: cell
+            for title, cell in found.table.items()
+            if title not in found.without
+        }
+        return tuple(table), [
+            tuple(_printable(cell(item)) for cell in table.values())
+            for item in found.items
+        ]
+
+
+def _printable(cell: object) -> object:
+    return cells.printable(cell) if isinstance(cell, str) else cell
