@@ -64,7 +64,8 @@ def last(
     :param planned: in any order; of one kind, each after those it needs.
     """
     place = {kind: turn for turn, kind in enumerate(registry.BY_KIND)}
-    made, deleted = [], []
+    made: list[actions.Action] = []
+    deleted: list[actions.Action] = []
     # What leaves the choice to the image comes when there are tiers to choose.
     last_of_type = place[actions.Kind.PROJECT_DEFAULTS] - 0.5
     for action in sorted(
