@@ -103,10 +103,8 @@ def refusals(
             f'{CUSTOM} as well',
         )
     for medium, name in CAPACITIES.items():
-        if name in names:
-            yield from _refusals_of_capacity(
-                medium, after.values[name], own, osd_ids
-            )
+        if name in names and (declared := after.values[name]) is not None:
+            yield from _refusals_of_capacity(medium, declared, own, osd_ids)
 
 
 def _refusals_of_capacity(
