@@ -171,7 +171,7 @@ def _check_loses_nothing(
     except errors.TiersError:
         had = set()
     else:
-        had = {tier.name for tier in before.tiers if tier.rbd}
+        had = {tier.name for tier in before.ceph_tiers}
     missing = list(dict.fromkeys((*missing, *_lacking(made, had))))
     if missing:
         raise errors.Unreachable(

@@ -28,6 +28,8 @@ from typing import Any
 from cinder_tiers.domain import errors
 
 
+#: A dataclass of what may be in a record.
+_T = typing.TypeVar('_T')
 # A field's comment and its name.
 _FIELD = re.compile(r'^((?: *#: .*\n)+) *(\w+):', re.MULTILINE)
 # A document of 1 MB can have 200 MB of mistakes.
@@ -35,6 +37,8 @@ _MOST_TOLD = 50
 _MOST_CHARS = 1000
 #: Whole numbers are below: of larger ones, no mean can be computed.
 _BEYOND = 10**100
+#: {hint of a number: the types of values that fit it}.
+_NUMBERS: dict[object, set[type]] = {int: {int}, float: {int, float}}
 _PLAIN = {int: 'integer', float: 'number', str: 'string', bool: 'boolean'}
 _OMITTED = 'omitted'
 
@@ -85,7 +89,7 @@ def _are_plain_numbers(hint: object, values: Sequence[Any]) -> bool:
 
     One by one, the series of a large run take most of the time of reading it.
     """
-    kinds = {int: {int}, float: {int, float}}.get(hint)
+    kinds = _NUMBERS.get(hint)
     found = set(map(type, values))
     return (
         kinds is not None
@@ -142,8 +146,8 @@ class _Reader:
         hint, may_be_none = _optional(hint)
         if value is None and may_be_none:
             return None
-        if dataclasses.is_dataclass(hint):
-            return self._record(hint, value, place)
+        if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+            return self.record(hint, value, place)
         if hint in _PLAIN:
             return self._simple(hint, value, place)
         if hint is Any:
@@ -154,7 +158,8 @@ class _Reader:
             names = [each.value for each in hint]
             if value in names:
                 return hint(value)
-            return self._refuse(value, f'one of {", ".join(names)}', place)
+            self._refuse(value, f'one of {", ".join(names)}', place)
+            return None
         if typing.get_origin(hint) is tuple:
             return self._tuple(typing.get_args(hint), value, place)
         if typing.get_origin(hint) is frozenset:
@@ -168,28 +173,32 @@ class _Reader:
             or (isinstance(value, bool) and kind is not bool)
             or (isinstance(value, float) and not math.isfinite(value))
         ):
-            return self._refuse(
+            self._refuse(
                 value,
                 f'a finite {_PLAIN[kind]}'
                 if kind in (int, float)
                 else f'a {_PLAIN[kind]}',
                 place,
             )
+            return None
         if isinstance(value, int) and not -_BEYOND < value < _BEYOND:
-            return self._refuse(value, 'an integer below 10^100', place)
+            self._refuse(value, 'an integer below 10^100', place)
+            return None
         return value
 
     def _one_of(self, kinds: Sequence[Any], value: object, place: str) -> Any:
         if type(value) in kinds:
             return self._simple(type(value), value, place)
         names = ', '.join(_PLAIN[kind] for kind in kinds)
-        return self._refuse(value, f'one of {names}', place)
+        self._refuse(value, f'one of {names}', place)
+        return None
 
-    def _record(self, kind: type, value: object, place: str) -> Any:
+    def record(self, kind: type, value: object, place: str) -> Any:
         if isinstance(value, kind):
             return value
         if not isinstance(value, dict):
-            return self._refuse(value, 'an object', place)
+            self._refuse(value, 'an object', place)
+            return None
         hints = _hints(kind)
         names = [field.name for field in dataclasses.fields(kind)]
         omitted = {
@@ -221,7 +230,8 @@ class _Reader:
         self, arguments: tuple[Any, ...], value: object, place: str
     ) -> tuple[Any, ...] | None:
         if not isinstance(value, list):
-            return self._refuse(value, 'a list', place)
+            self._refuse(value, 'a list', place)
+            return None
         if arguments[-1] is Ellipsis:
             if _are_plain_numbers(arguments[0], value):
                 return tuple(value)
@@ -229,7 +239,8 @@ class _Reader:
                 return tuple(map(tuple, value))
             arguments = arguments[:1] * len(value)
         if len(arguments) != len(value):
-            return self._refuse(value, f'{len(arguments)} elements', place)
+            self._refuse(value, f'{len(arguments)} elements', place)
+            return None
         return tuple(
             self.read(hint, each, f'{place}[{number}]')
             for number, (hint, each) in enumerate(
@@ -241,14 +252,15 @@ class _Reader:
         self, hint: object, value: object, place: str
     ) -> dict[str, Any] | None:
         if not isinstance(value, dict):
-            return self._refuse(value, 'an object', place)
+            self._refuse(value, 'an object', place)
+            return None
         return {
             key: self.read(hint, each, f'{place}[{key!r}]')
             for key, each in value.items()
         }
 
 
-def read(kind: type, value: object) -> Any:
+def read(kind: type[_T], value: object) -> _T:
     """Make a record of plain values.
 
     :param kind: a dataclass of what may be in a record
@@ -258,7 +270,7 @@ def read(kind: type, value: object) -> Any:
         which the last may say how much more there is
     """
     reader = _Reader()
-    found = reader.read(kind, value, '')
+    found = reader.record(kind, value, '')
     told = [each[:_MOST_CHARS] for each in reader.wrong[:_MOST_TOLD]]
     if len(reader.wrong) > len(told):
         told.append(f'and {len(reader.wrong) - len(told)} more')
@@ -274,10 +286,14 @@ def dumps(
 
     :param value: a record
     :param heading: what stands before its fields, such as version=1
+    :raises TypeError: the value is no record
     :raises ValueError: a number is not finite
     """
+    written = plain(value)
+    if not isinstance(written, dict):
+        raise TypeError(f'{type(value).__name__} is no record')
     text = json.dumps(
-        {**heading, **plain(value)},
+        {**heading, **written},
         allow_nan=False,
         indent=indent,
         separators=(',', ': ' if indent else ':'),
@@ -328,7 +344,7 @@ def _schema(hint: object, found: dict[str, dict]) -> dict[str, object]:
     hint, may_be_none = _optional(hint)
     if may_be_none:
         return {'anyOf': [_schema(hint, found), {'type': 'null'}]}
-    if dataclasses.is_dataclass(hint):
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         if hint.__name__ not in found:
             found[hint.__name__] = {}
             found[hint.__name__].update(_object(hint, found))

@@ -133,7 +133,7 @@ def _retires(action: actions.Action) -> bool:
 def _changes(
     action: actions.Action, projects: Projects
 ) -> collections.abc.Iterator[Line]:
-    changed = difference.differences(action.before, action.after)
+    changed = action.changes
     has_access = False
     for one in changed:
         if one.field in _OF_ACCESS:

@@ -46,8 +46,8 @@ def find(
     """
     declared = {
         pool
-        for tier in catalog.tiers
-        if tier.rbd and tier.rbd.cluster == cluster.name
+        for tier in catalog.ceph_tiers
+        if tier.rbd.cluster == cluster.name
         for pool in tier.rbd.pools
     }
     drafts = {pool_kind.draft_name(pool) for pool in declared}

@@ -268,13 +268,21 @@ def _unknown(
             if look.reason:
                 reasons.setdefault(look.reason, set()).add(osd_id)
             else:
-                host = osds[osd_id].host or 'the host of the OSD'
+                facts = osds[osd_id]
+                host = (facts and facts.host) or 'the host of the OSD'
                 elsewhere.setdefault(host, set()).add(osd_id)
     texts = [
         f'{spelling.osds(ids)} {reason}' for reason, ids in reasons.items()
     ]
     for host, ids in sorted(elsewhere.items()):
-        disks = sorted(set().union(*(osds[osd_id].disks for osd_id in ids)))
+        disks = sorted(
+            {
+                disk
+                for osd_id in ids
+                if (facts := osds[osd_id])
+                for disk in facts.disks
+            }
+        )
         # An OSD calls its disks what it likes.
         files = shlex.join(
             f'/sys/block/{disk}/queue/scheduler' for disk in disks
@@ -287,7 +295,7 @@ def _unknown(
     return '; '.join(texts)
 
 
-def _remedy(unmet: collections.abc.Container[str]) -> str:
+def _remedy(unmet: collections.abc.Collection[str]) -> str:
     remedies = []
     if _SCHEDULER in unmet:
         remedies.append(

@@ -155,7 +155,10 @@ def advise(
     for tier in catalog.ours:
         if cinder is not None:
             yield from _limits(tier, cinder)
-        if tier.rbd is None or tier.rbd.cluster not in ceph:
+        if (
+            not isinstance(tier, catalogs.CephTier)
+            or tier.rbd.cluster not in ceph
+        ):
             continue
         state, lie_on = ceph[tier.rbd.cluster], osds[tier.rbd.cluster]
         yield from _redundancy(tier, state)
@@ -177,7 +180,7 @@ def advise(
 
 
 def _redundancy(
-    tier: catalogs.Tier, ceph: ceph_state.CephState
+    tier: catalogs.CephTier, ceph: ceph_state.CephState
 ) -> collections.abc.Iterator[Advice]:
     """Pools that accept writes which one more failed disk takes away.
 
@@ -245,13 +248,15 @@ def _enough_to_read(
 
 
 def _failure_domains(
-    tier: catalogs.Tier, ceph: ceph_state.CephState
+    tier: catalogs.CephTier, ceph: ceph_state.CephState
 ) -> collections.abc.Iterator[Advice]:
     """Pools with a min_size that does not fit to shared failure domains."""
     for name in tier.rbd.pools:
         pool = ceph.pools.get(name)
-        rule = pool and ceph.crush_rules.get(pool.crush_rule)
-        if not rule or pool.min_size is None:
+        if pool is None or pool.min_size is None:
+            continue
+        rule = ceph.crush_rules.get(pool.crush_rule)
+        if rule is None:
             continue
         each, domain = rule.per_failure_domain, rule.failure_domain
         sizes = pool.size, pool.min_size, each
@@ -296,7 +301,7 @@ def _failure_domains(
 
 
 def _image_clones(
-    tier: catalogs.Tier,
+    tier: catalogs.CephTier,
     catalog: catalogs.Catalog,
     lie_on: pool_osds.PoolOsds,
 ) -> collections.abc.Iterator[Advice]:
@@ -335,7 +340,7 @@ def _image_clones(
 
 
 def _shared_osds(
-    tier: catalogs.Tier,
+    tier: catalogs.CephTier,
     catalog: catalogs.Catalog,
     lie_on: pool_osds.PoolOsds,
 ) -> collections.abc.Iterator[Advice]:
@@ -392,7 +397,7 @@ def _is_floor(name: str) -> bool:
 
 
 def _mclock_figures(
-    tier: catalogs.Tier, ceph: ceph_state.CephState, doubts: _Doubts
+    tier: catalogs.CephTier, ceph: ceph_state.CephState, doubts: _Doubts
 ) -> collections.abc.Iterator[Advice]:
     """Figures that OSDs with the queue mClock share their I/O by.
 
@@ -431,14 +436,10 @@ def _mclock_figures(
 
 
 def _mclock_unused(
-    tier: catalogs.Tier, ceph: ceph_state.CephState
+    tier: catalogs.CephTier, ceph: ceph_state.CephState
 ) -> collections.abc.Iterator[Advice]:
     """Options of mClock that were set, on OSDs with another queue."""
-    used = (
-        tier.rbd.osd_options
-        and tier.rbd.device_class in ceph.class_options
-        and ceph.class_options[tier.rbd.device_class]
-    )
+    used = ceph.class_options.get(tier.rbd.device_class or '')
     names = [
         name for name in tier.rbd.osd_options if name.startswith(mclock.PREFIX)
     ]
@@ -459,7 +460,7 @@ def _mclock_unused(
 
 
 def _pg_target(
-    tier: catalogs.Tier,
+    tier: catalogs.CephTier,
     ceph: ceph_state.CephState,
     lie_on: pool_osds.PoolOsds,
     facts: Facts,
@@ -546,7 +547,7 @@ def _pg_target(
 
 
 def _not_scaled(
-    tier: catalogs.Tier,
+    tier: catalogs.CephTier,
     pool: ceph_state.Pool,
     ceph: ceph_state.CephState,
     lie_on: pool_osds.PoolOsds,
@@ -582,7 +583,7 @@ def _not_scaled(
 
 
 def _ec_recovery(
-    tier: catalogs.Tier, facts: Facts
+    tier: catalogs.CephTier, facts: Facts
 ) -> collections.abc.Iterator[Advice]:
     """Erasure coded data on OSDs that do not hold back its recovery.
 
@@ -622,7 +623,7 @@ def _ec_recovery(
 
 
 def _read_balance(
-    tier: catalogs.Tier,
+    tier: catalogs.CephTier,
     ceph: ceph_state.CephState,
     lie_on: pool_osds.PoolOsds,
     facts: Facts,
@@ -673,7 +674,7 @@ def _read_balance(
 
 
 def _two_that_choose_primaries(
-    tier: catalogs.Tier, ceph: ceph_state.CephState
+    tier: catalogs.CephTier, ceph: ceph_state.CephState
 ) -> collections.abc.Iterator[Advice]:
     """A read balancer beside a declared primary affinity.
 
@@ -698,7 +699,7 @@ def _two_that_choose_primaries(
 
 
 def _first_copies_that_are_passed_over(
-    tier: catalogs.Tier, ceph: ceph_state.CephState
+    tier: catalogs.CephTier, ceph: ceph_state.CephState
 ) -> collections.abc.Iterator[Advice]:
     """First copies on a class of their own, and a balancer that passes them.
 
@@ -747,7 +748,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _unheeded_hint(
-    tier: catalogs.Tier, ceph: ceph_state.CephState
+    tier: catalogs.CephTier, ceph: ceph_state.CephState
 ) -> collections.abc.Iterator[Advice]:
     """A hint of compression that the pool with the data does not heed."""
     pool = ceph.pools.get(tier.rbd.data_pool)
@@ -772,7 +773,7 @@ def _unheeded_hint(
 
 
 def _cache_tier(
-    tier: catalogs.Tier, ceph: ceph_state.CephState
+    tier: catalogs.CephTier, ceph: ceph_state.CephState
 ) -> collections.abc.Iterator[Advice]:
     """A cache tier of a release of Ceph that advises against them."""
     front = ceph.cache_tiers.get(tier.rbd.data_pool)
@@ -822,7 +823,7 @@ def _options_advice(
 
 
 def _pool_options(
-    tier: catalogs.Tier, ceph: ceph_state.CephState, facts: Facts
+    tier: catalogs.CephTier, ceph: ceph_state.CephState, facts: Facts
 ) -> collections.abc.Iterator[Advice]:
     """Options of pools that are in effect, whether declared or not."""
     current, objections = {}, []
@@ -861,7 +862,7 @@ def _pool_options(
 
 
 def _osd_options(
-    tier: catalogs.Tier, lie_on: pool_osds.PoolOsds, facts: Facts
+    tier: catalogs.CephTier, lie_on: pool_osds.PoolOsds, facts: Facts
 ) -> collections.abc.Iterator[Advice]:
     """Options of the OSDs of a tier, whether declared or not.
 

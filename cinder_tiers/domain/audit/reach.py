@@ -52,7 +52,7 @@ def find_left_out(
             name=one.name,
             aspect=NO_TIER,
             current={NO_TIER: 'none'},
-            expected={NO_TIER: one.mark},
+            expected={NO_TIER: one.mark or ''},
             reason=f'it is left out of the tiers: {one.problem}',
         )
 

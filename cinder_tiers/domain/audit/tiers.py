@@ -97,11 +97,10 @@ class Finding:
 
         :param tier: name of a tier of the catalog.
         """
-        rbd = catalog.tier(tier).rbd
+        declared = catalog.tier(tier)
         return self.tier == tier or (
-            self.cluster is not None
-            and rbd is not None
-            and rbd.cluster == self.cluster
+            isinstance(declared, catalogs.CephTier)
+            and declared.rbd.cluster == self.cluster
         )
 
 
@@ -254,7 +253,7 @@ def _without_access(
         tier = catalog.tier_of_type(type_succession.owner_of(name))
         yield Finding(
             object_name=f'tier {tier.name}' if tier else f'volume type {name}',
-            tier=tier and tier.name,
+            tier=tier.name if tier else None,
             state=State.WARNING,
             aspect=_DEFAULTS,
             current={'projects without access': lost},
@@ -291,7 +290,8 @@ def _unserved(
     if isinstance(cinder, Unread) or isinstance(backends, Unread | None):
         return
     for one in unserved.find(catalog, cinder.volume_types, backends):
-        if catalog.tier(one.tier).type_name in cinder.volume_types:
+        tier = catalog.tier(one.tier)
+        if tier and tier.type_name in cinder.volume_types:
             yield Finding(
                 object_name=f'tier {one.tier}',
                 tier=one.tier,
@@ -309,10 +309,12 @@ def _requirements(
     """What OSDs are not, that a tier requires of them."""
     for tier in catalog.ours:
         if (
-            tier.rbd is None
+            not isinstance(tier, catalogs.CephTier)
             or tier.rbd.osd_requirements is None
-            or isinstance(observed.ceph[tier.rbd.cluster], Unread)
         ):
+            continue
+        state = observed.ceph[tier.rbd.cluster]
+        if isinstance(state, Unread):
             continue
         facts = observed.osds[tier.rbd.cluster]
         name = f'tier {tier.name}'
@@ -329,7 +331,7 @@ def _requirements(
             tier.rbd.osd_requirements,
             {
                 osd.osd_id: facts.get(osd.osd_id)
-                for osd in observed.ceph[tier.rbd.cluster].osds
+                for osd in state.osds
                 if osd.device_class == tier.rbd.device_class
                 and osd.is_below(tier.rbd.crush_root)
             },
@@ -432,7 +434,7 @@ def _unread(
             sources[_ACCESS] = observed.projects
         if tier.default_for:
             sources[_DEFAULTS] = observed.projects
-        if tier.rbd:
+        if isinstance(tier, catalogs.CephTier):
             sources[f'cluster {tier.rbd.cluster}'] = observed.ceph[
                 tier.rbd.cluster
             ]
@@ -451,9 +453,11 @@ def _pools_without_io(
     catalog: catalogs.Catalog, observed: Observed
 ) -> collections.abc.Iterator[Finding]:
     """Tiers of whose pool the RBD options are unknown: it serves no I/O."""
-    for tier in catalog.ours:
-        state = tier.rbd and observed.ceph[tier.rbd.cluster]
-        if state is None or isinstance(state, Unread):
+    for tier in catalog.ceph_tiers:
+        if not tier.take_over:
+            continue
+        state = observed.ceph[tier.rbd.cluster]
+        if isinstance(state, Unread):
             continue
         pool = state.pools.get(tier.rbd.pool)
         if pool and pool.rbd_options_unread:
@@ -575,11 +579,11 @@ def _host_problems(
                 cluster=cluster.name,
             )
             for problem in host_osd_options.check_cluster(
-                catalog, cluster, observed.ceph[cluster.name]
+                catalog, cluster, state
             )
         ]
         for cluster in catalog.clusters_in_use
-        if not isinstance(observed.ceph[cluster.name], Unread)
+        if not isinstance(state := observed.ceph[cluster.name], Unread)
     }
     return {name: several for name, several in found.items() if several}
 
@@ -621,10 +625,13 @@ def _actions(
     problems: list[Finding],
 ) -> collections.abc.Iterator[actions.Action]:
     """The plan, as far as both sides can be compared."""
-    cinder, projects = observed.cinder, observed.projects
-    is_cinder_read = not isinstance(cinder, Unread)
-    if not is_cinder_read:
-        cinder = cinder_state.CinderState(volume_types={})
+    projects = observed.projects
+    is_cinder_read = not isinstance(observed.cinder, Unread)
+    cinder = (
+        cinder_state.CinderState(volume_types={})
+        if isinstance(observed.cinder, Unread)
+        else observed.cinder
+    )
     left_out = {
         aspect: {one.tier for one in problems if one.aspect == aspect}
         for aspect in (_ACCESS, _DEFAULTS, _CLUSTER, _IMAGES)
@@ -635,7 +642,7 @@ def _actions(
     without_defaults: set[str] = set()
     for tier in catalog.tiers:
         if (
-            tier.rbd
+            isinstance(tier, catalogs.CephTier)
             and tier.take_over
             and (
                 tier.name in left_out[_CLUSTER]
@@ -643,9 +650,7 @@ def _actions(
             )
         ):
             # Its volume type stays what it would be with the pool.
-            tier = dataclasses.replace(
-                tier, backend_name=tier.backend, rbd=None
-            )
+            tier = tier.without_pool()
         if tier.default_for and (
             tier.name in left_out[_ACCESS] | left_out[_DEFAULTS]
             or isinstance(projects, Unread)
@@ -672,7 +677,7 @@ def _actions(
             dataclasses.replace(catalog, tiers=tuple(tiers)),
             {
                 tier.rbd.cluster
-                for tier in catalog.tiers
+                for tier in catalog.ceph_tiers
                 if tier.name in left_out[_IMAGES]
             },
         ),
@@ -759,7 +764,7 @@ def _aspects(
     aspects: dict[
         tuple[str, State], tuple[dict[str, object], dict[str, object]]
     ] = {}
-    for one in difference.differences(action.before, action.after):
+    for one in action.changes:
         aspect = _ASPECTS.get(
             one.field.partition('.')[0], action.key.kind.value
         )

@@ -268,7 +268,8 @@ def judge(
                 reason=image.reason,
                 remedy='run the audit again',
             )
-        image, problem = None, image.reason
+        problem = image.reason
+        image = None
     explained = explain_volume.explain_volume(
         volume=volume, image=image, known=known, policy=policy, applied=applied
     )
@@ -282,7 +283,10 @@ def _verdict(
     follows: bool,
     applied: explanation.AppliedTypes,
 ) -> Verdict:
-    if explained.outcome is explanation.Outcome.OUT_OF_DATE:
+    if (
+        explained.outcome is explanation.Outcome.OUT_OF_DATE
+        and explained.tier is not None
+    ):
         name = applied.types[explained.tier].name
         return Verdict(
             state=State.OUT_OF_DATE,
@@ -413,9 +417,11 @@ def _home(
 
     A finding without a current value is only counted.
     """
-    if None in (residency, verdict.tier, volume.host):
+    if residency is None or verdict.tier is None or volume.host is None:
         return []
-    state, current, expected = State.COMPLIANT, {}, {}
+    state = State.COMPLIANT
+    current: dict[str, str] = {}
+    expected: dict[str, str] = {}
     parent = residency.clones.get(volume.stored_id or volume.volume_id)
     if verdict.tier not in residency.unread:
         state = State.NOT_APPLICABLE

@@ -70,6 +70,10 @@ class Source:
                 return f'{file}:{self.lines[place]}'
         return self.file
 
+    def below(self, path: Path) -> collections.abc.Callable[[str], str]:
+        """Gives `where` of a name below a place."""
+        return lambda name: self.where((*path, name))
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Cluster:
@@ -348,7 +352,7 @@ class Encryption:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Tier:
-    """A tier, which becomes a volume type."""
+    """A tier, which becomes a volume type; with `rbd`, it is a `CephTier`."""
 
     name: str
     #: Of its volume type; None: that of the tier.
@@ -396,6 +400,14 @@ class Tier:
         default_factory=dict
     )
 
+    def __new__(
+        cls, *, rbd: RbdPool | None = None, **fields: object
+    ) -> 'Tier':
+        """Makes a `CephTier` of what has a pool."""
+        if cls is Tier and rbd is not None:
+            return super().__new__(CephTier)
+        return super().__new__(cls)
+
     @property
     def type_name(self) -> str:
         """Name of its volume type."""
@@ -417,10 +429,13 @@ class Tier:
         return self.access if isinstance(self.access, tuple) else ()
 
     @property
+    def default_projects(self) -> tuple[str, ...]:
+        """The projects under `default_for`; none when it is absent."""
+        return self.default_for or ()
+
+    @property
     def backend(self) -> str | None:
         """`volume_backend_name`; None when extra specs select backends."""
-        if self.backend_name is None and self.rbd is not None:
-            return self.section
         return self.backend_name
 
     @property
@@ -448,6 +463,24 @@ class Tier:
         """Its tags in the form in which they are compared."""
         normal = (tags.normalize_tag(tag) for tag in self.tags)
         return frozenset(tag for tag in normal if tag)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CephTier(Tier):
+    """A tier whose pool is managed in a Ceph cluster."""
+
+    rbd: RbdPool
+
+    @property
+    def backend(self) -> str:
+        """`volume_backend_name`, that of its section without another one."""
+        return self.section if self.backend_name is None else self.backend_name
+
+    def without_pool(self) -> Tier:
+        """The tier as if its storage existed, with the same backend."""
+        return Tier(
+            **{**vars(self), 'rbd': None, 'backend_name': self.backend}
+        )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -485,12 +518,17 @@ class Catalog:
         """Tiers that plan and apply are about, in the order of the file."""
         return tuple(tier for tier in self.tiers if tier.take_over)
 
-    def tiers_of(self, cluster: str) -> tuple[Tier, ...]:
+    @property
+    def ceph_tiers(self) -> tuple[CephTier, ...]:
+        """All tiers with a pool, in the order of the file."""
+        return tuple(tier for tier in self.tiers if isinstance(tier, CephTier))
+
+    def tiers_of(self, cluster: str) -> tuple[CephTier, ...]:
         """Those of our tiers with a pool in a cluster, in that order."""
         return tuple(
             tier
-            for tier in self.ours
-            if tier.rbd is not None and tier.rbd.cluster == cluster
+            for tier in self.ceph_tiers
+            if tier.take_over and tier.rbd.cluster == cluster
         )
 
     @property
@@ -500,7 +538,7 @@ class Catalog:
             dict.fromkeys(
                 name
                 for tier in self.ours
-                for name in (*tier.projects, *(tier.default_for or ()))
+                for name in (*tier.projects, *tier.default_projects)
             )
         )
 

@@ -231,9 +231,10 @@ def _should(
     policy: decision.Policy,
 ) -> _Should:
     """Where the volume should be: its type's backends, or its image's."""
-    if not _follows(volume):
-        return _by_type(volume, image, decided, applied, policy)
-    if decided.because_of(decision.Rule.FIXED):
+    own = volume.volume_type
+    if own is not None and not _follows(volume):
+        return _by_type(volume, own, image, decided, applied, policy)
+    if volume.fixed_by and decided.because_of(decision.Rule.FIXED):
         return _Should(
             decided=decided,
             text=(
@@ -264,20 +265,21 @@ def _should(
 
 def _by_type(
     volume: facts.KnownVolume,
+    volume_type: facts.KnownType,
     image: facts.KnownImage | None,
     decided: decision.PlacementDecision,
     applied: explanation.AppliedTypes,
     policy: decision.Policy,
 ) -> _Should:
-    name = volume.volume_type.name
+    name = volume_type.name
     notes: tuple[str, ...] = ()
     if volume.fixed_by:
         notes = (_FIXED[volume.fixed_by],)
-    tier = applied.tier_of(volume.volume_type)
+    tier = applied.tier_of(volume_type)
     if tier is None:
         return _Should(
             decided=decided,
-            volume_type=volume.volume_type,
+            volume_type=volume_type,
             notes=notes,
             text=(
                 f'Its volume type {name} does not belong to a tier and does '
@@ -301,7 +303,7 @@ def _by_type(
         )
     return _Should(
         decided=decided,
-        volume_type=volume.volume_type,
+        volume_type=volume_type,
         tier=tier,
         overflow=applied.overflow_of(tier),
         image_tier=image_tier,

@@ -197,7 +197,10 @@ class AppliedTypes:
             # An audit asks for each volume; what is kept keeps the id taken.
             asked = id(known), volume_type.type_id
             if asked not in self._judged:
-                self._judged[asked] = known, self._judge(volume_type, known)
+                self._judged[asked] = (
+                    known,
+                    self._judge(volume_type, known.backends),
+                )
             return self._judged[asked][1]
         return tuple(
             JudgedBackend(
@@ -321,12 +324,13 @@ class AppliedTypes:
         return {}
 
     def _judge(
-        self, volume_type: facts.KnownType, known: facts.Facts
+        self,
+        volume_type: facts.KnownType,
+        those: tuple[backends.Backend, ...],
     ) -> tuple[JudgedBackend, ...]:
         own = self._own(volume_type, frozenset())
         judged = [
-            self._judge_one(backend, volume_type, own)
-            for backend in known.backends
+            self._judge_one(backend, volume_type, own) for backend in those
         ]
         return tuple(sorted(judged, key=_turn))
 
@@ -363,7 +367,7 @@ class AppliedTypes:
         """
         specs = volume_type.extra_specs
         name = specs.get(cinder_state.OVERFLOW)
-        tier = specs.get(cinder_state.NAME)
+        tier = specs.get(cinder_state.NAME, '')
         beyond: collections.abc.Callable[[backends.Backend], bool] | None
         if not name or name in (tier, *seen):
             beyond = None
@@ -463,7 +467,7 @@ def _why_not(
         reason.tier == tier.name for reason in decided.reasons
     ):
         return 'selected, but the tier with the highest priority is refused'
-    if decided.overflow == tier:
+    if decided.tier and decided.overflow == tier:
         return (
             'not selected; it takes the volume when '
             f'tier {decided.tier.name} has no room'

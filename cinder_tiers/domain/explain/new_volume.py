@@ -6,6 +6,7 @@ Says what is hidden from the user where that matters, and never guesses. Must
 not know how an API is asked, nor how the answer is shown.
 """
 
+import collections.abc
 import dataclasses
 import typing
 
@@ -32,6 +33,11 @@ class Question:
     requested_type: facts.KnownType | None = None
 
 
+#: Gives the type that one names, (None,) for one that no user can see; None
+#: when it names none.
+_Names = collections.abc.Callable[[], tuple[facts.KnownType | None] | None]
+
+
 @typing.final
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Named:
@@ -50,7 +56,7 @@ class _Named:
             follows_image=self.follows_image,
             name=self.volume_type and self.volume_type.name,
             offers=tier_specs.features(self.volume_type.extra_specs)
-            if self.follows_image
+            if self.volume_type and self.follows_image
             else frozenset(),
         )
 
@@ -165,20 +171,21 @@ def visible_types_note(known: facts.Facts) -> tuple[str, ...]:
 def _named_type(question: Question, known: facts.Facts) -> _Named | None:
     """Who names the type; `default_volume_type` of cinder.conf names none."""
     default, image = known.default_type, question.image
-    named = tier_specs.first_named(
-        {
-            decision.TypeSource.REQUEST: lambda: (
-                question.requested_type and (question.requested_type,)
-            ),
-            # One that is named counts even if no user can see the type.
-            decision.TypeSource.IMAGE: lambda: (
-                image and image.type_ref and (known.find_type(image.type_ref),)
-            ),
-            decision.TypeSource.PROJECT: lambda: (
-                default and default.is_projects and (default.volume_type,)
-            ),
-        }
-    )
+    asked: dict[decision.TypeSource, _Names] = {
+        decision.TypeSource.REQUEST: lambda: (
+            (question.requested_type,) if question.requested_type else None
+        ),
+        # One that is named counts even if no user can see the type.
+        decision.TypeSource.IMAGE: lambda: (
+            (known.find_type(image.type_ref),)
+            if image and image.type_ref
+            else None
+        ),
+        decision.TypeSource.PROJECT: lambda: (
+            (default.volume_type,) if default and default.is_projects else None
+        ),
+    }
+    named = tier_specs.first_named(asked)
     if named is None:
         return None
     source, (found,) = named
@@ -209,9 +216,10 @@ def _why_cinder_refuses(
         return None
     if named.volume_type is None:
         what = '' if known.is_admin else ', or that the project may not use'
+        named_by = question.image and question.image.type_ref
         return (
             'the image property cinder_img_volume_type names '
-            f'{question.image.type_ref}, a volume type that does not '
+            f'{named_by}, a volume type that does not '
             f'exist{what}'
         )
     if facts.TYPE_ACCESS not in known.hidden and not may_use(
@@ -265,6 +273,7 @@ def _why_unknown(
     if facts.TYPE_ACCESS in known.hidden and (
         decided.because_of(decision.Rule.NO_ACCESS)
         or named
+        and named.volume_type
         and not may_use(
             named.volume_type, request.project, is_admin=request.is_admin
         )
@@ -361,8 +370,10 @@ def _without_closed(
         and volume_type is not None
         and not tier_specs.follows_image(volume_type.extra_specs)
     )
-    if (decided.tier is not None or is_unbound) and (
-        backends.names_backend(volume_type.extra_specs)
+    if (
+        volume_type is not None
+        and (decided.tier is not None or is_unbound)
+        and backends.names_backend(volume_type.extra_specs)
     ):
         return judged
     return applied.without_closed(

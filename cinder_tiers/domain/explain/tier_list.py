@@ -190,14 +190,15 @@ def _read(
     projects: collections.abc.Iterable[str] = (),
     problem: str = '',
 ) -> ListedTier:
+    marked = extra_specs[cinder_state.NAME]
     priority: int | None = None
     try:
-        tier = tier_specs.read_tier(extra_specs, projects=None)
+        tier = tier_specs.applied_tier(marked, extra_specs, projects=None)
         priority = tier.priority
     except ValueError as error:
         problem = problem or str(error)
-        tier = tier_specs.read_tier(
-            {**extra_specs, cinder_state.PRIORITY: '0'}, projects=None
+        tier = tier_specs.applied_tier(
+            marked, {**extra_specs, cinder_state.PRIORITY: '0'}, projects=None
         )
     return ListedTier(
         name=tier.name,

@@ -26,11 +26,10 @@ def check_alone(ceph: ceph_state.CephState, pool: str) -> None:
             raise ValueError(f'pool {pool} is a cache of pool {other.name}')
 
 
-def settings_and_mode(tier: ceph_state.CacheTier) -> dict[str, object]:
-    """The fields of a cache that are not about its pool.
+def check(tier: ceph_state.CacheTier) -> None:
+    """Refuses a cache that a tiers file cannot declare, whatever its settings.
 
-    :param tier: as it exists.
-    :raises ValueError: it cannot be declared; the text says why.
+    :raises ValueError: with the reason.
     """
     what = f'pool {tier.name} has the cache {tier.cache_pool}'
     if len(tier.cache_pools) > 1:
@@ -42,16 +41,28 @@ def settings_and_mode(tier: ceph_state.CacheTier) -> dict[str, object]:
         )
     if not tier.overlay:
         raise ValueError(f'{what}, which clients do not use')
-    return {
-        'mode': tier.mode,
-        'stale_reads': tier.mode == cache_tier.READONLY,
-        'settings': {
+
+
+def declared(
+    tier: ceph_state.CacheTier, rbd: catalogs.RbdPool
+) -> catalogs.Cache:
+    """A cache as a tiers file declares it.
+
+    :param tier: as it exists, which `check` does not refuse.
+    :param rbd: the pool that holds it.
+    :raises ValueError: a setting cannot be declared; the text says why.
+    """
+    return catalogs.Cache(
+        rbd=rbd,
+        mode=tier.mode,
+        stale_reads=tier.mode == cache_tier.READONLY,
+        settings={
             name: _setting(name, text)
             for name, text in sorted(tier.settings.items())
             if name in cache_tier.KNOWN
             and text != str(cache_tier.DEFAULTS.get(name, _NOTHING))
         },
-    }
+    )
 
 
 def _setting(name: str, text: str) -> catalogs.Value:
@@ -74,14 +85,16 @@ def _setting(name: str, text: str) -> catalogs.Value:
     return text
 
 
-def check_same(rbd: catalogs.RbdPool, tier: ceph_state.CacheTier) -> None:
+def check_same(cache: catalogs.Cache, tier: ceph_state.CacheTier) -> None:
     """Refuses a cache that a plan would change.
 
-    :param rbd: the pool, with its cache.
+    :param cache: as it would be declared.
     :param tier: the cache as it exists.
     :raises ValueError: with what it is.
     """
-    for one in difference.differences(tier, cache_tier.cache_tier_of(rbd)):
+    for one in difference.differences(
+        tier, cache_tier.cache_tier_of(tier.name, cache)
+    ):
         raise ValueError(
             f'{one.field} of the cache {tier.cache_pool} is '
             f'{one.before}, and would be {one.after}'

@@ -26,7 +26,6 @@ from cinder_tiers.domain.resources import qos_limits
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import cinder as cinder_state
-from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.domain.validation import fallback as fallback_rules
 
@@ -66,8 +65,8 @@ class _Draft:
         self.remarks: list[Remark] = []
         self.undetermined: dict[str, str] = {}
 
-    def change(self, name: str, **fields: object) -> None:
-        self.tiers[name] = dataclasses.replace(self.tiers[name], **fields)
+    def put(self, tier: catalogs.Tier) -> None:
+        self.tiers[tier.name] = tier
 
     def remark(self, text: str, tier: str | None = None) -> None:
         self.remarks.append(Remark(tier=tier, text=text))
@@ -220,14 +219,16 @@ def _find_pools(
         owners.update(
             {(found.cluster, pool): tier.name for pool in found.pools}
         )
-        draft.change(
-            tier.name,
-            rbd=found,
-            backend_name=(
-                None
-                if tier.backend_name == tier.section
-                else tier.backend_name
-            ),
+        draft.put(
+            dataclasses.replace(
+                tier,
+                rbd=found,
+                backend_name=(
+                    None
+                    if tier.backend_name == tier.section
+                    else tier.backend_name
+                ),
+            )
         )
     used = {name for name, _ in owners}
     return {
@@ -380,8 +381,10 @@ def _settle_tags(draft: _Draft) -> None:
             )
         left = tuple(tag for tag in tier.tags if tag not in twice)
         if twice:
-            draft.change(
-                name, tags=left, priority=tier.priority if left else 0
+            draft.put(
+                dataclasses.replace(
+                    tier, tags=left, priority=tier.priority if left else 0
+                )
             )
 
 
@@ -402,7 +405,7 @@ def _settle_priorities(draft: _Draft) -> None:
                 ),
                 tier=name,
             )
-            draft.change(name, priority=priority)
+            draft.put(dataclasses.replace(tier, priority=priority))
 
 
 def _different(priorities: list[int]) -> list[int]:
@@ -430,7 +433,7 @@ def _settle_fallback(draft: _Draft) -> None:
     }
     for fault in fallback_rules.find_faults(fallbacks):
         draft.remark(f'fallback is left out: {fault.found}', tier=fault.tier)
-        draft.change(fault.tier, fallback=False)
+        draft.put(dataclasses.replace(draft.tiers[fault.tier], fallback=False))
 
 
 def _with_overflow(
@@ -497,10 +500,10 @@ def _leftover(
         return
     for action in made.actions:
         changes = ''
-        if action.before and action.after:
+        if action.changes:
             changes = ': ' + ', '.join(
                 f'{one.field} {_value(one.before)} -> {_value(one.after)}'
-                for one in difference.differences(action.before, action.after)
+                for one in action.changes
             )
         verb = f'refused: {action.verb}' if action.refusal else action.verb
         yield f'{verb} {action.key}{changes}'

@@ -28,8 +28,10 @@ def class_options(
     known: inventory.KnownCluster, device_class: str | None, remarks: Remarks
 ) -> Options:
     """Configured options of a class, as far as all its OSDs use them."""
-    configured = known.configured.get(device_class or '', {})
-    return configured and _options(
+    configured = known.configured.get(device_class or '')
+    if not configured or device_class is None:
+        return {}
+    return _options(
         configured,
         known.ceph.class_options[device_class],
         known,
@@ -93,8 +95,10 @@ def primary_affinity(
     known: inventory.KnownCluster, device_class: str | None, remarks: Remarks
 ) -> float | None:
     """The affinity that all OSDs of a class have, when it is not 1."""
-    found = device_class and affinities.observed(known.ceph.osds, device_class)
-    if not found:
+    if device_class is None:
+        return None
+    found = affinities.observed(known.ceph.osds, device_class)
+    if found is None:
         return None
     values = set(found.by_osd.values())
     if len(values) > 1:
@@ -104,7 +108,7 @@ def primary_affinity(
         )
         return None
     value = export_texts.plain_value(found.value)
-    return None if value == 1 else value
+    return None if value == 1 or isinstance(value, str) else value
 
 
 def _options(

@@ -76,8 +76,9 @@ def rbd_of(
     )
     tier = ceph.cache_tiers.get(holder.name)
     if tier:
-        rbd = dataclasses.replace(rbd, cache=_cache(known, tier, remarks))
-        export_cache.check_same(rbd, tier)
+        cache = _cache(known, tier, remarks)
+        export_cache.check_same(cache, tier)
+        rbd = dataclasses.replace(rbd, cache=cache)
     _check(rbd, known)
     return rbd, remarks
 
@@ -125,15 +126,15 @@ def _placed(
     :param holder: of the data; `pool` itself, or the erasure coded one.
     :raises ValueError: they cannot be declared.
     """
-    rule = _rule(known.ceph, holder)
+    rule, root, failure_domain = _rule(known.ceph, holder)
     is_default = holder.name == pool.name + catalogs.DATA_POOL_SUFFIX
     return catalogs.RbdPool(
         cluster=known.cluster.name,
         pool=pool.name,
         device_class=rule.device_class,
         primary_device_class=rule.primary_device_class,
-        crush_root=rule.root,
-        failure_domain=rule.failure_domain,
+        crush_root=root,
+        failure_domain=failure_domain,
         protection=_protection(known.ceph, holder, rule),
         data_pool_name=(None if holder is pool or is_default else holder.name),
         pg_num=_pg_num(pool, holder, remarks),
@@ -143,11 +144,11 @@ def _placed(
 def _cache(
     known: inventory.KnownCluster, tier: ceph_state.CacheTier, remarks: Remarks
 ) -> catalogs.Cache:
-    fields = export_cache.settings_and_mode(tier)
+    export_cache.check(tier)
     pool = _pool(known, tier.cache_pool)
     if pool.kind != 'replicated':
         raise ValueError(f'the cache {pool.name} is not replicated')
-    return catalogs.Cache(rbd=_placed(known, pool, pool, remarks), **fields)
+    return export_cache.declared(tier, _placed(known, pool, pool, remarks))
 
 
 def lacking_caps(
@@ -195,7 +196,11 @@ def _pool(known: inventory.KnownCluster, name: str) -> ceph_state.Pool:
 
 def _rule(
     ceph: ceph_state.CephState, pool: ceph_state.Pool
-) -> ceph_state.CrushRule:
+) -> tuple[ceph_state.CrushRule, str, str]:
+    """The rule of a pool, its root and its failure domain.
+
+    :raises ValueError: a tiers file cannot declare the rule.
+    """
     rule = ceph.crush_rules.get(pool.crush_rule)
     if rule is None:
         raise ValueError(f'CRUSH rule {pool.crush_rule} is not known')
@@ -226,7 +231,7 @@ def _rule(
             f'the root, the failure domain or the device class of CRUSH '
             f'rule {rule.name} cannot be written'
         )
-    return rule
+    return rule, rule.root, rule.failure_domain
 
 
 def _protection(
@@ -272,36 +277,42 @@ def _protection(
             f'{limits.CHUNKS_PER_FAILURE_DOMAIN.least} can be declared'
         )
     return _with_min_size(
-        catalogs.ErasureCoded(
-            k=k,
-            m=m,
-            num_failure_domains=domains,
-            osds_per_failure_domain=each,
-            **_code_of(profile, pool),
+        _with_code(
+            catalogs.ErasureCoded(
+                k=k,
+                m=m,
+                num_failure_domains=domains,
+                osds_per_failure_domain=each,
+            ),
+            profile,
+            pool,
         ),
         pool,
     )
 
 
-def _code_of(
-    profile: ceph_state.ErasureCodeProfile, pool: ceph_state.Pool
-) -> dict[str, object]:
-    """Plugin, technique and stripe unit, as far as they can be declared.
+def _with_code(
+    coded: catalogs.ErasureCoded,
+    profile: ceph_state.ErasureCodeProfile,
+    pool: ceph_state.Pool,
+) -> catalogs.ErasureCoded:
+    """With plugin, technique and stripe unit, as far as they can be declared.
 
     What is left out stays as it is.
     """
-    found: dict[str, object] = {}
     techniques = erasure_code.TECHNIQUES.get(profile.plugin or '', ())
     if profile.technique in techniques:
-        found.update(plugin=profile.plugin, technique=profile.technique)
+        coded = dataclasses.replace(
+            coded, plugin=profile.plugin, technique=profile.technique
+        )
     unit_bytes, rest = divmod(pool.stripe_width_bytes or 0, profile.k)
     if (
         not rest
         and unit_bytes in limits.STRIPE_UNIT_BYTES
         and unit_bytes % limits.STRIPE_UNIT_BYTES.least == 0
     ):
-        found['stripe_unit_bytes'] = unit_bytes
-    return found
+        return dataclasses.replace(coded, stripe_unit_bytes=unit_bytes)
+    return coded
 
 
 def _with_min_size(
@@ -310,7 +321,8 @@ def _with_min_size(
     return dataclasses.replace(
         protection,
         min_size=pool.min_size,
-        unprotected_writes=pool.min_size < protection.least_min_size,
+        unprotected_writes=pool.min_size is not None
+        and pool.min_size < protection.least_min_size,
     )
 
 
@@ -343,7 +355,7 @@ def _options(
     rbd: catalogs.RbdPool, pool: ceph_state.Pool, remarks: Remarks
 ) -> dict[str, catalogs.Value]:
     """What is set of a pool, as far as it can be declared together."""
-    found = {}
+    found: dict[str, catalogs.Value] = {}
     for name, text in sorted(pool.options.items()):
         if text in (pool_options.UNSET, 'false') or (
             name in pool_options.QUOTAS and text == pool_options.NO_QUOTA

@@ -6,6 +6,7 @@ Pure. What the catalog cannot express is left out and named in a remark.
 
 import collections
 import collections.abc
+import dataclasses
 import re
 
 from cinder_tiers.domain.catalog import limits
@@ -158,7 +159,7 @@ def tier_of(
     name = tier_name(
         marked if marked and limits.NAME.fits(marked) else found.name, taken
     )
-    return catalogs.Tier(
+    tier = catalogs.Tier(
         name=name,
         volume_type_name=None if name == found.name else found.name,
         take_over=is_ours,
@@ -170,8 +171,8 @@ def tier_of(
         qos=_qos(name, found.name, known.cinder, remarks),
         quotas=_quotas(found.name, known.cinder, remarks),
         encryption=_encryption(found.name, known.cinder, remarks),
-        **(_marks(found, remarks) if is_ours else {}),
-    ), remarks
+    )
+    return _marked(tier, found, remarks) if is_ours else tier, remarks
 
 
 def _backend(found: cinder_state.VolumeType) -> str | None:
@@ -420,21 +421,21 @@ def _encryption(
     )
 
 
-def _marks(
-    found: cinder_state.VolumeType, remarks: Remarks
-) -> dict[str, object]:
-    """The fields of a tier that are in extra specs of this project."""
+def _marked(
+    tier: catalogs.Tier, found: cinder_state.VolumeType, remarks: Remarks
+) -> catalogs.Tier:
+    """A tier with the fields that are in extra specs of this project."""
     specs = {
         key: value if isinstance(value, str) else ''
         for key, value in found.extra_specs.items()
     }
-    specs[cinder_state.NAME] = specs[cinder_state.NAME] or found.name
+    name = specs[cinder_state.NAME] or found.name
     try:
-        marked = extra_specs.read_tier(specs, projects=None)
+        marked = extra_specs.applied_tier(name, specs, projects=None)
     except ValueError as error:
         remarks.append(f'{error}; written as 0')
-        marked = extra_specs.read_tier(
-            {**specs, cinder_state.PRIORITY: '0'}, projects=None
+        marked = extra_specs.applied_tier(
+            name, {**specs, cinder_state.PRIORITY: '0'}, projects=None
         )
     usable = tuple(
         tag
@@ -457,9 +458,10 @@ def _marks(
             f'its priority {priority} is out of range; written as 0'
         )
         priority = 0
-    return {
-        'tags': usable,
-        'priority': priority,
-        'fallback': marked.fallback,
-        'overflow': marked.overflow,
-    }
+    return dataclasses.replace(
+        tier,
+        tags=usable,
+        priority=priority,
+        fallback=marked.fallback,
+        overflow=marked.overflow,
+    )

@@ -89,7 +89,7 @@ class Mismatch:
 
 
 def capability_names(
-    extra_specs: collections.abc.Mapping[str, str],
+    extra_specs: collections.abc.Mapping[str, str | None],
 ) -> tuple[str, ...]:
     """The capabilities that Cinder's CapabilitiesFilter looks at, sorted.
 
@@ -237,7 +237,7 @@ def find_mismatch(
         scope, *rest = key.split(':')
         if rest and scope != 'capabilities':
             continue
-        found = backend.capabilities
+        found: object = backend.capabilities
         for part in rest if scope == 'capabilities' else [scope]:
             if not isinstance(found, collections.abc.Mapping) or (
                 part not in found
@@ -254,7 +254,7 @@ def _is_met(found: object, wanted: str | None) -> bool:
     if wanted is None:
         return found is None
     words = wanted.split()
-    name = words[0] if words else None
+    name = words[0] if words else ''
     if name == cinder_state.OR:
         return found in alternatives(wanted)
     if name not in _OPERATORS:

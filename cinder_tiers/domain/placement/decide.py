@@ -163,17 +163,17 @@ def decide_on_error(
 def _settled(request: decision.Request) -> PlacementDecision | None:
     """The decision where nothing is left to decide, if so."""
     named = request.named_type
-    is_ours = named is None or named.follows_image
+    other = named if named and not named.follows_image else None
     if request.fixed_by is not None:
         reason = Reason(rule=Rule.FIXED, found=request.fixed_by.value)
-        if is_ours and request.fixed_by is not (
+        if other is None and request.fixed_by is not (
             decision.FixedBy.EXISTING_VOLUME
         ):
             return _undecided([reason])
         return _not_ours(reason)
-    if not is_ours:
+    if other is not None:
         return _not_ours(
-            Reason(rule=_TYPE_RULES[named.source], found=named.name)
+            Reason(rule=_TYPE_RULES[other.source], found=other.name)
         )
     return None
 

@@ -106,6 +106,28 @@ def read_tier(
     name = extra_specs.get(cinder_state.NAME)
     if not name:
         return None
+    return applied_tier(
+        name,
+        extra_specs,
+        projects=projects,
+        is_encrypted=is_encrypted,
+        type_name=type_name,
+    )
+
+
+def applied_tier(
+    name: str,
+    extra_specs: collections.abc.Mapping[str, str],
+    *,
+    projects: frozenset[str] | None,
+    is_encrypted: bool = False,
+    type_name: str | None = None,
+) -> decision.AppliedTier:
+    """The tier of a name that a volume type is, likewise.
+
+    :param name: of the tier.
+    :raises ValueError: a value cannot be read; the text says what to do.
+    """
     text = extra_specs.get(cinder_state.PRIORITY, '0')
     try:
         priority = int(text)
@@ -212,12 +234,12 @@ class ReadTiers:
     @property
     def tiers(self) -> tuple[decision.AppliedTier, ...]:
         """The tiers, in the order of the names of their types."""
-        return tuple(one.tier for one in self.types.values())
+        return tuple(one.tier for one in self.types.values() if one.tier)
 
     @property
     def problems(self) -> tuple[str, ...]:
         """One sentence for each type that is left out."""
-        return tuple(one.problem for one in self.left_out)
+        return tuple(one.problem for one in self.left_out if one.problem)
 
 
 def read_tiers(
@@ -238,10 +260,11 @@ def read_tiers(
     left_out = []
     readings = sorted((one for one in readings if one.mark), key=_turn)
     for one in readings:
-        if not one.is_marked:
+        mark = one.mark
+        if mark is None or not one.is_marked:
             continue
-        tier = cinder_state.as_databases_compare(one.mark)
-        if type_succession.is_superseded(one.name, has_tier=one.mark in types):
+        tier = cinder_state.as_databases_compare(mark)
+        if type_succession.is_superseded(one.name, has_tier=mark in types):
             continue
         owner = owners.get(tier)
         # It waits for the name of one that cannot be read.
@@ -261,10 +284,10 @@ def read_tiers(
                 f'--property {cinder_state.NAME}", or delete that type',
             )
         if one.problem is None:
-            types[one.mark] = one
+            types[mark] = one
         else:
             left_out.append(one)
-        if one.problem is None or one.name == one.mark:
+        if one.problem is None or one.name == mark:
             owners.setdefault(tier, one)
     return ReadTiers(
         types=dict(sorted(types.items(), key=lambda item: item[1].name)),
@@ -287,7 +310,7 @@ def _turn(one: TypeReading) -> tuple[object, ...]:
     alike = cinder_state.as_databases_compare
     return (
         one.name != one.mark,
-        alike(one.name) != alike(one.mark),
+        alike(one.name) != alike(one.mark or ''),
         one.name,
         one.type_id,
     )

@@ -46,7 +46,7 @@ def backends(
                 )
             ]
         )
-    sections = {'DEFAULT': {}}
+    sections: dict[str, dict[str, str]] = {'DEFAULT': {}}
     # An empty one would switch all backends off.
     if tiers:
         sections['DEFAULT']['enabled_backends'] = ','.join(
@@ -87,10 +87,12 @@ def backend_zone(tier: catalogs.Tier) -> str | None:
     return next(iter(zones)) if zones and len(zones) == 1 else None
 
 
-def new_backends(catalog: catalogs.Catalog) -> tuple[catalogs.Tier, ...]:
+def new_backends(catalog: catalogs.Catalog) -> tuple[catalogs.CephTier, ...]:
     """The tiers that need a backend which is not there yet."""
     return tuple(
-        tier for tier in catalog.ours if tier.rbd and tier.backend_name is None
+        tier
+        for tier in catalog.ceph_tiers
+        if tier.take_over and tier.backend_name is None
     )
 
 
@@ -111,8 +113,8 @@ def backend_comments(catalog: catalogs.Catalog) -> str:
             f'pool {tier.rbd.pool}; keep its section as it is, and do not add '
             'one\n'
         )
-        for tier in catalog.ours
-        if tier.rbd and tier.backend_name
+        for tier in catalog.ceph_tiers
+        if tier.take_over and tier.backend_name
     )
 
 
@@ -227,8 +229,8 @@ def geometry_comments(catalog: catalogs.Catalog) -> str:
     """
     sections = [
         f'[{tier.section}]'
-        for tier in catalog.ours
-        if tier.rbd
+        for tier in catalog.ceph_tiers
+        if tier.take_over
         and tier.backend_name is None
         and (_is_rotational(tier.rbd) or _is_erasure_coded(tier.rbd))
     ]

@@ -27,6 +27,8 @@ class Elsewhere:
     tier: str
     #: {field: value} of what differs, as the backends report it.
     current: collections.abc.Mapping[str, object]
+    #: The pool that the tier declares.
+    rbd: catalogs.RbdPool
     #: {field: value} of what differs, as it is declared.
     expected: collections.abc.Mapping[str, object]
     reason: str
@@ -60,7 +62,7 @@ def find_elsewhere(
 class Served:
     """What backends of a tier report of where they keep volumes."""
 
-    tier: catalogs.Tier
+    tier: catalogs.CephTier
     #: Whether one of them keeps volumes in the pool that is declared.
     is_here: bool
     #: {(fsid, pool): names of the backends}, sorted, of those that keep them
@@ -89,11 +91,10 @@ def served_pools(
             name = one.capabilities.get(cinder_state.BACKEND)
             located.setdefault(name, []).append((one, location))
     sharing: dict[str | None, list[catalogs.RbdPool]] = {}
-    for tier in catalog.tiers:
-        if tier.rbd is not None:
-            sharing.setdefault(tier.backend, []).append(tier.rbd)
-    for tier in catalog.ours:
-        if tier.rbd is None:
+    for tier in catalog.ceph_tiers:
+        sharing.setdefault(tier.backend, []).append(tier.rbd)
+    for tier in catalog.ceph_tiers:
+        if not tier.take_over:
             continue
         serving = [
             (backend, location)
@@ -139,6 +140,7 @@ def _elsewhere(
         }
         yield Elsewhere(
             tier=tier.name,
+            rbd=tier.rbd,
             current={name: one for name, (one, _) in differing.items()},
             expected={name: one for name, (_, one) in differing.items()},
             reason=f'volumes of the tier are stored in pool {pool} of the '

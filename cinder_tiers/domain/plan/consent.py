@@ -41,6 +41,7 @@ def grant(
         several of them, or one that no consent helps.
     """
     refused = {action.key: action for action in plan.refused}
+    refusals = _refusals(plan)
     unclear: list[errors.Problem] = []
     unknown: list[str] = []
     granted: set[actions.Key] = set()
@@ -49,16 +50,16 @@ def grant(
         found, fields = _named(refused, name, names)
         if not found:
             unknown.append(name)
-        elif len(found) > 1 or not refused[found[0]].refusal.yields_to_consent:
-            unclear.append(_unclear(name, [refused[key] for key in found]))
+        elif len(found) > 1 or not refusals[found[0]].yields_to_consent:
+            unclear.append(_unclear(name, found, refusals[found[0]]))
         elif beyond := _beyond(refused[found[0]], fields):
             unclear.append(_too_narrow(name, refused[found[0]], beyond))
         else:
             granted.update(found)
     left = [
         str(key)
-        for key, action in refused.items()
-        if action.refusal.yields_to_consent and key not in granted
+        for key, refusal in refusals.items()
+        if refusal.yields_to_consent and key not in granted
     ]
     unclear.extend(
         _unknown(name, left)
@@ -68,6 +69,12 @@ def grant(
     if unclear:
         raise errors.ProblemsFound(unclear)
     return _granted(plan, granted)
+
+
+def _refusals(plan: plans.Plan) -> dict[actions.Key, actions.Refusal]:
+    return {
+        action.key: action.refusal for action in plan.actions if action.refusal
+    }
 
 
 def repeat(
@@ -81,9 +88,9 @@ def repeat(
     return _granted(
         plan,
         {
-            action.key
-            for action in plan.refused
-            if str(action.key) in names and action.refusal.yields_to_consent
+            key
+            for key, refusal in _refusals(plan).items()
+            if str(key) in names and refusal.yields_to_consent
         },
     )
 
@@ -139,12 +146,15 @@ def changed_since_plan(
             )
             or (
                 isinstance(current, cinder_state.ProjectDefaults)
+                and isinstance(action.after, cinder_state.ProjectDefaults)
                 and not current.default_for <= action.after.default_for
             )
             or (isinstance(current, ceph_state.Pool) and not current.managed)
         )
         return (
-            difference.differences(current, action.after) if is_foreign else ()
+            difference.differences(current, action.after)
+            if is_foreign and action.after
+            else ()
         )
     old, now = (difference.fields_of(one) for one in (action.before, current))
     new = {} if action.after is None else difference.fields_of(action.after)
@@ -166,7 +176,7 @@ def changed_since_plan(
 
 def _between(now: object, old: object, new: object) -> bool:
     if isinstance(now, frozenset) and isinstance(old, frozenset):
-        return now <= old | (new or frozenset())
+        return now <= old | (new if isinstance(new, frozenset) else {*()})
     return now in (old, new)
 
 
@@ -227,9 +237,7 @@ def _beyond(
     if not (action.before and action.after):
         return () if fields == {action.verb} else (action.verb,)
     return tuple(
-        one.field
-        for one in difference.differences(action.before, action.after)
-        if one.field not in fields
+        one.field for one in action.changes if one.field not in fields
     )
 
 
@@ -242,10 +250,7 @@ def _too_narrow(
         wider = f'{whole}:{action.verb}'
     else:
         found = f'the plan also changes {spelling.listed(beyond)}'
-        wider = f'{whole}:' + ','.join(
-            one.field
-            for one in difference.differences(action.before, action.after)
-        )
+        wider = f'{whole}:' + ','.join(one.field for one in action.changes)
     return errors.Problem(
         where=f'--allow {shlex.quote(name)}',
         found=found,
@@ -272,10 +277,16 @@ def _granted(plan: plans.Plan, keys: set[actions.Key]) -> plans.Plan:
     )
 
 
-def _unclear(name: str, found: list[actions.Action]) -> errors.Problem:
+def _unclear(
+    name: str, found: list[actions.Key], refusal: actions.Refusal
+) -> errors.Problem:
+    """A name of several objects, or of one that no consent helps.
+
+    :param refusal: of the first of them.
+    """
     where = f'--allow {shlex.quote(name)}'
     if len(found) > 1:
-        names = [str(action.key) for action in found]
+        names = [str(key) for key in found]
         return errors.Problem(
             where=where,
             found=f'{len(found)} refused objects with that name',
@@ -284,9 +295,9 @@ def _unclear(name: str, found: list[actions.Action]) -> errors.Problem:
         )
     return errors.Problem(
         where=where,
-        found=found[0].refusal.reason,
+        found=refusal.reason,
         expected='a refused change that --allow can permit',
-        remedy=found[0].refusal.remedy,
+        remedy=refusal.remedy,
     )
 
 

@@ -37,7 +37,11 @@ def shares_of(
         hand, or has a class for the first copy. An OSD that is out has no
         capacity.
     """
-    if rule is None or rule.primary_device_class is not None:
+    if (
+        rule is None
+        or rule.failure_domain is None
+        or rule.primary_device_class is not None
+    ):
         return {}
     places = {
         osd.osd_id: osd.location
@@ -49,9 +53,7 @@ def shares_of(
     }
     levels = [(rule.failure_domain, rule.failure_domains_for(size))]
     if rule.sub_failure_domain is not None:
-        levels.append(
-            (rule.sub_failure_domain, rule.replicas_per_failure_domain)
-        )
+        levels.append((rule.sub_failure_domain, rule.per_failure_domain))
     return _spread(
         {osd_id: one for osd_id, one in sizes.items() if one}, places, levels
     )
@@ -184,7 +186,7 @@ def copies_kept_by_tree(
     shares: Shares,
     *,
     osds: tuple[ceph_state.Osd, ...],
-    domains: tuple[str, str],
+    domains: tuple[str | None, str | None],
     size: int,
 ) -> float:
     """How many copies stay under a rule with another failure domain only.
@@ -207,13 +209,13 @@ def copies_kept_by_tree(
 
 
 def _together(
-    shares: Shares, osds: tuple[ceph_state.Osd, ...], domain: str
+    shares: Shares, osds: tuple[ceph_state.Osd, ...], domain: str | None
 ) -> float:
     """The probability that two OSDs that are drawn share a bucket."""
     buckets: dict[object, float] = {}
     for osd in osds:
         if osd.osd_id in shares:
-            bucket = osd.location.get(domain, osd.osd_id)
+            bucket = osd.location.get(domain or '', osd.osd_id)
             buckets[bucket] = buckets.get(bucket, 0) + shares[osd.osd_id]
     same_osd = sum(share**2 for share in shares.values())
     if same_osd >= 1:

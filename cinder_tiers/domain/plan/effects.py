@@ -83,7 +83,7 @@ def of_plan(
         if (
             action.key.kind is actions.Kind.CEPHX_USER
             and action.before is None
-            and (note := cephx_user.key_note(ceph[action.key.cluster]))
+            and (note := cephx_user.key_note(ceph[action.key.of_cluster]))
         ):
             found[action.key] = Effect(statements=(note,))
         if (
@@ -91,7 +91,7 @@ def of_plan(
             and action.before is None
             and (
                 note := crush.shared_domains_note(
-                    action.after, ceph[action.key.cluster]
+                    action.after, ceph[action.key.of_cluster]
                 )
             )
         ):
@@ -111,11 +111,11 @@ def of_plan(
             and isinstance(action.after, ceph_state.Pool)
         ):
             continue
-        cluster = action.key.cluster
+        cluster = action.key.of_cluster
         created = {
             one.key.name: one.after
             for one in planned
-            if one.key.kind is actions.Kind.CRUSH_RULE
+            if isinstance(one.after, ceph_state.CrushRule)
             and one.key.cluster == cluster
             and one.before is None
         }
@@ -280,8 +280,8 @@ def _moved(
         added = {osd_id: grown * share for osd_id, share in old.items()}
     estimated = bool(old and new) and (
         same_rule
-        or not _of_one_tree(*rules)
-        or (before.kind != 'erasure' and _are_of_one_level(*rules))
+        or (both := _of_one_tree(*rules)) is None
+        or (before.kind != 'erasure' and _are_of_one_level(*both))
     )
     statements = [
         _told(
@@ -299,7 +299,7 @@ def _moved(
             f'room for about {units.size_text(max(raw, 0) / after.size)} more'
         )
     problems: tuple[str, ...] = ()
-    if new and any(added.values()):
+    if rules[1] and new and any(added.values()):
         room = capacity.change(
             rules[1], shares=new, usage=usage, earlier=earlier, added=added
         )
@@ -339,16 +339,16 @@ def _copies_kept(
     if before.crush_rule == after.crush_rule or _alike(*rules):
         stay = float(size)
     elif (
-        _of_one_tree(*rules)
+        (both := _of_one_tree(*rules))
         and shares[0]
         and before.kind == 'replicated'
-        and _are_of_one_level(*rules)
+        and _are_of_one_level(*both)
     ):
         stay = data_movement.copies_kept_by_tree(
             shares[0],
             osds=osds,
             size=size,
-            domains=(rules[0].failure_domain, rules[1].failure_domain),
+            domains=(both[0].failure_domain, both[1].failure_domain),
         )
     if not before.pg_num or not after.pg_num:
         return stay
@@ -358,14 +358,17 @@ def _copies_kept(
 
 def _of_one_tree(
     old: ceph_state.CrushRule | None, new: ceph_state.CrushRule | None
-) -> bool:
-    return (
+) -> tuple[ceph_state.CrushRule, ceph_state.CrushRule] | None:
+    """Both rules, if they take the same OSDs of the same tree."""
+    if (
         old is not None
         and new is not None
         and old.root is not None
         and (old.kind, old.root, old.device_class, old.primary_device_class)
         == (new.kind, new.root, new.device_class, new.primary_device_class)
-    )
+    ):
+        return old, new
+    return None
 
 
 def _are_of_one_level(*rules: ceph_state.CrushRule) -> bool:
@@ -380,7 +383,8 @@ def _alike(
 
     Placement follows from the steps of a rule, not from its name.
     """
-    return _of_one_tree(old, new) and not difference.differences(old, new)
+    both = _of_one_tree(old, new)
+    return both is not None and not difference.differences(*both)
 
 
 def _told(moved: float, grown: float, *, why: str, bound: bool) -> str:

@@ -39,7 +39,7 @@ _OF_POOL = frozenset({actions.Kind.POOL, actions.Kind.CACHE_TIER})
 class Doubt:
     """A tier of which the volumes may not be where the file has them."""
 
-    tier: catalogs.Tier
+    tier: catalogs.CephTier
     #: What backends of the tier report in place of its pool; none when one of
     #: them serves the pool.
     elsewhere: collections.abc.Mapping[
@@ -117,7 +117,9 @@ class Doubts:
     def checked(self, action: actions.Action) -> actions.Action:
         """An action, refused if it would leave volumes without their pool."""
         where = action.key.cluster
-        refusals = []
+        if where is None:
+            return action
+        refusals: list[actions.Refusal | None] = []
         if action.key.kind in _OF_CLUSTER and where in self._wrong_clusters:
             refusals = [self._other_cluster(where)]
         elif action.key.kind in _OF_POOL:
@@ -133,7 +135,7 @@ class Doubts:
     def _refusal(
         self, doubt: Doubt, action: actions.Action
     ) -> actions.Refusal | None:
-        cluster, pool = action.key.cluster, action.key.name
+        cluster, pool = action.key.of_cluster, action.key.name
         count = self._count(doubt)
         is_lost = action.before is None and pool in doubt.lost
         if doubt.elsewhere and (count or doubt.is_other_cluster):
@@ -200,7 +202,7 @@ class Doubts:
         return self._actual.ceph[cluster].fsid or 'of an unknown fsid'
 
 
-def _fix(tier: catalogs.Tier) -> str:
+def _fix(tier: catalogs.CephTier) -> str:
     return (
         f'fix conf of cluster {tier.rbd.cluster}, or rbd.cluster and rbd.pool '
         f'of tier {tier.name}, in the tiers file'

@@ -92,37 +92,39 @@ def _block_pool(
     ]
     profiles = {one.name: one for one in wanted.erasure_code_profiles}
     spec: dict[str, object] = {'failureDomain': rule.failure_domain}
+    sections: dict[str, dict[str, object]] = {}
     # For two classes, Rook's template of a rule needs the root by its name.
     if rule.root != catalogs.CRUSH_ROOT or rule.primary_device_class:
         spec['crushRoot'] = rule.root
     if rule.device_class:
         spec['deviceClass'] = rule.device_class
     if pool.erasure_code_profile:
-        spec['erasureCoded'] = _erasure_coded(
+        sections['erasureCoded'] = _erasure_coded(
             profiles[pool.erasure_code_profile]
         )
     else:
-        spec['replicated'] = {
+        replicated: dict[str, object] = {
             'size': pool.size,
             'requireSafeReplicaSize': pool.size > 1,
         }
+        sections['replicated'] = replicated
         if rule.primary_device_class:
-            spec['replicated']['hybridStorage'] = {
+            replicated['hybridStorage'] = {
                 'primaryDeviceClass': rule.primary_device_class,
                 'secondaryDeviceClass': rule.device_class,
             }
         if rule.replicas_per_failure_domain:
-            spec['replicated'].update(
+            replicated.update(
                 replicasPerFailureDomain=rule.replicas_per_failure_domain,
                 subFailureDomain=rule.sub_failure_domain,
             )
     for section, name, value in rook_values(pool).values():
-        spec.setdefault(section, {})[name] = value
+        sections.setdefault(section, {})[name] = value
     return {
         'apiVersion': 'ceph.rook.io/v1',
         'kind': 'CephBlockPool',
         'metadata': {'name': pool.name, 'namespace': ROOK_NAMESPACE},
-        'spec': spec,
+        'spec': {**spec, **sections},
     }
 
 
@@ -162,6 +164,7 @@ def rook_values(
             found[name] = ('parameters', name, str(getattr(pool, name)))
     for name, value in sorted(pool.options.items()):
         _, arguments = pool_options.command_of(pool.name, name, value)
+        where: tuple[str, str, object]
         if name == 'quota_max_bytes':
             # A text, for it may have a suffix.
             where = ('quotas', 'maxSize', arguments['val'])

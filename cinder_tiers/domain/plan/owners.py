@@ -15,7 +15,6 @@ import json
 from cinder_tiers.domain.plan import owner_fragments
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
-from cinder_tiers.domain.state import difference
 
 #: The option that cephadm tunes.
 MEMORY = 'osd_memory_target'
@@ -34,9 +33,11 @@ def left_to_owner(
     """
     refusal = None
     if isinstance(action.after, ceph_state.Pool):
-        refusal = _of_rook(action, clusters[action.key.cluster])
+        refusal = _of_rook(
+            action, action.after, clusters[action.key.of_cluster]
+        )
     elif isinstance(action.after, ceph_state.OsdOptions):
-        refusal = _of_cephadm(action, clusters[action.key.cluster])
+        refusal = _of_cephadm(action, clusters[action.key.of_cluster])
     if refusal is None:
         return action
     return dataclasses.replace(
@@ -49,8 +50,7 @@ def _of_cephadm(
     action: actions.Action, ceph: ceph_state.CephState
 ) -> actions.Refusal | None:
     if not ceph.cephadm_tunes_memory or not any(
-        one.field == f'values.{MEMORY}'
-        for one in difference.differences(action.before, action.after)
+        one.field == f'values.{MEMORY}' for one in action.changes
     ):
         return None
     return actions.Refusal(
@@ -62,28 +62,29 @@ def _of_cephadm(
 
 
 def _of_rook(
-    action: actions.Action, ceph: ceph_state.CephState
+    action: actions.Action, wanted: ceph_state.Pool, ceph: ceph_state.CephState
 ) -> actions.Refusal | None:
     if ceph.rook_namespace is None:
         return None
     theirs = _fields_of_rook(action)
     if action.before is not None and not theirs:
         return None
-    return _refusal(action, ceph.rook_namespace, theirs)
+    return _refusal(action, wanted, ceph.rook_namespace, theirs)
 
 
 def _fields_of_rook(action: actions.Action) -> tuple[str, ...]:
-    if action.before is None:
-        return ()
     return tuple(
         one.field
-        for one in difference.differences(action.before, action.after)
+        for one in action.changes
         if one.field not in _OURS and not one.field.startswith('rbd_options.')
     )
 
 
 def _refusal(
-    action: actions.Action, namespace: str, fields: tuple[str, ...]
+    action: actions.Action,
+    wanted: ceph_state.Pool,
+    namespace: str,
+    fields: tuple[str, ...],
 ) -> actions.Refusal:
     name = action.key.name
     reason = (
@@ -94,7 +95,7 @@ def _refusal(
         'and resets a pool that has a CephBlockPool to the settings '
         'in it'
     )
-    values = owner_fragments.rook_values(action.after)
+    values = owner_fragments.rook_values(wanted)
     needed = [
         f'spec.{section}.{key}: {json.dumps(value)}'
         for section, key, value in (

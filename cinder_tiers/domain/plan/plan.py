@@ -23,11 +23,14 @@ from cinder_tiers.domain.validation import clusters as cluster_rules
 from cinder_tiers.domain.validation import projects as project_rules
 
 
+_Actions = tuple[actions.Action, ...]
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Plan:
     """Actions in an order in which they can be carried out."""
 
-    actions: tuple[actions.Action, ...]
+    actions: _Actions
 
     @property
     def projects(self) -> frozenset[str]:
@@ -35,7 +38,7 @@ class Plan:
         return frozenset().union(*(action.projects for action in self.actions))
 
     @property
-    def refused(self) -> tuple[actions.Action, ...]:
+    def refused(self) -> _Actions:
         """Those that only an operator may do.
 
         While there is one, none of the plan is carried out.

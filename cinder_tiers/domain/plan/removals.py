@@ -65,7 +65,8 @@ def last(
     :param planned: in any order; of one kind, each after those it needs.
     """
     place = {kind: turn for turn, kind in enumerate(registry.BY_KIND)}
-    made, deleted = [], []
+    made: list[actions.Action] = []
+    deleted: list[actions.Action] = []
     # What leaves the choice to the image comes when there are tiers to choose.
     last_of_type = place[actions.Kind.PROJECT_DEFAULTS] - 0.5
     for action in sorted(
@@ -139,33 +140,37 @@ def _waits(
 
 def _leaves(one: actions.Action, other: actions.Action) -> frozenset[str]:
     """Projects of which one unsets the default type that another closes."""
+    old, new = one.before, one.after
     if (
-        one.key.kind is not actions.Kind.PROJECT_DEFAULTS
-        or other.key.kind is not actions.Kind.VOLUME_TYPE
+        not isinstance(old, cinder_state.ProjectDefaults)
+        or not isinstance(new, cinder_state.ProjectDefaults)
+        or not isinstance(other.after, cinder_state.VolumeType)
         or one.key.name != other.key.name
-        or one.before is None
         or other.after.is_public
     ):
         return frozenset()
-    return (
-        one.before.default_for - one.after.default_for - other.after.projects
-    )
+    return old.default_for - new.default_for - other.after.projects
 
 
 def _unset_first(
     action: actions.Action, left: collections.abc.Iterable[actions.Action]
 ) -> actions.Action:
     """Returns the action, so that it unsets before it waits for others."""
+    old, new = action.before, action.after
+    if not isinstance(old, cinder_state.ProjectDefaults) or not isinstance(
+        new, cinder_state.ProjectDefaults
+    ):
+        return action
     keys = {one.key for one in left}
     return dataclasses.replace(
         action,
         meanwhile=dataclasses.replace(
-            action.after,
-            default_for=action.before.default_for
+            new,
+            default_for=old.default_for
             - frozenset().union(*(_leaves(action, other) for other in left)),
             replaced_by={
                 project: name
-                for project, name in action.after.replaced_by.items()
+                for project, name in new.replaced_by.items()
                 if actions.Key(kind=actions.Kind.VOLUME_TYPE, name=name)
                 not in keys
             },

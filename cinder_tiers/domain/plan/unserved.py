@@ -75,16 +75,13 @@ def find(
         if reason is None:
             continue
         other = catalog.tier(tier.overflow)
-        overflows = (
-            other is not None
-            and _why_not(other, specs, backends, by_name) is None
-        )
         yield Unserved(
             tier=tier.name,
             reason=reason,
             effect=f'all volumes go to backends of tier {other.name}, to '
             'which it overflows'
-            if overflows
+            if other is not None
+            and _why_not(other, specs, backends, by_name) is None
             else 'Cinder cannot place new volumes, which end in status error',
             remedy=_remedy(tier, by_name, suggestion),
         )
@@ -113,7 +110,7 @@ def find_elsewhere(
         backends,
         {name: state.fsid for name, state in ceph.items() if state.fsid},
     ):
-        rbd = catalog.tier(one.tier).rbd
+        rbd = one.rbd
         if refused.isdisjoint((rbd.cluster, pool) for pool in rbd.pools):
             yield Unserved(
                 tier=one.tier,
@@ -144,8 +141,8 @@ def _why_not(
         if mismatch is None:
             return None
         mismatches.append((one.name, str(mismatch)))
-    name, mismatch = min(mismatches)
-    return f'no backend meets its extra specs; on {name}, {mismatch}'
+    name, why = min(mismatches)
+    return f'no backend meets its extra specs; on {name}, {why}'
 
 
 def _remedy(

@@ -152,14 +152,14 @@ def _fronted_by(
 
 def _in_front_of(
     pool: str,
-    tier: catalogs.Tier,
+    tier: catalogs.CephTier,
     catalog: catalogs.Catalog,
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Action]:
     before = ceph.cache_tiers.get(pool)
-    after = cache_tier_of(tier.rbd) if pool == tier.rbd.data_pool else None
-    if after is None:
+    cache = tier.rbd.cache if pool == tier.rbd.data_pool else None
+    if cache is None:
         if before is not None:
             yield actions.Action(
                 key=_key(cluster, pool),
@@ -169,6 +169,7 @@ def _in_front_of(
                 refusal=_no_removal(before, ceph),
             )
         return
+    after = cache_tier_of(pool, cache)
     if before is not None and not difference.differences(before, after):
         return
     why = f'tier {tier.name}'
@@ -196,7 +197,7 @@ def _in_front_of(
                     None,
                     (
                         _no_addition(after, ceph)
-                        or _locked_out(tier, catalog, cluster, ceph)
+                        or _locked_out(tier, cache, catalog, cluster, ceph)
                         if before is None
                         else _no_change(before, after, ceph),
                     ),
@@ -252,7 +253,8 @@ def _no_addition(
 
 
 def _locked_out(
-    tier: catalogs.Tier,
+    tier: catalogs.CephTier,
+    cache: catalogs.Cache,
     catalog: catalogs.Catalog,
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
@@ -266,7 +268,7 @@ def _locked_out(
     objects = ceph.objects_in.get(tier.rbd.pool, 0)
     if user is None or objects <= _OBJECTS_WITHOUT_IMAGES:
         return None
-    grant = cephx_user.grant_of(tier.rbd.cache.rbd.pool)
+    grant = cephx_user.grant_of(cache.rbd.pool)
     if cephx_user.union(user.caps, {'osd': (grant,)}) == user.caps:
         return None
     wanted = cephx_user.union(
@@ -286,7 +288,7 @@ def _locked_out(
         reason=(
             f'pool {tier.rbd.pool} holds images, and I/O of running '
             'clients would fail until their cephx tickets include the '
-            f'grant for pool {tier.rbd.cache.rbd.pool}'
+            f'grant for pool {cache.rbd.pool}'
         ),
         remedy=(
             f"run '{command}' now, and apply when each client has renewed "
@@ -345,10 +347,11 @@ def lowered(
     :param before: the cache as it is; None: it is to be created.
     :param after: the cache as it should be.
     """
-    found = {}
+    found: dict[str, int] = {}
     # A cache without an overlay is empty, or its update is refused anyway.
-    is_used = before is not None and before.overlay
-    for name in _TARGETS if is_used else ():
+    if before is None or not before.overlay:
+        return found
+    for name in _TARGETS:
         old, new = (
             int(one.settings.get(name, _NO_TARGET)) for one in (before, after)
         )
@@ -551,7 +554,7 @@ def _faults(
         if name in cache.settings
     ]
     for (lower, low), (higher, high) in itertools.pairwise(ratios):
-        if low > high:
+        if float(low) > float(high):
             yield (
                 higher,
                 f'{higher} {high} is below {lower} {low}',
@@ -591,7 +594,7 @@ def normal(name: str, value: catalogs.Value) -> str:
     :param value: as it was declared.
     """
     if name in RATIOS:
-        return format(round(value, _RATIO_DECIMALS), '.15g')
+        return format(round(float(value), _RATIO_DECIMALS), '.15g')
     return str(value)
 
 
@@ -637,13 +640,10 @@ def of_pools(dumped: list[dict]) -> dict[str, ceph_state.CacheTier]:
     return found
 
 
-def cache_tier_of(rbd: catalogs.RbdPool) -> ceph_state.CacheTier | None:
-    """What stands in front of the data of an RBD tier; None: nothing."""
-    cache = rbd.cache
-    if cache is None:
-        return None
+def cache_tier_of(pool: str, cache: catalogs.Cache) -> ceph_state.CacheTier:
+    """What stands in front of the pool with the data of an RBD tier."""
     return ceph_state.CacheTier(
-        name=rbd.data_pool,
+        name=pool,
         cache_pool=cache.rbd.pool,
         mode=cache.mode,
         overlay=True,
@@ -665,7 +665,7 @@ def _tiers_affected(
         before.cache_pools if isinstance(before, ceph_state.CacheTier) else ()
     )
     return tier_pools.tiers_with_pool(
-        catalog, action.key.cluster, frozenset({action.key.name, *held})
+        catalog, action.key.of_cluster, frozenset({action.key.name, *held})
     )
 
 

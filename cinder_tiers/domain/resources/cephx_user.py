@@ -210,7 +210,7 @@ def key_note(ceph: ceph_state.CephState) -> str | None:
 
 def _lacks(
     catalog: catalogs.Catalog,
-    tier: catalogs.Tier,
+    tier: catalogs.CephTier,
     held: collections.abc.Mapping[str, str],
 ) -> bool:
     """Whether the user of cinder-volume lacks what a tier needs."""
@@ -236,7 +236,6 @@ def grants_of(
     pools = [
         grant_of(pool)
         for tier in catalog.tiers_of(cluster.name)
-        if tier.rbd
         for pool in tier.rbd.pools
     ]
     read = (
@@ -278,7 +277,7 @@ def _tiers_affected(
     held = before.caps if isinstance(before, ceph_state.CephxUser) else None
     return tuple(
         tier.name
-        for tier in catalog.tiers_of(action.key.cluster)
+        for tier in catalog.tiers_of(action.key.of_cluster)
         if held is None or _lacks(catalog, tier, held)
     )
 

@@ -54,31 +54,30 @@ def pools_in(
         rule, profile = rules[pool.name], profiles.get(pool.name)
         name = _free_name(rbd, rule, profile, ceph)
         before = ceph.pools.get(pool.name)
-        used = before and ceph.crush_rules.get(before.crush_rule)
-        is_rule_used = used is not None and _is_alike(
-            used.placing(pool.size), rule
-        )
-        used_profile = before and ceph.erasure_code_profiles.get(
-            before.erasure_code_profile or ''
-        )
-        is_profile_used = (
-            used_profile is not None
-            and profile is not None
-            and _makes_the_same_chunks(used_profile, profile)
-        )
+        used, used_profile = _used(before, ceph)
+        if used and not _is_alike(used.placing(pool.size), rule):
+            used = None
+        if used_profile and not (
+            profile and _makes_the_same_chunks(used_profile, profile)
+        ):
+            used_profile = None
         # A rule for erasure code is made from the profile of its name.
         if profile and not (
-            is_profile_used and (is_rule_used or name in ceph.crush_rules)
+            used_profile and (used or name in ceph.crush_rules)
         ):
             made_profiles.append(dataclasses.replace(profile, name=name))
-        if not is_rule_used:
+        if used is None:
             made_rules.append(dataclasses.replace(rule, name=name))
         pools.append(
             dataclasses.replace(
                 pool,
-                crush_rule=used.name if is_rule_used else name,
+                crush_rule=used.name if used else name,
                 erasure_code_profile=(
-                    used_profile.name if is_profile_used else profile and name
+                    used_profile.name
+                    if used_profile
+                    else name
+                    if profile
+                    else None
                 ),
             )
         )
@@ -86,6 +85,18 @@ def pools_in(
         erasure_code_profiles=tuple(made_profiles),
         crush_rules=tuple(made_rules),
         pools=tuple(pools),
+    )
+
+
+def _used(
+    pool: ceph_state.Pool | None, ceph: ceph_state.CephState
+) -> tuple[ceph_state.CrushRule | None, ceph_state.ErasureCodeProfile | None]:
+    """The CRUSH rule and the profile of a pool that exists."""
+    if pool is None:
+        return None, None
+    return (
+        ceph.crush_rules.get(pool.crush_rule),
+        ceph.erasure_code_profiles.get(pool.erasure_code_profile or ''),
     )
 
 
@@ -119,7 +130,7 @@ def _free_name(
     """The first name that nothing else has; else the last."""
     names = tier_pools.rule_names(rbd, rule.name)
     for name in names:
-        others = [ceph.crush_rules.get(name)]
+        others: list[Named | None] = [ceph.crush_rules.get(name)]
         wanted: list[Named] = [rule]
         if profile is not None:
             others.append(ceph.erasure_code_profiles.get(name))
@@ -285,7 +296,7 @@ def check_cluster(
 
 def _placement(
     catalog: catalogs.Catalog,
-    tier: catalogs.Tier,
+    tier: catalogs.CephTier,
     path: catalogs.Path,
     rbd: catalogs.RbdPool,
     ceph: ceph_state.CephState,
@@ -437,11 +448,15 @@ def _domains_needed(
             device_class=device_class,
             domains=protection.failure_domains,
             each=each,
-            apart=None if is_coded else protection.sub_failure_domain,
+            apart=(
+                protection.sub_failure_domain
+                if isinstance(protection, catalogs.Replicated)
+                else None
+            ),
             purpose=f'for the {protection.size} '
             f'{"chunks" if is_coded else "copies"}',
         )
-        if is_coded:
+        if isinstance(protection, catalogs.ErasureCoded):
             yield _Need(
                 device_class=device_class,
                 domains=tier_pools.head_protection(protection).failure_domains,
@@ -474,6 +489,8 @@ def _shared_domains(
     Each of its parts chooses for itself, so that the first copy may meet one
     of the others where a failure domain has OSDs of both classes.
     """
+    if rule.root is None or rule.failure_domain is None:
+        return []
     ceph = _as_if_in(ceph)
     first, others = (
         ceph.buckets(
@@ -510,7 +527,7 @@ def shared_domains_note(
 
 def _both_copies_in_one(
     catalog: catalogs.Catalog,
-    tier: catalogs.Tier,
+    tier: catalogs.CephTier,
     path: catalogs.Path,
     rbd: catalogs.RbdPool,
     ceph: ceph_state.CephState,
@@ -561,10 +578,8 @@ def _without_root(
 
 def check_profiles(catalog: catalogs.Catalog) -> kinds.Problems:
     """Erasure codes that Ceph would refuse."""
-    for tier in catalog.tiers:
-        if tier.rbd is None or not isinstance(
-            tier.rbd.protection, catalogs.ErasureCoded
-        ):
+    for tier in catalog.ceph_tiers:
+        if not isinstance(tier.rbd.protection, catalogs.ErasureCoded):
             continue
         for fault in erasure_code.faults(tier.rbd.protection):
             place = ('tiers', tier.name, 'rbd', 'erasure_coded', fault.key)

@@ -72,7 +72,7 @@ def faults(
             'Ceph release',
             remedy='add plugin, or remove technique',
         )
-    elif technique is not None and technique not in known:
+    elif technique is not None and known and technique not in known:
         yield Fault(
             key='technique',
             found=f'{technique} with plugin {plugin}',

@@ -125,22 +125,27 @@ def stopped_by_one(
         left = protection.size - each
         if not stops_io(protection.size, needed, each):
             continue
-        is_coded = isinstance(protection, catalogs.ErasureCoded)
-        key = 'osds_per_failure_domain' if is_coded else 'min_size'
+        if isinstance(protection, catalogs.ErasureCoded):
+            key, parts = 'osds_per_failure_domain', 'chunks'
+            expected = (
+                f'm of at least {each + needed - protection.k} for '
+                f'{each} OSDs in each, so that {needed} chunks are left'
+            )
+            remedy = (
+                'raise m, or lower osds_per_failure_domain and raise '
+                'failure_domains; or accept it'
+            )
+        else:
+            key, parts = 'min_size', 'copies'
+            expected = f'a min_size of at most {left}'
+            remedy = 'lower min_size; or accept it'
         yield errors.Problem(
             where=catalog.source.where((*path, key)),
             found=f'the loss of one {rbd.failure_domain} leaves {left} '
-            f'of {protection.size} {"chunks" if is_coded else "copies"}, '
-            f'fewer than min_size {needed}: I/O '
+            f'of {protection.size} {parts}, fewer than min_size {needed}: I/O '
             f'of tier {tier.name!r} would stop until it is back',
-            expected=f'm of at least {each + needed - protection.k} for '
-            f'{each} OSDs in each, so that {needed} chunks are left'
-            if is_coded
-            else f'a min_size of at most {left}',
-            remedy='raise m, or lower osds_per_failure_domain and raise '
-            'failure_domains; or accept it'
-            if is_coded
-            else 'lower min_size; or accept it',
+            expected=expected,
+            remedy=remedy,
         )
 
 

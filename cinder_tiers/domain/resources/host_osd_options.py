@@ -31,9 +31,7 @@ def check(
             path = ('clusters', cluster.name, _KEY, host)
             yield from osd_options.endangering(
                 options,
-                where=lambda name, path=path: catalog.source.where(
-                    (*path, name)
-                ),
+                where=catalog.source.below(path),
             )
     # Of a tier whose pool was complained of, the cluster is not known.
     if any(
@@ -44,8 +42,7 @@ def check(
         return
     for cluster in catalog.clusters.values():
         if cluster.host_osd_options and not any(
-            tier.rbd and tier.rbd.cluster == cluster.name
-            for tier in catalog.tiers
+            tier.rbd.cluster == cluster.name for tier in catalog.ceph_tiers
         ):
             yield errors.Problem(
                 where=catalog.source.where(('clusters', cluster.name, _KEY)),
@@ -91,7 +88,7 @@ def check_cluster(
         problems += osd_options.problems(
             options,
             ceph.option_schemas,
-            where=lambda name, path=path: catalog.source.where((*path, name)),
+            where=catalog.source.below(path),
         )
         problems += _conflicts(catalog, cluster, host, ceph)
     return problems

@@ -9,6 +9,7 @@ shape of a row. Pure. Must not know any kind.
 
 import collections.abc
 import dataclasses
+import typing
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
@@ -16,6 +17,9 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
+
+#: The state of one object of a kind.
+R = typing.TypeVar('R', bound=actions.Resource)
 
 Actions = collections.abc.Iterator[actions.Action]
 Problems = collections.abc.Iterator[errors.Problem]
@@ -72,13 +76,13 @@ def for_each_cluster(plan: ClusterPlan) -> Plan:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ResourceKind:
+class ResourceKind(typing.Generic[R]):
     """What is the same of all objects of a kind."""
 
     #: Its value is public: a word of --allow, and an aspect of the audit.
     kind: actions.Kind
     #: The state of one object.
-    resource: type
+    resource: type[R]
     #: The field of `CephState` or `CinderState` that its objects come from.
     state_field: str
     #: Whether its objects are in a Ceph cluster; else they are in Cinder.
@@ -95,7 +99,8 @@ class ResourceKind:
     check: collections.abc.Callable[[catalogs.Catalog], Problems] = no_problems
     #: What a cluster lacks.
     check_cluster: collections.abc.Callable[
-        [catalogs.Catalog, catalogs.Cluster, ceph_state.CephState], Problems
+        [catalogs.Catalog, catalogs.Cluster, ceph_state.CephState],
+        collections.abc.Iterable[errors.Problem],
     ] = no_problems
     #: Names of the volume types of which it matters to the plan whether
     #: volumes have them; Cinder has to be asked for each.
@@ -105,5 +110,5 @@ class ResourceKind:
     #: Descriptions of what an update removes, such as `tag database`:
     #: another object may be about to replace it.
     taken_away: collections.abc.Callable[
-        [actions.Resource, actions.Resource], collections.abc.Iterator[str]
+        [R, R], collections.abc.Iterator[str]
     ] = nothing

@@ -10,6 +10,7 @@ asked.
 """
 
 import collections.abc
+import math
 import statistics
 import types
 
@@ -103,10 +104,16 @@ def refusals(
             f'{CUSTOM} as well',
         )
     for medium, name in CAPACITIES.items():
-        if name in names:
-            yield from _refusals_of_capacity(
-                medium, after.values[name], own, osd_ids
-            )
+        if name in names and (declared := after.values[name]) is not None:
+            yield from _refusals_of_capacity(medium, declared, own, osd_ids)
+
+
+def _number(text: str) -> float:
+    """The number that a text is; NaN, which lies nowhere, if it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def _refusals_of_capacity(
@@ -119,7 +126,7 @@ def _refusals_of_capacity(
     least, most = (own.plausible_iops if own is not None else PLAUSIBLE_IOPS)[
         medium
     ]
-    if not least <= float(declared) <= most:
+    if not least <= _number(declared) <= most:
         yield actions.Refusal(
             reason=f'{name} {declared} is not a plausible figure: from '
             f'{least:g} to {most:g} IOPS are expected ('

@@ -285,8 +285,7 @@ def unknown_names(catalog: catalogs.Catalog) -> kinds.Problems:
     """
     declared = [
         (('tiers', tier.name, 'rbd', 'osd_options'), tier.rbd.osd_options)
-        for tier in catalog.tiers
-        if tier.rbd
+        for tier in catalog.ceph_tiers
     ] + [
         (('clusters', cluster.name, 'host_osd_options', host), options)
         for cluster in catalog.clusters.values()
@@ -449,9 +448,7 @@ def plan(
         tiers = ', '.join(
             tier.name
             for tier in catalog.tiers_of(cluster.name)
-            if tier.rbd
-            and tier.rbd.osd_options
-            and tier.rbd.device_class == after.name
+            if tier.rbd.osd_options and tier.rbd.device_class == after.name
         )
         yield from options_action(
             actions.Key(
@@ -487,6 +484,11 @@ def options_action(
     ]
     if not changed:
         return
+    wanted = {
+        name: value
+        for name in changed
+        if (value := after.values[name]) is not None
+    }
     later = [
         name for name in changed if not ceph.option_schemas[name].at_runtime
     ]
@@ -507,8 +509,8 @@ def options_action(
         )
         + ''.join(
             not_heeded(
-                changed,
-                wanted=after.values,
+                wanted,
+                wanted=wanted,
                 reasons=before.reasons,
                 configured=ceph.configured_options.get(mask, {}),
                 schemas=ceph.option_schemas,
@@ -516,11 +518,11 @@ def options_action(
         )
         + ''.join(
             f'; {text}'
-            for name in changed
+            for name in wanted
             for text in osd_masks.taking_precedence(
                 mask,
                 name,
-                after.values[name],
+                wanted[name],
                 ceph.configured_options,
                 [osd for osd in ceph.osds if osd.osd_id in osd_ids],
             )
@@ -531,8 +533,8 @@ def options_action(
                 *mclock_refusals(changed, before, after),
                 *mclock.refusals(changed, before, after, ceph.mclock, osd_ids),
                 *safety.refusals(
-                    _objection(ceph.option_schemas[name], after.values[name])
-                    for name in changed
+                    _objection(ceph.option_schemas[name], value)
+                    for name, value in wanted.items()
                 ),
             )
         ),
@@ -586,14 +588,12 @@ def endangering(
 def check(catalog: catalogs.Catalog) -> kinds.Problems:
     """Tiers on the same OSDs cannot declare different options for them."""
     seen: dict[tuple[str, str, str], tuple[str, object]] = {}
-    for tier in catalog.tiers:
+    for tier in catalog.ceph_tiers:
         rbd = tier.rbd
-        if rbd is None:
-            continue
         path = ('tiers', tier.name, 'rbd', 'osd_options')
         yield from endangering(
             rbd.osd_options,
-            where=lambda name, path=path: catalog.source.where((*path, name)),
+            where=catalog.source.below(path),
         )
         if rbd.device_class is None:
             continue
@@ -633,7 +633,7 @@ def osd_options_of(
     """
     classes: dict[str, dict[str, str]] = {}
     for tier in catalog.tiers_of(cluster.name):
-        for name, value in tier.rbd.osd_options.items() if tier.rbd else ():
+        for name, value in tier.rbd.osd_options.items():
             if tier.rbd.device_class is not None:
                 classes.setdefault(tier.rbd.device_class, {})[name] = normal(
                     schemas[name], value
@@ -655,7 +655,7 @@ def check_cluster(
         yield from problems(
             tier.rbd.osd_options,
             ceph.option_schemas,
-            where=lambda name, path=path: catalog.source.where((*path, name)),
+            where=catalog.source.below(path),
         )
 
 
@@ -664,7 +664,7 @@ def _tiers_affected(
 ) -> tuple[str, ...]:
     return tuple(
         tier.name
-        for tier in catalog.tiers_of(action.key.cluster)
+        for tier in catalog.tiers_of(action.key.of_cluster)
         if tier.rbd.osd_options and tier.rbd.device_class == action.key.name
     )
 

@@ -15,73 +15,65 @@ from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 
-_Rules = collections.abc.Mapping[str, ceph_state.CrushRule]
 
-
-def checked(
-    planned: collections.abc.Iterable[actions.Action],
-    rules: collections.abc.Iterable[ceph_state.CrushRule],
-    ceph: ceph_state.CephState,
-) -> collections.abc.Iterator[actions.Action]:
-    """Actions on pools, refused where OSDs would get too many.
-
-    :param planned: on pools of one cluster, in the order of the plan; each
-        is judged as if those before it had been carried out.
-    :param rules: CRUSH rules that are made before.
-    :param ceph: the cluster.
-    """
-    known = {**ceph.crush_rules, **{one.name: one for one in rules}}
-    budget = _Budget(known, ceph)
-    for pool in ceph.pools.values():
-        budget.add(pool, 1)
-    pools = dict(ceph.pools)
-    for action in planned:
-        after = action.after
-        if after.name in pools:
-            budget.add(pools[after.name], -1)
-        budget.add(after, 1)
-        pools[after.name] = after
-        refusal = (
-            budget.refusal(after)
-            if _copies(after) > (_copies(action.before) or 0)
-            or action.before.crush_rule != after.crush_rule
-            else None
-        )
-        yield dataclasses.replace(
-            action,
-            refusal=actions.joined(filter(None, (action.refusal, refusal))),
-        )
-
-
-def _copies(pool: ceph_state.Pool | None) -> int:
+def _copies(pool: ceph_state.Pool) -> int:
     """Placement groups of a pool, each as often as it is stored.
 
     One of which Ceph chooses the number has the least that is declared.
     """
-    if pool is None:
-        return 0
     least = pool.options.get('pg_num_min', pool_options.UNSET)
     return (
         pool.pg_num or (1 if least == pool_options.UNSET else int(least))
     ) * pool.size
 
 
-class _Budget:
+class Budget:
     """The placement groups on the OSDs of each CRUSH rule.
 
     Many rules take the same OSDs, and many pools have such a rule: what they
     have in common is counted once for all of them.
+
+    :param ceph: the cluster, whose pools are counted.
+    :param rules: {name: CRUSH rule} of the cluster, and those that are made
+        before any pool.
     """
 
-    def __init__(self, rules: _Rules, ceph: ceph_state.CephState) -> None:
+    def __init__(
+        self,
+        ceph: ceph_state.CephState,
+        rules: collections.abc.Mapping[str, ceph_state.CrushRule],
+    ) -> None:
         self._rules = rules
         self._ceph = ceph
         self._osds: dict[ceph_state.CrushRule, frozenset[int]] = {}
         #: {OSDs: placement groups on all of them together}
         self._copies: dict[frozenset[int], int] = {}
         self._shared: dict[tuple[frozenset[int], frozenset[int]], int] = {}
+        self._pools = dict(ceph.pools)
+        for pool in self._pools.values():
+            self._add(pool, 1)
 
-    def add(self, pool: ceph_state.Pool, times: int) -> None:
+    def refusal_of(
+        self, before: ceph_state.Pool | None, after: ceph_state.Pool
+    ) -> actions.Refusal | None:
+        """Why a change of a pool gives OSDs too many; None if it does not.
+
+        From then on it counts as if it had been carried out.
+        """
+        counted = self._pools.get(after.name)
+        if counted is not None:
+            self._add(counted, -1)
+        self._add(after, 1)
+        self._pools[after.name] = after
+        if (
+            before is None
+            or _copies(after) > _copies(before)
+            or before.crush_rule != after.crush_rule
+        ):
+            return self._refusal(after)
+        return None
+
+    def _add(self, pool: ceph_state.Pool, times: int) -> None:
         """Counts a pool; -1 times: no longer."""
         osds = self._osds_of(pool)
         if osds:
@@ -107,7 +99,7 @@ class _Budget:
             self._shared[osds, others] = len(osds & others)
         return self._shared[osds, others]
 
-    def refusal(self, pool: ceph_state.Pool) -> actions.Refusal | None:
+    def _refusal(self, pool: ceph_state.Pool) -> actions.Refusal | None:
         """Why a pool cannot be as it is counted; None when it can."""
         osds = self._osds_of(pool)
         if self._ceph.max_pg_per_osd is None or not osds:

@@ -5,10 +5,10 @@
 What moves data is said here and nowhere else. Pure.
 """
 
-import collections
 import collections.abc
 import dataclasses
 import shlex
+import typing
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
@@ -43,9 +43,7 @@ _DATA_POOL = 'rbd_default_data_pool'
 
 def check(catalog: catalogs.Catalog) -> Problems:
     """All problems between the settings of pools."""
-    for tier in catalog.tiers:
-        if tier.rbd is None:
-            continue
+    for tier in catalog.ceph_tiers:
         place = ('tiers', tier.name, 'rbd')
         written = frozenset(
             name
@@ -128,8 +126,8 @@ def _faults(
 def _of_rbd_options(
     rbd: catalogs.RbdPool,
 ) -> collections.abc.Iterator[tuple[tuple[str, ...], str, str, str]]:
-    for name, *fault in rbd_options.faults(rbd.rbd_options):
-        yield ('rbd_options', name), *fault
+    for name, found, expected, remedy in rbd_options.faults(rbd.rbd_options):
+        yield ('rbd_options', name), found, expected, remedy
     if _DATA_POOL in rbd.rbd_options:
         yield (
             ('rbd_options', _DATA_POOL),
@@ -259,7 +257,9 @@ def _without_class(
             )
 
 
-def _is_number(value: catalogs.Value | None) -> bool:
+def _is_number(
+    value: catalogs.Value | None,
+) -> typing.TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -269,48 +269,37 @@ def plan(
     ceph: ceph_state.CephState,
 ) -> kinds.Actions:
     """Actions on the pools of a cluster, tier by tier."""
-    planned: list[actions.Action] = []
-    rules: list[ceph_state.CrushRule] = []
-    for tier in catalog.tiers_of(cluster.name):
-        wanted = crush.pools_in(tier.rbd, ceph)
-        rules.extend(wanted.crush_rules)
+    declared = [
+        (tier, crush.pools_in(tier.rbd, ceph))
+        for tier in catalog.tiers_of(cluster.name)
+    ]
+    rules = {
+        **ceph.crush_rules,
+        **{
+            rule.name: rule
+            for _, wanted in declared
+            for rule in wanted.crush_rules
+        },
+    }
+    budget = pg_budget.Budget(ceph, rules)
+    for tier, wanted in declared:
         for pool in wanted.pools:
-            planned.extend(
-                _action(
-                    cluster.name,
-                    pool,
-                    ceph.pools.get(pool.name),
-                    f'tier {tier.name}',
-                    ceph,
-                    collections.ChainMap(
-                        {one.name: one for one in wanted.crush_rules},
-                        ceph.crush_rules,
-                    ),
-                )
+            yield from _action(
+                cluster.name, pool, f'tier {tier.name}', ceph, rules, budget
             )
-    for action in pg_budget.checked(planned, rules, ceph):
-        yield dataclasses.replace(
-            action,
-            refusal=actions.joined(
-                (
-                    *filter(
-                        None, (action.refusal, _too_new(action.after, ceph))
-                    ),
-                    *_unsafe(action, ceph),
-                )
-            ),
-        )
 
 
 def _unsafe(
-    action: actions.Action, ceph: ceph_state.CephState
+    before: ceph_state.Pool | None,
+    after: ceph_state.Pool,
+    ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Refusal]:
     """Options that are not known to be safe, of a new pool quotas as well."""
     yield from safety.refusals(
-        text for *_, text in safety.of_pool(action.before, action.after)
+        text for *_, text in safety.of_pool(before, after)
     )
-    if action.before is None:
-        yield from _refusals_of_quotas(None, action.after, ceph.usage)
+    if before is None:
+        yield from _refusals_of_quotas(None, after, ceph.usage)
 
 
 def _too_new(
@@ -342,10 +331,10 @@ def _too_new(
 def _action(
     cluster: str,
     wanted: ceph_state.Pool,
-    before: ceph_state.Pool | None,
     why: str,
     ceph: ceph_state.CephState,
     rules: _Rules,
+    budget: pg_budget.Budget,
 ) -> collections.abc.Iterator[actions.Action]:
     def key(kind: actions.Kind, name: str) -> actions.Key:
         return actions.Key(kind=kind, cluster=cluster, name=name)
@@ -357,11 +346,13 @@ def _action(
         )
     if wanted.rbd_default_data_pool:
         needs.add(key(actions.Kind.POOL, wanted.rbd_default_data_pool))
+    before = ceph.pools.get(wanted.name)
     after = wanted
     if before is None:
         after = dataclasses.replace(wanted, min_size=wanted.first_min_size)
     elif (
         wanted.min_size is None
+        and wanted.least_min_size is not None
         and before.min_size is not None
         and (
             before.min_size < wanted.least_min_size
@@ -395,11 +386,26 @@ def _action(
             else ()
         ),
         needs=frozenset(needs),
-        refusal=_refusal(
-            before, after, ceph, has_min_size=wanted.min_size is not None
-        )
-        if before
-        else _refusal_of_draft(after, ceph),
+        refusal=actions.joined(
+            (
+                *filter(
+                    None,
+                    (
+                        _refusal(
+                            before,
+                            after,
+                            ceph,
+                            has_min_size=wanted.min_size is not None,
+                        )
+                        if before
+                        else _refusal_of_draft(after, ceph),
+                        budget.refusal_of(before, after),
+                        _too_new(after, ceph),
+                    ),
+                ),
+                *_unsafe(before, after, ceph),
+            )
+        ),
     )
 
 
@@ -723,11 +729,14 @@ def _refusal(
                 yields_to_consent=can_be_set,
             )
         )
-    refusals.extend(
-        _refusal_of_min_size(one, has_min_size)
-        for one in difference.differences(before, after)
-        if one.field == 'min_size'
-    )
+    if (
+        before.min_size is not None
+        and after.min_size is not None
+        and before.min_size != after.min_size
+    ):
+        refusals.append(
+            _refusal_of_min_size(before.min_size, after.min_size, has_min_size)
+        )
     refusals.extend(_refusals_of_data_pool(before, after, ceph))
     refusals.extend(_refusals_of_ec_optimizations(before, after))
     refusals.extend(_refusals_of_quotas(before, after, usage))
@@ -787,24 +796,24 @@ def _refusals_of_ec_optimizations(
 
 
 def _refusal_of_min_size(
-    change: difference.Difference, is_declared: bool
+    before: int, after: int, is_declared: bool
 ) -> actions.Refusal:
     effect = (
         'Ceph would acknowledge writes with fewer copies or chunks of them'
-        if change.after < change.before
+        if after < before
         else 'I/O would stop wherever fewer copies or chunks are available'
     )
     return actions.Refusal(
-        reason=f'it would change min_size of an existing pool, {change.before}'
-        f' -> {change.after}: {effect}'
+        reason=f'it would change min_size of an existing pool, {before}'
+        f' -> {after}: {effect}'
         + (
             ''
-            if is_declared or change.after < change.before
-            else f'; with {change.before}, a write may be lost with one disk'
+            if is_declared or after < before
+            else f'; with {before}, a write may be lost with one disk'
         ),
         remedy='remove min_size from the tiers file, which leaves it as it is'
         if is_declared
-        else f'declare min_size: {change.before} and unprotected_writes: true '
+        else f'declare min_size: {before} and unprotected_writes: true '
         'in the tiers file',
         yields_to_consent=True,
     )

@@ -65,9 +65,9 @@ def check(
 ) -> collections.abc.Iterator[errors.Problem]:
     """Values that Ceph cannot keep, and tiers that do not agree."""
     seen: dict[tuple[str, str], tuple[str, float]] = {}
-    for tier in catalog.tiers:
+    for tier in catalog.ceph_tiers:
         rbd = tier.rbd
-        if rbd is None or rbd.primary_affinity is None:
+        if rbd.primary_affinity is None:
             continue
         value = rbd.primary_affinity
         where = catalog.source.where(
@@ -149,9 +149,10 @@ def plan(
     """An action for each device class with an OSD that differs."""
     wanted: dict[str, tuple[str, list[str]]] = {}
     for tier in catalog.tiers_of(cluster.name):
-        if tier.rbd and tier.rbd.primary_affinity is not None:
+        rbd = tier.rbd
+        if rbd.device_class is not None and rbd.primary_affinity is not None:
             _, names = wanted.setdefault(
-                tier.rbd.device_class, (normal(tier.rbd.primary_affinity), [])
+                rbd.device_class, (normal(rbd.primary_affinity), [])
             )
             names.append(tier.name)
     for name, (value, tiers) in sorted(wanted.items()):
@@ -185,7 +186,7 @@ def _tiers_affected(
 ) -> tuple[str, ...]:
     return tuple(
         tier.name
-        for tier in catalog.tiers_of(action.key.cluster)
+        for tier in catalog.tiers_of(action.key.of_cluster)
         if tier.rbd.primary_affinity is not None
         and tier.rbd.device_class == action.key.name
     )

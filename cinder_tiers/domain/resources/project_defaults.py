@@ -108,7 +108,7 @@ def _wanted(
     """Returns {name of a volume type: ids of projects that are to have it}."""
     return {
         tier.type_name: frozenset().union(
-            *(projects[name] for name in tier.default_for or ())
+            *(projects[name] for name in tier.default_projects)
         )
         for tier in catalog.ours
     }
@@ -240,7 +240,7 @@ def check(catalog: catalogs.Catalog) -> kinds.Problems:
     """
     seen: dict[str, catalogs.Tier] = {}
     for tier in catalog.tiers:
-        for index, project in enumerate(tier.default_for or ()):
+        for index, project in enumerate(tier.default_projects):
             other = seen.setdefault(project, tier)
             if other is not tier:
                 yield claimed_twice(catalog, tier, index, other, project)
@@ -279,14 +279,14 @@ def claimed_twice(
             'tiers',
             other.name,
             'default_for',
-            other.default_for.index(as_other),
+            other.default_projects.index(as_other),
         )
     )
     return errors.Problem(
         where=catalog.source.where(('tiers', tier.name, 'default_for', index)),
         found=f'default_for of tier {tier.name!r} has project '
-        f'{tier.default_for[index]!r}, which tier {other.name!r} has as well '
-        f'({first})',
+        f'{tier.default_projects[index]!r}, which tier {other.name!r} has as '
+        f'well ({first})',
         expected='each project under default_for of one tier: it has one '
         'default type',
         remedy='remove it from one of them',
@@ -304,7 +304,8 @@ def without_access(
     return errors.Problem(
         where=catalog.source.where(('tiers', tier.name, 'default_for', index)),
         found=f'default_for of tier {tier.name!r} has project '
-        f'{tier.default_for[index]!r}, which is not under access ({access})',
+        f'{tier.default_projects[index]!r}, which is not under access '
+        f'({access})',
         expected='projects that may use the tier: Cinder would refuse each '
         'create of another one that names no type',
         remedy='add it to access, or remove it from default_for',

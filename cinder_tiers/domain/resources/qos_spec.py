@@ -59,12 +59,17 @@ def plan(
     }
     for name, volume_type in cinder.volume_types.items():
         # Or it would be ours as soon as its type is taken over.
-        tier = catalog.tier_of_type(name)
+        declaring = catalog.tier_of_type(name)
         of_tier = volume_type.extra_specs.get(cinder_state.NAME) or (
-            tier and tier.name
+            declaring.name if declaring else ''
         )
-        spec = of_tier and cinder.qos_specs.get(qos_spec_name(of_tier))
-        if spec and name not in declared and spec.volume_types == {name}:
+        spec = cinder.qos_specs.get(qos_spec_name(of_tier))
+        if (
+            of_tier
+            and spec
+            and name not in declared
+            and spec.volume_types == {name}
+        ):
             yield _undeclared(of_tier, spec, _retired(name, cinder))
 
 
@@ -252,7 +257,7 @@ def check(catalog: catalogs.Catalog) -> kinds.Problems:
                 expected='a QoS spec of its own for each tier',
                 remedy='use another name',
             )
-        if not tier.qos.specs:
+        if not qos.specs:
             yield errors.Problem(
                 where=catalog.source.where(path),
                 found=f'qos of tier {tier.name!r} without limits',

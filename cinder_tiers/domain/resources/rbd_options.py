@@ -200,8 +200,8 @@ def unheeded_hints(catalog: catalogs.Catalog) -> kinds.Problems:
     They are not problems of the file: nothing is lost. Where the file declares
     no mode, an audit knows it.
     """
-    for tier in catalog.tiers:
-        if tier.rbd is None or 'compression_mode' not in tier.rbd.options:
+    for tier in catalog.ceph_tiers:
+        if 'compression_mode' not in tier.rbd.options:
             continue
         mode = str(tier.rbd.options['compression_mode'])
         needed = unheeded_hint(tier.rbd.rbd_options, mode)

@@ -54,7 +54,7 @@ def expected(safe: known_safe.Safe) -> str:
     '0 or from 64 MiB to 8 GiB'
     """
     known = list(safe.words)
-    if safe.least is not None:
+    if safe.least is not None and safe.most is not None:
         least, most = (
             units.size_text(one) if safe.in_bytes else f'{one:.15g}'
             for one in (safe.least, safe.most)
@@ -73,8 +73,9 @@ def _holds(safe: known_safe.Safe, value: str) -> bool:
     text = value.strip()
     if text in safe.words or (safe.least is None and not safe.words):
         return True
-    if safe.least is None:
+    if safe.least is None or safe.most is None:
         return False
+    number: float
     if safe.in_bytes:
         try:
             number = units.size_bytes(text)
@@ -122,12 +123,12 @@ def of_pool(
         found = objection(known_safe.POOL, name, value)
         if found:
             yield name, value, found
-    old = before.rbd_options if before else {}
-    for name, value in after.rbd_options.items():
-        if value is not None and value != old.get(name):
-            found = objection(known_safe.RBD, name, value)
+    old_rbd = before.rbd_options if before else {}
+    for name, wanted in after.rbd_options.items():
+        if wanted is not None and wanted != old_rbd.get(name):
+            found = objection(known_safe.RBD, name, wanted)
             if found:
-                yield name, value, found
+                yield name, wanted, found
 
 
 def of_limits(

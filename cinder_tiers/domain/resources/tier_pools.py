@@ -56,7 +56,10 @@ def _own_pools(rbd: catalogs.RbdPool) -> TierPools:
             crush_rules=(
                 dataclasses.replace(
                     _rule(rbd, name=rbd.pool, kind='replicated'),
-                    **_shared_domains(rbd.protection),
+                    replicas_per_failure_domain=(
+                        rbd.protection.replicas_per_failure_domain
+                    ),
+                    sub_failure_domain=rbd.protection.sub_failure_domain,
                 ),
             ),
             pools=(
@@ -76,13 +79,15 @@ def _own_pools(rbd: catalogs.RbdPool) -> TierPools:
                 plugin=rbd.protection.plugin,
                 technique=rbd.protection.technique,
                 stripe_unit_bytes=rbd.protection.stripe_unit_bytes,
-                **_shared_domains(rbd.protection),
+                num_failure_domains=rbd.protection.num_failure_domains,
+                osds_per_failure_domain=rbd.protection.osds_per_failure_domain,
             ),
         ),
         crush_rules=(
             dataclasses.replace(
                 _rule(rbd, name=data, kind='erasure'),
-                **_shared_domains(rbd.protection),
+                num_failure_domains=rbd.protection.num_failure_domains,
+                osds_per_failure_domain=rbd.protection.osds_per_failure_domain,
             ),
             _rule(rbd, name=head, kind='replicated'),
         ),
@@ -112,28 +117,31 @@ def rule_names(rbd: catalogs.RbdPool, pool: str) -> tuple[str, ...]:
     if rbd.crush_root != catalogs.CRUSH_ROOT:
         places = (rbd.crush_root, *places)
     if pool == rbd.data_pool and rbd.protection.per_failure_domain > 1:
-        shared = filter(None, _shared_domains(rbd.protection).values())
+        shared = filter(None, _shared_domains(rbd.protection))
         places = (*places, 'x'.join(map(str, shared)))
     return pool, '-'.join((pool, *places))
 
 
 def _shared_domains(
     protection: catalogs.Replicated | catalogs.ErasureCoded,
-) -> dict[str, int | str | None]:
+) -> tuple[int | str | None, ...]:
     """What a rule has of copies or chunks that share a failure domain.
 
     >>> shared = catalogs.Replicated(
     ...     size=4, replicas_per_failure_domain=2, sub_failure_domain='host'
     ... )
     >>> _shared_domains(shared)
-    {'replicas_per_failure_domain': 2, 'sub_failure_domain': 'host'}
+    (2, 'host')
     """
-    names = (
-        ('num_failure_domains', 'osds_per_failure_domain')
-        if isinstance(protection, catalogs.ErasureCoded)
-        else ('replicas_per_failure_domain', 'sub_failure_domain')
+    if isinstance(protection, catalogs.ErasureCoded):
+        return (
+            protection.num_failure_domains,
+            protection.osds_per_failure_domain,
+        )
+    return (
+        protection.replicas_per_failure_domain,
+        protection.sub_failure_domain,
     )
-    return {name: getattr(protection, name) for name in names}
 
 
 def tiers_with_pool(
@@ -161,7 +169,7 @@ def tiers_affected(
 ) -> tuple[str, ...]:
     """Names of the tiers with the pool, CRUSH rule or profile of an action."""
     return tiers_with_pool(
-        catalog, action.key.cluster, frozenset({action.key.name})
+        catalog, action.key.of_cluster, frozenset({action.key.name})
     )
 
 

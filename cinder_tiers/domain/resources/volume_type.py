@@ -250,7 +250,7 @@ def _needs(
     """A type must not offer what its pools cannot serve yet."""
     needs = set()
     for one in (tier, catalog.tier(tier.overflow)):
-        if one is None or one.rbd is None:
+        if not isinstance(one, catalogs.CephTier):
             continue
         cluster = catalog.clusters[one.rbd.cluster]
         needs |= {
@@ -383,14 +383,13 @@ def _action(
             notes = ('an interrupted apply left it closed',)
         if before.has_volumes and before.extra_specs != after.extra_specs:
             after = cinder_state.SuccessorType(**vars(after))
+            notes = (*notes, *before.use)
     yield actions.Action(
         key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=after.name),
         before=before,
         after=after,
         why=why,
-        notes=(*notes, *before.use)
-        if isinstance(after, cinder_state.SuccessorType)
-        else notes,
+        notes=notes,
         needs=needs,
         meanwhile=type_opening.held_back(
             standby

@@ -14,6 +14,7 @@ import shlex
 
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import difference
 from cinder_tiers.domain import text as escaping
 
 Resource = (
@@ -62,6 +63,16 @@ class Key:
     #: Name of the cluster in the catalog; None for an object of Cinder.
     cluster: str | None = None
     name: str
+
+    @property
+    def of_cluster(self) -> str:
+        """Name of the cluster of an object that is in one.
+
+        :raises ValueError: it is an object of Cinder.
+        """
+        if self.cluster is None:
+            raise ValueError(f'{self} is in no Ceph cluster')
+        return self.cluster
 
     def __str__(self) -> str:
         """Kind and name, and the cluster in parentheses."""
@@ -135,6 +146,13 @@ class Action:
         if self.before is None:
             return 'create'
         return 'delete' if self.after is None else 'update'
+
+    @property
+    def changes(self) -> tuple[difference.Difference, ...]:
+        """What an update changes; empty for what is created or deleted."""
+        if self.before is None or self.after is None:
+            return ()
+        return difference.differences(self.before, self.after)
 
     @property
     def projects(self) -> frozenset[str]:

@@ -222,8 +222,8 @@ def _expectations(catalog: catalogs.Catalog) -> Problems:
 
 def _clusters(catalog: catalogs.Catalog) -> Problems:
     known = ', '.join(catalog.clusters) or 'none'
-    for tier in catalog.tiers:
-        if tier.rbd is None or tier.rbd.cluster in catalog.clusters:
+    for tier in catalog.ceph_tiers:
+        if tier.rbd.cluster in catalog.clusters:
             continue
         name = tier.rbd.cluster
         yield errors.Problem(
@@ -339,7 +339,7 @@ def _pools(catalog: catalogs.Catalog) -> Problems:
         for cluster in catalog.clusters.values()
         if cluster.images_pool
     }
-    for tier in catalog.tiers:
+    for tier in catalog.ceph_tiers:
         for path, pool in (
             (
                 (*path, 'data_pool' if pool == rbd.data_pool_name else 'pool'),

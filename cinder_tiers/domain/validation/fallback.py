@@ -36,8 +36,10 @@ def find_faults(fallbacks: Zones) -> collections.abc.Iterator[Fault]:
     """
     owners: dict[str | None, str] = {}
     for name, zones in fallbacks.items():
-        served = {None} if zones is None else zones - {''}
-        shared = sorted(zone for zone in served if zone in owners)
+        served: frozenset[str | None] = (
+            frozenset({None}) if zones is None else zones - {''}
+        )
+        shared = sorted((zone for zone in served if zone in owners), key=str)
         if not served:
             yield Fault(
                 tier=name,

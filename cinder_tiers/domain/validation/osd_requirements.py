@@ -8,6 +8,7 @@ know what exists in a cluster.
 """
 
 import collections.abc
+import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
@@ -23,18 +24,30 @@ _SINGLE = (
 _SCHEDULER = 'io_scheduler'
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Requiring:
+    """A tier, and what it requires of its OSDs."""
+
+    name: str
+    #: In words.
+    osds: str
+    requirements: catalogs.Requirements
+
+
 def check(catalog: catalogs.Catalog) -> Problems:
     """All requirements that no OSD can meet together."""
-    together: dict[tuple[str, str], list[catalogs.Tier]] = {}
-    for tier in catalog.tiers:
-        if (
-            tier.rbd
-            and tier.rbd.osd_requirements
-            and tier.rbd.device_class is not None
-        ):
-            together.setdefault(
-                (tier.rbd.cluster, tier.rbd.device_class), []
-            ).append(tier)
+    together: dict[tuple[str, str], list[_Requiring]] = {}
+    for tier in catalog.ceph_tiers:
+        rbd = tier.rbd
+        if rbd.osd_requirements and rbd.device_class is not None:
+            together.setdefault((rbd.cluster, rbd.device_class), []).append(
+                _Requiring(
+                    name=tier.name,
+                    osds=f'the {rbd.device_class} OSDs of cluster '
+                    f'{rbd.cluster!r}',
+                    requirements=rbd.osd_requirements,
+                )
+            )
     for tiers in together.values():
         for name in _SINGLE:
             yield from _single(catalog, tiers, name)
@@ -43,58 +56,55 @@ def check(catalog: catalogs.Catalog) -> Problems:
 
 
 def _single(
-    catalog: catalogs.Catalog, tiers: list[catalogs.Tier], name: str
+    catalog: catalogs.Catalog, tiers: list[_Requiring], name: str
 ) -> Problems:
     """Requirements of which an OSD has one value."""
-    having = [
-        tier for tier in tiers if name in tier.rbd.osd_requirements.declared
-    ]
+    having = [tier for tier in tiers if name in tier.requirements.declared]
     for tier in having[1:]:
         if _text(tier, name) != _text(having[0], name):
             yield _problem(catalog, tier, name, having[0], name)
 
 
 def _schedulers(
-    catalog: catalogs.Catalog, tiers: list[catalogs.Tier]
+    catalog: catalogs.Catalog, tiers: list[_Requiring]
 ) -> Problems:
-    having = [tier for tier in tiers if tier.rbd.osd_requirements.io_scheduler]
+    having = [tier for tier in tiers if tier.requirements.io_scheduler]
     for index, tier in enumerate(having):
         for other in having[:index]:
             if not (
-                set(tier.rbd.osd_requirements.io_scheduler)
-                & set(other.rbd.osd_requirements.io_scheduler)
+                set(tier.requirements.io_scheduler)
+                & set(other.requirements.io_scheduler)
             ):
                 yield _problem(catalog, tier, _SCHEDULER, other, _SCHEDULER)
                 break
 
 
-def _stores(catalog: catalogs.Catalog, tiers: list[catalogs.Tier]) -> Problems:
+def _stores(catalog: catalogs.Catalog, tiers: list[_Requiring]) -> Problems:
     """Parts that only another object store has."""
     owner = next(
-        (tier for tier in tiers if tier.rbd.osd_requirements.object_store),
+        (tier for tier in tiers if tier.requirements.object_store),
         None,
     )
     if owner is None:
         return
     for tier in tiers:
-        for name in tier.rbd.osd_requirements.declared:
+        for name in tier.requirements.declared:
             store = catalogs.STORE_OF.get(name)
-            if store not in (None, owner.rbd.osd_requirements.object_store):
+            if store not in (None, owner.requirements.object_store):
                 yield _problem(catalog, tier, name, owner, 'object_store')
 
 
-def _text(tier: catalogs.Tier, name: str) -> str:
-    return tier.rbd.osd_requirements.declared[name]
+def _text(tier: _Requiring, name: str) -> str:
+    return tier.requirements.declared[name]
 
 
 def _problem(
     catalog: catalogs.Catalog,
-    tier: catalogs.Tier,
+    tier: _Requiring,
     name: str,
-    other: catalogs.Tier,
+    other: _Requiring,
     other_name: str,
 ) -> errors.Problem:
-    rbd = tier.rbd
     return errors.Problem(
         where=catalog.source.where(
             ('tiers', tier.name, 'rbd', 'osd_requirements', name)
@@ -103,9 +113,8 @@ def _problem(
         + (f', tier {other.name!r} ' if tier is not other else ' and ')
         + f'{other_name} {_text(other, other_name)}',
         expected=(
-            f'requirements that one OSD can meet: the {rbd.device_class} OSDs '
-            f'of cluster {rbd.cluster!r} '
-            f'serve {"both" if tier is not other else "the tier"}'
+            f'requirements that one OSD can meet: {tier.osds} serve '
+            f'{"both" if tier is not other else "the tier"}'
         ),
         remedy=(
             'use one value for both, or give some of the OSDs a different '

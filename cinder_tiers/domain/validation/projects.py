@@ -53,7 +53,7 @@ def default_for(
 
     :param projects: as of `check`.
     """
-    names = tier.default_for or ()
+    names = tier.default_projects
     problems = list(_unclear(catalog, tier, 'default_for', names, projects))
     allowed = frozenset().union(
         *(projects.get(name, frozenset()) for name in tier.projects)
@@ -62,7 +62,7 @@ def default_for(
     for other in catalog.ours:
         if other.name == tier.name:
             break
-        for name in other.default_for or ():
+        for name in other.default_projects:
             for ident in projects.get(name, ()):
                 claims.setdefault(ident, (other, name))
     for index, name in enumerate(names):

@@ -128,7 +128,7 @@ def _overflow(catalog: catalogs.Catalog) -> Problems:
 def _overflow_backends(catalog: catalogs.Catalog) -> Problems:
     by_name = {tier.name: tier for tier in catalog.tiers}
     for tier in catalog.tiers:
-        other = by_name.get(tier.overflow)
+        other = by_name.get(tier.overflow or '')
         if other is None or other is tier:
             continue
         where = catalog.source.where(('tiers', tier.name, 'overflow'))
@@ -192,10 +192,8 @@ def _shared_backends(catalog: catalogs.Catalog) -> Problems:
     volumes of both types lie in the pool of the latter. So are two tiers in
     different zones, and two of which each asks something else of backends.
     """
-    owners: dict[tuple, catalogs.Tier] = {}
-    for tier in catalog.tiers:
-        if tier.rbd is None:
-            continue
+    owners: dict[tuple, catalogs.CephTier] = {}
+    for tier in catalog.ceph_tiers:
         zones = extra_specs.zones(tier.extra_specs)
         asked = frozenset(
             (key.removeprefix(f'{_CAPABILITIES}:'), value)

@@ -82,8 +82,11 @@ def _claims(
     for found in outcome.slots:
         for name in ('START', 'END'):
             seen = heard.get((name, found.slot.number))
-            if None not in (found.measured, seen) and (
-                seen.said_ms is not None
+            if (
+                found.measured is not None
+                and seen is not None
+                and seen.said_ms is not None
+                and outcome.clock_shift_ms is not None
             ):
                 at_ms = seen.said_ms - outcome.clock_shift_ms
                 yield _Claim(
@@ -147,7 +150,8 @@ def _objection(claims: Sequence[_Claim], agreed: tuple[int, int]) -> str:
     ahead_ms = agreed[0] - claim.most_ms - _PRINTING_OF_SEVERAL_MS
     if ahead_ms > 0:
         return f"its clock is at least {ahead_ms} ms ahead of the others'"
-    if any(each.least_ms is None for each in claims) or (
+    least_ms = [each.least_ms for each in claims if each.least_ms is not None]
+    if len(least_ms) < len(claims) or (
         len(claims) == 1 and claim.outcome.damaged_lines
     ):
         return ''
@@ -156,7 +160,7 @@ def _objection(claims: Sequence[_Claim], agreed: tuple[int, int]) -> str:
         if len(claims) < _SEVERAL_CLAIMS
         else _PRINTING_OF_SEVERAL_MS
     )
-    behind_ms = min(each.least_ms for each in claims) - printing_ms - agreed[1]
+    behind_ms = min(least_ms) - printing_ms - agreed[1]
     if behind_ms > 0:
         return f"its clock is at least {behind_ms} ms behind the others'"
     return ''

@@ -50,7 +50,13 @@ def parse_go_event(event: frames.Event | None) -> GuestClock:
         event.integer(key) if event else None
         for key in ('offset', 'error', 'samples', 'start')
     )
-    if None in (shift_ms, samples, start_ms) or min(samples, start_ms) < 0:
+    if (
+        event is None
+        or shift_ms is None
+        or samples is None
+        or start_ms is None
+        or min(samples, start_ms) < 0
+    ):
         return GuestClock(
             shift_ms=None,
             offset_ms=None,
@@ -67,14 +73,17 @@ def parse_go_event(event: frames.Event | None) -> GuestClock:
             reason='',
             start_ms=start_ms,
         )
-    parts_us = [event.integer(key) for key in ('reading', 'bound')]
-    known = all(part is not None and part >= 0 for part in parts_us)
+    parts_us = [
+        part
+        for key in ('reading', 'bound')
+        if (part := event.integer(key)) is not None and part >= 0
+    ]
     kept = _KEPT.get(event.fields.get('sync', ''), _UNKNOWN)
     return GuestClock(
         shift_ms=shift_ms,
         offset_ms=None,
         samples=0,
         start_ms=start_ms,
-        error_ms=sum(parts_us) / 1000 if known else None,
+        error_ms=sum(parts_us) / 1000 if len(parts_us) == 2 else None,
         reason=f'the start was by wall time; {kept}',
     )

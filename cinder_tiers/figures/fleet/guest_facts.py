@@ -99,11 +99,15 @@ def cpu_use(
     ticks, busy, steal, since_boot = (
         ended.integer(key) for key in ('ticks', 'busy', 'steal', 'stolen')
     )
-    if None in (ticks, busy, steal, since_boot) or not (
-        min(busy, steal) >= 0
-        and busy + steal <= ticks
-        and ticks > 0
-        and steal <= since_boot
+    if (
+        ticks is None
+        or busy is None
+        or steal is None
+        or since_boot is None
+        or min(busy, steal) < 0
+        or busy + steal > ticks
+        or ticks <= 0
+        or steal > since_boot
     ):
         return None
     # 0 since the boot is also what a kernel says that does not know.

@@ -200,10 +200,10 @@ def _judge(
     worth = worth_in_disks(measured.layer, pattern, pool)
     allowed = (
         None
-        if worth is None or raw is None
+        if worth is None or raw is None or raw.figures is None
         else raw.figures.rate(pattern) * worth
     )
-    if measured.figures is None or below is None:
+    if measured.figures is None or below is None or below.figures is None:
         return Judgement(measured=measured, disks_allow_iops=allowed)
     worth_below = worth_in_disks(below.layer, pattern, pool)
     of_below = below.figures.rate(pattern)
@@ -221,7 +221,7 @@ def _judge(
             100.0
             if worth == worth_below
             else None
-            if None in (worth, worth_below)
+            if worth is None or worth_below is None
             else 100 * worth / worth_below
         ),
     )

@@ -70,11 +70,11 @@ def parts(cost: run_result.Cost) -> tuple[Part, ...]:
 
 def together(found: Sequence[Part]) -> Part:
     """The sum of parts; what they took is not known if one of them is not."""
-    taken = [each.taken for each in found]
+    taken = [each.taken for each in found if each.taken is not None]
     return Part(
         name='together',
         told=sum(each.told for each in found),
-        taken=None if None in taken else sum(taken),
+        taken=sum(taken) if len(taken) == len(found) else None,
     )
 
 
@@ -97,8 +97,8 @@ def rates(run: run_result.RunResult, *, by_clock: bool) -> duration.Rates:
     :raises ValueError: the run cannot say it
     """
     cost = run.cost
-    extent = cost and cost.told.extent
-    if not extent or extent.guests < 1 or extent.volumes < 1:
+    extent = cost.told.extent if cost else None
+    if not cost or not extent or extent.guests < 1 or extent.volumes < 1:
         raise ValueError(
             f'run {run.run} does not say how long its parts took: expected the'
             f' result of a fleet'
@@ -115,22 +115,29 @@ def rates(run: run_result.RunResult, *, by_clock: bool) -> duration.Rates:
         per_volume=cost.volumes_s / extent.volumes,
         per_boot=cost.boot_s / extent.boots,
     )
-    changes = {}
     if cost.fill_s is not None and extent.fill_mib > 0:
-        changes['per_filled_mib'] = cost.fill_s / extent.fill_mib
+        found = dataclasses.replace(
+            found, per_filled_mib=cost.fill_s / extent.fill_mib
+        )
     if cost.prepare_s is not None:
         first_sign = max(
             0.0, cost.prepare_s - (cost.fill_s or 0) - (cost.rounds_s or 0)
         )
         hosts = {guest.host for guest in run.guests}
         if None in hosts or len(hosts) < len(run.guests):
-            changes['first_sign_per_guest'] = first_sign / extent.guests
+            found = dataclasses.replace(
+                found, first_sign_per_guest=first_sign / extent.guests
+            )
         else:
-            changes['first_sign'] = first_sign
+            found = dataclasses.replace(found, first_sign=first_sign)
     if cost.turns_s is not None and extent.around_seconds > 0:
-        changes['around'] = (
-            max(0.0, cost.measure_s - cost.turns_s) / extent.around_seconds
+        found = dataclasses.replace(
+            found,
+            around=max(0.0, cost.measure_s - cost.turns_s)
+            / extent.around_seconds,
         )
     if cost.delete_s is not None:
-        changes['per_deletion'] = cost.delete_s / extent.guests
-    return dataclasses.replace(found, **changes)
+        found = dataclasses.replace(
+            found, per_deletion=cost.delete_s / extent.guests
+        )
+    return found

@@ -173,10 +173,7 @@ def _changed(action: actions.Action) -> dict[str, str | None]:
         action.after, ceph_state.OsdOptions
     ):
         return after
-    return {
-        one.field: difference.text_of(one.after)
-        for one in difference.differences(action.before, action.after)
-    }
+    return {one.field: difference.text_of(one.after) for one in action.changes}
 
 
 def of_plans(

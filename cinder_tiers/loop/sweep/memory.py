@@ -27,7 +27,6 @@ from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
-from cinder_tiers.domain.state import difference
 from cinder_tiers.domain import units
 
 #: The option by which an OSD is given memory.
@@ -91,10 +90,7 @@ def asked(plan: plans.Plan) -> dict[actions.Key, int]:
         for action in plan.actions
         if action.key.kind is actions.Kind.OSD_OPTIONS
         and isinstance(action.after, ceph_state.OsdOptions)
-        and any(
-            one.field == f'values.{TARGET}'
-            for one in difference.differences(action.before, action.after)
-        )
+        and any(one.field == f'values.{TARGET}' for one in action.changes)
     }
 
 

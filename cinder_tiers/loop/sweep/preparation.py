@@ -13,7 +13,6 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
-from cinder_tiers.domain.state import difference
 from cinder_tiers.loop.fault import fault as faults
 from cinder_tiers.loop.sweep import design
 from cinder_tiers.loop.sweep import kept as keeping
@@ -176,8 +175,7 @@ def differing(plan: plans.Plan) -> tuple[str, ...]:
     return tuple(
         f'{action.key}: {one.field} is {one.before}, not {one.after}'
         for action in plan.actions
-        if action.before is not None and action.after is not None
-        for one in difference.differences(action.before, action.after)
+        for one in action.changes
     ) + tuple(
         f'{action.key} is to be {action.verb}d'
         for action in plan.actions

@@ -114,10 +114,10 @@ def residency(
         clones=clones,
         unread={
             tier.name: of_cluster[tier.rbd.cluster]
-            for tier in catalog.tiers
-            if tier.rbd and tier.rbd.cluster in of_cluster
+            for tier in catalog.ceph_tiers
+            if tier.rbd.cluster in of_cluster
         },
-        pools={tier.name: tier.rbd.pool for tier in catalog.tiers if tier.rbd},
+        pools={tier.name: tier.rbd.pool for tier in catalog.ceph_tiers},
     )
 
 

@@ -16,6 +16,7 @@ from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.resources import known_safe
+from cinder_tiers.domain.resources import mclock
 from cinder_tiers.domain.resources import osd_option_names
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import pool_options
@@ -308,6 +309,11 @@ class OsdOptionsTestCase(Case):
             return
         number = float(value.replace('4K', '4096'))
         self.assertTrue(safe.least <= number <= safe.most, value)
+
+    @ddt.data('true', '', 'nan', '4K', '1e999')
+    def test_a_capacity_that_is_no_number_is_not_free(self, value):
+        for name in mclock.CAPACITIES.values():
+            self.assertNotEqual((), self.plan_of_osds(name, value).refused)
 
     def test_what_is_in_effect_asks_no_more(self):
         plan = self.plan_of_osds('osd_max_object_size', '1', before='1')

@@ -44,7 +44,9 @@ def applied(catalog, **pool_changes):
             {one.name: one for one in wanted.erasure_code_profiles}
         )
         if tier.rbd.cache:
-            cache = cache_tier.cache_tier_of(tier.rbd)
+            cache = cache_tier.cache_tier_of(
+                tier.rbd.data_pool, tier.rbd.cache
+            )
             caches[cache.name] = cache
     cluster = catalog.clusters['ceph']
     user = ceph_state.CephxUser(

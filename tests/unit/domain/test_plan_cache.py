@@ -35,7 +35,8 @@ def actual(catalog=CATALOG, **changes):
 
 
 def cached(**changes):
-    return dataclasses.replace(cache_tier.cache_tier_of(CACHED.rbd), **changes)
+    plain = cache_tier.cache_tier_of(CACHED.rbd.data_pool, CACHED.rbd.cache)
+    return dataclasses.replace(plain, **changes)
 
 
 class PlanCacheTestCase(testtools.TestCase):

@@ -51,7 +51,7 @@ class TypesInUseTestCase(testtools.TestCase):
         # On storage that exists, so that Cinder is all that there is to it.
         self.catalog = given.of(
             *(
-                dataclasses.replace(one, rbd=None, backend_name=one.backend)
+                one.without_pool()
                 for one in (
                     dataclasses.replace(database, access=(ALPHA, BETA)),
                     dataclasses.replace(general, access=None),

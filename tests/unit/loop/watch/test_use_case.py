@@ -100,9 +100,7 @@ class WatchTestCase(testtools.TestCase):
         self.addCleanup(self.rbd.serves.set)
         self.session = rbd_in_memory.Session(self.rbd, dict(ANSWERS))
         database, *_ = given.tiers_of_all_kinds()
-        elsewhere = dataclasses.replace(
-            database, name='elsewhere', rbd=None, backend_name='other'
-        )
+        elsewhere = given.other_tier('elsewhere', backend_name='other')
         self.catalog = given.of(
             dataclasses.replace(database, fallback=True), elsewhere
         )
