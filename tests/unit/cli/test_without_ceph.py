@@ -28,9 +28,9 @@ class WithoutCephTestCase(tiers_file_case.TiersFileTestCase):
             [
                 ('create', 'volume type general'),
                 ('create', 'volume type database'),
-                ('create', 'volume type image-tier'),
                 ('create', 'qos spec tier-database'),
                 ('create', 'default quota general'),
+                ('create', 'volume type image-tier'),
             ],
             [(row['Action'], row['Object']) for row in rows],
         )
