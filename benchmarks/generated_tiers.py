@@ -378,9 +378,14 @@ class Cloud:
     def _document(self, path, query):
         match path.removeprefix('p/').split('/'):
             case ['projects']:
+                names = (
+                    [query['name']]
+                    if 'name' in query
+                    else [f'project-{number}' for number in range(PROJECTS)]
+                )
                 return {
                     'projects': [
-                        {'id': id_of(query['name']), 'name': query['name']}
+                        {'id': id_of(name), 'name': name} for name in names
                     ]
                 }
             case ['types']:
@@ -419,6 +424,8 @@ class Cloud:
                 }
             case ['os-quota-class-sets', 'default']:
                 return {'quota_class_set': self._quotas()}
+            case ['default-types']:
+                return {'default_types': []}
         return None
 
     def _types(self):

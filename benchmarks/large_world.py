@@ -413,6 +413,14 @@ class Cloud:
             case 'GET', ident:
                 if ident in self._types:
                     return {'volume_type': self._types[ident]}
+            case 'PUT', ident:
+                changed = body['volume_type']
+                self._types[ident].update(changed)
+                if 'is_public' in changed:
+                    self._types[ident]['os-volume-type-access:is_public'] = (
+                        changed['is_public']
+                    )
+                return {'volume_type': self._types[ident]}
             case 'GET', ident, 'os-volume-type-access':
                 return {
                     'volume_type_access': [

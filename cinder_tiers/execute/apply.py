@@ -91,7 +91,7 @@ def apply(
         effect; daemons hear of it a little later.
     :param is_to_stop: is asked before each action; those after a yes are
         skipped.
-    :returns: a result for each action, in the order of the plan.
+    :returns: a result for each action, in the order in which they came.
     :raises errors.Refused: when an action is refused; then nothing has been
         changed.
     """
@@ -149,7 +149,7 @@ def apply(
                 not_made = not_made or action.key
         results[action.key] = result
         report(result)
-    return tuple(results[action.key] for action in plan.actions)
+    return tuple(results.values())
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

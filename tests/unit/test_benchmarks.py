@@ -232,10 +232,9 @@ class PlanTestCase(BenchmarkTestCase):
         # rule, pool, type, QoS spec and quota of each tier,
         # 3 more of 2 that are coded; of all: 2 classes, user, type for images
         self.assertEqual(20 * 5 + 2 * 3 + 4, found[20, 'first']['actions'])
-        # access of 3 more private types, a project; options of 15 more
-        # pools, 2 profiles
+        # access of 3 more private types; options of 15 more pools, 2 profiles
         self.assertEqual(
-            [3 + 1, 15 + 2],
+            [3, 15 + 2],
             [
                 found[20, 'empty'][what] - found[5, 'empty'][what]
                 for what in ('calls', 'ceph_commands')
