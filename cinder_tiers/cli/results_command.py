@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What commands that read results of measurements have in common."""
+"""The classes of commands that read results of measurements."""
 
 import argparse
 import collections.abc
@@ -30,7 +30,7 @@ def columns(*titles: str) -> Table:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Found:
-    """What was found in results, and how the command ends."""
+    """Rows that a command shows, and its exit status."""
 
     table: Table
     #: What the rows are about, one after another.

@@ -286,12 +286,12 @@ def dumps(
 
     :param value: a record
     :param heading: what stands before its fields, such as version=1
-    :raises TypeError: the value is no record
+    :raises TypeError: the value is not a dataclass
     :raises ValueError: a number is not finite
     """
     written = plain(value)
     if not isinstance(written, dict):
-        raise TypeError(f'{type(value).__name__} is no record')
+        raise TypeError(f'found {type(value).__name__}, expected a dataclass')
     text = json.dumps(
         {**heading, **written},
         allow_nan=False,
@@ -303,7 +303,7 @@ def dumps(
 
 def _refuse_constant(name: str) -> None:
     """NaN and Infinity are no JSON, though Python reads them."""
-    raise ValueError(f'{name} is no number of JSON')
+    raise ValueError(f'found {name}, which JSON does not have')
 
 
 def loads(kind: type, text: str | bytes, /, **heading: object) -> Any:

@@ -314,9 +314,9 @@ def _follow_image_type(
 
 
 def _description_of(before: cinder_state.VolumeType) -> str:
-    """What somebody wrote; '' where it only says that an apply is not over.
+    """The description that an operator wrote; '' if it is the mark of apply.
 
-    Whoever opened it since.
+    The mark stays when somebody else opens the type.
     """
     text = before.description
     return '' if text == cinder_state.HALF_MADE else text

@@ -66,7 +66,7 @@ def has_mark(extra_specs: collections.abc.Iterable[str]) -> bool:
 def is_half_made(
     description: str | None, *, projects: collections.abc.Set[str] | None
 ) -> bool:
-    """Whether an apply made a volume type of ours, and did not open it yet.
+    """Whether apply created a managed volume type and has yet to open it.
 
     What a project may use is not: the description alone, which anybody can
     copy to a private type that works, opens the backends of none.

@@ -127,7 +127,7 @@ def read(path: str) -> Journal | None:
 
 
 def _wrong(journal: Journal) -> collections.abc.Iterator[str]:
-    """What no sweep has written, though it is a journal."""
+    """Yields each value that a sweep cannot have written, as a clause."""
     for number, one in enumerate(journal.objects):
         if one.kind not in keeping.KINDS:
             yield (

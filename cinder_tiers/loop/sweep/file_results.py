@@ -254,7 +254,7 @@ def read(path: str) -> Results:
 
 
 def _wrong(found: _Document) -> collections.abc.Iterator[str]:
-    """What no sweep has written: what is no design, slots that it has not."""
+    """Yields each value that a sweep cannot have written, as a clause."""
     if found.state not in _STATES:
         yield f'state: found {found.state[:80]!r}, expected one of {_STATES}'
     if not 1 <= found.blocks <= design.MOST_SLOTS:

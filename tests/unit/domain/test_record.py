@@ -103,7 +103,7 @@ class RecordTest(testtools.TestCase):
         ('', 'a file that is not JSON'),
         (b'\xff', 'a file that is not JSON'),
         ('[' * 100_000, 'a file that is not JSON'),
-        ('{"version": NaN}', 'NaN is no number'),
+        ('{"version": NaN}', 'found NaN, which JSON does not have'),
         ('[]', 'found no object'),
         ('{}', "version: found 'None', expected 1"),
         ('{"version": true}', "version: found 'True', expected 1"),
