@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Counts the tests of the last stestr run, for tests/run.sh.
+"""Counts the tests of the last stestr runs, for tests/run.sh.
 
-The counts come from stestr's own repository, not from anybody's output. Run
-it with a Python that has stestr.
+Of a test that ran again, the last outcome counts. The counts come from
+stestr's own repository, not from anybody's output. Run it with a Python that
+has stestr.
 """
 
 import argparse
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 import datetime
 import itertools
 import pathlib
+import re
 import sys
 
 from stestr.repository import abstract
@@ -19,6 +21,8 @@ from stestr.repository import file as file_repository
 import testtools
 
 NO_RUN = -1
+#: More failed tests than that are no accident.
+MOST_REPEATED = 3
 # Whoever has only the end of a log must find every name in it.
 LONGEST_REASON = 600
 MOST_NAMED = 20
@@ -30,6 +34,9 @@ OTHER_LINES = 20
 LONGEST_LINE = 400
 FRAME = (' ', '"')
 NO_REASON = 'left no reason: its process died, see the end of the log'
+
+# As unittest names it where setUpClass or tearDownClass raises.
+FIXTURE = re.compile(r'(?:setUp|tearDown)Class \((.+)\)')
 
 # testtools' StreamToDict gives a test that was started and never ended (its
 # worker died) the status 'inprogress', or 'unknown' when even less is known.
@@ -92,13 +99,81 @@ def tests_of(repository_url: str, run_id: int) -> list[dict]:
     return [test for test in found if test['status'] != 'exists']
 
 
+def runs_since(repository_url: str, mark: str) -> list[list[dict]]:
+    """The tests of each run behind a marked one, the oldest first.
+
+    :param repository_url: path of the folder that holds .stestr/
+    :param mark: of ``mark_of``; of a run that is gone, all are behind it
+    """
+    found: list[list[dict]] = []
+    for run_id in range(latest_run(repository_url), NO_RUN, -1):
+        if mark_of(repository_url, run_id) == mark:
+            break
+        found.insert(0, tests_of(repository_url, run_id))
+    return found
+
+
+def merged(runs: list[list[dict]]) -> list[dict]:
+    """The tests of several runs, each with its last outcome.
+
+    A fixture of a class that failed has no outcome of its own when the tests
+    of the class run again.
+
+    :param runs: the oldest first
+    """
+    last = {
+        test['id']: test
+        for number, tests in enumerate(runs, 1)
+        for test in tests
+        if number == len(runs) or not FIXTURE.fullmatch(test['id'])
+    }
+    return list(last.values())
+
+
+def is_failed(test: dict) -> bool:
+    """Whether a test has failed.
+
+    :param test: see ``tests_of``
+    """
+    return OUTCOMES[test['status']] == 'failed'
+
+
+def failed_first(runs: list[list[dict]]) -> list[dict]:
+    """The tests that failed in the first of several runs, and not at last.
+
+    :param runs: the oldest first
+    """
+    still = {test['id'] for test in merged(runs) if is_failed(test)}
+    return [test for test in merged(runs[:1]) if test['id'] not in still]
+
+
+def to_repeat(tests: list[dict]) -> list[str]:
+    """Regular expressions of the failed tests, to run them again.
+
+    :param tests: see ``tests_of``
+    :returns: nothing where more than MOST_REPEATED failed, or where a process
+        died, whose other tests did not run
+    """
+    failed = list(filter(is_failed, tests))
+    if len(failed) > MOST_REPEATED or any(
+        test['status'] in ('inprogress', 'unknown') for test in failed
+    ):
+        return []
+    return [
+        f'^{re.escape(match[1])}\\.'
+        if (match := FIXTURE.fullmatch(test['id']))
+        else f'^{re.escape(test["id"])}$'
+        for test in failed
+    ]
+
+
 def failed_tests(tests: list[dict]) -> Iterator[str]:
     """Which tests failed, in a line each, with the end of the reason.
 
     :param tests: see ``tests_of``
     :returns: lines; of more than MOST_NAMED tests the last says how many
     """
-    failed = [test for test in tests if OUTCOMES[test['status']] == 'failed']
+    failed = list(filter(is_failed, tests))
     for test in failed[:MOST_NAMED]:
         reasons = [
             content.as_text().strip()
@@ -128,7 +203,7 @@ def details_of_failed(tests: list[dict]) -> Iterator[str]:
     :returns: lines; no traceback has more than TRACEBACK_LINES of them, and
         nothing else, such as a log, more than OTHER_LINES
     """
-    failed = [test for test in tests if OUTCOMES[test['status']] == 'failed']
+    failed = list(filter(is_failed, tests))
     for test in failed[:MOST_DETAILED]:
         yield f'-- {test["id"]}'
         for name, content in sorted(test['details'].items()):
@@ -185,6 +260,8 @@ def main(arguments: list[str]) -> None:
         ('counts', 'how many passed, failed and were skipped since a run'),
         ('failures', 'what failed since a run, a line each'),
         ('details', 'what the failed tests left'),
+        ('again', 'regular expressions of a few failed tests, or nothing'),
+        ('unstable', 'what failed first and passed in the last run'),
         ('slowest', 'the slowest tests since a run'),
     ):
         command = commands.add_parser(name, help=f'print {what}')
@@ -195,14 +272,11 @@ def main(arguments: list[str]) -> None:
             command.add_argument('part', help='is printed in each line')
     options = parser.parse_args(arguments)
 
-    latest = latest_run(options.repository)
-    mark = mark_of(options.repository, latest)
     if options.command == 'latest':
-        print(mark)
+        print(mark_of(options.repository, latest_run(options.repository)))
         return
-    tests = []
-    if mark not in ('none', options.run):
-        tests = tests_of(options.repository, latest)
+    runs = runs_since(options.repository, options.run)
+    tests = merged(runs)
     if options.command == 'counts':
         counts = collections.Counter(
             OUTCOMES[test['status']] for test in tests
@@ -212,12 +286,13 @@ def main(arguments: list[str]) -> None:
         for seconds, what in slowest(tests):
             print(f'{seconds:7.1f} s  {options.part}: {what}')
     else:
-        show = (
-            failed_tests
-            if options.command == 'failures'
-            else details_of_failed
-        )
-        for line in show(tests):
+        lines = {
+            'failures': failed_tests,
+            'details': details_of_failed,
+            'again': to_repeat,
+            'unstable': lambda _: failed_tests(failed_first(runs)),
+        }[options.command]
+        for line in lines(tests):
             print(line)
 
 

@@ -132,6 +132,46 @@ class PartsTestCase(testtools.TestCase):
             self.assertNotIn(part, taken)
 
 
+UNSTABLE = """
+import os
+import unittest
+
+
+def fails_once(name):
+    if not os.path.exists(name):
+        open(name, 'w').close()
+        raise AssertionError(f'{name} came late')
+
+
+class ClassTestCase(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        fails_once('class')
+
+    def test_one(self):
+        pass
+
+    def test_other(self):
+        pass
+
+
+class SampleTestCase(unittest.TestCase):
+    def test_passes(self):
+        pass
+
+    def test_unstable(self):
+        fails_once('answer')
+"""
+BROKEN = """
+import unittest
+
+
+class BrokenTestCase(unittest.TestCase):
+    def test_broken(self):
+        open('tries', 'a').write('*')
+        self.fail('as it must')
+"""
+
 # In place of tox and of lab.sh, neither of which is tested here.
 TOX = """#!/bin/sh
 echo "tox $3 ${{TESTS_DIR-}}" >>called
@@ -311,6 +351,46 @@ class SelectedTestCase(testtools.TestCase):
         self.assertEqual((2, '', []), (done.returncode, done.stdout, called))
         self.assertIn(f"'{wrong}' is neither", done.stderr)
         self.assertIn('\nexpected: ', done.stderr)
+
+    def test_what_passes_when_run_again_is_named_and_counts_as_passed(self):
+        self.add('tests/unit/test_a.py', UNSTABLE)
+        done, called = self.run_sh('tests/unit/test_a.py')
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertEqual(
+            [
+                'UNSTABLE unit: passed when run again:',
+                'setUpClass (tests.unit.test_a.ClassTestCase): '
+                'AssertionError: class came late',
+                'tests.unit.test_a.SampleTestCase.test_unstable: '
+                'AssertionError: answer came late',
+                '4 passed, 0 failed, 0 skipped',
+            ],
+            done.stdout.splitlines()[-4:],
+        )
+        self.assertEqual(['bindep', *['tox py3 ./tests/unit'] * 2], called)
+
+    def test_what_fails_again_has_failed(self):
+        self.add('tests/unit/test_a.py', UNSTABLE)
+        self.add('tests/unit/test_b.py', BROKEN)
+        done, _ = self.run_sh('tests/unit/test_a.py', 'tests/unit/test_b.py')
+        self.assertEqual(1, done.returncode)
+        self.assertEqual('**', (self.tree / 'tries').read_text())
+        self.assertIn('FAILED unit: 1 of its tests:\n', done.stdout)
+        self.assertIn('UNSTABLE unit: ', done.stdout)
+        self.assertEqual(
+            '4 passed, 1 failed, 0 skipped', done.stdout.splitlines()[-1]
+        )
+
+    def test_many_failures_are_no_accident(self):
+        for name in 'abcd':
+            self.add(f'tests/unit/broken/test_{name}.py', BROKEN)
+        self.add('tests/unit/broken/__init__.py', '')
+        done, _ = self.run_sh('tests/unit/broken')
+        self.assertEqual(1, done.returncode)
+        self.assertEqual('****', (self.tree / 'tries').read_text())
+        self.assertEqual(
+            '0 passed, 4 failed, 0 skipped', done.stdout.splitlines()[-1]
+        )
 
     def test_an_empty_argument_is_not_all_parts(self):
         done, called = self.run_sh('')
