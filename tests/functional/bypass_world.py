@@ -61,6 +61,10 @@ backup_driver = cinder.backup.drivers.posix.PosixBackupDriver
 backup_posix_path = {backups}
 backup_file_size = 33554432
 backup_compression_algorithm = none
+
+[cinder_tiers]
+# What happens when Glance is late is another test's subject.
+glance_timeout = 60
 """
 
 

@@ -62,7 +62,7 @@ class _Question:
     context: cinder_context.RequestContext
     project: str
     ref: str
-    #: The UUID in the reference, if there is one.
+    #: The UUID in the reference, in lower case, if there is one.
     ident: str | None
     limits: Limits
 
@@ -231,7 +231,7 @@ class Images:
             context=context,
             project=context.project_id or '',
             ref=ref,
-            ident=ident if is_id else None,
+            ident=ident.lower() if is_id else None,
             limits=limits,
         )
         try:

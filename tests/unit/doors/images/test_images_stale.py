@@ -43,6 +43,18 @@ class StaleTestCase(images_case.ImagesTestCase):
             self.now += 1
         self.assertIs(self.known, self.read())
 
+    @ddt.data(IDENT.upper(), f'https://glance/v2/images/{IDENT.title()}')
+    def test_it_serves_however_the_id_is_spelled(self, ref):
+        self.assert_stale(100.0, ref=ref)
+
+    def test_an_id_takes_one_place_however_it_is_spelled(self):
+        self.glance.answers['us'] = facts(IDENT)
+        known = self.read(IDENT.upper())
+        calls = len(self.glance.calls)
+        for spelled in (IDENT, IDENT.upper(), IDENT.title()):
+            self.assertIs(known, self.read(spelled))
+        self.assertEqual(calls, len(self.glance.calls))
+
     def test_it_serves_while_the_breaker_is_open(self):
         for _ in range(3):
             self.read()
