@@ -63,10 +63,10 @@ def _directions(
     ]
 
 
-def _clat(
+def clat_of(
     merged: run_result.MergedFigures, limit: expectations.Limit
 ) -> run_result.Latencies | None:
-    """Completion latencies that a limit is about."""
+    """Completion latencies that a limit is about; None: there are none."""
     if limit.direction is None:
         return merged.clat
     found = _directions(merged, limit)
@@ -76,7 +76,7 @@ def _clat(
 
 def _ios(merged: run_result.MergedFigures, limit: expectations.Limit) -> int:
     """How many I/Os a limit is about."""
-    clat = _clat(merged, limit)
+    clat = clat_of(merged, limit)
     return clat.histogram().count if clat else 0
 
 
@@ -117,6 +117,24 @@ def _share(percent: float) -> fractions.Fraction:
     return 1 - fractions.Fraction(str(percent)) / 100
 
 
+def ios_needed(percent: float) -> int:
+    """I/Os of which enough are above a percentile to say where it lies.
+
+    >>> ios_needed(99), ios_needed(99.9), ios_needed(50)
+    (1000, 10000, 20)
+    """
+    return math.ceil(LEAST_ABOVE / _share(percent))
+
+
+def has_percentile(ios: int, percent: float) -> bool:
+    """Whether so many I/Os say where a percentile lies.
+
+    :param ios: of one repeat, all guests together, or of one guest
+    :param percent: 1 or more, less than 100
+    """
+    return ios >= ios_needed(percent)
+
+
 def _iops_of_time(slot: run_result.SlotResult, percent: float) -> float | None:
     """IOPS that so many percent of the seconds reached; None without any."""
     if not slot.series:
@@ -146,7 +164,7 @@ def figure(
         return choose(guest.iops for guest in slot.guests)
     if limit.metric == 'fairness':
         return merged.fairness
-    clat = _clat(merged, limit)
+    clat = clat_of(merged, limit)
     if clat is None:
         return None
     if limit.percent is not None:
@@ -196,7 +214,7 @@ def too_long_for_fio(
     if limit.percent is None:
         return ''
     for slot in slots:
-        clat = _clat(slot.merged, limit)
+        clat = clat_of(slot.merged, limit)
         longest_ns = max(
             (
                 each.clat_moments.max_ns
@@ -256,14 +274,13 @@ def too_few_ios(
         if least >= LEAST_ABOVE:
             return ''
         return f'a repeat has {least} {what}: expected at least {LEAST_ABOVE}'
-    share = _share(limit.percent)
-    above = math.floor(least * share)
-    if above >= LEAST_ABOVE:
+    if has_percentile(least, limit.percent):
         return ''
-    needed = math.ceil(LEAST_ABOVE / share)
     return (
-        f'a repeat has {least} {what}, of which {above} are above'
-        f' p{limit.percent:g}: expected at least {needed} {what}'
+        f'a repeat has {least} {what}, of which'
+        f' {math.floor(least * _share(limit.percent))} are above'
+        f' p{limit.percent:g}: expected at least'
+        f' {ios_needed(limit.percent)} {what}'
     )
 
 

@@ -14,6 +14,7 @@ This module must not know what the values are of.
 """
 
 from collections.abc import Sequence
+import dataclasses
 from dataclasses import dataclass
 import functools
 import math
@@ -131,6 +132,54 @@ def estimate_mean(values: Sequence[float], *, looks: int = 1) -> Estimate:
             if looks == 1
             else f' at {100 * confidence(looks):g} %, so that 95 % hold after'
             f' up to {looks} looks'
+        ),
+    )
+
+
+def _exponential(logarithm: float) -> float:
+    """What no float can be is infinite."""
+    try:
+        return math.exp(logarithm)
+    except OverflowError:
+        return math.inf
+
+
+def estimate_geometric_mean(
+    values: Sequence[float], *, looks: int = 1
+) -> Estimate:
+    """Geometric mean over repeats with Student's 95 % interval of logarithms.
+
+    That is the mean by which sides are compared (``differences``), so that
+    what is shown of two sides has the ratio that is claimed of them.
+
+    :param values: one figure of each repeat, at least one, none negative
+    :param looks: see ``confidence``
+    :returns: 0 without an interval if one of the values is 0
+    :raises ValueError: there is none, or one is not finite or negative
+    """
+    found = _checked(values)
+    if min(found) < 0:
+        raise ValueError(f'values {found[:5]}: expected none below 0')
+    arithmetic = estimate_mean(found, looks=looks)
+    if min(found) == 0 or len(found) == 1:
+        return dataclasses.replace(
+            arithmetic,
+            mean=0.0 if min(found) == 0 else found[0],
+            low=None,
+            high=None,
+            method='no interval: in a repeat there was nothing'
+            if min(found) == 0
+            else arithmetic.method,
+        )
+    logarithms = [math.log(value) for value in found]
+    of_logarithms = estimate_mean(logarithms, looks=looks)
+    return dataclasses.replace(
+        arithmetic,
+        mean=_exponential(of_logarithms.mean),
+        low=_exponential(of_logarithms.low),
+        high=_exponential(of_logarithms.high),
+        method=of_logarithms.method.replace(
+            "Student's t", "Student's t of logarithms"
         ),
     )
 

@@ -45,7 +45,7 @@ class Latencies:
         """Why parts of it are not known, a text for each."""
         return tuple(
             f'p{percent:g} {name}: {part.ios} I/Os, expected at least'
-            f' {least_ios(percent)}'
+            f' {figures.ios_needed(percent)}'
             for name, part in (
                 ('before', self.before),
                 ('during', self.during),
@@ -55,22 +55,13 @@ class Latencies:
         )
 
 
-def least_ios(percent: float) -> int:
-    """How many I/Os a percentile needs, so that some are above it.
-
-    >>> least_ios(99.0)
-    1000
-    """
-    return math.ceil(figures.LEAST_ABOVE / round(1 - percent / 100, 9))
-
-
 def _part(windows: Sequence[run_result.LatencyWindow], percent: float) -> Part:
     merged = histogram.merge(each.histogram() for each in windows)
     ios = merged.count
     return Part(
         ios=ios,
         percentile_ms=merged.percentile_ns(percent) / 1e6
-        if ios >= least_ios(percent)
+        if ios >= figures.ios_needed(percent)
         else None,
     )
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from cinder_tiers.figures.profile import profile as named_profile
 from cinder_tiers.figures.result import cost as result_cost
 from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.result import trust
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.fault import of_run
 from cinder_tiers.loop.report import claims
@@ -42,8 +43,8 @@ class Part:
     name: str
     #: what it is, as (what, its value)
     summary: tuple[tuple[str, str], ...]
-    #: why figures should be read with care; None: not known
-    caveats: tuple[run_result.Caveat, ...] | None
+    #: why figures should be read with care; empty: all is known, and good
+    caveats: tuple[run_result.Caveat, ...]
     #: in the order of the page
     figures: tuple[figure.Figure, ...]
     #: what it was measured on
@@ -121,7 +122,7 @@ def _figures(
     result: run_result.RunResult, expected: Mapping[str, float]
 ) -> Iterator[figure.Figure]:
     rows = report_rows.rows(result)
-    yield intervals.figures(rows)
+    yield intervals.figures(rows, trust.why_dashes(result))
     heat_map = intervals.heat_map(rows)
     if heat_map is not None:
         yield heat_map
@@ -147,7 +148,7 @@ def _part(
     return Part(
         name=name,
         summary=_summary(result),
-        caveats=result.doubts,
+        caveats=trust.caveats(result),
         figures=tuple(_figures(result, expected)),
         environment=environment.facts(result),
         tiers=environment.tiers(result),
@@ -247,17 +248,15 @@ def of_tuning(
 
 def _caveats(
     slots: Sequence[tuple[str, run_result.RunResult]],
-) -> tuple[run_result.Caveat, ...] | None:
-    """Those of all slots, each once; None: no slot was asked for any.
+) -> tuple[run_result.Caveat, ...]:
+    """Those of all slots, each once.
 
     :param slots: (by which a slot is known, its result)
     """
     found: dict[run_result.Caveat, list[str]] = {}
     for slot, run in slots:
-        for caveat in run.doubts or ():
+        for caveat in trust.caveats(run):
             found.setdefault(caveat, []).append(slot)
-    if all(run.doubts is None for _slot, run in slots):
-        return None
     return tuple(
         dataclasses.replace(
             caveat, text=f'slot {", ".join(known)}: {caveat.text}'

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import statistics
 
-from cinder_tiers.figures.fio import histogram
 from cinder_tiers.figures.result import figures
 from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.result import trust
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
 
@@ -19,18 +19,24 @@ def _of(
     yield from (row.found.directions or {}).items()
 
 
-def _p99_ms(row: report_rows.Row, direction: str) -> float | None:
-    """Of the completions of all complete repeats, merged."""
-    found = [
-        # Of a single direction, it is the slot's.
-        slot.merged.directions[direction].clat or slot.merged.clat
-        for slot in figures.complete(row.found.slots)
-    ]
-    if not found:
-        return None
-    return report_rows.ms(
-        histogram.merge(each.histogram() for each in found).percentile_ns(99)
-    )
+def _mean(row: report_rows.Row, quantity: str) -> float | None:
+    found = row.estimate(quantity)
+    return found and found.mean
+
+
+def _bar(
+    row: report_rows.Row, direction: str, metric: str
+) -> Iterator[figure.Bar]:
+    """One, or none of too few I/Os."""
+    found = row.estimate(f'{direction}_{metric}')
+    if found is not None:
+        yield figure.Bar(
+            label=f'{row.label}, {direction}',
+            style=row.style,
+            value=found.mean,
+            low=found.low,
+            high=found.high,
+        )
 
 
 def _submission_ms(row: report_rows.Row, direction: str) -> float | None:
@@ -65,41 +71,21 @@ def _charts(
     name: str, group: Sequence[report_rows.Row]
 ) -> Iterator[figure.Chart]:
     """What was done, and what an application waited for it."""
-    found = [
-        (f'{row.label}, {direction}', row.style, estimates)
-        for row in group
-        for direction, estimates in _of(row)
-    ]
-    yield _chart(
-        name,
-        [
-            figure.Bar(
-                label=label,
-                style=style,
-                value=each.iops.mean,
-                low=each.iops.low,
-                high=each.iops.high,
-            )
-            for label, style, each in found
-        ],
-        what='IOPS',
-        unit='IOPS',
-    )
-    yield _chart(
-        name,
-        [
-            figure.Bar(
-                label=label,
-                style=style,
-                value=report_rows.ms(each.lat_mean_ns.mean),
-                low=report_rows.ms(each.lat_mean_ns.low),
-                high=report_rows.ms(each.lat_mean_ns.high),
-            )
-            for label, style, each in found
-        ],
-        what='mean total latency',
-        unit='ms',
-    )
+    for metric, what, unit in (
+        ('iops', 'IOPS', 'IOPS'),
+        ('lat_mean_ms', 'mean total latency', 'ms'),
+    ):
+        yield _chart(
+            name,
+            [
+                bar
+                for row in group
+                for direction, _estimates in _of(row)
+                for bar in _bar(row, direction, metric)
+            ],
+            what=what,
+            unit=unit,
+        )
 
 
 def directions(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
@@ -113,14 +99,16 @@ def directions(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
             row.tier,
             row.pattern,
             direction,
-            found.iops.mean,
-            found.iops.low,
-            found.iops.high,
-            report_rows.mib(found.bw_bytes.mean),
+            *(
+                iops and getattr(iops, each)
+                for iops in (row.estimate(f'{direction}_iops'),)
+                for each in ('mean', 'low', 'high')
+            ),
+            _mean(row, f'{direction}_mib_per_s'),
             _submission_ms(row, direction),
-            report_rows.ms(found.clat_mean_ns.mean),
-            _p99_ms(row, direction),
-            report_rows.ms(found.lat_mean_ns.mean),
+            _mean(row, f'{direction}_mean_ms'),
+            row.percentile_ms(99, direction),
+            _mean(row, f'{direction}_lat_mean_ms'),
             report_rows.ms(found.lat_max_ns),
         )
         for row in rows
@@ -134,10 +122,9 @@ def directions(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
         dispensable=1,
         caption='Total latency is what an application waits; completion'
         ' latency leaves out the time in which the guest submits an I/O, which'
-        ' an engine that submits and waits in one does not tell. Means are'
-        ' over the repeats in which all guests are complete; p99 is of all'
-        ' their I/Os together. Bars, with 95 % intervals, are of patterns that'
-        ' both read and write.',
+        ' an engine that submits and waits in one does not tell. A mean is'
+        f' the {trust.MEAN}; p99 is of all their I/Os together. Bars, with'
+        ' 95 % intervals, are of patterns that both read and write.',
         keys=report_rows.keys(mixed),
         charts=tuple(
             chart

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 STYLES = 8
 #: Why a chart of merged figures has nothing to draw.
 NONE_COMPLETE = 'no repeat in which all guests are complete'
+#: Likewise, of percentiles.
+TOO_FEW_IOS = 'each repeat has too few I/Os for the percentile'
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ import functools
 
 from cinder_tiers.figures.result import figures
 from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.result import trust
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
 
@@ -229,7 +230,6 @@ def _over_time_chart(
 def _guest_cells(
     row: report_rows.Row, guest: run_result.GuestFigures
 ) -> tuple[str | float | None, ...]:
-    latency = guest.latency
     return (
         row.tier,
         row.pattern,
@@ -238,8 +238,13 @@ def _guest_cells(
         min(guest.rates.iops, default=None),
         max(guest.rates.iops, default=None),
         report_rows.mib(guest.bw_bytes),
-        report_rows.ms(guest.p99_ns),
-        report_rows.ms(max(latency.p99_ns, default=None)) if latency else None,
+        report_rows.ms(trust.guest_p99_ns(guest)),
+        report_rows.ms(
+            max(
+                (ns for _at, ns in trust.p99_over_time_ns(guest.latency)),
+                default=None,
+            )
+        ),
         guest.longest_stall_s,
     )
 

@@ -5,7 +5,8 @@
 from collections.abc import Sequence
 import math
 
-from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.result import trust
+from cinder_tiers.figures.stats import intervals
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
 
@@ -23,20 +24,15 @@ _COLUMNS = (
     figure.Column(title='p99.9 ms', digits=3),
     figure.Column(title='Read with care'),
 )
-_PERCENTILES = ('50', '99', '99.9')
+_PERCENTILES = (50, 99, 99.9)
 
 #: Tiers side by side in a heat map; of more, its text would be too small.
 _MOST_COLUMNS = 6
 
 
-def _percentile_ms(
-    latencies: run_result.Latencies | None, percent: str
-) -> float | None:
-    return report_rows.ms(latencies and latencies.percentiles_ns.get(percent))
-
-
 def _cells(row: report_rows.Row) -> tuple[str | float | None, ...]:
-    found, iops = row.found, row.found.iops
+    found, iops = row.found, row.estimate('iops')
+    bandwidth = row.estimate('mib_per_s')
     return (
         row.tier,
         row.pattern,
@@ -46,8 +42,8 @@ def _cells(row: report_rows.Row) -> tuple[str | float | None, ...]:
         iops and iops.low,
         iops and iops.high,
         iops and iops.spread_percent,
-        report_rows.mib(found.bw_bytes and found.bw_bytes.mean),
-        *(_percentile_ms(found.clat, percent) for percent in _PERCENTILES),
+        bandwidth and bandwidth.mean,
+        *map(row.percentile_ms, _PERCENTILES),
         row.caveats_in_short,
     )
 
@@ -67,12 +63,12 @@ def _chart(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
         figure.Bar(
             label=row.label,
             style=row.style,
-            value=row.found.iops.mean,
-            low=row.found.iops.low,
-            high=row.found.iops.high,
+            value=iops.mean,
+            low=iops.low,
+            high=iops.high,
         )
         for row in group
-        if row.found.iops is not None
+        if (iops := row.estimate('iops')) is not None
     )
     return figure.Chart(
         title=name,
@@ -83,19 +79,20 @@ def _chart(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
     )
 
 
-def figures(rows: Sequence[report_rows.Row]) -> figure.Figure:
+def figures(rows: Sequence[report_rows.Row], why_dashes: str) -> figure.Figure:
     """IOPS as bars, and the figures that most readers look for as a table.
 
     :param rows: of a run
+    :param why_dashes: see ``trust.why_dashes``
     """
     return figure.Figure(
         title='IOPS with their intervals',
         dispensable=0,
-        caption='All guests of a tier together. A bar is the mean over the'
-        ' repeats in which all guests are complete; the line over its end is'
-        " the 95 % interval of that mean (Student's t), and is missing where"
-        ' there is a single repeat. Each chart has its own axis. Latencies'
-        ' in the table are completion latencies of all these repeats, merged.',
+        caption=f'All guests of a tier together. A bar is the {trust.MEAN};'
+        " the line over its end is the 95 % interval of that mean (Student's"
+        ' t of logarithms), and is missing where there is a single repeat.'
+        ' Each chart has its own axis. Latencies in the table are completion'
+        f' latencies of all these repeats, merged. {why_dashes}'.rstrip(),
         keys=report_rows.keys(rows),
         charts=report_rows.charts(rows, _chart),
         table=figure.Table(columns=_COLUMNS, rows=tuple(map(_cells, rows))),
@@ -161,6 +158,12 @@ def _map(
     )
 
 
+def _estimates(
+    rows: Sequence[report_rows.Row], quantity: str
+) -> list[intervals.Estimate | None]:
+    return [row.estimate(quantity) for row in rows]
+
+
 def heat_map(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     """Which tier is good at what.
 
@@ -176,8 +179,8 @@ def heat_map(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     of_pattern, of_others = (
         ('column', 'columns') if tiers_are_rows else ('row', 'rows')
     )
-    iops = [row.found.iops and row.found.iops.mean for row in rows]
-    p99 = [_percentile_ms(row.found.clat, '99') for row in rows]
+    iops = [each and each.mean for each in _estimates(rows, 'iops')]
+    p99 = [each and each.mean for each in _estimates(rows, 'p99_ms')]
     return figure.Figure(
         title='Which tier is good at what',
         dispensable=1,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from cinder_tiers.figures.result import figures
 from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.result import trust
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
 
@@ -19,11 +20,12 @@ _LONGER_PERCENT = (
 _KINDS = frozenset({'long latencies', 'stall', 'guests missing'})
 
 
-def _points(clat: run_result.Latencies) -> Iterator[tuple[float, float]]:
-    found = clat.histogram()
+def _points(row: report_rows.Row) -> Iterator[tuple[float, float]]:
+    found = row.found.clat.histogram()
+    least = trust.least_ios(row.found.slots)
     for percent in _LONGER_PERCENT:
         # Where fewer I/Os took longer, the line is the luck of a few.
-        if found.count * percent / 100 < figures.LEAST_ABOVE:
+        if not figures.has_percentile(least, round(100 - percent, 2)):
             return
         value = report_rows.ms(found.percentile_ns(100 - percent))
         if value:
@@ -32,8 +34,7 @@ def _points(clat: run_result.Latencies) -> Iterator[tuple[float, float]]:
 
 def _said(row: report_rows.Row) -> str:
     median, p99 = (
-        report_rows.number(report_rows.ms(row.found.clat.percentiles_ns[each]))
-        for each in ('50', '99')
+        report_rows.number(row.percentile_ms(each)) for each in (50, 99)
     )
     return f'{row.label} p50 {median} ms, p99 {p99} ms'
 
@@ -51,7 +52,7 @@ def _distribution(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
                 figure.Line(
                     label=row.label,
                     style=row.style,
-                    points=tuple(_points(row.found.clat)),
+                    points=tuple(_points(row)),
                 )
                 for row in known
             ),
@@ -59,7 +60,7 @@ def _distribution(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
         alternative=f'Distribution of completion latencies, {name}: '
         + '; '.join(map(_said, known)),
         caveats=report_rows.caveats_of(group, _KINDS),
-        undrawn=f'fewer than {figures.LEAST_ABOVE} I/Os'
+        undrawn=f'a repeat has fewer than {figures.LEAST_ABOVE} I/Os'
         if known
         else figure.NONE_COMPLETE,
     )
@@ -77,7 +78,8 @@ def distributions(rows: Sequence[report_rows.Row]) -> figure.Figure:
         caption='How many of the I/Os took longer than a completion latency:'
         ' read p99 at 1 %, the median at 50 %. The further left, the better.'
         ' All guests and complete repeats, merged from the histograms of fio.'
-        f' Lines end where fewer than {figures.LEAST_ABOVE} I/Os took longer.'
+        f' Lines end where fewer than {figures.LEAST_ABOVE} I/Os of a repeat'
+        ' took longer.'
         ' Both axes are logarithmic.',
         keys=report_rows.keys(rows),
         charts=report_rows.line_charts(rows, _distribution),
@@ -93,13 +95,7 @@ def distributions(rows: Sequence[report_rows.Row]) -> figure.Figure:
                 (
                     row.tier,
                     row.pattern,
-                    *(
-                        report_rows.ms(
-                            row.found.clat
-                            and row.found.clat.percentiles_ns.get(percent)
-                        )
-                        for percent in percentiles
-                    ),
+                    *map(row.percentile_ms, run_result.PERCENTILES),
                 )
                 for row in rows
             ),
@@ -108,13 +104,11 @@ def distributions(rows: Sequence[report_rows.Row]) -> figure.Figure:
 
 
 def _of_repeats(row: report_rows.Row) -> tuple[tuple[float, float], ...]:
-    """(IOPS, p99 in ms) of each repeat in which all guests are complete."""
+    """(IOPS, p99 in ms) of each complete repeat that has a p99."""
     return tuple(
-        (
-            slot.merged.iops,
-            report_rows.ms(slot.merged.clat.percentiles_ns['99']),
-        )
+        (slot.merged.iops, report_rows.ms(p99_ns))
         for slot in figures.complete(row.found.slots)
+        if (p99_ns := trust.percentile_ns(slot.merged.clat, 99)) is not None
     )
 
 
@@ -131,12 +125,10 @@ def _against(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
                 label=tier,
                 style=each[0].style,
                 points=tuple(
-                    (
-                        row.found.iops.mean,
-                        report_rows.ms(row.found.p99_ns.mean),
-                    )
+                    (iops.mean, p99_ms.mean)
                     for row in each
-                    if row.found.iops and row.found.p99_ns
+                    if (iops := row.estimate('iops'))
+                    and (p99_ms := row.estimate('p99_ms'))
                 ),
             )
             for tier, each in steps.items()
@@ -168,6 +160,9 @@ def _against(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
             )
             for line in lines
         ),
+        undrawn=figure.TOO_FEW_IOS
+        if any(figures.complete(row.found.slots) for row in group)
+        else figure.NONE_COMPLETE,
         # The steps of one tier are one line.
         keys=()
         if has_steps or len(steps) > 1
@@ -185,7 +180,8 @@ def against_iops(rows: Sequence[report_rows.Row]) -> figure.Figure:
         dispensable=3,
         caption='A point for each complete repeat or, where guests ran in'
         ' steps, for each step, connected in their order. Better is right and'
-        ' below. Both axes are logarithmic.',
+        ' below. Both axes are logarithmic. The table has the'
+        f' {trust.MEAN}.',
         keys=report_rows.keys(rows),
         charts=report_rows.charts(rows, _against),
         table=figure.Table(
@@ -202,16 +198,16 @@ def against_iops(rows: Sequence[report_rows.Row]) -> figure.Figure:
                     row.tier,
                     row.pattern,
                     row.guests,
-                    row.found.iops and row.found.iops.mean,
+                    iops and iops.mean,
                     *(
-                        report_rows.ms(
-                            row.found.p99_ns
-                            and getattr(row.found.p99_ns, each)
-                        )
+                        p99_ms and getattr(p99_ms, each)
                         for each in ('mean', 'low', 'high')
                     ),
                 )
                 for row in rows
+                for iops, p99_ms in (
+                    (row.estimate('iops'), row.estimate('p99_ms')),
+                )
             ),
         ),
     )

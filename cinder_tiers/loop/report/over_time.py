@@ -10,6 +10,7 @@ import statistics
 
 from cinder_tiers.figures.result import figures
 from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.result import trust
 from cinder_tiers.figures.stats import steadiness
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
@@ -230,13 +231,10 @@ def bandwidth(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
 def _p99_points(
     latency: run_result.LatencyOverTime | None,
 ) -> tuple[tuple[float, float], ...]:
-    """(second in which a time ends, p99 in ms), of times with I/Os."""
-    if latency is None:
-        return ()
+    """(second in which a time ends, p99 in ms), of times with enough I/Os."""
     return tuple(
         ((at + 1) * latency.step_ms / 1000, report_rows.ms(p99_ns))
-        for at, p99_ns in enumerate(latency.p99_ns)
-        if p99_ns > 0
+        for at, p99_ns in trust.p99_over_time_ns(latency)
     )
 
 
@@ -255,7 +253,8 @@ def _latency_chart(
         alternative=f'p99 within each repeat, {name}: '
         + _from_to(lines, 'ms'),
         caveats=report_rows.caveats_of(group, _KINDS | {'long latencies'}),
-        undrawn='no repeat has its latencies over time',
+        undrawn='no time of a repeat has the'
+        f' {figures.ios_needed(99)} I/Os that a p99 needs',
     )
 
 
@@ -269,7 +268,7 @@ def latency(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
         (row, slot)
         for row in rows
         for slot in row.found.slots
-        if slot.latency is not None and any(slot.latency.p99_ns)
+        if _p99_points(slot.latency)
     ]
     if not found:
         return None
@@ -278,8 +277,8 @@ def latency(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
         dispensable=7,
         caption='p99 of completion latency of all guests of a tier together,'
         ' in short times within each repeat; a line for each repeat. To 3 %,'
-        ' since fio counts coarser there. Where few I/Os are completed in a'
-        ' time, p99 is the longest of them; where none is, there is no point.'
+        ' since fio counts coarser there. A time without'
+        f' {figures.ios_needed(99)} I/Os, as a p99 needs, has no point.'
         ' The axis of latencies is logarithmic.',
         keys=report_rows.keys(rows),
         charts=report_rows.line_charts(rows, _latency_chart),
@@ -321,17 +320,16 @@ def _repeats_chart(
         figure.Line(
             label=f'{row.label} p{percent}',
             style=row.style,
-            is_dashed=percent == '50',
+            is_dashed=percent == 50,
             points=tuple(
-                (
-                    float(slot.repeat),
-                    report_rows.ms(slot.merged.clat.percentiles_ns[percent]),
-                )
+                (float(slot.repeat), report_rows.ms(found_ns))
                 for slot in figures.complete(row.found.slots)
+                if (found_ns := trust.percentile_ns(slot.merged.clat, percent))
+                is not None
             ),
         )
         for row in group
-        for percent in ('50', '99')
+        for percent in (50, 99)
     )
     return figure.Chart(
         title=name,
@@ -387,11 +385,13 @@ def repeats(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
                     *(
                         (
                             slot.merged.iops,
-                            report_rows.ms(
-                                slot.merged.clat.percentiles_ns['50']
-                            ),
-                            report_rows.ms(
-                                slot.merged.clat.percentiles_ns['99']
+                            *(
+                                report_rows.ms(
+                                    trust.percentile_ns(
+                                        slot.merged.clat, percent
+                                    )
+                                )
+                                for percent in (50, 99)
                             ),
                             slot.merged.start_skew_ms,
                             slot.merged.fairness,

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 
 from cinder_tiers.figures.result import caveats
 from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.result import trust
+from cinder_tiers.figures.stats import intervals
 from cinder_tiers.loop.report import figure
 
 
@@ -37,13 +39,31 @@ class Row:
     #: how many guests should have run it
     guests: int
     found: run_result.PatternResult
-    #: why its figures should be read with care
+    #: why its figures, and not all others, should be read with care
     caveats: tuple[run_result.Caveat, ...]
+    #: the kinds of all caveats that hold of it
+    kinds: tuple[str, ...]
+    #: see ``intervals.confidence``
+    looks: int
 
     @property
     def caveats_in_short(self) -> str:
         """The kinds of its caveats; a dash if there is none."""
-        return ', '.join(dict.fromkeys(c.about for c in self.caveats)) or '-'
+        return ', '.join(self.kinds) or '-'
+
+    def estimate(self, quantity: str) -> intervals.Estimate | None:
+        """The mean over its repeats, see ``trust.estimate``."""
+        return trust.estimate(self.found.slots, quantity, looks=self.looks)
+
+    def percentile_ms(
+        self, percent: float, direction: str | None = None
+    ) -> float | None:
+        """Of its repeats, merged, see ``trust.merged_percentile_ns``."""
+        return ms(
+            trust.merged_percentile_ns(
+                self.found.slots, percent, direction=direction
+            )
+        )
 
 
 def _of_profile(
@@ -67,6 +87,7 @@ def _of_guests(count: int) -> str:
 def rows(result: run_result.RunResult) -> tuple[Row, ...]:
     """All rows of a run, tier by tier, in the order of the profile."""
     steps = result.has_guest_steps
+    known = trust.caveats(result)
     several = len(result.tiers) > 1
     styles: dict[tuple[str, str], int] = {}
     made = []
@@ -94,8 +115,10 @@ def rows(result: run_result.RunResult) -> tuple[Row, ...]:
                     guests=guests,
                     found=found,
                     caveats=caveats.of_pattern(
-                        result.doubts or (), tier.tier, found.pattern
+                        known, tier.tier, found.pattern
                     ),
+                    kinds=trust.kinds(known, result, tier.tier, found.pattern),
+                    looks=result.looks,
                 )
             )
     return tuple(made)

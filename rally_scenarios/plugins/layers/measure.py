@@ -19,6 +19,7 @@ from cinder_tiers.figures.fio import pattern as fio_pattern
 from cinder_tiers.figures.layers import ceph_output
 from cinder_tiers.figures.layers import host_file
 from cinder_tiers.figures.layers import model
+from cinder_tiers.figures.result import figures
 from rally_scenarios.plugins.layers import ceph as layers_ceph
 from rally_scenarios.plugins.layers import process
 from rally_scenarios.plugins.layers import raw_disk
@@ -87,7 +88,9 @@ def _fio(
     return model.Figures(
         iops=found.iops,
         bw_bytes=found.bw_bytes,
-        p99_ns=found.clat.percentile_ns(99),
+        p99_ns=found.clat.percentile_ns(99)
+        if figures.has_percentile(found.clat.count, 99)
+        else None,
         in_flight=pattern.iodepth,
     )
 

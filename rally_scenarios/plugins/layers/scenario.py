@@ -27,6 +27,7 @@ from cinder_tiers.figures.fio import pattern as fio_pattern
 from cinder_tiers.figures.fleet import duration
 from cinder_tiers.figures.layers import model
 from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.result import trust
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import run as fleet_run
 from rally_scenarios.plugins.fleet import shape as fleet_shape
@@ -409,13 +410,14 @@ def _of_guests(
         return model.Measurement(
             layer='guest', pattern=pattern, figures=None, reason=reason
         )
+    p99_ms = trust.estimate(result.slots, 'p99_ms')
     return model.Measurement(
         layer='guest',
         pattern=pattern,
         figures=model.Figures(
-            iops=result.iops.mean,
-            bw_bytes=result.bw_bytes.mean,
-            p99_ns=round(result.p99_ns.mean),
+            iops=trust.estimate(result.slots, 'iops').mean,
+            bw_bytes=trust.estimate(result.slots, 'mib_per_s').mean * 1024**2,
+            p99_ns=None if p99_ms is None else round(p99_ms.mean * 1e6),
             in_flight=pattern.iodepth,
         ),
     )

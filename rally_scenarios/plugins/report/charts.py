@@ -9,9 +9,9 @@ draws areas and lines over whole numbers only, and has no bars.
 from collections.abc import Mapping
 from collections.abc import Sequence
 
+from cinder_tiers.figures.result import figures
 from cinder_tiers.figures.result import result as run_result
-
-_MIB = 1024**2
+from cinder_tiers.figures.result import trust
 
 
 def in_ms(nanoseconds: float) -> float:
@@ -44,9 +44,14 @@ def _latencies(
 ) -> dict:
     """A chart of completion latencies over all repeats, merged.
 
-    :param patterns: {line: pattern with a complete repeat}
+    :param patterns: {line: pattern with a complete repeat}; one of too few
+        I/Os has no line
     """
-    clat = {name: found.clat.histogram() for name, found in patterns.items()}
+    clat = {
+        name: (found.clat.histogram(), ios)
+        for name, found in patterns.items()
+        if figures.has_percentile(ios := trust.least_ios(found.slots), 1)
+    }
     return {
         'title': title,
         'chart_plugin': 'Lines',
@@ -59,9 +64,10 @@ def _latencies(
                 [
                     [percent, in_ms(merged.percentile_ns(percent))]
                     for percent in range(1, 100)
+                    if figures.has_percentile(ios, percent)
                 ],
             ]
-            for name, merged in clat.items()
+            for name, (merged, ios) in clat.items()
         ],
         'label': 'completion latency, ms',
         'axis_label': 'percentile',
@@ -88,7 +94,10 @@ def _of_tiers(
     pattern: str, tiers: Mapping[str, run_result.PatternResult]
 ) -> list[dict]:
     """Two charts of a pattern over all repeats, a bar or a line a tier."""
-    iops = [(tier, round(found.iops.mean, 2)) for tier, found in tiers.items()]
+    iops = [
+        (tier, round(trust.estimate(found.slots, 'iops').mean, 2))
+        for tier, found in tiers.items()
+    ]
     return [
         _bar_chart(f'IOPS of each tier: {pattern}', iops, 'IOPS', 'tiers'),
         _latencies(f'Latency of each tier: {pattern}', tiers),
@@ -105,7 +114,7 @@ def _of_one_tier(
     Bandwidth and not IOPS, since block sizes differ.
     """
     bandwidths = [
-        (name, round(found.bw_bytes.mean / _MIB, 2))
+        (name, round(trust.estimate(found.slots, 'mib_per_s').mean, 2))
         for name, found in patterns.items()
     ]
     return [
@@ -143,4 +152,5 @@ def charts(result: run_result.RunResult) -> list[dict]:
             if compares_tiers
             else _of_one_tier(result.tiers[0].tier, group, members)
         )
+        if chart['data']
     ]

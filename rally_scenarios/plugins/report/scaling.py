@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from cinder_tiers.figures.fio import pattern as fio_pattern
 from cinder_tiers.figures.fleet import disk_estimate
 from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.result import trust
 from rally_scenarios.plugins.report import charts as report_charts
 from rally_scenarios.plugins.report import tables
 
@@ -60,11 +61,13 @@ class _Cell:
 
     @property
     def iops(self) -> float | None:
-        return self.found.iops and self.found.iops.mean
+        found = trust.estimate(self.found.slots, 'iops')
+        return found and found.mean
 
     @property
-    def p99_ms(self) -> float:
-        return report_charts.in_ms(self.found.clat.percentiles_ns['99'])
+    def p99_ms(self) -> float | None:
+        found_ns = trust.merged_percentile_ns(self.found.slots, 99)
+        return None if found_ns is None else report_charts.in_ms(found_ns)
 
 
 def _cells(result: run_result.RunResult) -> list[_Cell]:
@@ -95,10 +98,10 @@ def _scaling_rows(cells: Sequence[_Cell]) -> Iterator[list]:
         alone = first.setdefault((cell.tier, cell.pattern.name), each)
         yield row + [
             round(cell.iops, 1),
-            round(found.bw_bytes.mean / 1024**2, 2),
+            round(trust.estimate(found.slots, 'mib_per_s').mean, 2),
             round(each, 1),
             round(100 * each / alone, 1) if alone else tables.NO_NUMBER,
-            cell.p99_ms,
+            tables.NO_NUMBER if cell.p99_ms is None else cell.p99_ms,
         ]
 
 
@@ -132,14 +135,22 @@ def _scaling_charts(cells: Sequence[_Cell]) -> list[dict]:
                 'chart_plugin': 'Lines',
                 'description': 'Merged over all running guests and repeats',
                 'data': [
-                    [tier, [[cell.guests, cell.p99_ms] for cell in line]]
+                    [
+                        tier,
+                        [
+                            [cell.guests, cell.p99_ms]
+                            for cell in line
+                            if cell.p99_ms is not None
+                        ],
+                    ]
                     for tier, line in lines.items()
+                    if any(cell.p99_ms is not None for cell in line)
                 ],
                 'label': 'completion latency, ms',
                 'axis_label': 'guests',
             },
         ]
-    return charts
+    return [chart for chart in charts if chart['data']]
 
 
 def _disk_rows(
@@ -187,8 +198,7 @@ def outputs(
         found += [
             tables.table(
                 SCALING_TABLE_TITLE,
-                'Means over the repeats in which all guests of the step are'
-                ' complete',
+                f'Each is the {trust.MEAN}',
                 SCALING_TABLE_COLUMNS,
                 _scaling_rows(cells),
             ),

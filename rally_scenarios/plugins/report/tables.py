@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import statistics
 
 from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.result import trust
 from cinder_tiers.figures.stats import intervals
 from cinder_tiers.figures.stats import steadiness
 from rally_scenarios.plugins.report import charts
@@ -101,6 +102,11 @@ def _rounded(value: float | None, digits: int = 1) -> float | str:
     return NO_NUMBER if value is None else round(value, digits)
 
 
+def _in_ms(nanoseconds: float | None) -> float | str:
+    """Of a percentile of too few I/Os there is no number."""
+    return NO_NUMBER if nanoseconds is None else charts.in_ms(nanoseconds)
+
+
 def table(
     title: str,
     description: str,
@@ -129,7 +135,7 @@ def _tier_row(run: run_result.PatternRun) -> list:
         round(merged.iops, 1),
         round(merged.bw_bytes / 1024**2, 2),
         *(
-            charts.in_ms(merged.clat.percentiles_ns[f'{percent:g}'])
+            _in_ms(trust.percentile_ns(merged.clat, percent))
             for percent in PERCENTILES
         ),
         merged.start_skew_ms,
@@ -160,7 +166,7 @@ def _direction_rows(run: run_result.PatternRun) -> Iterator[list]:
                 found.slat_moments and charts.in_ms(found.slat_moments.mean_ns)
             ),
             charts.in_ms(found.clat_moments.mean_ns),
-            charts.in_ms(clat.percentiles_ns['99']),
+            _in_ms(trust.percentile_ns(clat, 99)),
             charts.in_ms(found.lat_moments.max_ns),
         ]
 
@@ -193,7 +199,7 @@ def _guest_rows(result: run_result.RunResult) -> Iterator[list]:
             if found.started_ms is not None:
                 figures = [
                     round(found.iops, 1),
-                    charts.in_ms(found.p99_ns),
+                    _in_ms(trust.guest_p99_ns(found)),
                     found.started_ms - found.planned_ms,
                 ]
             yield [
@@ -208,15 +214,18 @@ def _guest_rows(result: run_result.RunResult) -> Iterator[list]:
             ]
 
 
-def _repeat_row(run: run_result.PatternRun) -> list:
-    """The repeats of a pattern; only those of all guests count."""
+def _repeat_row(run: run_result.PatternRun, looks: int) -> list:
+    """The repeats of a pattern; only those of all guests count.
+
+    :param looks: of the run, see ``intervals.confidence``
+    """
     pattern = run.pattern
     row = [
         run.tier.tier,
         pattern.pattern,
         f'{pattern.complete_repeats} of {len(pattern.slots)}',
     ]
-    found = pattern.iops
+    found = trust.estimate(pattern.slots, 'iops', looks=looks)
     if found is None:
         return row + [NO_NUMBER] * 4 + ['no repeat of all guests']
     return [
@@ -238,10 +247,14 @@ def _repeats(result: run_result.RunResult) -> list[dict]:
     return [
         table(
             REPEAT_TABLE_TITLE,
-            'Mean over the repeats with its 95 % interval'
-            " (Student's t); spread: standard deviation",
+            f'The {trust.MEAN}, with its 95 % interval'
+            " (Student's t of logarithms); spread: standard deviation",
             REPEAT_TABLE_COLUMNS,
-            [_repeat_row(run) for run in result.runs if run.slot.repeat == 1],
+            [
+                _repeat_row(run, result.looks)
+                for run in result.runs
+                if run.slot.repeat == 1
+            ],
         )
     ]
 
@@ -318,7 +331,7 @@ def _caveats(result: run_result.RunResult) -> dict:
         CAVEAT_TABLE_TITLE,
         'Reasons why figures of this run may not be what they seem',
         CAVEAT_TABLE_COLUMNS,
-        [[each.about, each.text] for each in result.doubts or ()]
+        [[each.about, each.text] for each in trust.caveats(result)]
         or [[NO_NUMBER, 'no caveats']],
     )
 
@@ -336,7 +349,8 @@ def complete_outputs(result: run_result.RunResult) -> list[dict]:
         _caveats(result),
         table(
             TIER_TABLE_TITLE,
-            'Sums and merged latencies over the guests that are complete',
+            'Sums and merged latencies over the guests that are complete. '
+            + trust.why_dashes(result),
             TIER_TABLE_COLUMNS,
             [_tier_row(run) for run in result.runs],
         ),

@@ -23,7 +23,7 @@ PATTERNS = [
 ]
 
 
-def result(*tiers, repeats=1, without=0):
+def result(*tiers, repeats=1, without=0, ios=1000):
     """Each slot with 100 IOPS more than the one before, 1 MiB/s each.
 
     :param without: how many guests are lost in the second pattern
@@ -37,7 +37,7 @@ def result(*tiers, repeats=1, without=0):
                 slots[tier][pattern.name].append(
                     results.slot(
                         [100.0 * number],
-                        clat_ms=[1 + number],
+                        clat_ms=[1 + number] * ios,
                         bw_bytes=2**20 * number,
                         without=without if pattern is PATTERNS[1] else 0,
                     )
@@ -91,9 +91,19 @@ class ChartsTest(testtools.TestCase):
             },
             lines(charts),
         )
-        # Means of the slots 0 and 3, 1 and 4.
+        # Geometric means of the slots 0 and 3, 1 and 4.
+        self.assertEqual('write-4k 0; write-1m 2', charts[0]['description'])
+
+    def test_lines_end_where_few_ios_took_longer(self):
+        (line,) = next(
+            chart['data']
+            for chart in report_charts.charts(result('fast', ios=100))
+            if chart['title'] == 'Latency of fast: randread'
+        )
+        self.assertEqual(90, line[1][-1][0])
         self.assertEqual(
-            'write-4k 1.5; write-1m 2.5', charts[0]['description']
+            ['MiB/s of fast: write', 'MiB/s of fast: randread'],
+            list(lines(report_charts.charts(result('fast', ios=1)))),
         )
 
     def test_a_pattern_that_lacks_a_guest_is_in_no_chart(self):

@@ -1,0 +1,360 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What of a run may be shown, and what of it is not known to be good.
+
+Pure: the one gate through which tables, charts and claims take figures.  A
+percentile of too few I/Os is none, whoever shows it; what a run does not tell
+of itself is a reason to read it with care, just as what it tells against
+itself (``caveats``).  Nothing is added to result files: a file of an older
+release passes the same gate.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Sequence
+import math
+
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.figures.fio import histogram
+from cinder_tiers.figures.result import caveats as result_caveats
+from cinder_tiers.figures.result import figures
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.stats import intervals
+
+#: What is meant by a mean over repeats, wherever one is shown.
+MEAN = 'geometric mean over the repeats in which all guests are complete'
+#: Percentiles that tables show, beside those that nothing less shows.
+_SHOWN = (99.0, 99.9)
+_LEAST_REPEATS = 2
+_ADVISED_REPEATS = 3
+
+
+def percentile_ns(
+    clat: run_result.Latencies | None, percent: float
+) -> int | None:
+    """A percentile of the latencies of one repeat.
+
+    :param clat: of all guests together; None: there are none
+    :param percent: 1 or more, less than 100
+    :returns: None of too few I/Os
+    """
+    if clat is None:
+        return None
+    found = clat.histogram()
+    if not figures.has_percentile(found.count, percent):
+        return None
+    return found.percentile_ns(percent)
+
+
+def guest_p99_ns(guest: run_result.GuestFigures) -> int | None:
+    """p99 of one guest in one repeat; None of too few I/Os."""
+    if guest.total_ios is None or not figures.has_percentile(
+        guest.total_ios, 99
+    ):
+        return None
+    return guest.p99_ns
+
+
+def p99_over_time_ns(
+    latency: run_result.LatencyOverTime | None,
+) -> tuple[tuple[int, int], ...]:
+    """(place of a time, its p99), of the times with enough I/Os."""
+    if latency is None:
+        return ()
+    return tuple(
+        (at, p99_ns)
+        for at, (ios, p99_ns) in enumerate(
+            zip(latency.ios, latency.p99_ns, strict=True)
+        )
+        if p99_ns > 0 and figures.has_percentile(ios, 99)
+    )
+
+
+def _quantity(percent: float, direction: str | None) -> expectations.Limit:
+    name = f'p{percent:g}_ms'
+    return expectations.find_quantity(
+        f'{direction}_{name}' if direction else name
+    )
+
+
+def merged_percentile_ns(
+    slots: Sequence[run_result.SlotResult],
+    percent: float,
+    *,
+    direction: str | None = None,
+) -> int | None:
+    """A percentile of all repeats in which all guests are complete, merged.
+
+    :param slots: the repeats of a pattern of a tier
+    :param percent: 1 or more, less than 100
+    :param direction: read or write; None: both together
+    :returns: None if no repeat is complete, or if one has too few I/Os, so
+        that what is shown is what can be compared
+    """
+    complete = figures.complete(slots)
+    limit = _quantity(percent, direction)
+    if (
+        not complete
+        or figures.not_told(complete, limit)
+        or any(
+            figures.clat_of(each.merged, limit) is None for each in complete
+        )
+        or figures.too_few_ios(complete, limit)
+    ):
+        return None
+    return histogram.merge(
+        figures.clat_of(each.merged, limit).histogram() for each in complete
+    ).percentile_ns(percent)
+
+
+def estimate(
+    slots: Sequence[run_result.SlotResult], quantity: str, *, looks: int = 1
+) -> intervals.Estimate | None:
+    """The mean over repeats that comparisons have, with its interval.
+
+    :param slots: the repeats of a pattern of a tier
+    :param quantity: a name as in ``expectations.find_quantity``
+    :param looks: see ``intervals.confidence``
+    :returns: in the unit of the quantity; None if no repeat is complete, one
+        has no such figure, or it rests on too few I/Os
+    """
+    complete = figures.complete(slots)
+    limit = expectations.find_quantity(quantity)
+    if not complete or figures.not_told(complete, limit):
+        return None
+    values = [figures.figure(slot, limit) for slot in complete]
+    if None in values or figures.too_few_ios(complete, limit):
+        return None
+    return intervals.estimate_geometric_mean(values, looks=looks)
+
+
+def least_ios(slots: Sequence[run_result.SlotResult]) -> int:
+    """Fewest I/Os of a complete repeat; 0 if there is none."""
+    return min(
+        (
+            slot.merged.clat.histogram().count
+            for slot in figures.complete(slots)
+        ),
+        default=0,
+    )
+
+
+def runtime_needed_s(runtime_s: int, ios: int, percent: float) -> int | None:
+    """For how long a pattern must run to have a percentile, as fast as it is.
+
+    >>> runtime_needed_s(6, 62, 99)
+    97
+
+    :param runtime_s: that had so many I/Os
+    :param ios: fewest of a repeat
+    :returns: None if there were no I/Os to go by
+    """
+    if not ios:
+        return None
+    return math.ceil(runtime_s * figures.ios_needed(percent) / ios)
+
+
+def _needs(run: run_result.RunResult, percent: float) -> tuple[str, ...]:
+    """What lacks a percentile, and what would have it; empty if all do."""
+    least = [
+        (f'{tier.tier} {pattern.pattern}', least_ios(pattern.slots))
+        for tier in run.tiers
+        for pattern in tier.patterns
+        if figures.complete(pattern.slots)
+    ]
+    few = [
+        (name, ios)
+        for name, ios in least
+        if not figures.has_percentile(ios, percent)
+    ]
+    if not few:
+        return ()
+    name, ios = min(few, key=lambda each: each[1])
+    runtime_s = run.profile.method.runtime_seconds
+    needed_s = runtime_needed_s(runtime_s, ios, percent)
+    return (
+        f'p{percent:g} of {len(few)} of {len(least)} patterns of tiers is not'
+        f' known ({name}: {ios} I/Os in {runtime_s} s'
+        + (
+            f'; needs runtime >= {needed_s} s for p{percent:g})'
+            if needed_s
+            else ')'
+        ),
+    )
+
+
+def why_dashes(run: run_result.RunResult) -> str:
+    """Why percentiles of a run are not shown; empty if all are.
+
+    :returns: a sentence, and which runtime would have them
+    """
+    found = [text for each in _SHOWN for text in _needs(run, each)]
+    if not found:
+        return ''
+    return (
+        f'"-" is a percentile with fewer than {figures.LEAST_ABOVE} I/Os of'
+        f' a repeat above it: {"; ".join(found)}.'
+    )
+
+
+def _few_ios(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
+    for text in _needs(run, 99):
+        yield 'too few I/Os', text
+
+
+def _few_repeats(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
+    patterns = [
+        (
+            f'{tier.tier} {pattern.pattern}',
+            len(figures.complete(pattern.slots)),
+        )
+        for tier in run.tiers
+        for pattern in tier.patterns
+    ]
+    few = [each for each in patterns if each[1] < _LEAST_REPEATS]
+    if not few:
+        return
+    which = 'each pattern'
+    if len(few) < len(patterns):
+        which = f'{few[0][0]}' + (
+            f' and {len(few) - 1} more' if len(few) > 1 else ''
+        )
+    yield (
+        'one repeat',
+        f'{which} has no more than one complete repeat: there is no interval,'
+        f' and a difference may be chance; measure {_ADVISED_REPEATS} repeats',
+    )
+
+
+def _unknown_steadiness(
+    run: run_result.RunResult,
+) -> Iterator[tuple[str, str]]:
+    slots = [each for each in run.runs if each.slot.merged is not None]
+    unknown = [each for each in slots if each.slot.steadiness.steady is None]
+    if unknown:
+        first = unknown[0]
+        yield (
+            'steadiness not known',
+            f'in {len(unknown)} of {len(slots)} runs, such as'
+            f' {first.tier.tier} {first.name}: {first.slot.steadiness.reason}',
+        )
+
+
+def _unknown_host_load(
+    run: run_result.RunResult,
+) -> Iterator[tuple[str, str]]:
+    measured = [
+        guest
+        for each in run.runs
+        for guest in each.slot.guests
+        if guest.verdict == 'complete'
+    ]
+    unknown = {
+        guest.guest
+        for guest in measured
+        if guest.cpu is None or guest.cpu.steal_percent is None
+    }
+    if unknown:
+        yield (
+            'host load not known',
+            f'{len(unknown)} of {len({each.guest for each in measured})}'
+            f' guests do not say what their host took from them (steal):'
+            f' whether it was busy with other work is not known',
+        )
+
+
+def _unknown_placement(
+    run: run_result.RunResult,
+) -> Iterator[tuple[str, str]]:
+    in_ceph = {guest.tier for guest in run.guests if guest.image}
+    for what, tiers in (
+        (
+            'volume types',
+            [
+                tier.tier
+                for tier in run.tiers
+                if tier.volume_types.value is None
+            ],
+        ),
+        (
+            'backends',
+            [
+                tier.tier
+                for tier in run.tiers
+                if tier.tier not in in_ceph
+                and (tier.backends is None or tier.backends.value is None)
+            ],
+        ),
+    ):
+        if tiers:
+            yield (
+                'placement not known',
+                f'{what} of the volumes of {", ".join(tiers)}',
+            )
+
+
+def _unknown_storage(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
+    if run.ceph is None:
+        yield (
+            'storage load not known',
+            'the storage below was not asked for its health and other work;'
+            ' of Ceph, the argument ceph has it asked',
+        )
+
+
+_NOT_KNOWN = (
+    _few_repeats,
+    _few_ios,
+    _unknown_steadiness,
+    _unknown_host_load,
+    _unknown_storage,
+    _unknown_placement,
+)
+
+
+def caveats(run: run_result.RunResult) -> tuple[run_result.Caveat, ...]:
+    """Why a run should be read with care: what is bad, what is not known.
+
+    :returns: the gravest first; empty only if all is known, and good
+    """
+    found = run.doubts
+    if found is None:
+        found = result_caveats.find_caveats(run)
+    few_repeats, *others = (
+        [
+            run_result.Caveat(about=about, text=text)
+            for about, text in rule(run)
+        ]
+        for rule in _NOT_KNOWN
+    )
+    return tuple(
+        dict.fromkeys(
+            (*few_repeats, *found, *(each for one in others for each in one))
+        )
+    )
+
+
+def kinds(
+    found: Iterable[run_result.Caveat],
+    run: run_result.RunResult,
+    tier: str,
+    pattern: str,
+) -> tuple[str, ...]:
+    """In short, the caveats that hold of a pattern of a tier.
+
+    :param found: of the run
+    :returns: those of the whole run included
+    """
+
+    def concerns(text: str) -> bool:
+        for each in run.tiers:
+            if text.startswith(f'{each.tier}: '):
+                return each.tier == tier
+            for one in each.patterns:
+                if text.startswith(f'{each.tier} {one.pattern}: '):
+                    return (each.tier, one.pattern) == (tier, pattern)
+        return True
+
+    return tuple(
+        dict.fromkeys(each.about for each in found if concerns(each.text))
+    )
