@@ -322,15 +322,22 @@ def _direction(
 
 
 def _check_ordered(
-    sides: Sequence[Direction], ordered: fio_pattern.Pattern, of_job: str
+    sides: Sequence[Direction],
+    ordered: fio_pattern.Pattern,
+    of_job: str,
+    *,
+    engine: str | None,
 ) -> None:
     """Compare what fio reports with what it was ordered to do.
 
+    :param engine: with which fio says that it ran
     :raises ResultError: another direction, other block sizes, more in flight,
         or more than its rate
     """
     least, most = ordered.bs_range_bytes
-    in_flight = ordered.iodepth * ordered.numjobs
+    in_flight = ordered.numjobs * fio_pattern.queue_depth(
+        ordered.iodepth, ordered.ioengine or engine
+    )
     for side in sides:
         where = f'{of_job}.{side.name}'
         if side.name not in ordered.directions:
@@ -414,7 +421,7 @@ def _block_bytes(job: object, of_job: str) -> int | None:
 def _in_flight(job: object, of_job: str) -> int:
     """I/Os that all processes of the job may have in flight."""
     options = _field(job, 'job options', (dict,), of_job)
-    product = 1
+    numbers = []
     for name in ('iodepth', 'numjobs'):
         value = options.get(name, '1')
         if not (
@@ -427,8 +434,16 @@ def _in_flight(job: object, of_job: str) -> int:
                 f'{of_job}.job options.{name}: found'
                 f' {str(value)[:40]!r}, expected a number'
             )
-        product *= int(value)
-    return product
+        numbers.append(int(value))
+    iodepth, numjobs = numbers
+    return numjobs * fio_pattern.queue_depth(iodepth, _engine(job, of_job))
+
+
+def _engine(job: object, of_job: str) -> str | None:
+    """With which engine a job says that it ran; None if it does not."""
+    options = _field(job, 'job options', (dict,), of_job)
+    engine = options.get('ioengine')
+    return engine if isinstance(engine, str) else None
 
 
 def parse(
@@ -529,7 +544,7 @@ def _result(
     if not any(side.count for side in bins):
         raise ResultError(f'fio job {jobname!r} has no latency of an I/O')
     if ordered is not None:
-        _check_ordered(sides, ordered, of_job)
+        _check_ordered(sides, ordered, of_job, engine=_engine(job, of_job))
     return FioResult(
         jobname=found_name,
         fio_version=version[:40],

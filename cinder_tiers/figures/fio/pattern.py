@@ -64,6 +64,22 @@ def single_block_bytes(text: object) -> int | None:
     return block_bytes(text)
 
 
+def queue_depth(iodepth: int, ioengine: str | None) -> int:
+    """I/Os that fio keeps in flight for an ``iodepth``, per job.
+
+    The rings of io_uring have a power of two of places, and fio fills them
+    (fio 3.33 ``engines/io_uring.c`` fio_ioring_init).
+
+    >>> queue_depth(24, 'io_uring'), queue_depth(24, 'libaio')
+    (32, 24)
+
+    :param ioengine: None: any other than io_uring
+    """
+    if ioengine not in ('io_uring', 'io_uring_cmd'):
+        return iodepth
+    return 1 << (iodepth - 1).bit_length()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
     """One way of using a disk.

@@ -15,6 +15,8 @@ import testtools
 
 from cinder_tiers.figures.fio import output as fio_output
 from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.profile import job_options
+from cinder_tiers.figures.profile import profile as named_profile
 
 PROFILE = fio_pattern.Profile(
     region_mib=8, ramp_seconds=1, runtime_seconds=2, ioengine='psync'
@@ -69,6 +71,32 @@ class RealFioTest(testtools.TestCase):
         self.assertAlmostEqual(
             1, found.clat.count / found.total_ios, delta=0.1
         )
+
+    @ddt.data(*job_options.ENGINES)
+    def test_every_engine_and_depth_that_a_pattern_may_name_is_read(
+        self, engine
+    ):
+        for depth in (1, 24):
+            pattern = fio_pattern.Pattern(
+                name='x',
+                rw='randread',
+                bs='4k',
+                iodepth=depth,
+                ioengine=engine,
+            )
+            try:
+                named_profile.check_engine(pattern, PROFILE)
+            except ValueError:
+                continue
+            profile = dataclasses.replace(
+                PROFILE, ramp_seconds=0, runtime_seconds=1
+            )
+            found = fio_output.parse(
+                self.fio(fio_pattern.measure_argv(pattern, profile)),
+                jobname='x',
+                ordered=pattern,
+            )
+            self.assertGreater(found.total_ios, 0)
 
     def test_a_paced_job_measures_once_it_is_longer_than_its_ramp(self):
         """And not before, which is why `ramp_problems` names it."""
