@@ -62,6 +62,14 @@ class RealFioTest(testtools.TestCase):
         {'rw': 'randread', 'bsrange': '4k-64k', 'startdelay_seconds': 1},
         {'rw': 'write', 'bs': '1m', 'numjobs': 8},
         {'rw': 'write', 'bs': '4k', 'numjobs': 2, 'end_fsync': True},
+        {'rw': 'write', 'bs': '2300', 'direct': False, 'fdatasync': 1},
+        {'rw': 'write', 'bs': '8k', 'sync': 'dsync'},
+        {
+            'rw': 'randwrite',
+            'bs': '8k',
+            'random_distribution': 'zipf:1.1',
+            'thinktime_us': 500,
+        },
     )
     def test_what_is_ordered_is_read(self, options):
         found = self.measure(**options)
