@@ -171,6 +171,78 @@ class RealFioTest(testtools.TestCase):
                 f'p{percent}: {clat.percentile_ns(percent)}, exactly {exact}',
             )
 
+    @ddt.data(
+        {'rw': 'write', 'bs': '2300', 'direct': False, 'fdatasync': 1},
+        {'rw': 'randrw', 'bs': '8k', 'fsync': 3, 'numjobs': 2},
+        {
+            'rw': 'write',
+            'bs': '4k',
+            'fdatasync': 1,
+            'ioengine': 'io_uring',
+            'iodepth': 7,
+        },
+    )
+    def test_syncs_have_the_percentiles_that_fio_prints_of_them(self, options):
+        pattern = fio_pattern.Pattern(name='x', **options)
+        text = self.fio(fio_pattern.measure_argv(pattern, PROFILE))
+        found = fio_output.parse(text, jobname='x', ordered=pattern).syncs
+        theirs = json.loads(text)['jobs'][0]['sync']['lat_ns']
+        self.assertEqual(theirs['N'], found.lat.count)
+        self.assertEqual(
+            {
+                percent: ns
+                for percent, ns in theirs['percentile'].items()
+                if float(percent) < 100
+            },
+            {
+                percent: found.lat.percentile_ns(float(percent))
+                for percent in theirs['percentile']
+                if float(percent) < 100
+            },
+        )
+        self.assertEqual(theirs['max'], found.moments.max_ns)
+
+    def test_syncs_of_jobs_are_merged_and_each_is_needed(self):
+        pattern = fio_pattern.Pattern(
+            name='x', rw='write', bs='4k', fdatasync=1
+        )
+        argv = fio_pattern.measure_argv(pattern, PROFILE)
+        both = fio_output.parse_each(
+            self.fio([*argv, '--numjobs=2']), jobname='x', jobs=2
+        )
+        found = fio_output.together(both).syncs
+        self.assertEqual(
+            sum(each.syncs.lat.count for each in both), found.lat.count
+        )
+        percentiles = sorted(each.syncs.lat.percentile_ns(99) for each in both)
+        self.assertTrue(
+            percentiles[0] <= found.lat.percentile_ns(99) <= percentiles[1]
+        )
+        without = dataclasses.replace(both[1], syncs=None)
+        self.assertIsNone(fio_output.together([both[0], without]).syncs)
+
+    def test_syncs_that_were_not_ordered_or_not_called_are_refused(self):
+        pattern = fio_pattern.Pattern(
+            name='x', rw='write', bs='4k', fdatasync=1
+        )
+        text = self.fio(fio_pattern.measure_argv(pattern, PROFILE))
+        with testtools.ExpectedException(
+            fio_output.ResultError, '.*calls with .* writes, expected none'
+        ):
+            fio_output.parse(
+                text,
+                jobname='x',
+                ordered=dataclasses.replace(pattern, fdatasync=None),
+            )
+        document = json.loads(text)
+        document['jobs'][0]['sync']['lat_ns'] = {'N': 0, 'mean': 0.0, 'max': 0}
+        with testtools.ExpectedException(
+            fio_output.ResultError, '.*0 calls with .* one after 1 writes'
+        ):
+            fio_output.parse(
+                json.dumps(document).encode(), jobname='x', ordered=pattern
+            )
+
     def test_the_region_is_filled_and_not_left(self):
         """Filled twice; a pattern of several processes stays inside."""
         self.fio(
