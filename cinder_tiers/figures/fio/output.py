@@ -342,7 +342,7 @@ def _check_ordered(
 ) -> None:
     """Compare what fio reports with what it was ordered to do.
 
-    :param engine: with which fio says that it ran
+    :param engine: the ``ioengine`` that fio reports; None if it reports none
     :raises ResultError: another direction, other block sizes, more in flight,
         or more than its rate
     """

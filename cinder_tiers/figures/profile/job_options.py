@@ -158,7 +158,7 @@ def _seconds(value: str) -> int:
 
 
 def _sync(value: str) -> str | None:
-    """As Pattern spells it; fio has numbers for words, too."""
+    """Return the word that Pattern has for a value; fio takes numbers, too."""
     found = {'': 'sync', '1': 'sync', '0': None, 'none': None}.get(
         value, value
     )

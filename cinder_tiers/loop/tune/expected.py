@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What gains a tuning expects, also of candidates that it has not measured.
+"""Estimate the gains of candidates, measured or not.
 
 The logarithm of a gain is taken for the sum of one effect for each value that
 differs from the tiers file, and of one of the candidate as a whole, which
@@ -42,7 +42,7 @@ _MOST_LOST = 0.25
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Effects:
-    """What is known of all effects after some measurements."""
+    """Effects of values and of whole candidates, estimated together."""
 
     #: of the values of each option, with that of the tiers file
     counts: tuple[int, ...]
@@ -57,12 +57,12 @@ class Effects:
     def best(
         self, *, broken: Collection[decision.Candidate] = ()
     ) -> tuple[decision.Candidate, ...]:
-        """What is to be confirmed; empty: nothing is expected to be better.
+        """Return the candidates to confirm; none if none should be better.
 
-        The candidate with the highest expected gain, and before it the same
-        without options that may as well do nothing, if these add less than a
-        quarter of it together.  Whether it needs them for what it has as a
-        whole, measurements must tell.
+        The last one has the highest expected gain.  Before it comes the same
+        candidate without the options whose effect is not clear, if these add
+        less than a quarter of the gain.  Only a measurement shows whether the
+        effect of the whole candidate needs them.
 
         :param broken: candidates that break a constraint
         """
@@ -116,8 +116,8 @@ class Effects:
 class _Gains:
     """The gain of each candidate, if the effects are known.
 
-    :param about: what the effects are of
-    :param effects: one for each mean of it
+    :param about: the values and candidates that have the effects
+    :param effects: one number for each of its means
     """
 
     def __init__(self, about: Effects, effects: np.ndarray) -> None:
@@ -153,7 +153,7 @@ def effects(
     *,
     variation_percent: float,
 ) -> Effects:
-    """What measurements say of all effects.
+    """Estimate all effects from measurements.
 
     :param found: at least one
     :param counts: of the values of each option, with that of the tiers file
@@ -173,7 +173,7 @@ def effects(
     kernels = [each @ each.T for each in (*values, wholes)]
 
     def fitted(deviations: Sequence[float]) -> tuple[float, np.ndarray]:
-        """How probable the gains are, as a logarithm, and its factor."""
+        """Return the log-likelihood and the Cholesky factor."""
         factor = linalg.cholesky(
             noise
             + sum(

@@ -28,7 +28,6 @@ import random
 import secrets
 import stat
 import statistics
-import warnings
 
 import optuna
 from optuna.storages import journal
@@ -43,11 +42,11 @@ from cinder_tiers.loop.tune import history as histories
 # Proposals for a block, and those by what is expected, before chance looks for
 # what is left; if all are known, the space is, too.
 _MOST_ASKED, _MOST_EXPECTED = 50, 20
-# As what a candidate counts that breaks a constraint: half as good.
+# The gain that stands for a broken constraint: half as good as the default.
 _GAIN_OF_BROKEN = -math.log(2)
 # Names within the journal. Each block has an attribute of its own: all of
 # them in one would be written again with each block.
-_BLOCK, _BROKEN, _ABOUT, _ID = 'block {}', 'broken', 'about', 'id'
+_BLOCK, _ABOUT, _ID = 'block {}', 'about', 'id'
 _FINALISTS, _PLANNED = 'finalists', 'planned'
 #: More than a tuning of weeks writes.
 MAX_SIZE_BYTES = 64 * 2**20
@@ -161,12 +160,12 @@ def opened(path: str) -> Iterator[optuna.storages.BaseStorage]:
 
 
 def _first(terms: Terms) -> tuple[decision.Candidate, ...]:
-    """Candidates with which a search begins.
+    """Return the candidates with which a search begins.
 
-    So few that change all options that each value is in one of them, without
-    which a value may not be tried at all while the budget lasts: a Latin
-    hypercube.  Between them, as many that change one option: what only helps
-    alone, or is hidden by what harms, is seen there.
+    Each value is in one candidate of a Latin hypercube, or it might not be
+    tried while the budget lasts.  Between these are as many candidates that
+    change one option: they show what only helps alone, or is hidden by another
+    value that harms.
     """
     # Not for secrets: it must be the same at each start.
     draw = random.Random(f'latin {terms.seed}')  # noqa: S311
@@ -197,8 +196,8 @@ class Study:
     """One tuning, from its journal on.
 
     :param storage: as of `opened`; None: in memory only
-    :param make_sampler: makes what proposes all candidates, to compare with;
-        None: they are those of which most is expected
+    :param make_sampler: makes a sampler of Optuna that proposes all
+        candidates, to compare searches; None proposes those that may be best
     :raises StudyError: the journal is of another tuning, or of none
     """
 
@@ -434,13 +433,15 @@ class Study:
         waiting = list(pending)
         found: list[decision.Candidate] = []
         measured = decision.by_candidate(self.history.gains)
+        # The same for all proposals of the block.
+        effects = self._effects() if measured else None
         for asked in range(_MOST_ASKED):
             if len(found) >= budget.CANDIDATES:
                 break
             trial = (
                 waiting.pop(0)
                 if waiting
-                else self._ask(by_chance=asked >= _MOST_EXPECTED)
+                else self._ask(effects if asked < _MOST_EXPECTED else None)
             )
             candidate = self._candidate(trial)
             gains = measured.get(candidate, ())
@@ -476,7 +477,11 @@ class Study:
             variation_percent=decision.variation_percent(found),
         )
 
-    def _ask(self, *, by_chance: bool) -> optuna.Trial:
+    def _ask(self, effects: expected.Effects | None) -> optuna.Trial:
+        """Propose a candidate.
+
+        :param effects: by which it may be best; None: one by chance
+        """
         whole = [
             trial
             for trial in self._study.get_trials(deepcopy=False)
@@ -494,25 +499,16 @@ class Study:
             )
             if self._first:
                 self._study.enqueue_trial(self._params(self._first[0]))
-            elif not by_chance and self.history.gains:
-                self._study.enqueue_trial(
-                    self._params(self._effects().drawn(seed))
-                )
+            elif effects is not None:
+                self._study.enqueue_trial(self._params(effects.drawn(seed)))
         self._study.sampler = (
             self._make_sampler or optuna.samplers.RandomSampler
         )(seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                'ignore', optuna.exceptions.ExperimentalWarning
-            )
-            return self._study.ask(self._distributions)
+        return self._study.ask(self._distributions)
 
     def _tell(
         self, trial: optuna.trial.FrozenTrial, outcome: histories.Outcome
     ) -> None:
-        if outcome.broken:
-            live = optuna.trial.Trial(self._study, trial._trial_id)
-            live.set_constraint(_BROKEN, 1.0)
         if outcome.gain is None:
             self._study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
         else:
