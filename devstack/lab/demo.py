@@ -43,6 +43,9 @@ _RESULT_WRITTEN = re.compile(r'.* The result is in (/.+)$')
 _RANDOM_WRITE_RUN = re.compile(r'randwrite-4k(?: \(\d+ of \d+\))?')
 #: How often each pattern is measured if results are to be compared.
 _COMPARED_REPEATS = 3
+#: Else two short repeats, which take little longer than one of the task's: a
+#: single one has no interval, and so no answer.
+_SHORT_REPEATS: dict[str, object] = {'repeats': 2, 'runtime_seconds': 4}
 #: Exit status of ``openstack tier compare``: something is worse.
 _WORSE = 4
 #: Whom the lab's guest lets in with a key pair.
@@ -115,7 +118,11 @@ def demo(report: pathlib.Path, transports: Sequence[str]) -> None:
     )
     report.parent.mkdir(parents=True, exist_ok=True)
     # A claim about two results rests on repeats of each.
-    repeats = _COMPARED_REPEATS if len(transports) > 1 else 1
+    repeats = (
+        {'repeats': _COMPARED_REPEATS}
+        if len(transports) > 1
+        else _SHORT_REPEATS
+    )
     rally = _start_rally(transports[0], repeats)
     tasks = []
     announced: list[str] = []
@@ -256,7 +263,7 @@ def place_volumes() -> Iterator[VolumePlacement]:
 
 
 def show_figures(found: dict, catalog: dict) -> list[str]:
-    """Print caveats, figures, and reads and writes; return what is wrong.
+    """Print caveats, figures, repeats and directions; return what is wrong.
 
     :param found: Rally's JSON report.
     """
@@ -276,6 +283,16 @@ def show_figures(found: dict, catalog: dict) -> list[str]:
             [list(row.values()) for row in rows],
         )
     )
+    if any(' of ' in row['pattern'] for row in rows):
+        print(
+            _table(
+                tables.REPEAT_TABLE_COLUMNS,
+                [
+                    list(row.values())
+                    for row in read_rows(found, tables.REPEAT_TABLE_TITLE)
+                ],
+            )
+        )
     # There are none if no guest is complete, of which compare() has to tell.
     if any(row['IOPS'] != tables.NO_NUMBER for row in rows):
         print(
@@ -394,7 +411,11 @@ def _mean_random_writes(rows: Sequence[dict]) -> dict[str, float]:
             and row['IOPS'] != tables.NO_NUMBER
         ):
             repeats[row['tier']].append(float(row['IOPS']))
-    return {tier: statistics.fmean(found) for tier, found in repeats.items()}
+    return {
+        # As all tables have it: 0 if one of them is.
+        tier: statistics.geometric_mean(found) if min(found) > 0 else 0.0
+        for tier, found in repeats.items()
+    }
 
 
 def read_rows(
@@ -502,7 +523,9 @@ def _follow(
     return Task(id=task_id, transport=transport, passed=passed)
 
 
-def _start_rally(transport: str, repeats: int) -> subprocess.Popen[str]:
+def _start_rally(
+    transport: str, repeats: dict[str, object]
+) -> subprocess.Popen[str]:
     # The start disk is polled by all guests, which a throttled disk feels.
     return subprocess.Popen(
         [
@@ -516,7 +539,7 @@ def _start_rally(transport: str, repeats: int) -> subprocess.Popen[str]:
                 {
                     'start_volume_backend': 'tier-database',
                     'ceph_conf': os.environ['CEPH_CONF'],
-                    'repeats': repeats,
+                    **repeats,
                     'transport': (
                         {'kind': 'ssh', 'user': _GUEST_USER}
                         if transport == 'ssh'
@@ -597,6 +620,8 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     # As a row, since a head cannot have several lines.
     table = prettytable.PrettyTable(header=False)
     table.align = 'l'
+    # Caveats are sentences.
+    table.max_table_width = 120
     table.add_row(
         [
             # A word below the other if its figures are narrower.

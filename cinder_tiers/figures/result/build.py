@@ -593,6 +593,7 @@ def build_result(
     cost: run_result.Cost | None = None,
     run_of_fleet: int = 1,
     has_latency_windows: bool = False,
+    task: str | None = None,
 ) -> run_result.RunResult:
     """Put together what is kept of a run.
 
@@ -611,6 +612,7 @@ def build_result(
     :param run_of_fleet: of its guests, from 1
     :param has_latency_windows: whether latencies of short times are kept as
         histograms, which take much of a file
+    :param task: title of the task that ran it; None: it is not known
     :raises ValueError: a fact of the environment is missing
     """
     # Their images are in the order of the task, whatever that of turns is.
@@ -619,6 +621,7 @@ def build_result(
         version=run_result.VERSION,
         run=run,
         ended_at=ended_at,
+        task=task,
         environment={
             **environment,
             'fio': fio_fact(outcomes),

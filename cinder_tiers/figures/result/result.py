@@ -740,6 +740,8 @@ class RunResult:
     #: that IOPS and numbers of I/Os are of those that were completed, and not
     #: of those that were submitted
     iops_of_completions: bool = True
+    #: title of the task that ran it; null: it is not known
+    task: str | None = None
 
     def __post_init__(self) -> None:
         """Check the version and that nothing of the environment is missing.

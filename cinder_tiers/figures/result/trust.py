@@ -20,6 +20,7 @@ from cinder_tiers.figures.result import caveats as result_caveats
 from cinder_tiers.figures.result import figures
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.figures.stats import intervals
+from cinder_tiers.figures.stats import steadiness
 
 #: What is meant by a mean over repeats, wherever one is shown.
 MEAN = 'geometric mean over the repeats in which all guests are complete'
@@ -27,6 +28,8 @@ MEAN = 'geometric mean over the repeats in which all guests are complete'
 _SHOWN = (99.0, 99.9)
 _LEAST_REPEATS = 2
 _ADVISED_REPEATS = 3
+#: What a few hard disks do of random I/Os, all guests together.
+_SLOW_IOPS = 100
 
 
 def percentile_ns(
@@ -194,6 +197,41 @@ def why_dashes(run: run_result.RunResult) -> str:
     return (
         f'"-" is a percentile with fewer than {figures.LEAST_ABOVE} I/Os of'
         f' a repeat above it: {"; ".join(found)}.'
+    )
+
+
+def before_run(runtime_s: int, repeats: int) -> str:
+    """What a run will not be able to say, whatever it finds.
+
+    :param runtime_s: of each repeat
+    :param repeats: at least
+    :returns: a line with what would be able to; empty if there is nothing
+    """
+    found = []
+    if repeats < _LEAST_REPEATS:
+        found.append(
+            'intervals, so that no tier is shown to be better'
+            f' (needs repeats >= {_ADVISED_REPEATS})'
+        )
+    if runtime_s < steadiness.SHORTEST_SECONDS:
+        found.append(
+            'whether load was steady (needs runtime >='
+            f' {steadiness.SHORTEST_SECONDS} s)'
+        )
+    slow = math.ceil(figures.ios_needed(99) / runtime_s)
+    if slow > _SLOW_IOPS:
+        found.append(
+            f'p99 of what does less than {slow:,} IOPS, p99.9 of less than'
+            f' {math.ceil(figures.ios_needed(99.9) / runtime_s):,} (at'
+            f' {_SLOW_IOPS} IOPS, p99 needs runtime >='
+            f' {runtime_needed_s(1, _SLOW_IOPS, 99)} s)'
+        )
+    if not found:
+        return ''
+    return (
+        f'With a runtime of {runtime_s} s'
+        + (' and one repeat' if repeats < _LEAST_REPEATS else '')
+        + f', the result will not say: {"; ".join(found)}'
     )
 
 

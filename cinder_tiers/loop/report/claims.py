@@ -44,6 +44,8 @@ class Claims:
     #: (finding, how often), of those that there are
     counts: tuple[tuple[str, int], ...]
     table: figure.Table
+    #: all of them; empty if nothing could be compared
+    found: tuple[comparison.Claim, ...] = ()
 
 
 def quantity_text(claim: comparison.Claim) -> str:
@@ -98,6 +100,7 @@ def _shown(caption: str, found: comparison.Comparison) -> Claims:
             circumstances=found.circumstances,
             counts=(),
             table=figure.Table(columns=_COLUMNS, rows=()),
+            found=found.claims,
         )
     columns, rows = _COLUMNS, [_cells(claim) for claim in found.claims]
     if not any(claim.side for claim in found.claims):
@@ -111,6 +114,7 @@ def _shown(caption: str, found: comparison.Comparison) -> Claims:
             if found.count(finding)
         ),
         table=figure.Table(columns=columns, rows=tuple(rows)),
+        found=found.claims,
     )
 
 

@@ -18,6 +18,7 @@ from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.figures.result import trust
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.fault import of_run
+from cinder_tiers.loop.report import answers
 from cinder_tiers.loop.report import claims
 from cinder_tiers.loop.report import curves
 from cinder_tiers.loop.report import directions
@@ -53,6 +54,9 @@ class Part:
     tiers: figure.Table
     #: titles of figures that the page has no room for
     left_out: tuple[str, ...] = ()
+    #: when, by what and how often it was measured, and the patterns; None of
+    #: several runs
+    measured: tuple[str, figure.Table] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +67,17 @@ class Report:
     #: what can be claimed of tiers or results side by side; None of a single
     #: tier
     claims: claims.Claims | None
+    #: what was found, in sentences; empty if there is none to begin with
+    answers: tuple[str, ...] = ()
+
+    @property
+    def kinds_of_caveats(self) -> tuple[str, ...]:
+        """Those of all parts, each once."""
+        return tuple(
+            dict.fromkeys(
+                caveat.about for part in self.parts for caveat in part.caveats
+            )
+        )
 
 
 def _time(cost: run_result.Cost | None) -> Iterator[tuple[str, str]]:
@@ -119,11 +134,13 @@ def _summary(result: run_result.RunResult) -> tuple[tuple[str, str], ...]:
 
 
 def _figures(
-    result: run_result.RunResult, expected: Mapping[str, float]
+    result: run_result.RunResult,
+    expected: Mapping[str, float],
+    of_tiers: claims.Claims | None,
 ) -> Iterator[figure.Figure]:
     rows = report_rows.rows(result)
     yield intervals.figures(rows, trust.why_dashes(result))
-    heat_map = intervals.heat_map(rows)
+    heat_map = intervals.heat_map(rows, of_tiers.found if of_tiers else ())
     if heat_map is not None:
         yield heat_map
     yield latencies.distributions(rows)
@@ -143,28 +160,29 @@ def _figures(
 
 
 def _part(
-    name: str, result: run_result.RunResult, expected: Mapping[str, float]
+    name: str,
+    result: run_result.RunResult,
+    expected: Mapping[str, float],
+    of_tiers: claims.Claims | None,
 ) -> Part:
     return Part(
         name=name,
         summary=_summary(result),
         caveats=trust.caveats(result),
-        figures=tuple(_figures(result, expected)),
+        figures=tuple(_figures(result, expected, of_tiers)),
         environment=environment.facts(result),
         tiers=environment.tiers(result),
+        measured=answers.measured(result),
     )
 
 
-def _claims(
-    results: Mapping[str, run_result.RunResult],
-    question: comparison.Question,
+def _of_tiers(
+    result: run_result.RunResult, question: comparison.Question
 ) -> claims.Claims | None:
-    first, *others = results
-    if others:
-        return claims.of_results(results, question)
-    if len(results[first].tiers) < 2:
+    """The claims of a run's tiers; None of a single tier."""
+    if len(result.tiers) < 2:
         return None
-    return claims.of_tiers(results[first], question)
+    return claims.of_tiers(result, question)
 
 
 def of_sweep(
@@ -277,10 +295,22 @@ def report(
     :param question: what is to be found out of them
     :param expected: {limit of latency: its value in ms}, drawn in load curves
     """
+    of_tiers = {
+        name: _of_tiers(found, question) for name, found in results.items()
+    }
+    first, *others = results
+    found_claims = (
+        claims.of_results(results, question) if others else of_tiers[first]
+    )
     return Report(
         parts=tuple(
-            _part(name, found, expected or {})
+            _part(name, found, expected or {}, of_tiers[name])
             for name, found in results.items()
         ),
-        claims=_claims(results, question),
+        claims=found_claims,
+        answers=answers.answers(
+            results,
+            found_claims.found if found_claims else (),
+            question.quantities[0],
+        ),
     )

@@ -50,8 +50,11 @@ _TEXT = ('#1b1f24', '#e6e8eb')
 _AXIS = ('#8a8f98', '#7d8590')
 _GRID = ('#e3e6ea', '#30363d')
 _DARK = dict((*PALETTE, _TEXT, _AXIS, _GRID))
-# In the fields of a heat map, on their own colours, whatever the page is.
-_ON_LIGHT, _ON_DARK = '#010101', '#fefefe'
+# Of the fields of a heat map, whatever the page is; a sign says the same to
+# those who do not see colours.
+_PAINTS = {'better': '#7fd1ae', 'worse': '#f3b183', '': 'transparent'}
+_SIGNS = {'better': ' +', 'worse': ' -', '': ''}
+_ON_PAINT = '#010101'
 _WIDTH = 380
 _ROW = 26
 # Beside an axis of which each whole number has its own.
@@ -235,7 +238,8 @@ def _heat_map(drawing: figure.HeatMap) -> altair.LayerChart:
                     'row': rows[shade.row],
                     'column': columns[shade.column],
                     'value': shade.value,
-                    'share': shade.share,
+                    'finding': shade.finding,
+                    'sign': _SIGNS[shade.finding],
                 }
                 for shade in drawing.shades
             )
@@ -256,19 +260,24 @@ def _heat_map(drawing: figure.HeatMap) -> altair.LayerChart:
     return altair.layer(
         base.mark_rect().encode(
             color=altair.Color(
-                'share:Q',
+                'finding:N',
                 legend=None,
-                scale=altair.Scale(scheme='cividis', domain=[0, 1]),
+                scale=altair.Scale(
+                    domain=list(_PAINTS), range=list(_PAINTS.values())
+                ),
             )
         ),
-        base.mark_text().encode(
-            text=altair.Text(
-                'value:Q', format=_number_format(drawing.unit, 3)
-            ),
+        base.transform_calculate(
+            text=f"format(datum.value, '{_number_format(drawing.unit, 3)}')"
+            ' + datum.sign'
+        )
+        .mark_text()
+        .encode(
+            text='text:N',
             color=altair.condition(
-                'datum.share > 0.55',
-                altair.value(_ON_LIGHT),
-                altair.value(_ON_DARK),
+                "datum.finding != ''",
+                altair.value(_ON_PAINT),
+                altair.value(_TEXT[0]),
             ),
         ),
     ).properties(

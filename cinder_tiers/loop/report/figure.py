@@ -61,13 +61,13 @@ class Shade:
     row: str
     column: str
     value: float
-    #: how good it is beside the others of its row, from 0 to 1, the best
-    share: float
+    #: better or worse, as it is claimed; empty: it is not painted
+    finding: str = ''
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeatMap:
-    """Values by row and column, shaded by how good they are in their row."""
+    """Values by row and column, painted by what can be claimed of them."""
 
     unit: str
     shades: tuple[Shade, ...]

@@ -7,6 +7,7 @@ import math
 
 from cinder_tiers.figures.result import trust
 from cinder_tiers.figures.stats import intervals
+from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
 
@@ -99,20 +100,20 @@ def figures(rows: Sequence[report_rows.Row], why_dashes: str) -> figure.Figure:
     )
 
 
-def _shares(
-    values: Sequence[float], *, more_is_better: bool
-) -> tuple[float, ...]:
-    """How good each value is beside the best of them, from 0 to 1."""
-    if more_is_better:
-        best = max(values)
-        shares = [value / best if best > 0 else 1.0 for value in values]
-    else:
-        best = min(values)
-        shares = [best / value if value > 0 else 1.0 for value in values]
-    return tuple(
-        min(1.0, max(0.0, share)) if math.isfinite(share) else 0.0
-        for share in shares
-    )
+def _findings(
+    rows: Sequence[report_rows.Row],
+    claims: Sequence[comparison.Claim],
+    quantity: str,
+) -> list[str]:
+    """What is claimed of each row: better, worse or nothing."""
+    found = {
+        (claim.second_tier, claim.pattern): claim.finding.value
+        for claim in claims
+        if claim.quantity == quantity
+        and claim.finding
+        in (comparison.Finding.BETTER, comparison.Finding.WORSE)
+    }
+    return [found.get((row.tier, row.pattern), '') for row in rows]
 
 
 def _map(
@@ -121,29 +122,18 @@ def _map(
     title: str,
     unit: str,
     values: Sequence[float | None],
-    more_is_better: bool,
+    findings: Sequence[str],
     tiers_are_rows: bool,
 ) -> figure.Chart:
-    of_pattern: dict[str, list[tuple[str, float]]] = {}
-    for row, value in zip(rows, values, strict=True):
-        if value is not None and math.isfinite(value):
-            of_pattern.setdefault(row.pattern, []).append((row.tier, value))
     shades = tuple(
         figure.Shade(
-            row=tier if tiers_are_rows else pattern,
-            column=pattern if tiers_are_rows else tier,
+            row=row.tier if tiers_are_rows else row.pattern,
+            column=row.pattern if tiers_are_rows else row.tier,
             value=value,
-            share=share,
+            finding=finding,
         )
-        for pattern, found in of_pattern.items()
-        for (tier, value), share in zip(
-            found,
-            _shares(
-                [value for _tier, value in found],
-                more_is_better=more_is_better,
-            ),
-            strict=True,
-        )
+        for row, value, finding in zip(rows, values, findings, strict=True)
+        if value is not None and math.isfinite(value)
     )
     return figure.Chart(
         title=title,
@@ -153,8 +143,12 @@ def _map(
             f'{shade.column if tiers_are_rows else shade.row} on'
             f' {shade.row if tiers_are_rows else shade.column}'
             f' {report_rows.number(shade.value)} {unit}'
+            + (f', {shade.finding}' if shade.finding else '')
             for shade in shades
         ),
+        undrawn=figure.TOO_FEW_IOS
+        if any(row.estimate('iops') for row in rows)
+        else figure.NONE_COMPLETE,
     )
 
 
@@ -164,10 +158,13 @@ def _estimates(
     return [row.estimate(quantity) for row in rows]
 
 
-def heat_map(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+def heat_map(
+    rows: Sequence[report_rows.Row], claims: Sequence[comparison.Claim]
+) -> figure.Figure | None:
     """Which tier is good at what.
 
     :param rows: of a run
+    :param claims: of its tiers; what they cannot tell is not painted
     :returns: None if a single tier ran
     """
     tiers = len({row.tier for row in rows})
@@ -176,17 +173,14 @@ def heat_map(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     tiers_are_rows = tiers > max(
         _MOST_COLUMNS, len({row.pattern for row in rows})
     )
-    of_pattern, of_others = (
-        ('column', 'columns') if tiers_are_rows else ('row', 'rows')
-    )
     iops = [each and each.mean for each in _estimates(rows, 'iops')]
     p99 = [each and each.mean for each in _estimates(rows, 'p99_ms')]
     return figure.Figure(
         title='Which tier is good at what',
         dispensable=1,
-        caption='The lighter, the nearer to the best tier of the same'
-        f' pattern (its {of_pattern}), which is the lightest. Colours of'
-        f' different {of_others} cannot be compared.',
+        caption='Painted is what can be claimed: better (+) or worse (-)'
+        f' than {rows[0].tier}. What is not painted cannot be told'
+        f' from it, or is {rows[0].tier} itself. A field is the {trust.MEAN}.',
         is_wide=True,
         charts=(
             _map(
@@ -194,7 +188,7 @@ def heat_map(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
                 title='IOPS',
                 unit='IOPS',
                 values=iops,
-                more_is_better=True,
+                findings=_findings(rows, claims, 'iops'),
                 tiers_are_rows=tiers_are_rows,
             ),
             _map(
@@ -202,7 +196,7 @@ def heat_map(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
                 title='p99 of completion latency, ms',
                 unit='ms',
                 values=p99,
-                more_is_better=False,
+                findings=_findings(rows, claims, 'p99_ms'),
                 tiers_are_rows=tiers_are_rows,
             ),
         ),

@@ -237,6 +237,14 @@ def context(
     return made
 
 
+def _task_title(scenario: rally_scenario.OpenStackScenario) -> str | None:
+    """Of the task that runs a scenario; None: Rally does not say it."""
+    try:
+        return scenario.context['task']['title'] or None
+    except KeyError:
+        return None
+
+
 def _new_name(
     scenario: rally_scenario.OpenStackScenario,
     arguments: fleet_arguments.FleetArguments,
@@ -473,6 +481,7 @@ class FleetRun:
             measured_on=context.probe.look_after(),
             hosts={guest.name: guest.host for guest in guests},
             has_latency_windows=plan.latency_seconds is not None,
+            task=_task_title(context.scenario),
         )
         return result, collected.consoles
 

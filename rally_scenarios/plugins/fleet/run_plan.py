@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import secrets
 from typing import Any
 
+from oslo_log import log as logging
 from rally.common import validation
 
 from cinder_tiers.figures.fio import pattern as fio_pattern
@@ -21,6 +22,7 @@ from cinder_tiers.figures.fleet import precondition as rounds_before
 from cinder_tiers.figures.fleet import schedule
 from cinder_tiers.figures.profile import profile as named_profile
 from cinder_tiers.figures.result import cost as result_cost
+from cinder_tiers.figures.result import trust
 from cinder_tiers.figures.stats import stopping
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
@@ -30,6 +32,8 @@ from rally_scenarios.plugins import profiles
 from rally_scenarios.plugins.results import store
 from rally_scenarios.plugins import task_validator
 from rally_scenarios.plugins.transport import access
+
+LOG = logging.getLogger(__name__)
 
 GUESTS_PER_TIER = 3
 # Of the SNIA's specification: minutes, and 25 of them at most.
@@ -96,6 +100,13 @@ class Plan:
             + (f' wait {parts.wait} s for the start,' if parts.after else '')
             + f' measure {parts.measure} s, delete {parts.delete} s'
             + f' ({result_cost.source(parts)})'
+        )
+
+    def cannot_say(self) -> str:
+        """One line on what its result will not say; empty if nothing."""
+        return trust.before_run(
+            self.chosen.method.runtime_seconds,
+            self.stop.looks[0] if self.stop else self.chosen.repeats,
         )
 
 
@@ -493,9 +504,13 @@ class PlanValidator(task_validator.ArgumentsValidator):
             **(workload.get('args') or {})
         )
         access.check(arguments.transport)
+        plan = planned(arguments)
         check_orders(
-            planned(arguments),
+            plan,
             keep=arguments.keep is not None,
             transport=arguments.transport,
         )
         disks_of_tiers(arguments.fleets)
+        cannot_say = plan.cannot_say()
+        if cannot_say:
+            LOG.warning('%s', cannot_say)

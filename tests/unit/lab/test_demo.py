@@ -109,7 +109,9 @@ class JudgementTest(testtools.TestCase):
         """As in a demo by two transports, which measures each tier thrice."""
         result = runs.run(tiers=('database', 'general'), repeats=3, patterns=1)
         (pattern,) = result.tiers[1].patterns
-        iops = statistics.fmean(slot.merged.iops for slot in pattern.slots)
+        iops = statistics.geometric_mean(
+            slot.merged.iops for slot in pattern.slots
+        )
         table = next(
             output
             for output in tables.complete_outputs(result)

@@ -8,6 +8,7 @@ import hashlib
 import itertools
 import json
 import re
+from xml.etree import ElementTree
 
 import ddt
 import hypothesis
@@ -28,6 +29,7 @@ from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import html
 from cinder_tiers.loop.report import intervals
 from cinder_tiers.loop.report import rows
+from tests.unit.figures.result import test_trust
 from tests.unit.figures import results
 from tests.unit.loop.headroom import test_curve
 from tests.unit.loop.report import page_reader
@@ -485,17 +487,132 @@ class ManyTiersTestCase(testtools.TestCase):
             guests=1,
             seconds=2,
         )
-        found = intervals.heat_map(rows.rows(run))
+        found = intervals.heat_map(rows.rows(run), ())
         for chart in found.charts:
             shades = chart.drawing.shades
             self.assertEqual(tiers * patterns, len(shades))
             self.assertEqual(of == 'tier', shades[0].row == 'tier-0')
-            self.assertIn(
-                'its column' if of == 'tier' else 'its row', found.caption
-            )
             self.assertIn('randread-4k on tier-0 ', chart.alternative)
             # Of a chart beside another one, at 1400 pixels: 620.
             self.assertLess(drawing.draw(chart.drawing).width, 800)
+
+    def test_a_heat_map_paints_what_is_claimed_and_nothing_else(self):
+        run = runs.run(patterns=3, factor=1)
+        claims = comparison.tiers_of_run(run, QUESTION).claims
+        claimed = {
+            (claim.quantity, claim.pattern, claim.second_tier): (
+                claim.finding.value
+            )
+            for claim in claims
+            if claim.finding
+            in (comparison.Finding.BETTER, comparison.Finding.WORSE)
+        }
+        for at in (len(claims), 3, 0):
+            kept = [
+                dataclasses.replace(
+                    claim, finding=comparison.Finding.CANNOT_TELL
+                )
+                if place >= at
+                else claim
+                for place, claim in enumerate(claims)
+            ]
+            found = intervals.heat_map(rows.rows(run), kept)
+            painted = {
+                (quantity, shade.row, shade.column): shade.finding
+                for quantity, chart in zip(
+                    ('iops', 'p99_ms'), found.charts, strict=True
+                )
+                for shade in chart.drawing.shades
+                if shade.finding
+            }
+            self.assertEqual(
+                {
+                    key: value
+                    for key, value in claimed.items()
+                    if key
+                    in {
+                        (claim.quantity, claim.pattern, claim.second_tier)
+                        for claim in claims[:at]
+                    }
+                },
+                painted,
+            )
+        fills = {
+            node.get('fill')
+            for node in ElementTree.fromstring(
+                drawing.draw(found.charts[0].drawing).light
+            ).iter()
+        }
+        self.assertNotIn('#7fd1ae', fills)
+
+
+class FirstLinesTestCase(testtools.TestCase):
+    def first_lines(self, *found):
+        return text_of(*found).split('<nav')[0]
+
+    def test_the_first_line_answers_with_an_interval(self):
+        run = runs.run(tiers=('general', 'database'), patterns=2)
+        claim = comparison.tiers_of_run(run, QUESTION).claims[0]
+        self.assertIs(comparison.Finding.BETTER, claim.finding)
+        self.assertIn(
+            f'<h1>4k random reads: database does'
+            f' {1 + claim.difference_percent / 100:.1f} times general'
+            f' ({1 + claim.low_percent / 100:.1f} to'
+            f' {1 + claim.high_percent / 100:.1f})</h1>',
+            self.first_lines(run),
+        )
+
+    def test_the_faster_tier_is_told_first(self):
+        run = runs.run(tiers=('database', 'general'), patterns=1)
+        swapped = dataclasses.replace(run, tiers=run.tiers[::-1])
+        self.assertRegex(
+            self.first_lines(swapped),
+            '<h1>4k random reads: general does 4.[0-9] times database',
+        )
+
+    def test_results_are_told_by_their_names(self):
+        self.assertRegex(
+            self.first_lines(
+                runs.run(tiers=('one',), patterns=1),
+                runs.run(tiers=('one',), patterns=1, factor=3),
+            ),
+            r'<h1>4k random reads: one \(1.json\) does [23].[0-9] times one'
+            r' \(0.json\) \(',
+        )
+
+    def test_a_single_tier_has_its_figure(self):
+        self.assertRegex(
+            self.first_lines(runs.run(tiers=('one',), patterns=1)),
+            '<h1>4k random reads: one iops [0-9.]+ IOPS [(][0-9.]+ to',
+        )
+
+    def test_one_repeat_is_told_in_the_first_lines(self):
+        found = self.first_lines(runs.run(repeats=1))
+        self.assertIn(
+            '<h1>Cannot tell database or archive from general', found
+        )
+        self.assertIn('there is no interval', found)
+        self.assertNotIn('caveats none', found)
+
+    def test_green_is_only_what_is_all_known(self):
+        known = test_trust.run()
+        self.assertIn('caveats none', self.first_lines(known))
+        self.assertNotIn(
+            'caveats none',
+            self.first_lines(dataclasses.replace(known, ceph=None)),
+        )
+
+    def test_what_was_measured_comes_first(self):
+        run = dataclasses.replace(runs.run(patterns=5), task='My task')
+        found = self.first_lines(run)
+        for text in (
+            'My task · 2026-11-23 18:00 UTC · 4 guests of each tier · 3'
+            ' repeats of 40 s · fio-3.42',
+            '4k random reads and writes (50 % reads)',
+            'libaio',
+            '1,024',
+        ):
+            self.assertIn(text, found)
 
 
 class SeveralTestCase(testtools.TestCase):
@@ -635,9 +752,7 @@ class SeveralTestCase(testtools.TestCase):
             figure.HeatMap(
                 unit='ms',
                 shades=tuple(
-                    figure.Shade(
-                        row='row', column=f'at {value}', value=value, share=1
-                    )
+                    figure.Shade(row='row', column=f'at {value}', value=value)
                     for value in values
                 ),
             )

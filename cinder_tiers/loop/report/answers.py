@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The first lines of a report: what was found, of what, in plain sentences.
+
+Nothing is claimed here that ``claims`` does not: a sentence is a finding in
+the words of a reader who does not know the names of patterns.
+"""
+
+import collections
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.result import trust
+from cinder_tiers.loop.compare import comparison
+from cinder_tiers.loop.report import figure
+from cinder_tiers.loop.report import rows as report_rows
+
+#: Patterns of which there is a sentence; of more, the tables tell.
+_MOST = 4
+_KINDS = {
+    'read': 'sequential reads',
+    'write': 'sequential writes',
+    'randread': 'random reads',
+    'randwrite': 'random writes',
+    'rw': 'sequential reads and writes',
+    'readwrite': 'sequential reads and writes',
+    'randrw': 'random reads and writes',
+}
+
+
+def blocks(pattern: fio_pattern.Pattern) -> str:
+    """Its block sizes, as fio spells them."""
+    return pattern.bs or pattern.bsrange or pattern.bssplit
+
+
+def in_words(pattern: fio_pattern.Pattern) -> str:
+    """What a pattern does: block size, order, direction and mix.
+
+    >>> in_words(fio_pattern.Pattern(name="x", rw="randwrite", bs="4k"))
+    '4k random writes'
+    """
+    words = f'{blocks(pattern)} {_KINDS.get(pattern.rw, pattern.rw)}'
+    if pattern.rw in fio_pattern.MIXES:
+        reads = pattern.rwmixread_percent
+        words += f' ({50 if reads is None else reads} % reads)'
+    return words
+
+
+def words_of(run: run_result.RunResult) -> dict[str, str]:
+    """{pattern of a result: what it does}, no two of them alike."""
+    found = {}
+    for tier in run.tiers:
+        for each in tier.patterns:
+            try:
+                found[each.pattern] = in_words(run.pattern_of(each))
+            except ValueError:
+                found[each.pattern] = each.pattern
+    counts = collections.Counter(found.values())
+    return {
+        name: words
+        if counts[words] == 1 or words == name
+        else f'{words} ({name})'
+        for name, words in found.items()
+    }
+
+
+def _times(percent: float) -> str:
+    """A ratio, to two digits or so: what follows has no bearing.
+
+    >>> _times(510.0), _times(-17.0), _times(1233.0)
+    ('6.1', '0.83', '13')
+    """
+    ratio = 1 + percent / 100
+    return f'{ratio:,.{2 if ratio < 2 else 1 if ratio < 10 else 0}f}'
+
+
+def _clause(claim: comparison.Claim, first: str, second: str) -> str:
+    """What is found of two sides, in the words of ``answers``."""
+    finding = claim.finding
+    if finding in (comparison.Finding.BETTER, comparison.Finding.WORSE):
+        times = (
+            f'{_times(claim.difference_percent)} times',
+            f'({_times(claim.low_percent)} to {_times(claim.high_percent)})',
+        )
+        if claim.quantity == 'iops':
+            return f'{second} does {times[0]} {first} {times[1]}'
+        return (
+            f'{claim.quantity} of {second} is {times[0]} that of {first}'
+            f' {times[1]}'
+        )
+    if finding is comparison.Finding.NO_RELEVANT_DIFFERENCE:
+        return f'no relevant difference between {second} and {first}'
+    if claim.difference_percent is None:
+        return f'cannot tell {second} from {first}: {claim.reason}'
+    return (
+        f'cannot tell {second} from {first} ({_times(claim.low_percent)} to'
+        f' {_times(claim.high_percent)} times)'
+    )
+
+
+def _of_claim(
+    claim: comparison.Claim, first_result: str | None, results: Sequence[str]
+) -> str:
+    if first_result is not None:
+        second = claim.side or results[-1]
+        return _clause(
+            claim,
+            f'{claim.first_tier} ({first_result})',
+            f'{claim.second_tier} ({second})',
+        )
+    if (claim.difference_percent or 0) < 0:
+        # The one that does more comes first: 6 times, not 0.17 times.
+        claim = claim.reversed
+    return _clause(claim, claim.first_tier, claim.second_tier)
+
+
+def _compared(
+    results: Mapping[str, run_result.RunResult],
+    claims: Sequence[comparison.Claim],
+) -> Iterator[str]:
+    names = list(results)
+    first_result = names[0] if len(names) > 1 else None
+    quantity = claims[0].quantity
+    of_pattern: dict[str, list[comparison.Claim]] = {}
+    for claim in claims:
+        if claim.quantity == quantity:
+            of_pattern.setdefault(claim.pattern, []).append(claim)
+    words = {
+        name: text
+        for run in results.values()
+        for name, text in words_of(run).items()
+    }
+    reasons = {
+        claim.reason if claim.difference_percent is None else None
+        for found in of_pattern.values()
+        for claim in found
+    }
+    if len(reasons) == 1 and None not in reasons:
+        # Which it would be in each sentence.
+        seconds = dict.fromkeys(
+            names[1:]
+            if first_result
+            else (claim.second_tier for claim in claims)
+        )
+        yield (
+            f'Cannot tell {" or ".join(seconds)} from'
+            f' {first_result or claims[0].first_tier}: {reasons.pop()}'
+        )
+        return
+    for pattern, found in of_pattern.items():
+        clauses = dict.fromkeys(
+            _of_claim(each, first_result, names) for each in found
+        )
+        yield f'{words.get(pattern, pattern)}: {"; ".join(clauses)}'
+
+
+def _measured(run: run_result.RunResult, quantity: str) -> Iterator[str]:
+    """Of a single tier there is nothing but its figures."""
+    unit = expectations.find_quantity(quantity).unit
+    words = words_of(run)
+    for tier in run.tiers:
+        for pattern in tier.patterns:
+            found = trust.estimate(pattern.slots, quantity, looks=run.looks)
+            said = 'is not known'
+            if found is not None:
+                said = f'{report_rows.number(found.mean)} {unit} ' + (
+                    '(one repeat, no interval)'
+                    if found.low is None
+                    else f'({report_rows.number(found.low)} to'
+                    f' {report_rows.number(found.high)})'
+                )
+            yield f'{words[pattern.pattern]}: {tier.tier} {quantity} {said}'
+
+
+def answers(
+    results: Mapping[str, run_result.RunResult],
+    claims: Sequence[comparison.Claim],
+    quantity: str,
+) -> tuple[str, ...]:
+    """A sentence for each of the first patterns, about the first quantity.
+
+    :param results: {by which the user knows it: a result}
+    :param claims: of them; empty: nothing is compared
+    :param quantity: shown where nothing is compared
+    """
+    if claims:
+        found = list(_compared(results, claims))
+    else:
+        found = [
+            each
+            for run in results.values()
+            for each in _measured(run, quantity)
+        ]
+    if len(found) > _MOST:
+        left = len(found) - _MOST
+        found[_MOST:] = [f'{left} more are in the tables below']
+    return tuple(found)
+
+
+def measured(run: run_result.RunResult) -> tuple[str, figure.Table]:
+    """(when, by what and how often, what): all that was measured.
+
+    :param run: of which it is
+    """
+    facts = {
+        name: run.environment[key].value
+        for name, key in (
+            ('fio', 'fio'),
+            ('Ceph', 'ceph'),
+            ('Cinder', 'cinder'),
+            ('cinder-tiers', 'cinder_tiers'),
+        )
+    }
+    method = run.profile.method
+    line = ' · '.join(
+        (
+            *([run.task] if run.task else []),
+            run.ended_at[:16].replace('T', ' ') + ' UTC',
+            f'{run.guests_per_tier} guests of each tier',
+            f'{run.profile.repeats} repeats of {method.runtime_seconds} s',
+            *(
+                value if value.startswith(name) else f'{name} {value}'
+                for name, value in facts.items()
+                if value is not None
+            ),
+        )
+    )
+    return line, figure.Table(
+        columns=(
+            figure.Column(title='Pattern'),
+            figure.Column(title='What it does'),
+            figure.Column(title='Depth', digits=0),
+            figure.Column(title='Jobs', digits=0),
+            figure.Column(title='Engine'),
+            figure.Column(title='MiB of a guest', digits=0),
+        ),
+        rows=tuple(
+            (
+                each.name,
+                in_words(each),
+                each.iodepth,
+                each.numjobs,
+                each.ioengine or method.ioengine,
+                each.size_mib or method.region_mib,
+            )
+            for each in run.profile.patterns
+        ),
+    )
