@@ -13,6 +13,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
 
 _NAMES = """
+    etcd oltp-8k postgres-wal
     randread-128k randread-1m randread-32m randread-4k randread-4m-qd1
     randrw-16k-r10 randwrite-128k randwrite-1m randwrite-32m randwrite-4k
     randwrite-4m-qd1 read-128k read-16k read-1m read-256k read-32m read-4k

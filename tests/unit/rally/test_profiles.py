@@ -19,7 +19,16 @@ from rally_scenarios.plugins.fleet import run_plan
 from rally_scenarios.plugins.fleet import scenario
 from rally_scenarios.plugins import profiles
 
-KEYS = {'meyer2016', 'ornl2013', 'poat2016', 'lin2013', 'idcf2014'}
+KEYS = {
+    'meyer2016',
+    'ornl2013',
+    'poat2016',
+    'lin2013',
+    'idcf2014',
+    'etcd',
+    'postgresql',
+    'chen2010',
+}
 JOB_FILE = '[mine]\nrw=randread\ndirect=1\ntime_based\nsize=64m\nruntime=20\n'
 FLEETS = [{'tier': 'a', 'image': 'a'}]
 PATTERN = {'name': 'x', 'rw': 'read', 'bs': '4k', 'iodepth': 1}
