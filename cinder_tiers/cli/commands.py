@@ -33,6 +33,7 @@ ShowHeadroom = deferred.command(
 ShowResponse = deferred.command(
     f'{_LOOP}.fault.response_command', 'ShowResponse'
 )
+ShowResult = deferred.command(f'{_LOOP}.report.result_command', 'ShowResult')
 ShowTier = deferred.command(f'{_CLI}.tiers', 'ShowTier')
 ShowTrend = deferred.command(f'{_LOOP}.compare.trend_command', 'ShowTrend')
 SweepTier = deferred.command(f'{_LOOP}.sweep.sweep_command', 'SweepTier')

@@ -24,6 +24,8 @@ from cinder_tiers.figures.stats import steadiness
 
 #: What is meant by a mean over repeats, wherever one is shown.
 MEAN = 'geometric mean over the repeats in which all guests are complete'
+#: What caveats of too few I/Os are about.
+TOO_FEW_IOS = 'too few I/Os'
 #: Percentiles that tables show, beside those that nothing less shows.
 _SHOWN = (99.0, 99.9)
 _LEAST_REPEATS = 2
@@ -237,7 +239,7 @@ def before_run(runtime_s: int, repeats: int) -> str:
 
 def _few_ios(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     for text in _needs(run, 99):
-        yield 'too few I/Os', text
+        yield TOO_FEW_IOS, text
 
 
 def _few_repeats(run: run_result.RunResult) -> Iterator[tuple[str, str]]:

@@ -201,6 +201,19 @@ def answers(
     return tuple(found)
 
 
+def of_run(run: run_result.RunResult) -> tuple[str, ...]:
+    """``answers`` of one run: what IOPS say of its tiers."""
+    try:
+        claims = (
+            comparison.tiers_of_run(run, comparison.Question()).claims
+            if len(run.tiers) > 1
+            else ()
+        )
+    except comparison.ComparisonError as error:
+        return tuple(str(error).splitlines())
+    return answers({run.run: run}, claims, comparison.QUANTITIES[0])
+
+
 def measured(run: run_result.RunResult) -> tuple[str, figure.Table]:
     """(when, by what and how often, what): all that was measured.
 

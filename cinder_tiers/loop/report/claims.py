@@ -44,6 +44,8 @@ class Claims:
     #: (finding, how often), of those that there are
     counts: tuple[tuple[str, int], ...]
     table: figure.Table
+    #: why nothing can be claimed, the same of all; empty if there is none
+    reason: str = ''
     #: all of them; empty if nothing could be compared
     found: tuple[comparison.Claim, ...] = ()
 
@@ -96,7 +98,8 @@ def _shown(caption: str, found: comparison.Comparison) -> Claims:
         # A table that repeats it hides what comes after it.
         return Claims(
             caption=f'{caption} Nothing can be claimed of any of the '
-            f'{len(found.claims)} figures: {reasons.pop()}.',
+            f'{len(found.claims)} figures.',
+            reason=reasons.pop(),
             circumstances=found.circumstances,
             counts=(),
             table=figure.Table(columns=_COLUMNS, rows=()),

@@ -32,6 +32,7 @@ from cinder_tiers.figures.fleet import volume_types
 from cinder_tiers.figures.protocol import frames
 from cinder_tiers.figures.result import build
 from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.loop.report import answers
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins.environment import probe
 from rally_scenarios.plugins.fleet import announcement
@@ -669,6 +670,11 @@ class FleetRun:
         if self.kept is not None:
             self._add_output(
                 complete=reference.output(self.kept.path, self.kept.result.run)
+            )
+            for text in answers.of_run(self.kept.result):
+                LOG.info('%s', text)
+            LOG.info(
+                'To show its figures: openstack tier result %s', self.kept.path
             )
 
     def _add_time_to_delete(self) -> None:

@@ -4,7 +4,6 @@
 import contextlib
 import io
 import pathlib
-import re
 import statistics
 import tempfile
 
@@ -57,19 +56,12 @@ def placement(image='image', tags=(), pool='tier-general'):
     )
 
 
-def rows(**iops):
-    return [
-        {'tier': tier, 'pattern': 'randwrite-4k', 'IOPS': value}
-        for tier, value in iops.items()
-    ]
-
-
 @ddt.ddt
 class JudgementTest(testtools.TestCase):
     def judge(self, **iops):
         with contextlib.redirect_stdout(io.StringIO()) as said:
             problems = demo.compare(
-                rows(**iops),
+                iops,
                 demo.estimate_tiers(CATALOG),
                 demo.find_throttled_tiers(CATALOG),
             )
@@ -107,38 +99,25 @@ class JudgementTest(testtools.TestCase):
 
     def test_the_mean_of_repeats_is_compared(self):
         """As in a demo by two transports, which measures each tier thrice."""
-        result = runs.run(tiers=('database', 'general'), repeats=3, patterns=1)
-        (pattern,) = result.tiers[1].patterns
-        iops = statistics.geometric_mean(
-            slot.merged.iops for slot in pattern.slots
+        result = runs.run(tiers=('database', 'general'), repeats=3)
+        (pattern,) = (
+            each
+            for each in result.tiers[1].patterns
+            if each.pattern == 'randwrite-4k'
         )
-        table = next(
-            output
-            for output in tables.complete_outputs(result)
-            if output['title'] == tables.TIER_TABLE_TITLE
-        )['data']
-        with contextlib.redirect_stdout(io.StringIO()) as said:
-            demo.compare(
-                [
-                    {
-                        **dict(zip(table['cols'], row, strict=True)),
-                        'pattern': row[1].replace(
-                            pattern.pattern, 'randwrite-4k'
-                        ),
-                    }
-                    for row in table['rows']
-                ],
-                demo.estimate_tiers(CATALOG),
-                demo.find_throttled_tiers(CATALOG),
-            )
-        self.assertIn(
-            f'general: {iops:.0f} IOPS of 4k random write', said.getvalue()
+        self.assertEqual(
+            round(
+                statistics.geometric_mean(
+                    slot.merged.iops for slot in pattern.slots
+                ),
+                6,
+            ),
+            round(demo.random_writes(result)['general'], 6),
         )
 
     def test_a_tier_without_a_figure_is_a_problem(self):
-        for figures in ({}, {'general': '-'}):
-            problems, _ = self.judge(database=800, **figures)
-            self.assertEqual(1, len(problems))
+        problems, _ = self.judge(database=800)
+        self.assertEqual(1, len(problems))
 
 
 class PlacementTest(testtools.TestCase):
@@ -201,34 +180,18 @@ class ReportTest(testtools.TestCase):
         }
         self.assertEqual(
             [{'tier': 'x', 'IOPS': 1}],
-            demo.read_rows(self.task({'title': 'another', 'data': []}, table)),
+            demo.read_rows(
+                self.task({'title': 'another', 'data': []}, table),
+                tables.TIER_TABLE_TITLE,
+            ),
         )
 
     def test_a_report_without_the_table_is_an_error(self):
-        self.assertRaises(demo.DemoFailed, demo.read_rows, self.task())
-
-    def test_reads_and_writes_are_shown_apart(self):
-        result = runs.run(tiers=('database', 'general'), repeats=1, patterns=5)
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            demo.show_figures(
-                self.task(*tables.complete_outputs(result)), CATALOG
-            )
-        lines = printed.getvalue().splitlines()
-        self.assertLessEqual(max(map(len, lines)), 120)
-        (write,) = (
-            [cell.strip() for cell in line.split('|')[1:-1]]
-            for line in lines
-            if re.match(r'\| general +\| randrw-4k +\| write ', line)
-        )
-        found = result.tiers[1].patterns[4].slots[0].merged.directions['write']
-        self.assertEqual(
-            [
-                round(found.iops, 1),
-                round(found.lat_moments.mean_ns / 1e6, 3),
-                round(found.slat_moments.mean_ns / 1e6, 3),
-            ],
-            [float(write[at]) for at in (3, 5, 6)],
+        self.assertRaises(
+            demo.DemoFailed,
+            demo.read_rows,
+            self.task(),
+            tables.TIER_TABLE_TITLE,
         )
 
     def test_result_files_are_those_that_iterations_name(self):

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The rows of `openstack tier result`."""
+
+import argparse
+import collections.abc
+
+from cliff import columns
+
+from cinder_tiers.cli.render import cells
+from cinder_tiers.cli import results
+from cinder_tiers.cli import results_command
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.result import trust
+from cinder_tiers.figures.sla import judgement
+from cinder_tiers.figures.stats import intervals
+from cinder_tiers.files.tiers import reader
+from cinder_tiers.loop.report import answers
+from cinder_tiers.loop.report import rows as report_rows
+
+
+class _Mean(columns.FormattableColumn):
+    """A mean with its interval; None: there is none."""
+
+    _value: intervals.Estimate | None
+
+    def human_readable(self) -> str:
+        """Such as 169.2 (143.8 to 199.1); of one repeat, the mean alone."""
+        found = self._value
+        if found is None:
+            return '-'
+        mean = report_rows.number(found.mean)
+        if found.low is None or found.high is None:
+            return mean
+        return (
+            f'{mean} ({report_rows.number(found.low)} to '
+            f'{report_rows.number(found.high)})'
+        )
+
+    def machine_readable(self) -> dict[str, float | None] | None:
+        """The mean and the ends of its interval."""
+        found = self._value
+        return found and {
+            'mean': found.mean,
+            'low': found.low,
+            'high': found.high,
+        }
+
+
+def _sync_p99_ms(row: report_rows.Row) -> float | None:
+    found = row.estimate('sync_p99_ms')
+    return found and found.mean
+
+
+class _Number(columns.FormattableColumn):
+    """A number, to four digits for people; None: there is none."""
+
+    _value: float | None
+
+    def human_readable(self) -> str:
+        """Such as 471.9; a dash when there is none."""
+        return report_rows.number(self._value)
+
+    def machine_readable(self) -> float | None:
+        """The number."""
+        return self._value
+
+
+class _Caveats(columns.FormattableColumn):
+    """The kinds of caveats that hold of a row."""
+
+    _value: report_rows.Row
+
+    def human_readable(self) -> str:
+        """Those of the row alone: those of the whole run are told once."""
+        return (
+            ', '.join(
+                dict.fromkeys(caveat.about for caveat in self._value.caveats)
+            )
+            or '-'
+        )
+
+    def machine_readable(self) -> list[str]:
+        """All of them."""
+        return list(self._value.kinds)
+
+
+_SYNC_COLUMN = 'Sync p99 ms'
+_TABLE: results_command.Table = {
+    'Tier': lambda row: row.tier,
+    'Pattern': lambda row: row.pattern,
+    'Guests': lambda row: row.guests,
+    'Repeats': lambda row: (
+        f'{row.found.complete_repeats} of {len(row.found.slots)}'
+    ),
+    'IOPS': lambda row: _Mean(row.estimate('iops')),
+    'MiB/s': lambda row: _Number(
+        (found := row.estimate('mib_per_s')) and found.mean
+    ),
+    'p50 ms': lambda row: _Number(row.percentile_ms(50)),
+    'p99 ms': lambda row: _Number(row.percentile_ms(99)),
+    _SYNC_COLUMN: lambda row: _Number(_sync_p99_ms(row)),
+    'Read with care': _Caveats,
+}
+
+
+def _judged(
+    parsed_args: argparse.Namespace, run: run_result.RunResult
+) -> tuple[judgement.Finding, ...]:
+    if parsed_args.catalog is None:
+        return ()
+    catalog = reader.read_file(
+        parsed_args.catalog, include_root=parsed_args.include_root
+    )
+    return judgement.judge(
+        run,
+        judgement.Terms(
+            in_catalog={
+                tier.name: tier.expect for tier in catalog.tiers if tier.expect
+            }
+        ),
+    )
+
+
+def texts(
+    run: run_result.RunResult,
+) -> collections.abc.Iterator[str]:
+    """What is found of the tiers of a run, and why to read it with care."""
+    yield from answers.of_run(run)
+    caveats = trust.caveats(run)
+    for caveat in caveats:
+        yield f'read with care, {caveat.about}: {caveat.text}'
+    if not any(caveat.about == trust.TOO_FEW_IOS for caveat in caveats):
+        yield from filter(None, [trust.why_dashes(run)])
+
+
+def find(
+    shown: results_command.ResultsCommand, parsed_args: argparse.Namespace
+) -> results_command.Found:
+    """Reads a run, and holds it against its tiers file.
+
+    :raises base.CommandFailed: a file cannot be read.
+    :raises cinder_tiers.domain.errors.ProblemsFound: the tiers file is wrong.
+    """
+    run = results.read(parsed_args.result)
+    judged = _judged(parsed_args, run)
+    rows = report_rows.rows(run)
+    shown.warn(texts(run))
+    shown.warn(
+        str(finding)
+        for finding in judged
+        if finding.outcome is not judgement.Outcome.NOT_RUN
+    )
+    outcomes = {finding.outcome for finding in judged}
+    return results_command.Found(
+        table=_TABLE,
+        items=rows,
+        without=()
+        if any(_sync_p99_ms(row) is not None for row in rows)
+        else (_SYNC_COLUMN,),
+        is_worse=judgement.Outcome.BROKEN in outcomes,
+        is_unknown=not rows
+        or any(row.estimate('iops') is None for row in rows)
+        or not outcomes
+        <= {judgement.Outcome.HELD, judgement.Outcome.NOT_RUN},
+    )
