@@ -7,7 +7,6 @@ import collections.abc
 
 from cliff import columns
 
-from cinder_tiers.cli.render import cells
 from cinder_tiers.cli import results
 from cinder_tiers.cli import results_command
 from cinder_tiers.figures.result import result as run_result
@@ -161,6 +160,5 @@ def find(
         is_worse=judgement.Outcome.BROKEN in outcomes,
         is_unknown=not rows
         or any(row.estimate('iops') is None for row in rows)
-        or not outcomes
-        <= {judgement.Outcome.HELD, judgement.Outcome.NOT_RUN},
+        or not outcomes <= {judgement.Outcome.HELD, judgement.Outcome.NOT_RUN},
     )

@@ -43,7 +43,7 @@ from rally_scenarios.plugins.fleet import report as fleet_report
 from rally_scenarios.plugins.fleet import resources as fleet_resources
 from rally_scenarios.plugins.fleet import run_plan
 from rally_scenarios.plugins.fleet import start_volume_type
-from rally_scenarios.plugins.report import scaling
+from rally_scenarios.plugins.report import disks
 from rally_scenarios.plugins.report import tables
 from rally_scenarios.plugins.results import reference
 from rally_scenarios.plugins.results import store
@@ -330,7 +330,7 @@ class FleetRun:
                 self._add_time_to_delete()
             finally:
                 self._refer_to_kept()
-        for output in scaling.outputs(
+        for output in disks.outputs(
             result, run_plan.disks_of_tiers(context.arguments.fleets)
         ):
             self._add_output(complete=output)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A run's result as tables and charts of Rally's report.
+"""A run's result as tables of Rally's report.
 
 A view of the result: nothing is computed here that the result has.  Rally
 checks outputs against a schema when results are imported again
@@ -12,13 +12,9 @@ distinguishes tables by nothing else.
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
-import statistics
 
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.figures.result import trust
-from cinder_tiers.figures.stats import intervals
-from cinder_tiers.figures.stats import steadiness
-from rally_scenarios.plugins.report import charts
 
 CAVEAT_TABLE_TITLE = 'CinderTiers: caveats'
 CAVEAT_TABLE_COLUMNS = ('about', 'what was found')
@@ -40,19 +36,6 @@ TIER_TABLE_COLUMNS = (
     'its error ms',
     'verdict',
 )
-DIRECTION_TABLE_TITLE = 'CinderTiers: reads and writes'
-DIRECTION_TABLE_COLUMNS = (
-    'tier',
-    'pattern',
-    'direction',
-    'IOPS',
-    'MiB/s',
-    'mean total ms',
-    'mean submission ms',
-    'mean completion ms',
-    'p99 completion ms',
-    'longest total ms',
-)
 GUEST_TABLE_TITLE = 'CinderTiers: figures of each guest'
 GUEST_TABLE_COLUMNS = (
     'guest',
@@ -66,29 +49,6 @@ GUEST_TABLE_COLUMNS = (
     'verdict',
     'reason',
 )
-REPEAT_TABLE_TITLE = 'CinderTiers: agreement of repeats'
-REPEAT_TABLE_COLUMNS = (
-    'tier',
-    'pattern',
-    'repeats',
-    'IOPS, mean',
-    '95 % from',
-    '95 % to',
-    'spread %',
-    'verdict',
-)
-STEADY_TABLE_TITLE = 'CinderTiers: steady state'
-STEADY_TABLE_COLUMNS = (
-    'tier',
-    'pattern',
-    'window s',
-    'IOPS in it',
-    'excursion %',
-    'slope %',
-    'longest stall s',
-    'verdict',
-)
-
 PERCENTILES = (50, 95, 99, 99.9)
 # In place of a number that does not exist; Rally's schema has no null.
 NO_NUMBER = '-'
@@ -98,13 +58,9 @@ def _or_no_number(value: float | None) -> float | str:
     return NO_NUMBER if value is None else value
 
 
-def _rounded(value: float | None, digits: int = 1) -> float | str:
-    return NO_NUMBER if value is None else round(value, digits)
-
-
 def _in_ms(nanoseconds: float | None) -> float | str:
     """Of a percentile of too few I/Os there is no number."""
-    return NO_NUMBER if nanoseconds is None else charts.in_ms(nanoseconds)
+    return NO_NUMBER if nanoseconds is None else round(nanoseconds / 1e6, 3)
 
 
 def table(
@@ -146,60 +102,6 @@ def _tier_row(run: run_result.PatternRun) -> list:
     ]
 
 
-def _direction_rows(run: run_result.PatternRun) -> Iterator[list]:
-    """A row for what was read, and one for what was written."""
-    merged = run.slot.merged
-    if merged is None:
-        return
-    for name, found in (merged.directions or {}).items():
-        # Of a single direction, it is the slot's.
-        clat = found.clat or merged.clat
-        yield [
-            run.tier.tier,
-            run.name,
-            name,
-            round(found.iops, 1),
-            round(found.bw_bytes / 1024**2, 2),
-            charts.in_ms(found.lat_moments.mean_ns),
-            # An engine that submits and waits in one does not tell.
-            _or_no_number(
-                found.slat_moments and charts.in_ms(found.slat_moments.mean_ns)
-            ),
-            charts.in_ms(found.clat_moments.mean_ns),
-            _in_ms(trust.percentile_ns(clat, 99)),
-            charts.in_ms(found.lat_moments.max_ns),
-        ]
-    if merged.syncs is not None:
-        mean_ms = charts.in_ms(merged.syncs.moments.mean_ns)
-        yield [
-            run.tier.tier,
-            run.name,
-            'sync',
-            *[NO_NUMBER] * 2,
-            mean_ms,
-            NO_NUMBER,
-            mean_ms,
-            charts.in_ms(merged.syncs.lat.percentiles_ns['99']),
-            charts.in_ms(merged.syncs.moments.max_ns),
-        ]
-
-
-def _directions(result: run_result.RunResult) -> list[dict]:
-    """A table of reads and writes, if the result separates them."""
-    rows = [row for run in result.runs for row in _direction_rows(run)]
-    if not rows:
-        return []
-    return [
-        table(
-            DIRECTION_TABLE_TITLE,
-            'Total latency is what an application waits; completion latency'
-            ' leaves out the time in which the guest submits an I/O',
-            DIRECTION_TABLE_COLUMNS,
-            rows,
-        )
-    ]
-
-
 def _guest_rows(result: run_result.RunResult) -> Iterator[list]:
     """A row for each guest and slot, guest by guest."""
     of_guest: dict[str, list] = {}
@@ -227,117 +129,6 @@ def _guest_rows(result: run_result.RunResult) -> Iterator[list]:
             ]
 
 
-def _repeat_row(run: run_result.PatternRun, looks: int) -> list:
-    """The repeats of a pattern; only those of all guests count.
-
-    :param looks: of the run, see ``intervals.confidence``
-    """
-    pattern = run.pattern
-    row = [
-        run.tier.tier,
-        pattern.pattern,
-        f'{pattern.complete_repeats} of {len(pattern.slots)}',
-    ]
-    found = trust.estimate(pattern.slots, 'iops', looks=looks)
-    if found is None:
-        return row + [NO_NUMBER] * 4 + ['no repeat of all guests']
-    return [
-        *row,
-        _rounded(found.mean),
-        _rounded(found.low),
-        _rounded(found.high),
-        _rounded(found.spread_percent),
-        f'spread over {intervals.SPREAD_LIMIT_PERCENT} %'
-        if found.spread_is_wide
-        else found.method,
-    ]
-
-
-def _repeats(result: run_result.RunResult) -> list[dict]:
-    """A table with a row for each tier and pattern, if there are repeats."""
-    if result.profile.repeats == 1:
-        return []
-    return [
-        table(
-            REPEAT_TABLE_TITLE,
-            f'The {trust.MEAN}, with its 95 % interval'
-            " (Student's t of logarithms); spread: standard deviation",
-            REPEAT_TABLE_COLUMNS,
-            [
-                _repeat_row(run, result.looks)
-                for run in result.runs
-                if run.slot.repeat == 1
-            ],
-        )
-    ]
-
-
-def _steady_row(run: run_result.PatternRun) -> list:
-    slot, figures = run.slot, [NO_NUMBER] * 2
-    if slot.series:
-        figures = [
-            slot.merged.window.length_ms / 1000,
-            round(statistics.fmean(iops for _ms, iops in slot.series), 1),
-        ]
-    found = slot.steadiness
-    return [
-        run.tier.tier,
-        run.name,
-        *figures,
-        *(
-            _rounded(None if share is None else 100 * share)
-            for share in (found.excursion, found.slope)
-        ),
-        _rounded(found.longest_stall_s),
-        found.reason,
-    ]
-
-
-def _over_time(result: run_result.RunResult) -> list[dict]:
-    """A table and a chart for each pattern, if guests sent their seconds."""
-    runs = result.runs
-    lines: dict[str, list] = {}
-    for run in runs:
-        if run.slot.series:
-            repeats = len(run.pattern.slots)
-            lines.setdefault(run.pattern.pattern, []).append(
-                [
-                    run.tier.tier
-                    if repeats == 1
-                    else f'{run.tier.tier} ({run.slot.repeat} of {repeats})',
-                    [
-                        [second, round(iops, 1)]
-                        for second, (_ms, iops) in enumerate(
-                            run.slot.series, start=1
-                        )
-                    ],
-                ]
-            )
-    if not lines:
-        return []
-    return [
-        table(
-            STEADY_TABLE_TITLE,
-            'In the window in which all guests were measured;'
-            f' {steadiness.RULE}',
-            STEADY_TABLE_COLUMNS,
-            [_steady_row(run) for run in runs],
-        ),
-        *(
-            {
-                'title': f'IOPS over time: {pattern}',
-                'chart_plugin': 'Lines',
-                'description': 'All guests of the tier together, in the'
-                ' window in which all were measured',
-                'data': data,
-                'label': 'IOPS',
-                'axis_label': 'second',
-            }
-            for pattern, data in lines.items()
-        ),
-    ]
-
-
 def _caveats(result: run_result.RunResult) -> dict:
     """Why figures should be read with care; says so if there is no reason."""
     return table(
@@ -350,13 +141,10 @@ def _caveats(result: run_result.RunResult) -> dict:
 
 
 def complete_outputs(result: run_result.RunResult) -> list[dict]:
-    """Tables and charts of one iteration, for ``add_output(complete=)``.
+    """Tables of one iteration, for ``add_output(complete=)``.
 
-    :returns: the table of caveats, the tier table, a table of reads and
-        writes if they are separate, a table of the repeats if
-        there are several, two charts a pattern (of one tier alone: two for
-        patterns of a kind), if guests sent their seconds a table of
-        steadiness and one more chart a pattern, and the guest table
+    :returns: the table of caveats, the tier table and the guest table; all
+        else is in ``openstack tier report``
     """
     return [
         _caveats(result),
@@ -367,10 +155,6 @@ def complete_outputs(result: run_result.RunResult) -> list[dict]:
             TIER_TABLE_COLUMNS,
             [_tier_row(run) for run in result.runs],
         ),
-        *_directions(result),
-        *_repeats(result),
-        *charts.charts(result),
-        *_over_time(result),
         # Last, as it is long: a row for each guest and slot.
         table(
             GUEST_TABLE_TITLE,

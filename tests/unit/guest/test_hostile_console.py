@@ -25,7 +25,7 @@ from cinder_tiers.figures.fleet import verdict
 from cinder_tiers.figures.protocol import frames
 from cinder_tiers.figures.result import build
 from cinder_tiers.figures.result import result as run_result
-from rally_scenarios.plugins.report import scaling
+from rally_scenarios.plugins.report import disks
 from rally_scenarios.plugins.report import tables
 import tests
 from tests.unit.guest import console_text
@@ -176,7 +176,7 @@ class HostileConsoleTest(testtools.TestCase):
             'additive': [additive] if additive else [],
             'complete': [
                 *tables.complete_outputs(result),
-                *scaling.outputs(result, DISKS),
+                *disks.outputs(result, DISKS),
             ],
         }
         # That none of it becomes markup: see test_harmless_report.

@@ -13,7 +13,7 @@ plugins.load()  # rally_openstack cannot be imported before
 from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import run_plan
-from rally_scenarios.plugins.report import scaling
+from rally_scenarios.plugins.report import disks
 from rally_scenarios.plugins.report import tables
 from rally_scenarios.plugins import servers as cloud_servers
 from tests.unit.rally import fleet_fio_case
@@ -96,27 +96,6 @@ class MatrixTest(fleet_fio_case.FleetFioCase):
             self.scenario._output
         )
 
-    def test_more_guests_are_set_against_one(self):
-        self.run_scenario()
-        rows = self.rows(scaling.SCALING_TABLE_TITLE)
-        self.assertEqual(
-            ['general', 'randwrite-4k', 3, '2 of 2', round(3 * MEASURED, 1)],
-            rows[5][:5],
-        )
-        self.assertEqual([100.0, 100.0], [rows[4][7], rows[5][7]])
-        chart = next(
-            found
-            for found in self.scenario._output['complete']
-            if found['title'] == 'IOPS against guests: randwrite-4k'
-        )
-        self.assertEqual(
-            [
-                ['database', [[1, 500.2], [3, 1500.7]]],
-                ['general', [[1, 500.2], [3, 1500.7]]],
-            ],
-            chart['data'],
-        )
-
     def test_the_result_file_has_each_step_under_its_name(self):
         self.run_scenario()
         (file,) = self.results.iterdir()
@@ -158,40 +137,24 @@ class MatrixTest(fleet_fio_case.FleetFioCase):
                 ]
                 for guests in (1, 3)
             ],
-            self.rows(scaling.DISKS_TABLE_TITLE),
+            self.rows(disks.DISKS_TABLE_TITLE),
         )
 
-    def test_without_steps_and_disks_there_is_neither_table(self):
+    def test_without_disks_there_is_no_table_of_them(self):
         self.run_scenario(
             guest_steps=None,
             guests_per_tier=1,
             fleets=[{'tier': 'general', 'image': 'plain'}],
         )
-        self.assertEqual(
-            [],
-            [
-                title
-                for title in self.titles()
-                if title
-                in (
-                    scaling.SCALING_TABLE_TITLE,
-                    scaling.DISKS_TABLE_TITLE,
-                )
-            ],
-        )
+        self.assertNotIn(disks.DISKS_TABLE_TITLE, self.titles())
 
     def test_a_step_that_lacks_a_guest_has_no_figure(self):
         self.cloud.guests_do['g004'] = lambda lines: [
             line for line in lines if ' data ' not in line
         ]
         self.assertRaises(cloud_servers.FleetError, self.run_scenario)
-        rows = self.rows(scaling.SCALING_TABLE_TITLE)
         self.assertEqual(
-            ['general', 'randwrite-4k', 3, '0 of 2', *['-'] * 5], rows[5]
-        )
-        self.assertEqual('2 of 2', rows[4][3])
-        self.assertEqual(
-            ['-', '-'], self.rows(scaling.DISKS_TABLE_TITLE)[1][-2:]
+            ['-', '-'], self.rows(disks.DISKS_TABLE_TITLE)[1][-2:]
         )
         jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
             self.scenario._output

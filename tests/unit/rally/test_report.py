@@ -26,40 +26,12 @@ def outputs(*of_guests):
     }
 
 
-class OverTimeTest(testtools.TestCase):
-    def test_seconds_become_a_verdict_and_a_line(self):
-        found = outputs(STEADY, STEADY)
-        row = found[tables.STEADY_TABLE_TITLE]['data']['rows'][1]
-        self.assertEqual(
-            [
-                'fast',
-                'randwrite-4k (2 of 3)',
-                5.0,
-                1000.0,
-                '-',
-                '-',
-                0.0,
-                'cannot tell: 5 s, expected at least 30',
-            ],
-            row,
-        )
-        lines = found['IOPS over time: randwrite-4k']['data']
-        self.assertEqual(
-            ['fast (1 of 3)', 'fast (2 of 3)', 'fast (3 of 3)'],
-            [name for name, _points in lines],
-        )
-        self.assertEqual(
-            [[1, 960], [2, 1000], [3, 1040], [4, 1000], [5, 1000]], lines[0][1]
-        )
+class CaveatsTest(testtools.TestCase):
+    def test_a_stall_is_said_however_short_the_run_is(self):
+        found = outputs(STALLING, STALLING)
         jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
             {'additive': [], 'complete': list(found.values())}
         )
-
-    def test_a_stall_is_said_however_short_the_run_is(self):
-        found = outputs(STALLING, STALLING)
-        row = found[tables.STEADY_TABLE_TITLE]['data']['rows'][0]
-        self.assertEqual(3.0, row[6])
-        self.assertIn('1 stall of 3.0 s', row[7])
         self.assertIn(
             [
                 'stall',
@@ -79,9 +51,3 @@ class OverTimeTest(testtools.TestCase):
             ],
             found[tables.CAVEAT_TABLE_TITLE]['data']['rows'],
         )
-
-    def test_guests_without_seconds_have_no_such_table(self):
-        self.assertNotIn(tables.STEADY_TABLE_TITLE, outputs(None, None))
-        # One that has them does not speak for both.
-        rows = outputs(STEADY, None, STEADY)
-        self.assertNotIn(tables.STEADY_TABLE_TITLE, rows)

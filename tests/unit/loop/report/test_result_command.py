@@ -14,15 +14,16 @@ from tests.unit.cli import shell
 from tests.unit.loop.report import runs
 
 CATALOG = """version: 1
+clusters: {ceph: {user: admin, cinder_user: cinder}}
 tiers:
   archive:
     tags: [archive]
-    rbd: {pool: tier-archive, device_class: hdd, replicated: {size: 3}}
+    rbd: {cluster: ceph, pool: a, device_class: hdd, replicated: {size: 3}}
     expect:
       randwrite-4k: {iops_min: %s}
   general:
     fallback: true
-    rbd: {pool: tier-general, device_class: hdd, replicated: {size: 3}}
+    rbd: {cluster: ceph, pool: b, device_class: hdd, replicated: {size: 3}}
 """
 
 
