@@ -9,7 +9,8 @@ figure each (see ``intervals``).
 
 Sides that had their turns in the same repeats are compared within each of
 them (paired t): what a whole repeat has in common, such as a neighbour's
-load, is then in neither.  Others are compared as two groups (Welch's t).
+load, is then in neither.  Others are compared as two groups (Welch's t),
+and runs with each run as one observation (``of_runs``).
 
 fio counts latencies in buckets, and an I/O is counted or not.  Repeats that
 fall into the same bucket do not have a standard deviation of 0, they have one
@@ -22,6 +23,7 @@ Must not know what the figures are of.
 
 from collections.abc import Callable
 from collections.abc import Sequence
+import dataclasses
 from dataclasses import dataclass
 import math
 import statistics
@@ -82,10 +84,23 @@ class Difference:
         """The second in percent of the first, less 100."""
         return percent(self.mean)
 
-    @property
-    def interval_percent(self) -> tuple[float, float]:
-        """Its 95 % interval, before any correction for several claims."""
-        half = intervals.quantile(self.freedom, looks=self.looks) * self.error
+    def interval_percent(self, *, claims: int = 1) -> tuple[float, float]:
+        """Its ends, which hold for all claims together with 95 %.
+
+        It is without 0 exactly if ``p_differs`` times the claims is small
+        enough.
+
+        :param claims: how many are made together
+        """
+        half = max(
+            self.resolution,
+            self.error
+            * float(
+                stats.t.isf(
+                    (1 - CONFIDENCE) / (2 * self.looks * claims), self.freedom
+                )
+            ),
+        )
         return percent(self.mean - half), percent(self.mean + half)
 
     def p_differs(self, margin: float = 0.0) -> float:
@@ -341,6 +356,123 @@ def of_groups(
         resolution=resolution,
         looks=looks,
     )
+
+
+def of_runs(
+    first: Sequence[Sequence[float]],
+    second: Sequence[Sequence[float]],
+    *,
+    history: Sequence[Sequence[float]] = (),
+    resolution: float,
+) -> Difference:
+    """Of runs that were made apart, each of them one observation.
+
+    How much runs of the same storage vary is taken from all groups of them
+    together, or few runs that happen to agree would seem to have no noise.
+    For the same reason it is at least the variance that the mean of a run has
+    by its own repeats.
+
+    :param first: for each run a figure of each repeat, more than 0
+    :param second: likewise
+    :param history: other runs of the same storage, for their variation alone
+    :param resolution: relative width of the bucket that a figure lies in
+    :raises ValueError: no group has two runs, a side has none, or a figure is
+        not more than 0
+    """
+    runs = [
+        [_logarithms(run, least=1) for run in group]
+        for group in (first, second, history)
+    ]
+    means = [[statistics.fmean(run) for run in group] for group in runs]
+    freedom = sum(len(group) - 1 for group in means if group)
+    if freedom < 1 or not (means[0] and means[1]):
+        raise ValueError(
+            f'{len(first)} and {len(second)} runs, {len(history)} of history:'
+            f' expected two in one of them, and one on each side'
+        )
+    variances = [statistics.variance(group) for group in means if group[1:]]
+    between = (
+        sum(
+            variance * (len(group) - 1)
+            for variance, group in zip(
+                variances, (each for each in means if each[1:]), strict=True
+            )
+        )
+        / freedom
+    )
+    repeated = [run for group in runs for run in group if len(run) > 1]
+    within = (
+        sum(statistics.variance(run) * (len(run) - 1) for run in repeated)
+        / sum(len(run) - 1 for run in repeated)
+        * statistics.fmean(1 / len(run) for run in repeated)
+        if repeated
+        else 0.0
+    )
+    variance = max(between, within, resolution**2 / 12, 1e-24)
+    return Difference(
+        mean=statistics.fmean(means[1]) - statistics.fmean(means[0]),
+        error=math.sqrt(variance * (1 / len(first) + 1 / len(second))),
+        freedom=freedom,
+        deviation=math.sqrt(2 * variance),
+        is_paired=False,
+        repeats=min(len(first), len(second)),
+        resolution=resolution,
+    )
+
+
+def with_common_noise(found: Sequence[Difference]) -> list[Difference]:
+    """None of them with less noise than they have on average.
+
+    Of a few observations some agree by chance, of noise in levels more often
+    than of normal noise; among many quantities those would be claimed.
+
+    :param found: of one quantity, each of another pattern
+    :returns: in the same order
+    """
+    common = math.sqrt(
+        math.fsum(each.deviation**2 for each in found) / (len(found) or 1)
+    )
+    return [
+        dataclasses.replace(
+            each,
+            deviation=max(common, each.deviation),
+            error=each.error * max(1.0, common / each.deviation),
+        )
+        for each in found
+    ]
+
+
+def can_differ(first: int, second: int) -> bool:
+    """Whether so many runs can show a difference.
+
+    Runs may have levels: a whole run is in the one or in the other, by
+    chance.  That all of one side are in one and all of the other side in the
+    other must not be likelier than what a claim may be false, whatever the
+    share of the levels is: 3 against 3 can show something, or 1 against 7.
+
+    :param first: number of runs of one side
+    :param second: likewise
+    """
+    return all(
+        share**first * (1 - share) ** second
+        + share**second * (1 - share) ** first
+        <= 1 - CONFIDENCE
+        for share in (each / 100 for each in range(1, 51))
+    )
+
+
+def claims_together(firsts: int, others: int) -> tuple[int, int]:
+    """For how many claims each of the first, and of the others, counts.
+
+    Each half of them may be false as often as the other, so that a few first
+    claims are not corrected for many others.
+
+    :param firsts: number of first claims
+    :param others: number of the others
+    """
+    if not firsts or not others:
+        return firsts, others
+    return 2 * firsts, 2 * others
 
 
 def holm(probabilities: Sequence[float]) -> list[float]:

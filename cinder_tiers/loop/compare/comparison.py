@@ -4,7 +4,10 @@
 
 Pure.  All claims of one comparison are made together: of sixteen patterns
 with two quantities each, one or two would differ by chance, so each is
-corrected for the others (``differences.holm``).
+corrected for the others, and so is its interval.
+
+Of runs that were made apart, each run is one observation, and the first claim
+is of the geometric mean of all patterns.
 """
 
 from collections.abc import Collection
@@ -25,6 +28,8 @@ from cinder_tiers.figures.stats import differences
 from cinder_tiers.loop.compare import circumstances
 from cinder_tiers.loop.compare import same_pattern
 
+#: The pattern of a claim of the geometric mean of all patterns.
+ALL_PATTERNS = 'all patterns'
 #: Compared unless others are named.
 QUANTITIES = ('iops', 'p99_ms')
 
@@ -142,7 +147,8 @@ class Claim:
     second: float | None = None
     #: change from first to second; None if it is not known
     difference_percent: float | None = None
-    #: lower end of its 95 % interval, of this claim alone
+    #: lower end of its interval, which all claims of the comparison have
+    #: together with 95 %; None if runs are too few for one
     low_percent: float | None = None
     #: upper end
     high_percent: float | None = None
@@ -168,13 +174,26 @@ class Claim:
         """What is claimed, in one line, without saying of what."""
         if self.difference_percent is None:
             return f'{self.finding.value}: {self.reason}'
+        interval = (
+            ''
+            if self.low_percent is None
+            else f' (95 % from {self.low_percent:+.1f} to'
+            f' {self.high_percent:+.1f})'
+        )
         return (
             f'{self.finding.value}: {self.first:.6g} {self.unit} to'
             f' {self.second:.6g} {self.unit},'
-            f' {self.difference_percent:+.1f} % (95 % from'
-            f' {self.low_percent:+.1f} to {self.high_percent:+.1f});'
-            f' {self.reason}'
+            f' {self.difference_percent:+.1f} %{interval}; {self.reason}'
         )
+
+    def is_no_worse(self, least_difference_percent: float) -> bool:
+        """Whether it is shown not to be worse by more than so much."""
+        if self.low_percent is None:
+            return False
+        margin = differences.logarithm(least_difference_percent)
+        if expectations.find_quantity(self.quantity).is_least:
+            return differences.logarithm(self.low_percent) >= -margin
+        return differences.logarithm(self.high_percent) <= margin
 
     @property
     def reversed(self) -> 'Claim':
@@ -220,6 +239,10 @@ class Comparison:
         return sum(claim.finding is finding for claim in self.claims)
 
 
+#: {nonce of a run, or its place: its figures of a quantity, one a repeat}
+_Runs = Mapping[str, Sequence[float]]
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Observed:
     """A claim on its way: its difference is known, not yet what it means."""
@@ -232,6 +255,11 @@ class _Observed:
     observations: str = ''
     #: how many the sides have
     counts: tuple[int, int] = (0, 0)
+    #: of runs that were made apart: the figures of the repeats of each run of
+    #: the first side, of the second, and of others of the same storage
+    runs: tuple[_Runs, _Runs, _Runs] | None = None
+    #: see ``figures.resolution``
+    resolution: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -357,24 +385,28 @@ def runs(
     question: Question,
     *,
     tiers: Mapping[str, str] | None = None,
+    history: Sequence[run_result.RunResult] = (),
 ) -> Comparison:
     """Compare runs with other runs, tier by tier.
 
-    With one run on each side, their repeats are the observations: an interval
-    then knows how repeats differ, and nothing of how another fleet on the same
-    storage would.  With two runs or more on a side, each run is one; a single
-    run on the other side is taken to vary as they do.
+    Each run is one observation, whatever its repeats: they know nothing of
+    how another fleet on the same storage would differ.  The first claims are
+    of the geometric mean of all patterns of a tier.
 
     :param first: at least one
     :param others: {name of a side: its runs, at least one}, each compared
         with the first
     :param tiers: {tier of the first: tier of the others}; None: those of the
         same name, and one that a side lacks is not compared
+    :param history: former runs of the first storage, for how much runs vary;
+        those that are on a side count there
     :raises ComparisonError: a tier is not in a run, or none is in all, or no
         pattern is of what is asked for
     """
     observed = []
     found = {}
+    named = {run.run for side in (first, *others.values()) for run in side}
+    history = [run for run in history if run.run not in named]
     wrong = []
     for name, second in others.items():
         try:
@@ -398,10 +430,12 @@ def runs(
                 second,
                 together if tiers else _all_tiers(first, second),
                 question,
+                history,
             )
         ]
     if wrong:
         raise ComparisonError(*wrong)
+    observed.sort(key=lambda each: each.claim.pattern != ALL_PATTERNS)
     return Comparison(
         circumstances=tuple(found), claims=_decide(observed, question)
     )
@@ -591,16 +625,6 @@ def _told_before(
     for one in first:
         for other in second:
             yield from map(str, circumstances.of_runs(one, other, tiers))
-    if max(len(first), len(second)) == 1:
-        yield (
-            'one run on each side: intervals rest on their repeats, and do not'
-            ' know how another fleet on the same storage would differ'
-        )
-    elif min(len(first), len(second)) == 1:
-        yield (
-            'one run on a side: it is taken to vary as the runs of the other'
-            ' side do'
-        )
 
 
 def _observe_runs(
@@ -608,18 +632,130 @@ def _observe_runs(
     second: Sequence[run_result.RunResult],
     tiers: Mapping[str, str],
     question: Question,
+    history: Sequence[run_result.RunResult],
 ) -> Iterator[_Observed]:
     both = [*first, *second]
     for one, other in tiers.items():
-        for pattern in _patterns_of_runs(both, one, other):
-            yield from _observe(
+        observed = [
+            each
+            for pattern in _patterns_of_runs(both, one, other)
+            for each in _observe(
                 question,
                 pattern,
                 _side(first, one, pattern, question),
                 _side(second, other, pattern, question),
                 within=Within.NOTHING,
                 reason=same_pattern.not_the_same(pattern, both),
+                history=[
+                    _side([run], one, pattern, question)
+                    for run in history
+                    if not same_pattern.not_the_same(pattern, [first[0], run])
+                ],
             )
+        ]
+        for name in question.quantities:
+            yield from _all_together(
+                [each for each in observed if each.claim.quantity == name]
+            )
+        yield from observed
+
+
+def _all_together(observed: Sequence[_Observed]) -> Iterator[_Observed]:
+    """The geometric mean of the patterns of a tier, if there are several."""
+    known = [each for each in observed if each.runs is not None]
+    if len(known) < 2:
+        return
+    first, second, history = (
+        {
+            run: _means([each.runs[side][run] for each in known])
+            for run in known[0].runs[side]
+            if all(run in each.runs[side] for each in known)
+        }
+        for side in range(3)
+    )
+    count = f'{len(known)} of {len(observed)} patterns'
+    yield _of_runs(
+        dataclasses.replace(
+            known[0].claim,
+            pattern=ALL_PATTERNS,
+            reason=f'geometric mean of {count}; '
+            if len(known) < len(observed)
+            else '',
+            first=_geometric_mean(list(map(_geometric_mean, first.values()))),
+            second=_geometric_mean(
+                list(map(_geometric_mean, second.values()))
+            ),
+        ),
+        (first, second, history),
+        is_least=known[0].is_least,
+        resolution=math.fsum(each.resolution for each in known) / len(known),
+    )
+
+
+def _means(of_patterns: Sequence[Sequence[float]]) -> list[float]:
+    """The geometric mean of patterns of a run, in each of its repeats."""
+    if len(set(map(len, of_patterns))) > 1:
+        # A repeat of some is lost, so no repeat has all of them.
+        of_patterns = [[_geometric_mean(each)] for each in of_patterns]
+    return [
+        _geometric_mean(repeat) for repeat in zip(*of_patterns, strict=True)
+    ]
+
+
+def _of_runs(
+    claim: Claim,
+    found: tuple[_Runs, _Runs, _Runs],
+    *,
+    is_least: bool,
+    resolution: float,
+) -> _Observed:
+    """What runs that were made apart show, each of them one observation."""
+    first, second, history = (list(each.values()) for each in found)
+    counts = len(first), len(second)
+    fewer, more = sorted(counts)
+    observed = _Observed(
+        claim=claim,
+        difference=None,
+        is_least=is_least,
+        within=Within.NOTHING,
+        observations=Within.RUNS.value,
+        counts=counts,
+        runs=found,
+        resolution=resolution,
+    )
+    if not differences.can_differ(fewer, more + len(history)):
+        return dataclasses.replace(
+            observed,
+            claim=dataclasses.replace(
+                claim,
+                finding=Finding.CANNOT_TELL,
+                reason=claim.reason + _too_few_runs(fewer, more, history),
+                difference_percent=differences.percent(
+                    math.log(claim.second) - math.log(claim.first)
+                ),
+            ),
+        )
+    return dataclasses.replace(
+        observed,
+        difference=differences.of_runs(
+            first, second, history=history, resolution=resolution
+        ),
+    )
+
+
+def _too_few_runs(fewer: int, more: int, history: Sequence[object]) -> str:
+    runs = 'one run each' if more == 1 else f'{fewer} and {more} runs'
+    needed = next(
+        each
+        for each in range(1000)
+        if differences.can_differ(fewer, more + each)
+    )
+    return (
+        f'{runs}: cannot tell a change of the storage from a change between'
+        f' runs; three runs on each side are needed, or a history of'
+        f' {needed} other runs of the first storage'
+        + (f', not {len(history)}' if history else '')
+    )
 
 
 def _all_tiers(*sides: Sequence[run_result.RunResult]) -> dict[str, str]:
@@ -764,6 +900,7 @@ def _observe(
     *,
     within: Within,
     reason: str = '',
+    history: Sequence[_Side] = (),
 ) -> Iterator[_Observed]:
     for name in question.quantities:
         limit = expectations.find_quantity(name)
@@ -803,21 +940,54 @@ def _observe(
                 difference=None,
             )
             continue
-        compare = (
-            differences.of_blocks if claim.is_paired else differences.of_groups
-        )
+        if within is Within.NOTHING:
+            yield _of_runs(
+                claim,
+                (
+                    *(_figures(side, limit) for side in (first, second)),
+                    _figures_of_history(history, name, limit),
+                ),
+                is_least=limit.is_least,
+                resolution=figures.resolution(_complete(first, second), limit),
+            )
+            continue
         yield _Observed(
             claim=claim,
             is_least=limit.is_least,
             within=within,
             observations=observations,
             counts=(len(sides[0]), len(sides[1])),
-            difference=compare(
+            difference=differences.of_blocks(
                 *sides,
                 resolution=figures.resolution(_complete(first, second), limit),
                 looks=_looks(first, second),
             ),
         )
+
+
+def _figures(side: _Side, limit: expectations.Limit) -> _Runs:
+    """The figures of each run's complete repeats."""
+    return {
+        str(place): [
+            figures.figure(slot, limit) or 0.0
+            for slot in figures.complete(slots)
+        ]
+        for place, slots in enumerate(side.runs)
+    }
+
+
+def _figures_of_history(
+    history: Sequence[_Side], quantity: str, limit: expectations.Limit
+) -> _Runs:
+    """Those of runs that can be used; the place in the history names each."""
+    found = {}
+    for place, side in enumerate(history):
+        if side.reason or side.lost or quantity in side.without:
+            continue
+        (values,) = _figures(side, limit).values()
+        if min(values) > 0:
+            found[str(place)] = values
+    return found
 
 
 def _lost(first: _Side, second: _Side, within: Within) -> str:
@@ -886,10 +1056,6 @@ def _values(
             [one for one, _other in pairs],
             [other for _one, other in pairs],
         )
-    if max(map(len, of_runs)) < 2:
-        return tuple(
-            [value for values in side for value in values] for side in of_runs
-        )
     return tuple(
         [_geometric_mean(values) for values in side] for side in of_runs
     )
@@ -897,10 +1063,7 @@ def _values(
 
 def _observations(first: _Side, second: _Side, within: Within) -> str:
     """What a side has several of, for messages."""
-    if within is Within.NOTHING:
-        several = max(len(first.runs), len(second.runs)) > 1
-        return Within.RUNS.value if several else Within.REPEATS.value
-    return within.value
+    return (Within.RUNS if within is Within.NOTHING else within).value
 
 
 def _looks(first: _Side, second: _Side) -> int:
@@ -934,14 +1097,8 @@ def _too_few(
 ) -> str:
     """Why such values show nothing; empty if they may."""
     observations = _observations(first, second, within)
-    # Of runs that were made apart, one is taken to vary as several others do.
-    least = (
-        1
-        if within is Within.NOTHING
-        and observations == Within.RUNS.value
-        and max(map(len, sides)) > 1
-        else 2
-    )
+    # Whether runs that were made apart are too few, ``_of_runs`` says.
+    least = 1 if within is Within.NOTHING else 2
     reasons = [
         _too_few_of(side, values, limit, observations, least)
         for side, values in zip((first, second), sides, strict=True)
@@ -1012,50 +1169,82 @@ def _decide(
     """
     if not observed:
         raise no_pattern(question.quantities)
+    observed = _with_common_noise(observed)
     known = [each for each in observed if each.difference is not None]
-    margin = differences.logarithm(question.least_difference_percent)
-    differ = [each.difference.p_differs(margin) for each in known]
-    within = [1.0] * len(known)
-    if margin:
-        # A difference is either relevant or not, so of the two hypotheses of
-        # a pair one is true: corrected by their number, all of them together
-        # are as safe as one.
-        differ = [min(1.0, len(known) * p) for p in differ]
-        within = [
-            min(1.0, len(known) * each.difference.p_within(margin))
-            for each in known
-        ]
-    else:
-        differ = differences.holm(differ)
-    decided = {
-        id(each): _decided(each, p_differs, p_within, question, len(known))
-        for each, p_differs, p_within in zip(
-            known, differ, within, strict=True
+    firsts = sum(each.claim.pattern == ALL_PATTERNS for each in known)
+    shares = differences.claims_together(firsts, len(known) - firsts)
+    return tuple(
+        each.claim
+        if each.difference is None
+        else _decided(
+            each,
+            question,
+            shares[each.claim.pattern != ALL_PATTERNS],
+            len(known),
         )
-    }
-    return tuple(decided.get(id(each), each.claim) for each in observed)
+        for each in observed
+    )
+
+
+def _with_common_noise(observed: Sequence[_Observed]) -> list[_Observed]:
+    """See ``differences.with_common_noise``, for each quantity of a tier."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for place, each in enumerate(observed):
+        claim = each.claim
+        if each.within is Within.NOTHING and each.difference is not None:
+            name = claim.pattern == ALL_PATTERNS and ALL_PATTERNS
+            groups.setdefault(
+                (
+                    claim.side,
+                    claim.first_tier,
+                    claim.second_tier,
+                    claim.quantity,
+                    name or '',
+                ),
+                [],
+            ).append(place)
+    found = list(observed)
+    for places in groups.values():
+        for place, difference in zip(
+            places,
+            differences.with_common_noise(
+                [found[each].difference for each in places]
+            ),
+            strict=True,
+        ):
+            found[place] = dataclasses.replace(
+                found[place], difference=difference
+            )
+    return found
 
 
 def _decided(
-    observed: _Observed,
-    p_differs: float,
-    p_within: float,
-    question: Question,
-    claims: int,
+    observed: _Observed, question: Question, share: int, claims: int
 ) -> Claim:
+    """The claim, of which one in share of all false ones may be."""
     difference = observed.difference
-    low, high = difference.interval_percent
+    low, high = difference.interval_percent(claims=share)
     alpha = 1 - differences.CONFIDENCE
     margin = differences.logarithm(question.least_difference_percent)
+    p_differs = min(1.0, share * difference.p_differs(margin))
+    # Of one side only, so twice: then it is so exactly if the interval is
+    # within the margin.
+    p_within = (
+        min(1.0, 2 * share * difference.p_within(margin)) if margin else 1.0
+    )
     needed = differences.repeats_needed(
         difference,
         wanted=differences.logarithm(question.wanted_difference_percent),
-        claims=claims,
+        claims=share,
         margin=margin,
         power=question.power,
     )
     observations = observed.observations
-    how = _how(observed) + f', {claims} claim{"s" if claims > 1 else ""}'
+    how = (
+        observed.claim.reason
+        + _how(observed)
+        + f', {claims} claim{"s" if claims > 1 else ""}'
+    )
     if p_differs <= alpha:
         is_better = (difference.mean > 0) == observed.is_least
         finding = Finding.BETTER if is_better else Finding.WORSE
@@ -1091,7 +1280,7 @@ def _decided(
         probability=min(p_differs, p_within),
         repeats_needed=needed,
         repeats_for_none=differences.repeats_for_none(
-            difference, margin=margin, claims=claims, power=question.power
+            difference, margin=margin, claims=2 * share, power=question.power
         )
         if margin
         else None,
@@ -1107,9 +1296,12 @@ def _how(observed: _Observed) -> str:
             f'paired t within {observed.observations},'
             f' {fewer} {observed.observations}'
         )
-    if fewer == 1:
-        return f't of one run against {more}'
-    return f"Welch's t, {fewer} {observed.observations}"
+    history = len(observed.runs[2])
+    return (
+        f't of {fewer} and {more} runs'
+        if fewer < more
+        else f't of {fewer} runs each'
+    ) + (f', {history} of history' if history else '')
 
 
 def to_see(

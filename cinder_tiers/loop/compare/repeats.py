@@ -197,7 +197,7 @@ def _need(
         variation_percent=noise.variation_percent,
         repeats=needed,
         repeats_for_none=differences.repeats_for_none(
-            noise, margin=margin, claims=claims, power=question.power
+            noise, margin=margin, claims=2 * claims, power=question.power
         )
         if margin
         else None,

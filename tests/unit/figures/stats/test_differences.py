@@ -67,7 +67,7 @@ class NoDifferenceTestCase(testtools.TestCase):
             [1.0, 1.0, 1.0], [1.0 + BUCKET] * 3, resolution=BUCKET
         )
         self.assertEqual(1.0, found.p_differs())
-        low, high = found.interval_percent
+        low, high = found.interval_percent()
         self.assertLess(low, high)
 
     def test_what_changes_from_turn_to_turn_is_no_difference(self):
@@ -189,7 +189,7 @@ class DifferenceTestCase(testtools.TestCase):
         found = differences.of_blocks(
             [2.0, 2.0], [1.0, 700.0], resolution=0.01
         )
-        for each in found.interval_percent:
+        for each in found.interval_percent():
             self.assertTrue(math.isfinite(differences.logarithm(each)))
 
     def test_what_cannot_be_distinguished_is_off_by_as_much(self):
