@@ -9,8 +9,7 @@ figure each (see ``intervals``).
 
 Sides that had their turns in the same repeats are compared within each of
 them (paired t): what a whole repeat has in common, such as a neighbour's
-load, is then in neither.  Others are compared as two groups (Welch's t),
-and runs with each run as one observation (``of_runs``).
+load, is then in neither.  Runs that were made apart: see ``between_runs``.
 
 fio counts latencies in buckets, and an I/O is counted or not.  Repeats that
 fall into the same bucket do not have a standard deviation of 0, they have one
@@ -23,7 +22,6 @@ Must not know what the figures are of.
 
 from collections.abc import Callable
 from collections.abc import Sequence
-import dataclasses
 from dataclasses import dataclass
 import math
 import statistics
@@ -194,7 +192,7 @@ def value(logarithm: float) -> float:
     return math.exp(logarithm)
 
 
-def _logarithms(values: Sequence[float], *, least: int = 2) -> list[float]:
+def logarithms(values: Sequence[float], *, least: int = 2) -> list[float]:
     if len(values) < least:
         raise ValueError(f'{len(values)} repeats: expected at least {least}')
     if not all(math.isfinite(value) and value > 0 for value in values):
@@ -218,7 +216,7 @@ def of_blocks(
     :raises ValueError: less than two repeats, a figure that is not more than
         0, or not the same number of both
     """
-    ones, others = _logarithms(first), _logarithms(second)
+    ones, others = logarithms(first), logarithms(second)
     found = [other - one for one, other in zip(ones, others, strict=True)]
     deviation = max(statistics.stdev(found), resolution / math.sqrt(6))
     deviation = max(deviation, 1e-12)
@@ -249,7 +247,7 @@ def of_alike(
     """
     least = max(resolution / math.sqrt(12), 1e-12)
     return _of_noise(
-        max(statistics.stdev(_logarithms(values)), least),
+        max(statistics.stdev(logarithms(values)), least),
         freedom=len(values) - 1,
         repeats=len(values),
         resolution=resolution,
@@ -296,183 +294,6 @@ def _of_noise(
         resolution=resolution,
         looks=looks,
     )
-
-
-def of_groups(
-    first: Sequence[float],
-    second: Sequence[float],
-    *,
-    resolution: float,
-    looks: int = 1,
-) -> Difference:
-    """Of sides that were measured apart.
-
-    One of them may have a single figure, which is then taken to vary as those
-    of the other do: the interval is that in which one more of them would be.
-
-    :param first: a figure of each repeat, more than 0
-    :param second: likewise, as many as there are
-    :param resolution: relative width of the bucket that a figure lies in
-    :param looks: of the side that had more, see ``Difference``
-    :raises ValueError: a side has no figure, or neither has two, or a figure
-        is not more than 0
-    """
-    several = max(len(first), len(second)) > 1
-    sides = [
-        _logarithms(side, least=1 if several else 2)
-        for side in (first, second)
-    ]
-    least = max(resolution**2 / 12, 1e-24)
-    variances = [
-        max(statistics.variance(side), least) if len(side) > 1 else None
-        for side in sides
-    ]
-    known = [each for each in variances if each is not None]
-    parts = [
-        (max(known) if each is None else each) / len(side)
-        for each, side in zip(variances, sides, strict=True)
-    ]
-    total = sum(parts)
-    return Difference(
-        mean=statistics.fmean(sides[1]) - statistics.fmean(sides[0]),
-        error=math.sqrt(total),
-        freedom=(
-            1
-            / sum(
-                (part / total) ** 2 / (len(side) - 1)
-                for part, side in zip(parts, sides, strict=True)
-            )
-            if len(known) > 1
-            else max(map(len, sides)) - 1
-        ),
-        deviation=math.sqrt(
-            sum(
-                part * len(side)
-                for part, side in zip(parts, sides, strict=True)
-            )
-        ),
-        is_paired=False,
-        repeats=min(map(len, sides)),
-        resolution=resolution,
-        looks=looks,
-    )
-
-
-def of_runs(
-    first: Sequence[Sequence[float]],
-    second: Sequence[Sequence[float]],
-    *,
-    history: Sequence[Sequence[float]] = (),
-    resolution: float,
-) -> Difference:
-    """Of runs that were made apart, each of them one observation.
-
-    How much runs of the same storage vary is taken from all groups of them
-    together, or few runs that happen to agree would seem to have no noise.
-    For the same reason it is at least the variance that the mean of a run has
-    by its own repeats.
-
-    :param first: for each run a figure of each repeat, more than 0
-    :param second: likewise
-    :param history: other runs of the same storage, for their variation alone
-    :param resolution: relative width of the bucket that a figure lies in
-    :raises ValueError: no group has two runs, a side has none, or a figure is
-        not more than 0
-    """
-    runs = [
-        [_logarithms(run, least=1) for run in group]
-        for group in (first, second, history)
-    ]
-    means = [[statistics.fmean(run) for run in group] for group in runs]
-    freedom = sum(len(group) - 1 for group in means if group)
-    if freedom < 1 or not (means[0] and means[1]):
-        raise ValueError(
-            f'{len(first)} and {len(second)} runs, {len(history)} of history:'
-            f' expected two in one of them, and one on each side'
-        )
-    variances = [statistics.variance(group) for group in means if group[1:]]
-    between = (
-        sum(
-            variance * (len(group) - 1)
-            for variance, group in zip(
-                variances, (each for each in means if each[1:]), strict=True
-            )
-        )
-        / freedom
-    )
-    repeated = [run for group in runs for run in group if len(run) > 1]
-    within = (
-        sum(statistics.variance(run) * (len(run) - 1) for run in repeated)
-        / sum(len(run) - 1 for run in repeated)
-        * statistics.fmean(1 / len(run) for run in repeated)
-        if repeated
-        else 0.0
-    )
-    variance = max(between, within, resolution**2 / 12, 1e-24)
-    return Difference(
-        mean=statistics.fmean(means[1]) - statistics.fmean(means[0]),
-        error=math.sqrt(variance * (1 / len(first) + 1 / len(second))),
-        freedom=freedom,
-        deviation=math.sqrt(2 * variance),
-        is_paired=False,
-        repeats=min(len(first), len(second)),
-        resolution=resolution,
-    )
-
-
-def with_common_noise(found: Sequence[Difference]) -> list[Difference]:
-    """None of them with less noise than they have on average.
-
-    Of a few observations some agree by chance, of noise in levels more often
-    than of normal noise; among many quantities those would be claimed.
-
-    :param found: of one quantity, each of another pattern
-    :returns: in the same order
-    """
-    common = math.sqrt(
-        math.fsum(each.deviation**2 for each in found) / (len(found) or 1)
-    )
-    return [
-        dataclasses.replace(
-            each,
-            deviation=max(common, each.deviation),
-            error=each.error * max(1.0, common / each.deviation),
-        )
-        for each in found
-    ]
-
-
-def can_differ(first: int, second: int) -> bool:
-    """Whether so many runs can show a difference.
-
-    Runs may have levels: a whole run is in the one or in the other, by
-    chance.  That all of one side are in one and all of the other side in the
-    other must not be likelier than what a claim may be false, whatever the
-    share of the levels is: 3 against 3 can show something, or 1 against 7.
-
-    :param first: number of runs of one side
-    :param second: likewise
-    """
-    return all(
-        share**first * (1 - share) ** second
-        + share**second * (1 - share) ** first
-        <= 1 - CONFIDENCE
-        for share in (each / 100 for each in range(1, 51))
-    )
-
-
-def claims_together(firsts: int, others: int) -> tuple[int, int]:
-    """For how many claims each of the first, and of the others, counts.
-
-    Each half of them may be false as often as the other, so that a few first
-    claims are not corrected for many others.
-
-    :param firsts: number of first claims
-    :param others: number of the others
-    """
-    if not firsts or not others:
-        return firsts, others
-    return 2 * firsts, 2 * others
 
 
 def holm(probabilities: Sequence[float]) -> list[float]:

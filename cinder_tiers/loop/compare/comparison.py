@@ -24,6 +24,7 @@ from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain import errors
 from cinder_tiers.figures.result import figures
 from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.stats import between_runs
 from cinder_tiers.figures.stats import differences
 from cinder_tiers.loop.compare import circumstances
 from cinder_tiers.loop.compare import same_pattern
@@ -239,10 +240,6 @@ class Comparison:
         return sum(claim.finding is finding for claim in self.claims)
 
 
-#: {nonce of a run, or its place: its figures of a quantity, one a repeat}
-_Runs = Mapping[str, Sequence[float]]
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Observed:
     """A claim on its way: its difference is known, not yet what it means."""
@@ -255,11 +252,8 @@ class _Observed:
     observations: str = ''
     #: how many the sides have
     counts: tuple[int, int] = (0, 0)
-    #: of runs that were made apart: the figures of the repeats of each run of
-    #: the first side, of the second, and of others of the same storage
-    runs: tuple[_Runs, _Runs, _Runs] | None = None
-    #: see ``figures.resolution``
-    resolution: float = 0.0
+    #: of runs that were made apart
+    runs: between_runs.Figures | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -665,14 +659,7 @@ def _all_together(observed: Sequence[_Observed]) -> Iterator[_Observed]:
     known = [each for each in observed if each.runs is not None]
     if len(known) < 2:
         return
-    first, second, history = (
-        {
-            run: _means([each.runs[side][run] for each in known])
-            for run in known[0].runs[side]
-            if all(run in each.runs[side] for each in known)
-        }
-        for side in range(3)
-    )
+    found = between_runs.together([each.runs for each in known])
     count = f'{len(known)} of {len(observed)} patterns'
     yield _of_runs(
         dataclasses.replace(
@@ -681,38 +668,24 @@ def _all_together(observed: Sequence[_Observed]) -> Iterator[_Observed]:
             reason=f'geometric mean of {count}; '
             if len(known) < len(observed)
             else '',
-            first=_geometric_mean(list(map(_geometric_mean, first.values()))),
-            second=_geometric_mean(
-                list(map(_geometric_mean, second.values()))
-            ),
+            first=_geometric_mean_of(found.first),
+            second=_geometric_mean_of(found.second),
         ),
-        (first, second, history),
+        found,
         is_least=known[0].is_least,
-        resolution=math.fsum(each.resolution for each in known) / len(known),
     )
 
 
-def _means(of_patterns: Sequence[Sequence[float]]) -> list[float]:
-    """The geometric mean of patterns of a run, in each of its repeats."""
-    if len(set(map(len, of_patterns))) > 1:
-        # A repeat of some is lost, so no repeat has all of them.
-        of_patterns = [[_geometric_mean(each)] for each in of_patterns]
-    return [
-        _geometric_mean(repeat) for repeat in zip(*of_patterns, strict=True)
-    ]
+def _geometric_mean_of(side: between_runs.Runs) -> float:
+    """Of a side, with the same weight for each run."""
+    return _geometric_mean(list(map(_geometric_mean, side.values())))
 
 
 def _of_runs(
-    claim: Claim,
-    found: tuple[_Runs, _Runs, _Runs],
-    *,
-    is_least: bool,
-    resolution: float,
+    claim: Claim, found: between_runs.Figures, *, is_least: bool
 ) -> _Observed:
     """What runs that were made apart show, each of them one observation."""
-    first, second, history = (list(each.values()) for each in found)
-    counts = len(first), len(second)
-    fewer, more = sorted(counts)
+    counts = len(found.first), len(found.second)
     observed = _Observed(
         claim=claim,
         difference=None,
@@ -721,9 +694,10 @@ def _of_runs(
         observations=Within.RUNS.value,
         counts=counts,
         runs=found,
-        resolution=resolution,
     )
-    if not differences.can_differ(fewer, more + len(history)):
+    fewer, more = sorted(counts)
+    history = len(found.history)
+    if not between_runs.can_differ(fewer, more + history):
         return dataclasses.replace(
             observed,
             claim=dataclasses.replace(
@@ -735,26 +709,17 @@ def _of_runs(
                 ),
             ),
         )
-    return dataclasses.replace(
-        observed,
-        difference=differences.of_runs(
-            first, second, history=history, resolution=resolution
-        ),
-    )
+    return dataclasses.replace(observed, difference=found.difference)
 
 
-def _too_few_runs(fewer: int, more: int, history: Sequence[object]) -> str:
+def _too_few_runs(fewer: int, more: int, history: int) -> str:
     runs = 'one run each' if more == 1 else f'{fewer} and {more} runs'
-    needed = next(
-        each
-        for each in range(1000)
-        if differences.can_differ(fewer, more + each)
-    )
+    needed = between_runs.history_needed(fewer, more)
     return (
         f'{runs}: cannot tell a change of the storage from a change between'
         f' runs; three runs on each side are needed, or a history of'
         f' {needed} other runs of the first storage'
-        + (f', not {len(history)}' if history else '')
+        + (f', not {history}' if history else '')
     )
 
 
@@ -943,12 +908,15 @@ def _observe(
         if within is Within.NOTHING:
             yield _of_runs(
                 claim,
-                (
-                    *(_figures(side, limit) for side in (first, second)),
-                    _figures_of_history(history, name, limit),
+                between_runs.Figures(
+                    first=_figures(first, limit),
+                    second=_figures(second, limit),
+                    history=_figures_of_history(history, name, limit),
+                    resolution=figures.resolution(
+                        _complete(first, second), limit
+                    ),
                 ),
                 is_least=limit.is_least,
-                resolution=figures.resolution(_complete(first, second), limit),
             )
             continue
         yield _Observed(
@@ -965,7 +933,7 @@ def _observe(
         )
 
 
-def _figures(side: _Side, limit: expectations.Limit) -> _Runs:
+def _figures(side: _Side, limit: expectations.Limit) -> between_runs.Runs:
     """The figures of each run's complete repeats."""
     return {
         str(place): [
@@ -978,7 +946,7 @@ def _figures(side: _Side, limit: expectations.Limit) -> _Runs:
 
 def _figures_of_history(
     history: Sequence[_Side], quantity: str, limit: expectations.Limit
-) -> _Runs:
+) -> between_runs.Runs:
     """Those of runs that can be used; the place in the history names each."""
     found = {}
     for place, side in enumerate(history):
@@ -1172,7 +1140,7 @@ def _decide(
     observed = _with_common_noise(observed)
     known = [each for each in observed if each.difference is not None]
     firsts = sum(each.claim.pattern == ALL_PATTERNS for each in known)
-    shares = differences.claims_together(firsts, len(known) - firsts)
+    shares = between_runs.claims_together(firsts, len(known) - firsts)
     return tuple(
         each.claim
         if each.difference is None
@@ -1187,7 +1155,7 @@ def _decide(
 
 
 def _with_common_noise(observed: Sequence[_Observed]) -> list[_Observed]:
-    """See ``differences.with_common_noise``, for each quantity of a tier."""
+    """See ``between_runs.with_common_noise``, for each quantity of a tier."""
     groups: dict[tuple[str, ...], list[int]] = {}
     for place, each in enumerate(observed):
         claim = each.claim
@@ -1207,7 +1175,7 @@ def _with_common_noise(observed: Sequence[_Observed]) -> list[_Observed]:
     for places in groups.values():
         for place, difference in zip(
             places,
-            differences.with_common_noise(
+            between_runs.with_common_noise(
                 [found[each].difference for each in places]
             ),
             strict=True,
@@ -1296,7 +1264,7 @@ def _how(observed: _Observed) -> str:
             f'paired t within {observed.observations},'
             f' {fewer} {observed.observations}'
         )
-    history = len(observed.runs[2])
+    history = len(observed.runs.history)
     return (
         f't of {fewer} and {more} runs'
         if fewer < more
