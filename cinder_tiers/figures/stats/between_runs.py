@@ -16,12 +16,19 @@ from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
 import functools
+import itertools
 import math
 
 from cinder_tiers.figures.stats import differences
 
 #: {name of a run: a figure of each of its repeats, more than 0}
 Runs = Mapping[str, Sequence[float]]
+# Of the comparisons of the same storage, those that noise in levels alone may
+# make false; the rest of what may be false is left for other noise.
+_FALSE_BY_LEVELS = 0.8 * (1 - differences.CONFIDENCE)
+# Of a side with a single run, whose noise may have a heavy tail: no mean of
+# several makes it more normal, however well the variance is known.
+_MOST_FREEDOM_OF_ONE = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +143,9 @@ def of_runs(
     return differences.Difference(
         mean=_mean(means[1]) - _mean(means[0]),
         error=math.sqrt(variance * (1 / len(first) + 1 / len(second))),
-        freedom=freedom,
+        freedom=min(freedom, _MOST_FREEDOM_OF_ONE)
+        if min(len(first), len(second)) == 1
+        else freedom,
         deviation=math.sqrt(2 * variance),
         is_paired=False,
         repeats=min(len(first), len(second)),
@@ -160,7 +169,9 @@ def with_common_noise(
     """None of them with less noise than they have on average.
 
     Of a few observations some agree by chance, of noise in levels more often
-    than of normal noise; among many quantities those would be claimed.
+    than of normal noise; among many quantities those would be claimed.  Where
+    one run alone is compared, none has less noise than any other: a single
+    observation from a heavy tail has no other one that says so.
 
     :param found: of one quantity, each of another pattern
     :returns: in the same order
@@ -168,33 +179,44 @@ def with_common_noise(
     common = math.sqrt(
         math.fsum(each.deviation**2 for each in found) / (len(found) or 1)
     )
-    return [
-        each
-        if common <= each.deviation
-        else dataclasses.replace(
-            each,
-            deviation=common,
-            error=each.error * common / each.deviation,
+    most = max((each.deviation for each in found), default=0.0)
+    with_noise = []
+    for each in found:
+        least = most if each.repeats == 1 else common
+        with_noise.append(
+            each
+            if least <= each.deviation
+            else dataclasses.replace(
+                each,
+                deviation=least,
+                error=each.error * least / each.deviation,
+            )
         )
-        for each in found
-    ]
+    return with_noise
 
 
 @functools.cache
-def can_differ(first: int, second: int) -> bool:
+def can_differ(first: int, second: int, history: int = 0) -> bool:
     """Whether so many runs can show a difference.
 
-    That all runs of one side are in one level and all of the other side in
-    another must not be likelier than what a claim may be false, whatever the
-    share of the levels is: 3 against 3 can show something, or 1 against 7.
+    That all runs of one side are in one level and all others in another must
+    not be likely, whatever the share of the levels is: 3 against 3 can show
+    something, or 1 against 9, or 1 against 1 with a history of 17.
 
     :param first: number of runs of one side
     :param second: likewise
+    :param history: number of other runs of the first storage
     """
+    apart = [(first, second + history)]
+    if history:
+        apart.append((second, first + history))
     return all(
-        share**first * (1 - share) ** second
-        + share**second * (1 - share) ** first
-        <= 1 - differences.CONFIDENCE
+        sum(
+            share**one * (1 - share) ** others
+            + share**others * (1 - share) ** one
+            for one, others in apart
+        )
+        <= _FALSE_BY_LEVELS
         for share in (each / 100 for each in range(1, 51))
     )
 
@@ -205,11 +227,11 @@ def history_needed(first: int, second: int) -> int:
     :param first: number of runs of one side, at least one
     :param second: likewise
     """
-    fewer, more = sorted((first, second))
-    needed = 0
-    while not can_differ(fewer, more + needed):
-        needed += 1
-    return needed
+    return next(
+        history
+        for history in itertools.count()
+        if can_differ(first, second, history)
+    )
 
 
 def claims_together(firsts: int, others: int) -> tuple[int, int]:

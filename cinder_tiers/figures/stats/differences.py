@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import math
 import statistics
 
+from scipy import special
 from scipy import stats
 
 from cinder_tiers.figures.stats import intervals
@@ -113,8 +114,8 @@ class Difference:
             2
             * self.looks
             * float(
-                stats.t.sf(
-                    (abs(self.mean) - margin) / self.error, self.freedom
+                special.stdtr(
+                    self.freedom, (margin - abs(self.mean)) / self.error
                 )
             ),
         )

@@ -31,6 +31,9 @@ from cinder_tiers.loop.compare import same_pattern
 
 #: The pattern of a claim of the geometric mean of all patterns.
 ALL_PATTERNS = 'all patterns'
+#: Probability that as many runs as are asked for show a wanted difference of
+#: all patterns together, at least.
+POWER_OF_FIRST = 0.9
 #: Compared unless others are named.
 QUANTITIES = ('iops', 'p99_ms')
 
@@ -697,7 +700,7 @@ def _of_runs(
     )
     fewer, more = sorted(counts)
     history = len(found.history)
-    if not between_runs.can_differ(fewer, more + history):
+    if not between_runs.can_differ(fewer, more, history):
         return dataclasses.replace(
             observed,
             claim=dataclasses.replace(
@@ -1205,7 +1208,9 @@ def _decided(
         wanted=differences.logarithm(question.wanted_difference_percent),
         claims=share,
         margin=margin,
-        power=question.power,
+        power=max(question.power, POWER_OF_FIRST)
+        if observed.claim.pattern == ALL_PATTERNS
+        else question.power,
     )
     observations = observed.observations
     how = (

@@ -59,7 +59,7 @@ class ComparisonSLATest(testtools.TestCase):
                     dataclasses.replace(result, run=f'{each:f>16}'),
                 )
             )
-            for each in range(7)
+            for each in range(9)
         ]
 
     def judge(self, *iterations, **criterion):

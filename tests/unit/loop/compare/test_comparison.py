@@ -171,7 +171,7 @@ class RunsTestCase(testtools.TestCase):
         self.assertEqual(
             'one run each: cannot tell a change of the storage from a change'
             ' between runs; three runs on each side are needed, or a history'
-            ' of 6 other runs of the first storage',
+            ' of 17 other runs of the first storage',
             claim.reason,
         )
         self.assertAlmostEqual(-50, claim.difference_percent, delta=0.1)
@@ -197,21 +197,21 @@ class RunsTestCase(testtools.TestCase):
                 ).claims
             ]
 
-        quiet = history(100, 101, 99, 102, 98, 103)
-        self.assertEqual(['worse'], findings(80, quiet))
+        quiet = history(*range(92, 109))
+        self.assertEqual(['worse'], findings(60, quiet))
         self.assertEqual(['cannot tell'], findings(98, quiet))
-        self.assertEqual(['cannot tell'], findings(80, quiet[:5]))
-        loud = history(100, 130, 70, 120, 80, 110)
-        self.assertEqual(['cannot tell'], findings(80, loud))
+        self.assertEqual(['cannot tell'], findings(60, quiet[:16]))
+        loud = history(*range(60, 145, 5))
+        self.assertEqual(['cannot tell'], findings(60, loud))
 
     def test_a_run_that_is_on_a_side_is_no_history(self):
         runs = [
             dataclasses.replace(one_tier(each), run=f'{each:016x}')
-            for each in (100, 101, 99, 102, 98, 103, 97)
+            for each in range(90, 108)
         ]
-        for past, expected in ((runs[:6], 'cannot tell'), (runs, 'worse')):
+        for past, expected in ((runs[:17], 'cannot tell'), (runs, 'worse')):
             (claim,) = comparison.runs(
-                [runs[0]], {'': [one_tier(80)]}, IOPS_ONLY, history=past
+                [runs[0]], {'': [one_tier(50)]}, IOPS_ONLY, history=past
             ).claims
             self.assertEqual(expected, claim.finding.value)
 
@@ -384,7 +384,7 @@ class RunsTestCase(testtools.TestCase):
         # Each run of the baseline would be, by its repeats alone.
         first = [
             one_tier(*(each * share for share in (0.997, 1.0, 1.003)))
-            for each in (950, 1050, 1000, 1010, 990, 970, 1030)
+            for each in (950, 1050, 1000, 1010, 990, 970, 1030, 1020, 980)
         ]
         (claim,) = comparison.runs(
             first, {'': [one_tier(949, 951, 952)]}, IOPS_ONLY
@@ -392,13 +392,13 @@ class RunsTestCase(testtools.TestCase):
         self.assertEqual(
             (comparison.Finding.CANNOT_TELL, 1), (claim.finding, claim.repeats)
         )
-        self.assertIn('runs are needed; t of 1 and 7 runs', claim.reason)
+        self.assertIn('runs are needed; t of 1 and 9 runs', claim.reason)
         for baseline, expected in ((first, 'worse'), (first[1:], 'cannot')):
             (claim,) = comparison.runs(
                 baseline, {'': [one_tier(500, 501, 502)]}, IOPS_ONLY
             ).claims
             self.assertIn(expected, claim.finding.value)
-        self.assertIn('1 and 6 runs: cannot tell', claim.reason)
+        self.assertIn('1 and 8 runs: cannot tell', claim.reason)
 
     def test_a_tier_that_one_side_lacks_is_not_compared(self):
         def run(*tiers):

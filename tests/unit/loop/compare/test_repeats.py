@@ -14,6 +14,7 @@ from cinder_tiers.figures.stats import differences
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.compare import repeats
 from tests.unit.figures import results
+from tests.unit.figures.stats import figures_of_runs
 from tests.unit.loop.compare import test_comparison
 
 MANY_MS = (1,) * 1990 + (5,) * 10
@@ -89,7 +90,7 @@ class OfRunTestCase(testtools.TestCase):
                 ).needs
                 sides = numpy.exp(draw.normal(7, 0.05, (2, need.repeats)))
                 seen += (
-                    differences.of_groups(
+                    figures_of_runs.difference(
                         sides[0], 1.1 * sides[1], resolution=0.0
                     ).p_differs()
                     <= 0.05
@@ -206,7 +207,7 @@ class LeastRelevantDifferenceTestCase(testtools.TestCase):
         shares = [0, 0]
         for _run in range(400):
             sides = numpy.exp(draw.normal(7, deviation, (2, count)))
-            found = differences.of_groups(
+            found = figures_of_runs.difference(
                 sides[0], ratio * sides[1], resolution=0.0
             )
             shares[0] += found.p_differs(margin) <= 0.05
