@@ -187,10 +187,10 @@ def false_claims(draw, noise, runs, repeats, comparisons):
 def found_changes(draw, noise, repeats, comparisons):
     """Of changes of 10 %, as many runs as asked for: (pattern, all, runs).
 
-    :returns: percent that the claim of the pattern finds, and the first
-        claim if all patterns have it, and the mean numbers of runs that the
-        pilots asked for; None instead of each if one asked for more than
-        MOST_RUNS
+    :returns: for the claim of the pattern, and for the first claim if all
+        patterns have it: in percent how many are found; how many runs the
+        pilots asked for, on average; and how many pilots asked for no more
+        than MOST_RUNS, in percent; others are left out
     """
     one = numpy.zeros(PATTERNS)
     one[0] = TEN_PERCENT
@@ -226,13 +226,11 @@ def found_changes(draw, noise, repeats, comparisons):
                 else is_claimed(found[1][0], SHARES[1])
             )
     return [
-        (
-            100 * sum(each) / len(each),
-            sum(runs) / len(runs),
-            100 * len(each) / comparisons,
-        )
-        if each
-        else None
+        {
+            'found': 100 * sum(each) / len(each) if each else 0.0,
+            'runs': sum(runs) / len(runs) if each else None,
+            'asked': 100 * len(each) / comparisons,
+        }
         for each, runs in zip(seen, asked, strict=True)
     ]
 
@@ -283,9 +281,8 @@ def main():
         print(
             f'{noise:18}',
             *(
-                f'{"more than " + str(MOST_RUNS) + " runs":>24}'
-                if each is None
-                else f'{each[0]:12.0f} ({each[1]:5.1f}, {each[2]:.0f} %)'
+                f'{each["found"]:12.0f} ({each["runs"] or 0:5.1f}'
+                f' of {each["asked"]:.0f} %)'
                 for each in row
             ),
             flush=True,

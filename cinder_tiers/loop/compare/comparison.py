@@ -1273,7 +1273,7 @@ def _how(observed: _Observed) -> str:
     return (
         f't of {fewer} and {more} runs'
         if fewer < more
-        else f't of {fewer} runs each'
+        else f't of {fewer} run{"s" if fewer > 1 else ""} each'
     ) + (f', {history} of history' if history else '')
 
 

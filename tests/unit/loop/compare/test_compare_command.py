@@ -111,7 +111,7 @@ class CompareTestCase(testtools.TestCase):
             after = self.file(f'{name}.json', general=(iops, iops + 1))
             ran = self.compare(
                 *(before, after, '--history', str(self.folder / 'past')),
-                *('--least-difference', '20'),
+                *('--least-difference', '30'),
             )
             self.assertEqual(expected, ran.status, ran.stdout)
 
