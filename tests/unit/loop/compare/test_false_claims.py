@@ -20,6 +20,8 @@ from tests.unit.figures import results
 COMPARISONS = 200
 MOST_FALSE_PERCENT = 9.5
 QUANTITIES = ('iops', 'mib_per_s')
+#: Its I/Os are as many as the resolution of the simulation says.
+SLOT = results.slot([1.0], clat_ms=(1,) * 10_000)
 
 
 def result_runs(figures, side, name):
@@ -40,8 +42,13 @@ def result_runs(figures, side, name):
             {
                 'general': {
                     each: [
-                        results.slot(
-                            [1e6 * rate], bw_bytes=round(2**40 * speed)
+                        dataclasses.replace(
+                            SLOT,
+                            merged=dataclasses.replace(
+                                SLOT.merged,
+                                iops=rate,
+                                bw_bytes=round(2**40 * speed),
+                            ),
                         )
                         for rate, speed in zip(
                             iops[at][run], bandwidth[at][run], strict=True
