@@ -16,11 +16,11 @@ class CompareResults(results_command.ResultsLister):
     With several results or folders of results, compares each of the others
     with the first, tier by tier; with --baseline, compares all results named
     as baseline with all others. Each run is one observation: name a folder
-    with three runs or more for each side, or give the --history of the first
-    storage. Reports what else differed besides the storage, then what can be
-    claimed: first of the geometric mean of all patterns, then of each. All
-    claims and intervals are corrected for multiple comparisons. Reads only
-    files and needs no credentials.
+    with three runs or more for each side, or give a --history of 17 runs.
+    Reports what else differed besides the storage, then what can be claimed:
+    first of the geometric mean of all patterns, then of each. All claims and
+    intervals are corrected for multiple comparisons. Reads only files and
+    needs no credentials.
     """
 
     _epilog = """Exit status between runs: 0 everything is shown to be no worse

@@ -62,8 +62,13 @@ class ComparisonSLATest(testtools.TestCase):
             for each in range(9)
         ]
 
-    def judge(self, *iterations, **criterion):
-        """What Rally's checker says: (success, detail)."""
+    def judge(self, *iterations, when_unsure='pass', **criterion):
+        """What Rally's checker says: (success, detail).
+
+        :param when_unsure: None: the task does not say it
+        """
+        if when_unsure:
+            criterion['when_unsure'] = when_unsure
         if 'baseline' not in criterion:
             criterion['baseline'] = self.kept(run(100, 101, 99))
         checker = sla.SLAChecker({'sla': {'cinder_tiers_compare': criterion}})
@@ -83,11 +88,21 @@ class ComparisonSLATest(testtools.TestCase):
         for iops in ((200, 201, 199), (101, 100, 99)):
             self.assertTrue(self.judge(self.iteration(run(*iops)))[0])
 
+    def test_a_baseline_may_be_a_folder(self):
+        self.kept(run(100, 101, 99))
+        now = self.iteration(run(50, 51, 49))
+        folder = str(pathlib.Path(self.file('kept0.json', run(1, 1))).parent)
+        self.kept(run(100, 101, 99))
+        self.assertIn('worse', self.judge(now, baseline=[folder])[1])
+
     def test_cannot_tell_fails_if_the_task_says_so(self):
         same = self.iteration(run(101, 100, 99))
-        self.assertFalse(
-            self.judge(same, quantities=['iops'], when_unsure='fail')[0]
-        )
+        for unsure in (None, 'fail'):
+            self.assertFalse(
+                self.judge(
+                    same, quantities=['iops'], when_unsure=unsure
+                )[0]
+            )
         self.assertTrue(
             self.judge(
                 same,
