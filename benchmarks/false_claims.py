@@ -196,9 +196,7 @@ def found_changes(draw, noise, repeats, comparisons):
     one[0] = TEN_PERCENT
     seen, asked = ([], []), ([], [])
     for _comparison in range(comparisons):
-        pilot = judge(
-            simulate(draw, noise, (PILOT, PILOT, 0), repeats)[0]
-        )
+        pilot = judge(simulate(draw, noise, (PILOT, PILOT, 0), repeats)[0])
         for which, difference, change in (
             (0, pilot[1][0], one),
             (1, pilot[0], TEN_PERCENT),
@@ -252,9 +250,7 @@ def main():
     options = parser.parse_args()
     draw = numpy.random.default_rng(options.seed)
     values = {'false': {}, 'found': {}}
-    print(
-        f'{"false claims, %":18}', *(f'{_words(runs):>8}' for runs in SIDES)
-    )
+    print(f'{"false claims, %":18}', *(f'{_words(runs):>8}' for runs in SIDES))
     for noise in NOISES:
         values['false'][noise] = row = {
             _words(runs): {

@@ -233,30 +233,6 @@ def of_blocks(
     )
 
 
-def of_alike(
-    values: Sequence[float], *, resolution: float, looks: int = 1
-) -> Difference:
-    """Of a side to another that is as noisy, before there is another one.
-
-    For its deviation, which ``repeats_needed`` plans with; its mean is 0.
-
-    :param values: a figure of each repeat of the one side, more than 0
-    :param resolution: relative width of the bucket that a figure lies in
-    :param looks: of the run, see ``Difference``
-    :raises ValueError: less than two repeats, or a figure that is not more
-        than 0
-    """
-    least = max(resolution / math.sqrt(12), 1e-12)
-    return _of_noise(
-        max(statistics.stdev(logarithms(values)), least),
-        freedom=len(values) - 1,
-        repeats=len(values),
-        resolution=resolution,
-        is_paired=False,
-        looks=looks,
-    )
-
-
 def of_variation(variation_percent: float, *, is_paired: bool) -> Difference:
     """Of two sides whose noise is given, taken as it is.
 

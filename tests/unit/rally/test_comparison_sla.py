@@ -99,9 +99,7 @@ class ComparisonSLATest(testtools.TestCase):
         same = self.iteration(run(101, 100, 99))
         for unsure in (None, 'fail'):
             self.assertFalse(
-                self.judge(
-                    same, quantities=['iops'], when_unsure=unsure
-                )[0]
+                self.judge(same, quantities=['iops'], when_unsure=unsure)[0]
             )
         self.assertTrue(
             self.judge(

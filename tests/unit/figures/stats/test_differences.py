@@ -195,7 +195,9 @@ class DifferenceTestCase(testtools.TestCase):
 
     def test_what_cannot_be_distinguished_is_off_by_as_much(self):
         # All of one bucket: the true ratio is up to BUCKET from 1.
-        same = figures_of_runs.difference([1.0] * 9, [1.0] * 9, resolution=BUCKET)
+        same = figures_of_runs.difference(
+            [1.0] * 9, [1.0] * 9, resolution=BUCKET
+        )
         self.assertEqual(1.0, same.p_within(BUCKET))
         self.assertLess(same.p_within(2 * BUCKET), 0.01)
         self.assertIsNone(differences.repeats_for_none(same, margin=BUCKET))

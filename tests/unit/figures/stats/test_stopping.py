@@ -146,7 +146,9 @@ class SameStorageTestCase(testtools.TestCase):
         draw = numpy.random.default_rng(20261126)
         false = 0
         for _run in range(runs):
-            rows = stopped(numpy.exp(draw.normal(7, noise, (2 * patterns, 12))))
+            rows = stopped(
+                numpy.exp(draw.normal(7, noise, (2 * patterns, 12)))
+            )
             found = [
                 differences.of_blocks(
                     *pair, resolution=0.0, looks=len(RULE.looks)
@@ -260,7 +262,10 @@ class ResultTestCase(testtools.TestCase):
                 comparison.Question(quantities=('iops',)),
             ).claims[0]
             for second in (
-                [dataclasses.replace(each, stopping=None) for each in sides[1]],
+                [
+                    dataclasses.replace(each, stopping=None)
+                    for each in sides[1]
+                ],
                 sides[1],
             )
         )
