@@ -49,8 +49,8 @@ class Need:
     #: coefficient of variation of runs; or of repeats, without what both sides
     #: have in common; None if it is not known
     variation_percent: float | None
-    #: repeats, or runs of each side, that show the wanted difference; None if it is not known, or if not even
-    #: ``differences.MOST_REPEATS`` do
+    #: repeats, or runs of each side, that show the wanted difference; None if
+    #: it is not known, or if not even ``differences.MOST_REPEATS`` do
     repeats: int | None
     #: that show that no difference is relevant, if there is none; None
     #: likewise, or if any difference is relevant
@@ -202,7 +202,9 @@ def _of_claim(claim: comparison.Claim, question: comparison.Question) -> Need:
     is_known = claim.variation_percent is not None
     return Need(
         tier=claim.second_tier,
-        reference=claim.first_tier,
+        reference=claim.first_tier
+        if claim.first_tier != claim.second_tier
+        else '',
         pattern=claim.pattern,
         quantity=claim.quantity,
         variation_percent=claim.variation_percent,

@@ -8,7 +8,6 @@ import ddt
 import testtools
 
 from cinder_tiers.figures.result import result as run_result
-from cinder_tiers.figures.stats import differences
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.compare import trend
 from tests.unit.figures import results

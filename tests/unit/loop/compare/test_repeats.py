@@ -207,7 +207,7 @@ class OfRunTestCase(testtools.TestCase):
         self.assertIn('does not tell reads from writes', need.reason)
 
     def test_more_than_anybody_runs_is_said(self):
-        (need,) = self.between_runs(a=(1, 100, 3, 200, 2, 150)).needs
+        (need,) = self.between_runs(a=(1, 1000, 3, 2000, 2, 1500)).needs
         self.assertIsNone(need.repeats)
         self.assertIn('more than 1000', need.reason)
 
@@ -294,4 +294,5 @@ class OfVariationTestCase(testtools.TestCase):
             claims=1,
             run=run(a=(1, 1)),
         )
-        self.assertEqual(30 + REPEAT_S * found.repeats, found.seconds)
+        # Each run of a side has one repeat, as this one.
+        self.assertEqual((30 + REPEAT_S) * found.repeats, found.seconds)
