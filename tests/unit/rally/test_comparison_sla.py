@@ -89,11 +89,15 @@ class ComparisonSLATest(testtools.TestCase):
             self.assertTrue(self.judge(self.iteration(run(*iops)))[0])
 
     def test_a_baseline_may_be_a_folder(self):
-        self.kept(run(100, 101, 99))
-        now = self.iteration(run(50, 51, 49))
-        folder = str(pathlib.Path(self.file('kept0.json', run(1, 1))).parent)
-        self.kept(run(100, 101, 99))
-        self.assertIn('worse', self.judge(now, baseline=[folder])[1])
+        paths = list(map(pathlib.Path, self.kept(run(100, 101, 99))))
+        folder = paths[0].parent / 'nightly'
+        folder.mkdir()
+        for path in paths:
+            path.rename(folder / path.name)
+        _success, detail = self.judge(
+            self.iteration(run(50, 51, 49)), baseline=[str(folder)]
+        )
+        self.assertIn('general x iops: worse', detail)
 
     def test_cannot_tell_fails_if_the_task_says_so(self):
         same = self.iteration(run(101, 100, 99))

@@ -207,7 +207,7 @@ class OfRunTestCase(testtools.TestCase):
         self.assertIn('does not tell reads from writes', need.reason)
 
     def test_more_than_anybody_runs_is_said(self):
-        (need,) = self.between_runs(a=(1, 1000, 3, 2000, 2, 1500)).needs
+        (need,) = self.between_runs(a=(1, 1e9, 3, 2e9, 2, 3e9)).needs
         self.assertIsNone(need.repeats)
         self.assertIn('more than 1000', need.reason)
 
