@@ -23,11 +23,11 @@ class CompareResults(results_command.ResultsLister):
     needs no credentials.
     """
 
-    _epilog = """Exit status between runs: 0 everything is shown to be no worse
-than --least-difference; 4 something is worse; 3 something is not shown to be
-either. Between tiers of one run: 0 nothing is worse; 4 something is worse; 3
-nothing can be told, or something cannot be compared, and nothing is worse. 1
-an error occurred; 2 a wrong argument.
+    _epilog = """Exit status: 0 between runs, everything is shown to be no
+worse than --least-difference; between tiers of one run, nothing is worse; 4
+something is worse; 3 between runs, something is not shown to be either;
+between tiers, nothing can be told, or something cannot be compared, and
+nothing is worse; 1 an error occurred; 2 a wrong argument.
 
 Example: openstack tier compare before/ after/ --least-difference 5
 """
