@@ -194,6 +194,12 @@ def value(logarithm: float) -> float:
 
 
 def logarithms(values: Sequence[float], *, least: int = 2) -> list[float]:
+    """The natural logarithms of the figures of a side.
+
+    :param values: each more than 0
+    :param least: how many are needed
+    :raises ValueError: they are fewer, or one is not finite or more than 0
+    """
     if len(values) < least:
         raise ValueError(f'{len(values)} repeats: expected at least {least}')
     if not all(math.isfinite(value) and value > 0 for value in values):
