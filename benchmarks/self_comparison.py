@@ -9,28 +9,28 @@ takes the result file of one run with many repeats of the same patterns on the
 same tier, cuts the repeats into 20 measurements that follow one another, and
 gives each of them its 95 % interval, as a run of so few repeats would have
 had. If the intervals are right, 95 % of them cover the mean of all repeats.
-Prints, for each tier and pattern, how many do, and whether neighbouring
-measurements were found to differ.
+Prints, for each tier and pattern, how many do.
 
-At the end it compares neighbouring measurements as "openstack tier compare"
-does, all patterns of all tiers together, and prints how many of these
-comparisons claim nothing. The order of turns is drawn anew for every second
-repeat, so use an even number of repeats for each measurement.
+At the end it compares each three measurements with the next three as
+"openstack tier compare" compares runs, all patterns of all tiers together, and
+prints how many of these comparisons claim nothing. The order of turns is drawn
+anew for every second repeat, so use an even number of repeats for each
+measurement.
 """
 
 import argparse
 import dataclasses
-import itertools
 import json
 import pathlib
 
 from cinder_tiers.figures.result import build
 from cinder_tiers.figures.result import result as run_result
-from cinder_tiers.figures.stats import differences
 from cinder_tiers.figures.stats import intervals
 from cinder_tiers.loop.compare import comparison
 
 MEASUREMENTS = 20
+#: Measurements of each side of a comparison.
+OF_SIDE = 3
 _COLUMNS = (
     'tier',
     'pattern',
@@ -40,7 +40,6 @@ _COLUMNS = (
     'spread %',
     'covered',
     'of',
-    'differ',
 )
 
 
@@ -62,10 +61,6 @@ def compared(values, measurements):
     groups = [used[at : at + each] for at in range(0, len(used), each)]
     pooled = intervals.estimate_mean(used)
     estimates = [intervals.estimate_mean(group) for group in groups]
-    probabilities = [
-        differences.of_groups(before, after, resolution=0.0).p_differs()
-        for before, after in itertools.pairwise(groups)
-    ]
     return {
         'repeats': each,
         'mean': pooled.mean,
@@ -74,9 +69,6 @@ def compared(values, measurements):
             one.low <= pooled.mean <= one.high for one in estimates
         ),
         'of': measurements,
-        'differ': sum(
-            each <= 1 - differences.CONFIDENCE for each in probabilities
-        ),
     }
 
 
@@ -140,12 +132,20 @@ def cut(result, measurements):
 def claim_nothing(result, measurements):
     """Comparisons of neighbours: (those without a claim, all, claims each).
 
+    Each side has OF_SIDE measurements.
+
     :param result: a ``run_result.RunResult``.
     """
     nothing, claims = 0, 0
-    pairs = list(itertools.pairwise(cut(result, measurements)))
-    for before, after in pairs:
-        found = comparison.runs([before], {'': [after]}, comparison.Question())
+    parts = cut(result, measurements)
+    starts = range(len(parts) - 2 * OF_SIDE + 1)
+    for start in starts:
+        middle = start + OF_SIDE
+        found = comparison.runs(
+            parts[start:middle],
+            {'': parts[middle : middle + OF_SIDE]},
+            comparison.Question(),
+        )
         claims = len(found.claims)
         nothing += not any(
             found.count(finding)
@@ -154,7 +154,7 @@ def claim_nothing(result, measurements):
                 comparison.Finding.WORSE,
             )
         )
-    return nothing, len(pairs), claims
+    return nothing, len(starts), claims
 
 
 def main():

@@ -50,13 +50,19 @@ class Change(columns.FormattableColumn):
         if claim is None or claim.difference_percent is None:
             return '-'
         difference, low, high = (
-            f'{each:+.1f}' if abs(each) < _MANY_PERCENT else f'{each:+.1e}'
+            None
+            if each is None
+            else f'{each:+.1f}'
+            if abs(each) < _MANY_PERCENT
+            else f'{each:+.1e}'
             for each in (
                 claim.difference_percent,
                 claim.low_percent,
                 claim.high_percent,
             )
         )
+        if low is None:
+            return f'{difference} %'
         return f'{difference} % ({low} to {high})'
 
     def machine_readable(self) -> dict[str, object] | None:
@@ -84,6 +90,32 @@ def add_files(
     :param meaning: of each, for the help
     """
     parser.add_argument('results', metavar='<result>', nargs='+', help=meaning)
+
+
+def files_of(path: str) -> list[str]:
+    """The result files that a user means by a path, a file or a folder.
+
+    :returns: of a folder its files named *.json, in order of their names
+    :raises base.CommandFailed: there is none in the folder, or it cannot be
+        read.
+    """
+    if not os.path.isdir(path):
+        return [path]
+    try:
+        names = sorted(os.listdir(path))
+    except OSError as error:
+        raise base.CommandFailed(
+            f'cannot read {path}: {error.strerror}; name another folder'
+        ) from error
+    found = [
+        os.path.join(path, name) for name in names if name.endswith('.json')
+    ]
+    if not found:
+        raise base.CommandFailed(
+            f'{path}: found no file *.json, expected result files in the'
+            f' folder; name another one'
+        )
+    return found
 
 
 def add_sweep(parser: argparse.ArgumentParser, made_by: str) -> None:
@@ -160,7 +192,7 @@ def add_wanted_difference(
 ) -> None:
     """Adds --wanted-difference, in percent, as `wanted_difference`.
 
-    :param counted: what would show it: "repeats" or "blocks"
+    :param counted: what would show it: such as "blocks"
     """
     parser.add_argument(
         '--wanted-difference',

@@ -6,6 +6,7 @@ Thin: what can be claimed is decided in ``loop.compare.comparison``.
 """
 
 from collections.abc import Mapping
+import pathlib
 from typing import Any
 
 import jsonschema
@@ -58,14 +59,22 @@ _SCHEMA = {
 }
 
 
+def _files(path: str) -> list[str]:
+    folder = pathlib.Path(path).expanduser()
+    # Of an empty one, reading the folder says what is wrong.
+    return sorted(map(str, folder.glob('*.json'))) or [path]
+
+
 def _baseline(paths: list[str]) -> list[run_result.RunResult]:
     """Results to compare with.
 
-    :param paths: on the host of Rally; ``~`` is the home of who runs it
+    :param paths: on the host of Rally, of files, or of folders of *.json;
+        ``~`` is the home of who runs it
     :raises ValueError: one cannot be read, or two are of one run; names all
         of them
     """
     found, wrong = [], []
+    paths = [each for path in paths for each in _files(path)]
     for path in paths:
         try:
             found.append(store.read(path))
@@ -140,11 +149,7 @@ class CinderTiersCompare(judged_runs.JudgedRunsSLA):
         self._question = _question(criterion_value)
         named = criterion_value.get('tiers')
         self._tiers = named and {tier: tier for tier in named}
-        # Runs that do not differ never show a difference: without a least
-        # relevant difference, that is what is hoped for.
-        self._unsure_passes = (
-            criterion_value.get('when_unsure', 'pass') == 'pass'
-        )
+        self._unsure_passes = criterion_value.get('when_unsure') == 'pass'
 
     def judge(self, result: run_result.RunResult) -> judged_runs.Judged:
         """Compare one run with the baseline."""
@@ -168,11 +173,13 @@ class CinderTiersCompare(judged_runs.JudgedRunsSLA):
         return judged_runs.Judged(not bad, name, tuple(texts))
 
     def _is_good(self, claim: comparison.Claim) -> bool:
-        if claim.finding is comparison.Finding.CANNOT_TELL:
-            return self._unsure_passes
-        return claim.finding not in (
+        if claim.finding in (
             comparison.Finding.WORSE,
             comparison.Finding.NOT_COMPARED,
+        ):
+            return False
+        return self._unsure_passes or claim.is_no_worse(
+            self._question.least_difference_percent
         )
 
 

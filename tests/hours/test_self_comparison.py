@@ -4,9 +4,10 @@
 
 ``CINDER_TIERS_TEST_RUNS`` says how many fleets there are, two by default.  A
 fleet has eleven measurements of two repeats of sixteen patterns of two tiers
-that share no disk, one of them throttled, side by side.  Each measurement of a
-tier is compared with its next one as ``tier compare`` does, all patterns
-together: 20 comparisons of a fleet, which takes 36 minutes.
+that share no disk, one of them throttled, side by side.  Each three
+measurements of a tier are compared with the next three as ``tier compare``
+compares runs, all patterns together: 12 comparisons of a fleet, which takes 36
+minutes.
 """
 
 import dataclasses

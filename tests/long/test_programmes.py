@@ -20,6 +20,9 @@ EXAMPLES = 3000
 #: times what the slowest hostile one takes, a tenth of what it would take
 #: without a bound of its own.
 MOST_RATIO = 50
+#: Noises of which a comparison of few runs cannot know: all of them may be in
+#: one level.
+LEVELS = {'bimodal runs', '1 of 8 runs slow'}
 
 
 class ProgrammesTest(testtools.TestCase):
@@ -58,3 +61,23 @@ class ProgrammesTest(testtools.TestCase):
     def test_the_invariants_hold_for_thousands_of_examples(self):
         found = self.run_it('invariants', '--examples', str(EXAMPLES))
         self.assertEqual((EXAMPLES, {}), (found['examples'], found['broken']))
+
+    def test_few_comparisons_claim_what_is_not_so(self):
+        found = self.run_it('false_claims')
+        percents = {
+            (noise, runs): sum(by_repeats.values()) / len(by_repeats)
+            for noise, row in found['false'].items()
+            for runs, by_repeats in row.items()
+        }
+        self.assertEqual(
+            {}, {cell: each for cell, each in percents.items() if each > 5}
+        )
+        self.assertEqual(
+            {},
+            {
+                noise: (pattern, of_all)
+                for noise, (pattern, of_all) in found['found'].items()
+                if noise not in LEVELS
+                and (pattern['found'] < 80 or of_all['found'] < 90)
+            },
+        )

@@ -608,7 +608,7 @@ def _of_pair(pair: _Pair, probability: float, claims: int) -> Finding:
     :param claims: how many there are
     """
     found = pair.difference
-    low, high = found.interval_percent
+    low, high = found.interval_percent()
     text = (
         f'{pair.text}the second differs by {found.percent:+.1f} %, 95 % from'
         f' {low:+.1f} to {high:+.1f} %, over {found.repeats} repeats'

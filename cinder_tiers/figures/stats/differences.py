@@ -9,7 +9,7 @@ figure each (see ``intervals``).
 
 Sides that had their turns in the same repeats are compared within each of
 them (paired t): what a whole repeat has in common, such as a neighbour's
-load, is then in neither.  Others are compared as two groups (Welch's t).
+load, is then in neither.  Runs that were made apart: see ``between_runs``.
 
 fio counts latencies in buckets, and an I/O is counted or not.  Repeats that
 fall into the same bucket do not have a standard deviation of 0, they have one
@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import math
 import statistics
 
+from scipy import special
 from scipy import stats
 
 from cinder_tiers.figures.stats import intervals
@@ -82,10 +83,23 @@ class Difference:
         """The second in percent of the first, less 100."""
         return percent(self.mean)
 
-    @property
-    def interval_percent(self) -> tuple[float, float]:
-        """Its 95 % interval, before any correction for several claims."""
-        half = intervals.quantile(self.freedom, looks=self.looks) * self.error
+    def interval_percent(self, *, claims: int = 1) -> tuple[float, float]:
+        """Its ends, which hold for all claims together with 95 %.
+
+        It is without 0 exactly if ``p_differs`` times the claims is small
+        enough.
+
+        :param claims: how many are made together
+        """
+        half = max(
+            self.resolution,
+            self.error
+            * float(
+                stats.t.isf(
+                    (1 - CONFIDENCE) / (2 * self.looks * claims), self.freedom
+                )
+            ),
+        )
         return percent(self.mean - half), percent(self.mean + half)
 
     def p_differs(self, margin: float = 0.0) -> float:
@@ -100,8 +114,8 @@ class Difference:
             2
             * self.looks
             * float(
-                stats.t.sf(
-                    (abs(self.mean) - margin) / self.error, self.freedom
+                special.stdtr(
+                    self.freedom, (margin - abs(self.mean)) / self.error
                 )
             ),
         )
@@ -179,7 +193,13 @@ def value(logarithm: float) -> float:
     return math.exp(logarithm)
 
 
-def _logarithms(values: Sequence[float], *, least: int = 2) -> list[float]:
+def logarithms(values: Sequence[float], *, least: int = 2) -> list[float]:
+    """The natural logarithms of the figures of a side.
+
+    :param values: each more than 0
+    :param least: how many are needed
+    :raises ValueError: they are fewer, or one is not finite or more than 0
+    """
     if len(values) < least:
         raise ValueError(f'{len(values)} repeats: expected at least {least}')
     if not all(math.isfinite(value) and value > 0 for value in values):
@@ -203,7 +223,7 @@ def of_blocks(
     :raises ValueError: less than two repeats, a figure that is not more than
         0, or not the same number of both
     """
-    ones, others = _logarithms(first), _logarithms(second)
+    ones, others = logarithms(first), logarithms(second)
     found = [other - one for one, other in zip(ones, others, strict=True)]
     deviation = max(statistics.stdev(found), resolution / math.sqrt(6))
     deviation = max(deviation, 1e-12)
@@ -215,30 +235,6 @@ def of_blocks(
         is_paired=True,
         repeats=len(found),
         resolution=resolution,
-        looks=looks,
-    )
-
-
-def of_alike(
-    values: Sequence[float], *, resolution: float, looks: int = 1
-) -> Difference:
-    """Of a side to another that is as noisy, before there is another one.
-
-    For its deviation, which ``repeats_needed`` plans with; its mean is 0.
-
-    :param values: a figure of each repeat of the one side, more than 0
-    :param resolution: relative width of the bucket that a figure lies in
-    :param looks: of the run, see ``Difference``
-    :raises ValueError: less than two repeats, or a figure that is not more
-        than 0
-    """
-    least = max(resolution / math.sqrt(12), 1e-12)
-    return _of_noise(
-        max(statistics.stdev(_logarithms(values)), least),
-        freedom=len(values) - 1,
-        repeats=len(values),
-        resolution=resolution,
-        is_paired=False,
         looks=looks,
     )
 
@@ -278,66 +274,6 @@ def _of_noise(
         deviation=of_pair,
         is_paired=is_paired,
         repeats=repeats,
-        resolution=resolution,
-        looks=looks,
-    )
-
-
-def of_groups(
-    first: Sequence[float],
-    second: Sequence[float],
-    *,
-    resolution: float,
-    looks: int = 1,
-) -> Difference:
-    """Of sides that were measured apart.
-
-    One of them may have a single figure, which is then taken to vary as those
-    of the other do: the interval is that in which one more of them would be.
-
-    :param first: a figure of each repeat, more than 0
-    :param second: likewise, as many as there are
-    :param resolution: relative width of the bucket that a figure lies in
-    :param looks: of the side that had more, see ``Difference``
-    :raises ValueError: a side has no figure, or neither has two, or a figure
-        is not more than 0
-    """
-    several = max(len(first), len(second)) > 1
-    sides = [
-        _logarithms(side, least=1 if several else 2)
-        for side in (first, second)
-    ]
-    least = max(resolution**2 / 12, 1e-24)
-    variances = [
-        max(statistics.variance(side), least) if len(side) > 1 else None
-        for side in sides
-    ]
-    known = [each for each in variances if each is not None]
-    parts = [
-        (max(known) if each is None else each) / len(side)
-        for each, side in zip(variances, sides, strict=True)
-    ]
-    total = sum(parts)
-    return Difference(
-        mean=statistics.fmean(sides[1]) - statistics.fmean(sides[0]),
-        error=math.sqrt(total),
-        freedom=(
-            1
-            / sum(
-                (part / total) ** 2 / (len(side) - 1)
-                for part, side in zip(parts, sides, strict=True)
-            )
-            if len(known) > 1
-            else max(map(len, sides)) - 1
-        ),
-        deviation=math.sqrt(
-            sum(
-                part * len(side)
-                for part, side in zip(parts, sides, strict=True)
-            )
-        ),
-        is_paired=False,
-        repeats=min(map(len, sides)),
         resolution=resolution,
         looks=looks,
     )

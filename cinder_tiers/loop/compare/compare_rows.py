@@ -40,9 +40,18 @@ def find(
     """
     if parsed_args.junit:
         results.keep_from_replacing(
-            parsed_args.junit, [*parsed_args.baseline, *parsed_args.results]
+            parsed_args.junit,
+            [
+                path
+                for side in (
+                    *parsed_args.baseline,
+                    *parsed_args.results,
+                    *parsed_args.history,
+                )
+                for path in results.files_of(side)
+            ],
         )
-    found = _compare(parsed_args)
+    found, is_unknown = _compare(parsed_args)
     shown.warn(found.circumstances)
     if parsed_args.junit:
         _write(parsed_args.junit, junit.write(found))
@@ -53,26 +62,52 @@ def find(
         if any(claim.side for claim in found.claims)
         else {'Result'},
         is_worse=found.count(comparison.Finding.WORSE) > 0,
-        is_unknown=found.count(comparison.Finding.NOT_COMPARED) > 0,
+        is_unknown=is_unknown,
     )
 
 
-def _compare(parsed_args: argparse.Namespace) -> comparison.Comparison:
+def _compare(
+    parsed_args: argparse.Namespace,
+) -> tuple[comparison.Comparison, bool]:
+    """What was found, and whether it does not show what a gate asks for.
+
+    Of tiers of one run, that something is told of each pair, or at least of
+    one; of runs, that none is worse by more than the least difference.
+    """
     question = comparison.Question(
         quantities=results.quantities(parsed_args, comparison.QUANTITIES),
         least_difference_percent=parsed_args.least_difference,
         wanted_difference_percent=parsed_args.wanted_difference,
     )
-    read = results.read_all([*parsed_args.baseline, *parsed_args.results])
-    if len(read) == 1 and not parsed_args.baseline:
+    baseline, sides = (
+        [(each, results.files_of(each)) for each in named]
+        for named in (parsed_args.baseline, parsed_args.results)
+    )
+    read = results.read_all(
+        [path for _name, paths in [*baseline, *sides] for path in paths]
+    )
+    if len(sides) == 1 and not baseline and len(read) > 1:
+        raise errors.WrongArguments(
+            f'{parsed_args.results[0]} holds {len(read)} results: expected'
+            f' two sides, or one result to compare its tiers; name another'
+            f' file or folder'
+        )
+    if len(read) == 1 and not baseline:
+        if parsed_args.history:
+            raise errors.WrongArguments(
+                '--history is for several results; name another one'
+            )
         if parsed_args.tiers:
             raise errors.WrongArguments(
                 '--tier is for several results; with one, all tiers are'
                 ' compared with that of --reference'
             )
         (run,) = read.values()
-        return comparison.tiers_of_run(
+        found = comparison.tiers_of_run(
             run, question, reference=parsed_args.reference
+        )
+        return found, found.count(comparison.Finding.NOT_COMPARED) > 0 or (
+            found.count(comparison.Finding.CANNOT_TELL) == len(found.claims)
         )
     if parsed_args.reference:
         raise errors.WrongArguments(
@@ -101,15 +136,32 @@ def _compare(parsed_args: argparse.Namespace) -> comparison.Comparison:
                 f' its own'
             )
         tiers = {first: second or first for first, _, second in pairs}
-    if parsed_args.baseline:
-        first = parsed_args.baseline
-        others = {'': [read[path] for path in parsed_args.results]}
+    if baseline:
+        first = [path for _name, paths in baseline for path in paths]
+        others = {'': [path for _name, paths in sides for path in paths]}
     else:
-        first, *rest = parsed_args.results
-        first = [first]
-        others = {path: [read[path]] for path in rest}
-    return comparison.runs(
-        [read[path] for path in first], others, question, tiers=tiers
+        (_name, first), *rest = sides
+        others = dict(rest)
+    history = results.read_all(
+        [
+            path
+            for each in dict.fromkeys(parsed_args.history)
+            for path in results.files_of(each)
+        ]
+    )
+    found = comparison.runs(
+        [read[path] for path in first],
+        {
+            name: [read[path] for path in paths]
+            for name, paths in others.items()
+        },
+        question,
+        tiers=tiers,
+        history=list(history.values()),
+    )
+    return found, not all(
+        claim.is_no_worse(question.least_difference_percent)
+        for claim in found.claims
     )
 
 

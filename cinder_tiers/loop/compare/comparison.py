@@ -4,7 +4,10 @@
 
 Pure.  All claims of one comparison are made together: of sixteen patterns
 with two quantities each, one or two would differ by chance, so each is
-corrected for the others (``differences.holm``).
+corrected for the others, and so is its interval.
+
+Of runs that were made apart, each run is one observation, and the first claim
+is of the geometric mean of all patterns.
 """
 
 from collections.abc import Collection
@@ -21,10 +24,16 @@ from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain import errors
 from cinder_tiers.figures.result import figures
 from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.stats import between_runs
 from cinder_tiers.figures.stats import differences
 from cinder_tiers.loop.compare import circumstances
 from cinder_tiers.loop.compare import same_pattern
 
+#: The pattern of a claim of the geometric mean of all patterns.
+ALL_PATTERNS = 'all patterns'
+#: Probability that as many runs as are asked for show a wanted difference of
+#: all patterns together, at least.
+POWER_OF_FIRST = 0.9
 #: Compared unless others are named.
 QUANTITIES = ('iops', 'p99_ms')
 
@@ -142,7 +151,8 @@ class Claim:
     second: float | None = None
     #: change from first to second; None if it is not known
     difference_percent: float | None = None
-    #: lower end of its 95 % interval, of this claim alone
+    #: lower end of its interval, which all claims of the comparison have
+    #: together with 95 %; None if runs are too few for one
     low_percent: float | None = None
     #: upper end
     high_percent: float | None = None
@@ -168,13 +178,26 @@ class Claim:
         """What is claimed, in one line, without saying of what."""
         if self.difference_percent is None:
             return f'{self.finding.value}: {self.reason}'
+        interval = (
+            ''
+            if self.low_percent is None
+            else f' (95 % from {self.low_percent:+.1f} to'
+            f' {self.high_percent:+.1f})'
+        )
         return (
             f'{self.finding.value}: {self.first:.6g} {self.unit} to'
             f' {self.second:.6g} {self.unit},'
-            f' {self.difference_percent:+.1f} % (95 % from'
-            f' {self.low_percent:+.1f} to {self.high_percent:+.1f});'
-            f' {self.reason}'
+            f' {self.difference_percent:+.1f} %{interval}; {self.reason}'
         )
+
+    def is_no_worse(self, least_difference_percent: float) -> bool:
+        """Whether it is shown not to be worse by more than so much."""
+        if self.low_percent is None:
+            return False
+        margin = differences.logarithm(least_difference_percent)
+        if expectations.find_quantity(self.quantity).is_least:
+            return differences.logarithm(self.low_percent) >= -margin
+        return differences.logarithm(self.high_percent) <= margin
 
     @property
     def reversed(self) -> 'Claim':
@@ -232,6 +255,8 @@ class _Observed:
     observations: str = ''
     #: how many the sides have
     counts: tuple[int, int] = (0, 0)
+    #: of runs that were made apart
+    runs: between_runs.Figures | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -357,24 +382,28 @@ def runs(
     question: Question,
     *,
     tiers: Mapping[str, str] | None = None,
+    history: Sequence[run_result.RunResult] = (),
 ) -> Comparison:
     """Compare runs with other runs, tier by tier.
 
-    With one run on each side, their repeats are the observations: an interval
-    then knows how repeats differ, and nothing of how another fleet on the same
-    storage would.  With two runs or more on a side, each run is one; a single
-    run on the other side is taken to vary as they do.
+    Each run is one observation, whatever its repeats: they know nothing of
+    how another fleet on the same storage would differ.  The first claims are
+    of the geometric mean of all patterns of a tier.
 
     :param first: at least one
     :param others: {name of a side: its runs, at least one}, each compared
         with the first
     :param tiers: {tier of the first: tier of the others}; None: those of the
         same name, and one that a side lacks is not compared
+    :param history: former runs of the first storage, for how much runs vary;
+        those that are on a side count there
     :raises ComparisonError: a tier is not in a run, or none is in all, or no
         pattern is of what is asked for
     """
     observed = []
     found = {}
+    named = {run.run for side in (first, *others.values()) for run in side}
+    history = [run for run in history if run.run not in named]
     wrong = []
     for name, second in others.items():
         try:
@@ -398,10 +427,12 @@ def runs(
                 second,
                 together if tiers else _all_tiers(first, second),
                 question,
+                history,
             )
         ]
     if wrong:
         raise ComparisonError(*wrong)
+    observed.sort(key=lambda each: each.claim.pattern != ALL_PATTERNS)
     return Comparison(
         circumstances=tuple(found), claims=_decide(observed, question)
     )
@@ -591,16 +622,6 @@ def _told_before(
     for one in first:
         for other in second:
             yield from map(str, circumstances.of_runs(one, other, tiers))
-    if max(len(first), len(second)) == 1:
-        yield (
-            'one run on each side: intervals rest on their repeats, and do not'
-            ' know how another fleet on the same storage would differ'
-        )
-    elif min(len(first), len(second)) == 1:
-        yield (
-            'one run on a side: it is taken to vary as the runs of the other'
-            ' side do'
-        )
 
 
 def _observe_runs(
@@ -608,18 +629,101 @@ def _observe_runs(
     second: Sequence[run_result.RunResult],
     tiers: Mapping[str, str],
     question: Question,
+    history: Sequence[run_result.RunResult],
 ) -> Iterator[_Observed]:
     both = [*first, *second]
     for one, other in tiers.items():
-        for pattern in _patterns_of_runs(both, one, other):
-            yield from _observe(
+        observed = [
+            each
+            for pattern in _patterns_of_runs(both, one, other)
+            for each in _observe(
                 question,
                 pattern,
                 _side(first, one, pattern, question),
                 _side(second, other, pattern, question),
                 within=Within.NOTHING,
                 reason=same_pattern.not_the_same(pattern, both),
+                history=[
+                    _side([run], one, pattern, question)
+                    for run in history
+                    if not same_pattern.not_the_same(pattern, [first[0], run])
+                ],
             )
+        ]
+        for name in question.quantities:
+            yield from _all_together(
+                [each for each in observed if each.claim.quantity == name]
+            )
+        yield from observed
+
+
+def _all_together(observed: Sequence[_Observed]) -> Iterator[_Observed]:
+    """The geometric mean of the patterns of a tier, if there are several."""
+    known = [each for each in observed if each.runs is not None]
+    if len(known) < 2:
+        return
+    found = between_runs.together([each.runs for each in known])
+    count = f'{len(known)} of {len(observed)} patterns'
+    yield _of_runs(
+        dataclasses.replace(
+            known[0].claim,
+            pattern=ALL_PATTERNS,
+            reason=f'geometric mean of {count}; '
+            if len(known) < len(observed)
+            else '',
+            first=_geometric_mean_of(found.first),
+            second=_geometric_mean_of(found.second),
+        ),
+        found,
+        is_least=known[0].is_least,
+    )
+
+
+def _geometric_mean_of(side: between_runs.Runs) -> float:
+    """Of a side, with the same weight for each run."""
+    return _geometric_mean(list(map(_geometric_mean, side.values())))
+
+
+def _of_runs(
+    claim: Claim, found: between_runs.Figures, *, is_least: bool
+) -> _Observed:
+    """What runs that were made apart show, each of them one observation."""
+    counts = len(found.first), len(found.second)
+    observed = _Observed(
+        claim=claim,
+        difference=None,
+        is_least=is_least,
+        within=Within.NOTHING,
+        observations=Within.RUNS.value,
+        counts=counts,
+        runs=found,
+    )
+    fewer, more = sorted(counts)
+    history = len(found.history)
+    if not between_runs.can_differ(fewer, more, history):
+        return dataclasses.replace(
+            observed,
+            claim=dataclasses.replace(
+                claim,
+                finding=Finding.CANNOT_TELL,
+                reason=claim.reason + _too_few_runs(fewer, more, history),
+                difference_percent=differences.percent(
+                    math.log(claim.second) - math.log(claim.first)
+                ),
+            ),
+        )
+    return dataclasses.replace(observed, difference=found.difference)
+
+
+def _too_few_runs(fewer: int, more: int, history: int) -> str:
+    runs = 'one run each' if more == 1 else f'{fewer} and {more} runs'
+    needed = between_runs.history_needed(fewer, more)
+    return (
+        f'{runs}: cannot tell a change of the storage from a change between'
+        f' runs; three runs on each side are needed, or a history of'
+        f' {needed} other runs of the first storage'
+        + (f', not {history}' if history else '')
+    )
 
 
 def _all_tiers(*sides: Sequence[run_result.RunResult]) -> dict[str, str]:
@@ -764,6 +868,7 @@ def _observe(
     *,
     within: Within,
     reason: str = '',
+    history: Sequence[_Side] = (),
 ) -> Iterator[_Observed]:
     for name in question.quantities:
         limit = expectations.find_quantity(name)
@@ -803,21 +908,57 @@ def _observe(
                 difference=None,
             )
             continue
-        compare = (
-            differences.of_blocks if claim.is_paired else differences.of_groups
-        )
+        if within is Within.NOTHING:
+            yield _of_runs(
+                claim,
+                between_runs.Figures(
+                    first=_figures(first, limit),
+                    second=_figures(second, limit),
+                    history=_figures_of_history(history, name, limit),
+                    resolution=figures.resolution(
+                        _complete(first, second), limit
+                    ),
+                ),
+                is_least=limit.is_least,
+            )
+            continue
         yield _Observed(
             claim=claim,
             is_least=limit.is_least,
             within=within,
             observations=observations,
             counts=(len(sides[0]), len(sides[1])),
-            difference=compare(
+            difference=differences.of_blocks(
                 *sides,
                 resolution=figures.resolution(_complete(first, second), limit),
                 looks=_looks(first, second),
             ),
         )
+
+
+def _figures(side: _Side, limit: expectations.Limit) -> between_runs.Runs:
+    """The figures of each run's complete repeats."""
+    return {
+        str(place): [
+            figures.figure(slot, limit) or 0.0
+            for slot in figures.complete(slots)
+        ]
+        for place, slots in enumerate(side.runs)
+    }
+
+
+def _figures_of_history(
+    history: Sequence[_Side], quantity: str, limit: expectations.Limit
+) -> between_runs.Runs:
+    """Those of runs that can be used; the place in the history names each."""
+    found = {}
+    for place, side in enumerate(history):
+        if side.reason or side.lost or quantity in side.without:
+            continue
+        (values,) = _figures(side, limit).values()
+        if min(values) > 0:
+            found[str(place)] = values
+    return found
 
 
 def _lost(first: _Side, second: _Side, within: Within) -> str:
@@ -886,10 +1027,6 @@ def _values(
             [one for one, _other in pairs],
             [other for _one, other in pairs],
         )
-    if max(map(len, of_runs)) < 2:
-        return tuple(
-            [value for values in side for value in values] for side in of_runs
-        )
     return tuple(
         [_geometric_mean(values) for values in side] for side in of_runs
     )
@@ -897,10 +1034,7 @@ def _values(
 
 def _observations(first: _Side, second: _Side, within: Within) -> str:
     """What a side has several of, for messages."""
-    if within is Within.NOTHING:
-        several = max(len(first.runs), len(second.runs)) > 1
-        return Within.RUNS.value if several else Within.REPEATS.value
-    return within.value
+    return (Within.RUNS if within is Within.NOTHING else within).value
 
 
 def _looks(first: _Side, second: _Side) -> int:
@@ -934,14 +1068,8 @@ def _too_few(
 ) -> str:
     """Why such values show nothing; empty if they may."""
     observations = _observations(first, second, within)
-    # Of runs that were made apart, one is taken to vary as several others do.
-    least = (
-        1
-        if within is Within.NOTHING
-        and observations == Within.RUNS.value
-        and max(map(len, sides)) > 1
-        else 2
-    )
+    # Whether runs that were made apart are too few, ``_of_runs`` says.
+    least = 1 if within is Within.NOTHING else 2
     reasons = [
         _too_few_of(side, values, limit, observations, least)
         for side, values in zip((first, second), sides, strict=True)
@@ -1012,50 +1140,84 @@ def _decide(
     """
     if not observed:
         raise no_pattern(question.quantities)
+    observed = _with_common_noise(observed)
     known = [each for each in observed if each.difference is not None]
-    margin = differences.logarithm(question.least_difference_percent)
-    differ = [each.difference.p_differs(margin) for each in known]
-    within = [1.0] * len(known)
-    if margin:
-        # A difference is either relevant or not, so of the two hypotheses of
-        # a pair one is true: corrected by their number, all of them together
-        # are as safe as one.
-        differ = [min(1.0, len(known) * p) for p in differ]
-        within = [
-            min(1.0, len(known) * each.difference.p_within(margin))
-            for each in known
-        ]
-    else:
-        differ = differences.holm(differ)
-    decided = {
-        id(each): _decided(each, p_differs, p_within, question, len(known))
-        for each, p_differs, p_within in zip(
-            known, differ, within, strict=True
+    firsts = sum(each.claim.pattern == ALL_PATTERNS for each in known)
+    shares = between_runs.claims_together(firsts, len(known) - firsts)
+    return tuple(
+        each.claim
+        if each.difference is None
+        else _decided(
+            each,
+            question,
+            shares[each.claim.pattern != ALL_PATTERNS],
+            len(known),
         )
-    }
-    return tuple(decided.get(id(each), each.claim) for each in observed)
+        for each in observed
+    )
+
+
+def _with_common_noise(observed: Sequence[_Observed]) -> list[_Observed]:
+    """See ``between_runs.with_common_noise``, for each quantity of a tier."""
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for place, each in enumerate(observed):
+        claim = each.claim
+        if each.within is Within.NOTHING and each.difference is not None:
+            name = claim.pattern == ALL_PATTERNS and ALL_PATTERNS
+            groups.setdefault(
+                (
+                    claim.side,
+                    claim.first_tier,
+                    claim.second_tier,
+                    claim.quantity,
+                    name or '',
+                ),
+                [],
+            ).append(place)
+    found = list(observed)
+    for places in groups.values():
+        for place, difference in zip(
+            places,
+            between_runs.with_common_noise(
+                [found[each].difference for each in places]
+            ),
+            strict=True,
+        ):
+            found[place] = dataclasses.replace(
+                found[place], difference=difference
+            )
+    return found
 
 
 def _decided(
-    observed: _Observed,
-    p_differs: float,
-    p_within: float,
-    question: Question,
-    claims: int,
+    observed: _Observed, question: Question, share: int, claims: int
 ) -> Claim:
+    """The claim, of which one in share of all false ones may be."""
     difference = observed.difference
-    low, high = difference.interval_percent
+    low, high = difference.interval_percent(claims=share)
     alpha = 1 - differences.CONFIDENCE
     margin = differences.logarithm(question.least_difference_percent)
+    p_differs = min(1.0, share * difference.p_differs(margin))
+    # Of one side only, so twice: then it is so exactly if the interval is
+    # within the margin.
+    p_within = (
+        min(1.0, 2 * share * difference.p_within(margin)) if margin else 1.0
+    )
     needed = differences.repeats_needed(
         difference,
         wanted=differences.logarithm(question.wanted_difference_percent),
-        claims=claims,
+        claims=share,
         margin=margin,
-        power=question.power,
+        power=max(question.power, POWER_OF_FIRST)
+        if observed.claim.pattern == ALL_PATTERNS
+        else question.power,
     )
     observations = observed.observations
-    how = _how(observed) + f', {claims} claim{"s" if claims > 1 else ""}'
+    how = (
+        observed.claim.reason
+        + _how(observed)
+        + f', {claims} claim{"s" if claims > 1 else ""}'
+    )
     if p_differs <= alpha:
         is_better = (difference.mean > 0) == observed.is_least
         finding = Finding.BETTER if is_better else Finding.WORSE
@@ -1091,7 +1253,7 @@ def _decided(
         probability=min(p_differs, p_within),
         repeats_needed=needed,
         repeats_for_none=differences.repeats_for_none(
-            difference, margin=margin, claims=claims, power=question.power
+            difference, margin=margin, claims=2 * share, power=question.power
         )
         if margin
         else None,
@@ -1107,9 +1269,12 @@ def _how(observed: _Observed) -> str:
             f'paired t within {observed.observations},'
             f' {fewer} {observed.observations}'
         )
-    if fewer == 1:
-        return f't of one run against {more}'
-    return f"Welch's t, {fewer} {observed.observations}"
+    history = len(observed.runs.history)
+    return (
+        f't of {fewer} and {more} runs'
+        if fewer < more
+        else f't of {fewer} run{"s" if fewer > 1 else ""} each'
+    ) + (f', {history} of history' if history else '')
 
 
 def to_see(

@@ -1,25 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How many repeats a wanted difference needs, and how long they take.
+"""How many repeats or runs a wanted difference needs, and how long they take.
 
-Pure.  The noise is that of a run that was made before, or is given;
+Pure.  The noise is that of runs that were made before, or is given;
 the number is the one that a comparison tells afterwards, by the same formula
 (``differences.repeats_needed``).  The time is that of the former run, and, for
 what is not in its result, the estimate that each run begins with.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from collections.abc import Sequence
 from dataclasses import dataclass
 import enum
 
-from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.figures.fleet import duration
 from cinder_tiers.figures.fleet import schedule
-from cinder_tiers.figures.result import figures
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.figures.stats import differences
 from cinder_tiers.loop.compare import comparison
+
+
+#: Results of one storage that show how much runs vary: as many as the least
+#: comparison that claims something has.
+LEAST_RUNS = 6
 
 
 class Between(enum.Enum):
@@ -43,16 +46,17 @@ class Need:
     pattern: str = ''
     #: name as in ``expectations.find_quantity``; empty if the noise is stated
     quantity: str = ''
-    #: coefficient of variation of repeats, without what both sides have in
-    #: common where they are compared within repeats; None if it is not known
+    #: coefficient of variation of runs; or of repeats, without what both sides
+    #: have in common; None if it is not known
     variation_percent: float | None
-    #: that show the wanted difference; None if it is not known, or if not even
-    #: ``differences.MOST_REPEATS`` do
+    #: repeats, or runs of each side, that show the wanted difference; None if
+    #: it is not known, or if not even ``differences.MOST_REPEATS`` do
     repeats: int | None
     #: that show that no difference is relevant, if there is none; None
     #: likewise, or if any difference is relevant
     repeats_for_none: int | None
-    #: of a run with so many repeats; None if it is not known
+    #: of a run with so many repeats, or of so many runs; None if it is not
+    #: known
     seconds: int | None
     #: why there is no number; else empty
     reason: str = ''
@@ -84,33 +88,60 @@ def of_run(
     run: run_result.RunResult,
     question: comparison.Question,
     *,
-    between: Between,
     reference: str | None = None,
 ) -> Needs:
-    """By the noise of a run.
+    """How many repeats, to compare tiers, by the noise of a run.
 
     :param reference: tier that the others are compared with; None: the first
-    :raises comparison.ComparisonError: there is no tier, or, between tiers,
-        a single one or none of that name
+    :raises comparison.ComparisonError: there is a single tier, or none of
+        that name, or no pattern of what is asked for
     """
-    if between is Between.TIERS:
-        claims = comparison.tiers_of_run(
-            run, question, reference=reference
-        ).claims
-        known = sum(claim.variation_percent is not None for claim in claims)
-        needs = [_of_claim(claim, question) for claim in claims]
-    else:
-        noises = list(_noises(run, question))
-        known = sum(not reason for *_, reason in noises)
-        needs = [_of_noise(each, question, known) for each in noises]
-    if not needs:
-        raise comparison.no_pattern(question.quantities)
-    return Needs(
-        claims=known,
-        needs=tuple(
-            _with_time(need, _seconds(run, need.repeats)) for need in needs
-        ),
+    claims = comparison.tiers_of_run(run, question, reference=reference).claims
+    return _of_claims(claims, question, lambda needed: _seconds(run, needed))
+
+
+def of_runs(
+    history: Sequence[run_result.RunResult], question: comparison.Question
+) -> Needs:
+    """How many runs of each side, by how much runs of one storage vary.
+
+    :param history: in order of time, at least LEAST_RUNS
+    :raises comparison.ComparisonError: they are too few, or have no tier in
+        common, or no pattern of what is asked for
+    """
+    if len(history) < LEAST_RUNS:
+        raise comparison.ComparisonError(
+            f'{len(history)} results: expected at least {LEAST_RUNS} runs of'
+            f' the same storage, which show how much runs vary; name more'
+            f' results or a folder of them, or give --variation'
+        )
+    # In turn, so that slow changes are in both halves.
+    claims = comparison.runs(
+        history[::2], {'': history[1::2]}, question
+    ).claims
+    return _of_claims(
+        claims, question, lambda needed: _seconds_of_runs(history[-1], needed)
     )
+
+
+def _of_claims(
+    claims: Sequence[comparison.Claim],
+    question: comparison.Question,
+    seconds: Callable[[int | None], int | None],
+) -> Needs:
+    needs = [_of_claim(claim, question) for claim in claims]
+    return Needs(
+        claims=sum(claim.variation_percent is not None for claim in claims),
+        needs=tuple(_with_time(need, seconds(need.repeats)) for need in needs),
+    )
+
+
+def _seconds_of_runs(
+    run: run_result.RunResult, runs: int | None
+) -> int | None:
+    """How long so many runs of one side take; None: not known."""
+    seconds = _seconds(run, run.profile.repeats)
+    return None if runs is None or seconds is None else runs * seconds
 
 
 def of_variation(
@@ -123,8 +154,8 @@ def of_variation(
 ) -> Needs:
     """By a noise that is given.
 
-    :param variation_percent: coefficient of variation of the repeats of each
-        side
+    :param variation_percent: coefficient of variation of the repeats, or the
+        runs, of each side
     :param claims: how many are to be made together, at least 1
     :param run: for the time; None: it is not known
     :raises comparison.ComparisonError: no such numbers
@@ -148,7 +179,17 @@ def of_variation(
     )
     return Needs(
         claims=claims,
-        needs=(_with_time(need, run and _seconds(run, need.repeats)),),
+        needs=(
+            _with_time(
+                need,
+                run
+                and (
+                    _seconds(run, need.repeats)
+                    if between is Between.TIERS
+                    else _seconds_of_runs(run, need.repeats)
+                ),
+            ),
+        ),
     )
 
 
@@ -161,7 +202,9 @@ def _of_claim(claim: comparison.Claim, question: comparison.Question) -> Need:
     is_known = claim.variation_percent is not None
     return Need(
         tier=claim.second_tier,
-        reference=claim.first_tier,
+        reference=claim.first_tier
+        if claim.first_tier != claim.second_tier
+        else '',
         pattern=claim.pattern,
         quantity=claim.quantity,
         variation_percent=claim.variation_percent,
@@ -182,7 +225,6 @@ def _need(
     noise: differences.Difference,
     question: comparison.Question,
     claims: int,
-    **about: str,
 ) -> Need:
     margin = differences.logarithm(question.least_difference_percent)
     needed = differences.repeats_needed(
@@ -193,86 +235,16 @@ def _need(
         power=question.power,
     )
     return Need(
-        **about,
         variation_percent=noise.variation_percent,
         repeats=needed,
         repeats_for_none=differences.repeats_for_none(
-            noise, margin=margin, claims=claims, power=question.power
+            noise, margin=margin, claims=2 * claims, power=question.power
         )
         if margin
         else None,
         seconds=None,
         reason=_reason(needed, question),
     )
-
-
-# (tier, pattern, quantity, noise, why there is none)
-_Noise = tuple[str, str, str, differences.Difference | None, str]
-
-
-def _noises(
-    run: run_result.RunResult, question: comparison.Question
-) -> Iterator[_Noise]:
-    for tier in run.tiers:
-        for pattern in tier.patterns:
-            for name in question.quantities:
-                limit = expectations.find_quantity(name)
-                if not figures.is_about(limit, run, pattern):
-                    continue
-                yield (
-                    tier.tier,
-                    pattern.pattern,
-                    name,
-                    *_noise(pattern.slots, limit, looks=run.looks),
-                )
-
-
-def _noise(
-    slots: Sequence[run_result.SlotResult],
-    limit: expectations.Limit,
-    *,
-    looks: int,
-) -> tuple[differences.Difference | None, str]:
-    complete = figures.complete(slots)
-    if len(complete) < 2:
-        return None, (
-            f'{len(complete)} of {len(slots)} repeats can be used: expected'
-            f' at least 2 in which all guests are complete'
-        )
-    reason = figures.not_told(complete, limit)
-    if reason:
-        return None, reason
-    values = [figures.figure(slot, limit) or 0.0 for slot in complete]
-    if min(values) <= 0:
-        return None, f'in a repeat {figures.nothing_done(limit)}'
-    reason = figures.too_few_ios(complete, limit)
-    if reason:
-        return None, reason
-    return (
-        differences.of_alike(
-            values,
-            resolution=figures.resolution(complete, limit),
-            looks=looks,
-        ),
-        '',
-    )
-
-
-def _of_noise(
-    found: _Noise, question: comparison.Question, claims: int
-) -> Need:
-    tier, pattern, quantity, noise, reason = found
-    about = {'tier': tier, 'pattern': pattern, 'quantity': quantity}
-    if noise is None:
-        return Need(
-            **about,
-            variation_percent=None,
-            repeats=None,
-            repeats_for_none=None,
-            seconds=None,
-            reason=reason,
-        )
-    return _need(noise, question, claims, **about)
 
 
 def _seconds(run: run_result.RunResult, repeats: int | None) -> int | None:

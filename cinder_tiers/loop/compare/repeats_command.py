@@ -10,20 +10,22 @@ from cinder_tiers.cli import values
 
 
 class PlanRepeats(results_command.ResultsLister):
-    """Estimate how many repeats a run needs to show a difference.
+    """Estimate how many repeats or runs show a difference.
 
-    Takes the noise from the repeats of an earlier run, or from --variation.
-    For each pattern and quantity, shows how many repeats would show the
-    difference if there is one, and how long such a run would take. Corrects
-    for multiple comparisons, as "tier compare" will do with the result. Reads
-    only a file and needs no credentials.
+    Takes the noise from the repeats of an earlier run, to compare its tiers;
+    from six runs of the same storage or more, to compare it with itself after
+    a change; or from --variation. For each pattern and quantity, shows how
+    many repeats, or runs of each side, would show the difference if there is
+    one, and how long they would take. Corrects for multiple comparisons, as
+    "tier compare" will do with the results. Reads only files and needs no
+    credentials.
     """
 
     _epilog = """Exit status: 0 each number of repeats is known; 3 one is not,
 such as that of a pattern with a single repeat; 1 an error occurred; 2 a wrong
 argument.
 
-Example: openstack tier repeats run.json --difference 10 --quantity iops
+Example: openstack tier repeats nightly/ --difference 10 --quantity iops
 """
 
     name = 'tier repeats'
@@ -32,12 +34,13 @@ Example: openstack tier repeats run.json --difference 10 --quantity iops
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Adds the arguments of the command."""
         parser.add_argument(
-            'result',
+            'results',
             metavar='<result>',
-            nargs='?',
+            nargs='*',
             help=(
                 'result file of a former run of the task, with two repeats or '
-                'more; may be left out with --variation'
+                'more; between runs, six of them, or a folder; may be left '
+                'out with --variation'
             ),
         )
         parser.add_argument(
@@ -65,8 +68,8 @@ Example: openstack tier repeats run.json --difference 10 --quantity iops
             choices=('tiers', 'runs'),
             help=(
                 'compare tiers of one run, within each repeat, or each tier '
-                'with itself in another run (default: tiers if the result has '
-                'several, else runs)'
+                'with itself in other runs (default: tiers if there is one '
+                'result with several, else runs)'
             ),
         )
         parser.add_argument(
@@ -82,9 +85,9 @@ Example: openstack tier repeats run.json --difference 10 --quantity iops
             metavar='<percent>',
             type=values.variation,
             help=(
-                'standard deviation of the repeats in percent of their mean, '
-                'in place of that of the result; between tiers, without what '
-                'tiers have in common in a repeat'
+                'standard deviation in percent of the mean, in place of that '
+                'of the results: of runs, or between tiers of repeats, '
+                'without what tiers have in common in a repeat'
             ),
         )
         parser.add_argument(

@@ -3,6 +3,7 @@
 """The rows of `openstack tier repeats`."""
 
 import argparse
+from collections.abc import Sequence
 
 from cliff import columns
 
@@ -28,20 +29,25 @@ class _Seconds(columns.FormattableColumn):
         return self._value
 
 
-_TABLE: results_command.Table = {
-    'Tier': lambda need: (
-        f'{need.tier} against {need.reference}'
-        if need.reference
-        else need.tier or '-'
-    ),
-    'Pattern': lambda need: need.pattern or '-',
-    'Quantity': lambda need: need.quantity or '-',
-    'Noise %': lambda need: cells.rounded(need.variation_percent),
-    'Repeats': lambda need: need.repeats,
-    'Repeats for none': lambda need: need.repeats_for_none,
-    'Takes': lambda need: _Seconds(need.seconds),
-    'Reason': lambda need: need.reason,
-}
+def _table(between: repeats.Between) -> results_command.Table:
+    counted = {
+        repeats.Between.TIERS: 'Repeats',
+        repeats.Between.RUNS: 'Runs',
+    }[between]
+    return {
+        'Tier': lambda need: (
+            f'{need.tier} against {need.reference}'
+            if need.reference
+            else need.tier or '-'
+        ),
+        'Pattern': lambda need: need.pattern or '-',
+        'Quantity': lambda need: need.quantity or '-',
+        'Noise %': lambda need: cells.rounded(need.variation_percent),
+        counted: lambda need: need.repeats,
+        f'{counted} for none': lambda need: need.repeats_for_none,
+        'Takes': lambda need: _Seconds(need.seconds),
+        'Reason': lambda need: need.reason,
+    }
 
 
 def find(
@@ -53,23 +59,24 @@ def find(
     :raises errors.WrongArguments: they do not go together.
     :raises comparison.ComparisonError: the result has no such tiers.
     """
-    run = parsed_args.result and results.read(parsed_args.result)
+    runs = list(
+        results.read_all(
+            [
+                path
+                for each in parsed_args.results
+                for path in results.files_of(each)
+            ]
+        ).values()
+    )
+    runs.sort(key=lambda run: run.ended_at)
     between = repeats.Between(
         parsed_args.between
-        or ('tiers' if run and len(run.tiers) > 1 else 'runs')
+        or ('tiers' if len(runs) == 1 and len(runs[0].tiers) > 1 else 'runs')
     )
-    found = _needs(parsed_args, run, between)
-    if between is repeats.Between.RUNS:
-        shown.warn(
-            [
-                'between runs: the noise is that of repeats of one fleet, and '
-                'does not know how another fleet on the same storage would '
-                'differ'
-            ]
-        )
-    shown.warn([_summary(found, parsed_args)])
+    found = _needs(parsed_args, runs, between)
+    shown.warn([_summary(found, parsed_args, between)])
     return results_command.Found(
-        table=_TABLE,
+        table=_table(between),
         items=found.needs,
         is_unknown=found.repeats is None,
     )
@@ -77,7 +84,7 @@ def find(
 
 def _needs(
     parsed_args: argparse.Namespace,
-    run: run_result.RunResult | None,
+    runs: Sequence[run_result.RunResult],
     between: repeats.Between,
 ) -> repeats.Needs:
     question = comparison.Question(
@@ -106,24 +113,33 @@ def _needs(
             question,
             between=between,
             claims=parsed_args.claims,
-            run=run,
+            run=runs[-1] if runs else None,
         )
     if parsed_args.claims != 1:
         raise errors.WrongArguments(
             '--claims requires --variation; with a result file, the '
             'claims are counted'
         )
-    if run is None:
+    if not runs:
         raise errors.WrongArguments(
             'the noise is not known: name a result file of an earlier '
             'run, or give --variation'
         )
-    return repeats.of_run(
-        run, question, between=between, reference=parsed_args.reference
-    )
+    if between is repeats.Between.RUNS:
+        return repeats.of_runs(runs, question)
+    if len(runs) > 1:
+        raise errors.WrongArguments(
+            f'{len(runs)} results: expected one, to compare its tiers; name'
+            f' one, or use --between runs'
+        )
+    return repeats.of_run(runs[0], question, reference=parsed_args.reference)
 
 
-def _summary(found: repeats.Needs, parsed_args: argparse.Namespace) -> str:
+def _summary(
+    found: repeats.Needs,
+    parsed_args: argparse.Namespace,
+    between: repeats.Between,
+) -> str:
     """All claims together in one line."""
     wanted = f'to see {parsed_args.difference:g} %'
     if found.claims > 1:
@@ -136,7 +152,12 @@ def _summary(found: repeats.Needs, parsed_args: argparse.Namespace) -> str:
         )
     seconds = _Seconds(found.seconds).human_readable()
     return (
-        f'{wanted}: {found.repeats} repeats'
+        f'{wanted}: {found.repeats} '
+        + (
+            'runs of each side'
+            if between is repeats.Between.RUNS
+            else 'repeats'
+        )
         + ('' if found.seconds is None else f', {seconds}')
         + f' (with a probability of {100 * parsed_args.power:g} % for each)'
     )

@@ -161,7 +161,8 @@ def choose(found: Iterable[Confirmation]) -> Confirmation | None:
     for each in better:
         if (
             chosen is None
-            or each.difference.interval_percent[0] > chosen.difference.percent
+            or each.difference.interval_percent()[0]
+            > chosen.difference.percent
         ):
             chosen = each
     return chosen

@@ -59,7 +59,7 @@ def _confirmed(tuning: tunings.Tuning) -> Iterator[Judged]:
                 'of it',
             )
             continue
-        low, high = found.interval_percent
+        low, high = found.interval_percent()
         yield Judged(
             words=words,
             blocks=blocks,

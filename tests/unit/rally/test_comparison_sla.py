@@ -50,12 +50,27 @@ class ComparisonSLATest(testtools.TestCase):
             'error': [],
         }
 
-    def judge(self, *iterations, **criterion):
-        """What Rally's checker says: (success, detail)."""
-        criterion.setdefault(
-            'baseline',
-            [str(self.file('kept.json', run(100, 101, 99, name='f' * 16)))],
-        )
+    def kept(self, result):
+        """As many results as show something of one more run."""
+        return [
+            str(
+                self.file(
+                    f'kept{each}.json',
+                    dataclasses.replace(result, run=f'{each:f>16}'),
+                )
+            )
+            for each in range(9)
+        ]
+
+    def judge(self, *iterations, when_unsure='pass', **criterion):
+        """What Rally's checker says: (success, detail).
+
+        :param when_unsure: None: the task does not say it
+        """
+        if when_unsure:
+            criterion['when_unsure'] = when_unsure
+        if 'baseline' not in criterion:
+            criterion['baseline'] = self.kept(run(100, 101, 99))
         checker = sla.SLAChecker({'sla': {'cinder_tiers_compare': criterion}})
         for iteration in iterations:
             checker.add_iteration(iteration)
@@ -67,18 +82,29 @@ class ComparisonSLATest(testtools.TestCase):
         self.assertFalse(success)
         self.assertIn('general x iops: worse: 99.99', detail)
         self.assertIn('-50.0 %', detail)
-        self.assertIn('one run on each side', detail)
         self.assertIn('the other 1 pass', detail)
 
     def test_a_better_run_and_one_that_cannot_be_told_pass(self):
         for iops in ((200, 201, 199), (101, 100, 99)):
             self.assertTrue(self.judge(self.iteration(run(*iops)))[0])
 
+    def test_a_baseline_may_be_a_folder(self):
+        paths = list(map(pathlib.Path, self.kept(run(100, 101, 99))))
+        folder = paths[0].parent / 'nightly'
+        folder.mkdir()
+        for path in paths:
+            path.rename(folder / path.name)
+        _success, detail = self.judge(
+            self.iteration(run(50, 51, 49)), baseline=[str(folder)]
+        )
+        self.assertIn('general x iops: worse', detail)
+
     def test_cannot_tell_fails_if_the_task_says_so(self):
         same = self.iteration(run(101, 100, 99))
-        self.assertFalse(
-            self.judge(same, quantities=['iops'], when_unsure='fail')[0]
-        )
+        for unsure in (None, 'fail'):
+            self.assertFalse(
+                self.judge(same, quantities=['iops'], when_unsure=unsure)[0]
+            )
         self.assertTrue(
             self.judge(
                 same,
@@ -89,18 +115,13 @@ class ComparisonSLATest(testtools.TestCase):
         )
 
     def test_each_direction_is_compared_alone(self):
-        kept = str(
-            self.file(
-                'mix.json',
-                test_comparison.mix((100, 101, 99), (200, 202, 198)),
-            )
-        )
+        kept = self.kept(test_comparison.mix((100, 101, 99), (200, 202, 198)))
         now = self.iteration(
             test_comparison.mix((100, 101, 99), (100, 101, 99))
         )
         success, detail = self.judge(
             now,
-            baseline=[kept],
+            baseline=kept,
             quantities=['iops'],
             directions=['read', 'write'],
         )
@@ -108,7 +129,7 @@ class ComparisonSLATest(testtools.TestCase):
         self.assertIn('general x write_iops: worse', detail)
         self.assertIn('the other 1 pass', detail)
         self.assertTrue(
-            self.judge(now, baseline=[kept], quantities=['read_iops'])[0]
+            self.judge(now, baseline=kept, quantities=['read_iops'])[0]
         )
 
     def test_a_tier_that_the_baseline_lacks_fails(self):

@@ -8,10 +8,10 @@ import ddt
 import testtools
 
 from cinder_tiers.figures.result import result as run_result
-from cinder_tiers.figures.stats import differences
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.compare import trend
 from tests.unit.figures import results
+from tests.unit.figures.stats import figures_of_runs
 from tests.unit.loop.report import runs
 
 QUESTION = comparison.Question(
@@ -137,7 +137,7 @@ class ImpossibleFiguresTest(testtools.TestCase):
             )
 
     def test_the_noise_of_any_figures_is_a_number(self):
-        found = differences.of_groups(
+        found = figures_of_runs.difference(
             [5e-324, 1e18], [5e-324, 1e18], resolution=0.01
         )
         self.assertGreater(found.variation_percent, 1e100)

@@ -12,6 +12,7 @@ import numpy
 import testtools
 
 from cinder_tiers.figures.stats import differences
+from tests.unit.figures.stats import figures_of_runs
 
 #: Relative width of one of fio's buckets.
 BUCKET = 1 / 64
@@ -35,7 +36,7 @@ class NoDifferenceTestCase(testtools.TestCase):
             false = 0
             for _run in range(400):
                 found = [
-                    differences.of_groups(
+                    figures_of_runs.difference(
                         *numpy.exp(draw.normal(7, 0.1, (2, repeats))),
                         resolution=BUCKET,
                     )
@@ -63,11 +64,11 @@ class NoDifferenceTestCase(testtools.TestCase):
         self.assertLessEqual(false, 33)
 
     def test_repeats_in_one_bucket_do_not_differ_from_those_in_the_next(self):
-        found = differences.of_groups(
+        found = figures_of_runs.difference(
             [1.0, 1.0, 1.0], [1.0 + BUCKET] * 3, resolution=BUCKET
         )
         self.assertEqual(1.0, found.p_differs())
-        low, high = found.interval_percent
+        low, high = found.interval_percent()
         self.assertLess(low, high)
 
     def test_what_changes_from_turn_to_turn_is_no_difference(self):
@@ -92,7 +93,7 @@ class DifferenceTestCase(testtools.TestCase):
         draw = numpy.random.default_rng(3)
         found = 0
         for _run in range(200):
-            pilot = differences.of_groups(
+            pilot = figures_of_runs.difference(
                 *numpy.exp(draw.normal(7, 0.06, (2, 4))), resolution=BUCKET
             )
             repeats = differences.repeats_needed(
@@ -100,7 +101,7 @@ class DifferenceTestCase(testtools.TestCase):
             )
             first = numpy.exp(draw.normal(7, 0.06, repeats))
             second = 1.1 * numpy.exp(draw.normal(7, 0.06, repeats))
-            difference = differences.of_groups(
+            difference = figures_of_runs.difference(
                 first, second, resolution=BUCKET
             )
             found += 16 * difference.p_differs() <= 0.05
@@ -119,7 +120,7 @@ class DifferenceTestCase(testtools.TestCase):
             )
             for name, compare in (
                 ('pairs', differences.of_blocks),
-                ('groups', differences.of_groups),
+                ('groups', figures_of_runs.difference),
             ):
                 seen[name] += (
                     compare(*sides, resolution=BUCKET).p_differs() <= 0.05
@@ -131,7 +132,7 @@ class DifferenceTestCase(testtools.TestCase):
         def needed(noise, claims=1):
             values = [1 + noise, 1.0, 1 - noise, 1.0]
             return differences.repeats_needed(
-                differences.of_groups(
+                figures_of_runs.difference(
                     values, list(reversed(values)), resolution=0.001
                 ),
                 wanted=TEN_PERCENT,
@@ -143,13 +144,13 @@ class DifferenceTestCase(testtools.TestCase):
         self.assertIsNone(needed(0.99))
 
     def test_what_a_bucket_hides_is_never_seen(self):
-        found = differences.of_groups(
+        found = figures_of_runs.difference(
             [1.0, 1.1], [1.2, 1.0], resolution=BUCKET
         )
         self.assertIsNone(differences.repeats_needed(found, wanted=BUCKET / 2))
 
     def test_a_margin_is_taken_off_the_difference(self):
-        found = differences.of_groups(
+        found = figures_of_runs.difference(
             [100, 101, 99, 100], [104, 105, 103, 104], resolution=0.001
         )
         self.assertLess(found.p_differs(), 0.01)
@@ -178,7 +179,7 @@ class DifferenceTestCase(testtools.TestCase):
         ):
             self.assertRaises(
                 ValueError,
-                differences.of_groups,
+                figures_of_runs.difference,
                 first,
                 second,
                 resolution=0.01,
@@ -189,39 +190,22 @@ class DifferenceTestCase(testtools.TestCase):
         found = differences.of_blocks(
             [2.0, 2.0], [1.0, 700.0], resolution=0.01
         )
-        for each in found.interval_percent:
+        for each in found.interval_percent():
             self.assertTrue(math.isfinite(differences.logarithm(each)))
 
     def test_what_cannot_be_distinguished_is_off_by_as_much(self):
         # All of one bucket: the true ratio is up to BUCKET from 1.
-        same = differences.of_groups([1.0] * 9, [1.0] * 9, resolution=BUCKET)
+        same = figures_of_runs.difference(
+            [1.0] * 9, [1.0] * 9, resolution=BUCKET
+        )
         self.assertEqual(1.0, same.p_within(BUCKET))
         self.assertLess(same.p_within(2 * BUCKET), 0.01)
         self.assertIsNone(differences.repeats_for_none(same, margin=BUCKET))
         # A step to the next bucket does not exceed half a bucket for sure.
-        next_one = differences.of_groups(
+        next_one = figures_of_runs.difference(
             [1.0] * 9, [1.0 + BUCKET] * 9, resolution=BUCKET
         )
         self.assertEqual(1.0, next_one.p_differs(BUCKET / 2))
-
-    def test_one_more_run_is_where_one_of_many_would_be(self):
-        """With what is the same in all repeats of a run in none of them."""
-        draw = numpy.random.default_rng(5)
-        claimed = 0
-        for _ in range(400):
-            found = differences.of_groups(
-                draw.lognormal(0, 0.05, 4),
-                draw.lognormal(0, 0.05, 1),
-                resolution=0.0001,
-            )
-            claimed += found.p_differs() <= 0.05
-        self.assertLessEqual(claimed, 0.08 * 400)
-        self.assertGreaterEqual(claimed, 0.02 * 400)
-        # From either side.
-        one = differences.of_groups([1.0], [1.1, 1.2, 1.3], resolution=0.001)
-        other = differences.of_groups([1.1, 1.2, 1.3], [1.0], resolution=0.001)
-        self.assertAlmostEqual(one.p_differs(), other.p_differs())
-        self.assertAlmostEqual(one.mean, -other.mean)
 
 
 class HolmTestCase(testtools.TestCase):

@@ -140,21 +140,20 @@ class CoverageTestCase(testtools.TestCase):
 
 
 class SameStorageTestCase(testtools.TestCase):
-    """Two runs that each ended when their intervals were narrow."""
+    """Two tiers of a run that ended when all intervals were narrow."""
 
     def false(self, noise, patterns, runs):
         draw = numpy.random.default_rng(20261126)
         false = 0
         for _run in range(runs):
-            sides = [
-                stopped(numpy.exp(draw.normal(7, noise, (patterns, 12))))
-                for _side in range(2)
-            ]
+            rows = stopped(
+                numpy.exp(draw.normal(7, noise, (2 * patterns, 12)))
+            )
             found = [
-                differences.of_groups(
+                differences.of_blocks(
                     *pair, resolution=0.0, looks=len(RULE.looks)
                 )
-                for pair in zip(*sides, strict=True)
+                for pair in zip(rows[::2], rows[1::2], strict=True)
             ]
             false += any(
                 p <= 0.05
@@ -231,10 +230,17 @@ class ResultTestCase(testtools.TestCase):
 
     def test_a_comparison_is_corrected_for_the_looks(self):
         def compared(looks):
-            (claim,) = comparison.runs(
-                [self.run_of(100, 103, 98, 101)],
-                {'': [self.run_of(104, 108, 103, 106, looks=looks)]},
-                comparison.Question(quantities=('iops',)),
+            one, other = (
+                self.run_of(*iops, looks=looks)
+                for iops in ((100, 103, 98, 101), (108, 107, 108, 106))
+            )
+            (tier,) = other.tiers
+            both = dataclasses.replace(
+                one,
+                tiers=(*one.tiers, dataclasses.replace(tier, tier='gold')),
+            )
+            (claim,) = comparison.tiers_of_run(
+                both, comparison.Question(quantities=('iops',))
             ).claims
             return claim
 
@@ -243,4 +249,24 @@ class ResultTestCase(testtools.TestCase):
         self.assertLess(looked_at.low_percent, fixed.low_percent)
         self.assertGreater(looked_at.repeats_needed, fixed.repeats_needed)
         self.assertEqual('better', fixed.finding.value)
-        self.assertEqual('cannot tell', looked_at.finding.value)
+
+    def test_repeats_of_a_run_are_not_looked_at_between_runs(self):
+        sides = [
+            [self.run_of(each, each + 1, looks=looks) for each in iops]
+            for iops, looks in (((100, 103, 98), 1), ((104, 108, 103), 5))
+        ]
+        fixed, looked_at = (
+            comparison.runs(
+                sides[0],
+                {'': second},
+                comparison.Question(quantities=('iops',)),
+            ).claims[0]
+            for second in (
+                [
+                    dataclasses.replace(each, stopping=None)
+                    for each in sides[1]
+                ],
+                sides[1],
+            )
+        )
+        self.assertEqual(fixed.probability, looked_at.probability)

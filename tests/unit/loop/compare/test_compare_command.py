@@ -41,6 +41,17 @@ class CompareTestCase(testtools.TestCase):
         )
         return self.write(name, run)
 
+    def side(self, name, *iops, run=None):
+        """A folder with three results of one storage."""
+        (self.folder / name).mkdir()
+        for share in (1, 1.01, 0.99):
+            path = f'{name}/{share}.json'
+            if run is None:
+                self.file(path, general=[share * each for each in iops])
+            else:
+                self.write(path, run)
+        return str(self.folder / name)
+
     def write(self, name, run):
         nonce = hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
         path = self.folder / name
@@ -59,8 +70,8 @@ class CompareTestCase(testtools.TestCase):
         ]
 
     def test_a_worse_result_has_a_status_of_its_own(self):
-        before = self.file('before.json', general=(100, 101, 99))
-        after = self.file('after.json', general=(50, 51, 49))
+        before = self.side('before', 100, 101, 99)
+        after = self.side('after', 50, 51, 49)
         ran = self.compare(before, after, '-f', 'json')
         self.assertEqual(4, ran.status, ran.stderr)
         self.assertEqual(
@@ -73,14 +84,53 @@ class CompareTestCase(testtools.TestCase):
         change = json.loads(ran.stdout)[0]['Difference']
         self.assertAlmostEqual(-50, change['percent'], delta=0.5)
         self.assertLess(change['low_percent'], change['high_percent'])
-        self.assertIn('one run on each side', ran.stderr)
-        self.assertEqual(0, self.compare(after, before).status)
+        # Of p99, nothing is shown without a least relevant difference.
+        for words, expected in (
+            ((), 3),
+            (('--quantity', 'iops'), 0),
+            (('--least-difference', '5'), 0),
+        ):
+            self.assertEqual(
+                expected, self.compare(after, before, *words).status
+            )
+
+    def test_one_run_each_is_never_green(self):
+        before = self.file('before.json', general=(100, 101, 99))
+        for name, iops in (('slow', 50), ('same', 100), ('fast', 200)):
+            after = self.file(f'{name}.json', general=(iops, iops + 1))
+            ran = self.compare(before, after, '--least-difference', '90')
+            self.assertEqual(3, ran.status, ran.stderr)
+            self.assertIn('one run each: cannot tell', ran.stdout)
+
+    def test_a_history_shows_how_much_runs_vary(self):
+        (self.folder / 'past').mkdir()
+        for iops in range(92, 109):
+            self.file(f'past/{iops}.json', general=(iops, iops))
+        before = self.file('before.json', general=(100, 101))
+        for name, iops, expected in (('a', 50, 4), ('b', 100, 0)):
+            after = self.file(f'{name}.json', general=(iops, iops + 1))
+            ran = self.compare(
+                *(before, after, '--history', str(self.folder / 'past')),
+                *('--least-difference', '30'),
+            )
+            self.assertEqual(expected, ran.status, ran.stdout)
+
+    def test_a_folder_is_one_side(self):
+        before = self.side('before', 100, 101)
+        ran = self.compare(before)
+        self.assertEqual(2, ran.status)
+        self.assertIn('holds 3 results: expected two sides', ran.stderr)
+        (self.folder / 'empty').mkdir()
+        ran = self.compare(before, str(self.folder / 'empty'))
+        self.assertEqual(1, ran.status)
+        self.assertIn('found no file *.json', ran.stderr)
+        self.assertEqual(1, self.compare(before, before).status)
 
     def test_reads_and_writes_of_a_mix_apart(self):
-        paths = []
-        for name, writes in (('a', (200, 202, 198)), ('b', (100, 101, 99))):
-            run = test_comparison.mix((100, 101, 99), writes)
-            paths.append(self.write(f'{name}.json', run))
+        paths = [
+            self.side(name, run=test_comparison.mix((100, 101, 99), writes))
+            for name, writes in (('a', (200, 202, 198)), ('b', (100, 101, 99)))
+        ]
         both = ('--direction', 'read', '--direction', 'write')
         for words in (
             ('--quantity', 'iops', *both),
@@ -98,12 +148,12 @@ class CompareTestCase(testtools.TestCase):
         self.assertEqual(2, self.compare(*paths, '--direction', 'up').status)
 
     def test_people_see_the_interval_and_what_it_would_take(self):
-        before = self.file('before.json', general=(100, 110, 90))
-        after = self.file('after.json', general=(103, 92, 112))
+        before = self.side('before', 100, 110, 90)
+        after = self.side('after', 103, 92, 112)
         ran = self.compare(
             before, after, '--quantity', 'iops', '--max-width', '200'
         )
-        self.assertEqual(0, ran.status)
+        self.assertEqual(3, ran.status)
         self.assertRegex(ran.stdout, r'[+-]\d\.\d % \([+-]\d+\.\d to')
         self.assertIn('to see 10 %', ran.stdout)
 
@@ -177,8 +227,8 @@ class CompareTestCase(testtools.TestCase):
         self.assertNotIn('one run on', ran.stderr)
 
     def test_junit(self):
-        before = self.file('before.json', general=(100, 101, 99))
-        after = self.file('after.json', general=(50, 51, 49))
+        before = self.side('before', 100, 101, 99)
+        after = self.side('after', 50, 51, 49)
         path = self.folder / 'junit.xml'
         self.compare(before, after, '--junit', str(path))
         (failure,) = ElementTree.parse(path).getroot().iter('failure')
@@ -276,8 +326,8 @@ class CompareTestCase(testtools.TestCase):
                 self.assertNotIn('\u202e', text)
 
     def test_csv_has_numbers_and_the_text_of_the_table(self):
-        before = self.file('before.json', general=(100, 102, 98, 100))
-        after = self.file('after.json', general=(80, 81, 79, 80))
+        before = self.side('before', 100, 102, 98, 100)
+        after = self.side('after', 80, 81, 79, 80)
         ran = self.compare(
             *(before, after, '--quantity', 'iops', '-f', 'csv'),
             *('-c', 'First', '-c', 'Difference', '-c', 'Finding'),

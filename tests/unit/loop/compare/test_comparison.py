@@ -68,7 +68,10 @@ class RunsTestCase(testtools.TestCase):
     """Runs against other runs."""
 
     def compare(self, first, second, question=IOPS_ONLY, **about):
-        return comparison.runs([first], {'': [second]}, question, **about)
+        """Three runs of each, which is the fewest that show something."""
+        return comparison.runs(
+            3 * [first], {'': 3 * [second]}, question, **about
+        )
 
     def test_twice_the_iops_is_better_and_half_is_worse(self):
         slow = one_tier(100, 101, 99, 100)
@@ -98,18 +101,20 @@ class RunsTestCase(testtools.TestCase):
             [(each.quantity, each.finding.value) for each in found.claims],
         )
 
-    def test_noise_is_no_difference_and_says_how_many_repeats_are_needed(self):
-        (claim,) = self.compare(
-            one_tier(100, 110, 90), one_tier(103, 92, 112)
+    def test_noise_is_no_difference_and_says_how_many_runs_are_needed(self):
+        (claim,) = comparison.runs(
+            [one_tier(each) for each in (100, 110, 90)],
+            {'': [one_tier(each) for each in (103, 92, 112)]},
+            IOPS_ONLY,
         ).claims
         self.assertEqual(comparison.Finding.CANNOT_TELL, claim.finding)
         self.assertGreater(claim.repeats_needed, 3)
         self.assertIn(
-            f'to see 10 %, {claim.repeats_needed} repeats are needed',
+            f'to see 10 %, {claim.repeats_needed} runs are needed',
             claim.reason,
         )
 
-    def test_with_repeats_enough_it_says_what_would_have_shown(self):
+    def test_with_runs_enough_it_says_what_would_have_shown(self):
         (claim,) = self.compare(
             one_tier(300, 302, 301), one_tier(301, 300, 302)
         ).claims
@@ -117,8 +122,8 @@ class RunsTestCase(testtools.TestCase):
         self.assertLessEqual(claim.repeats_needed, 3)
         self.assertEqual(
             '10 % would most likely have shown, as'
-            f' {claim.repeats_needed} repeats are enough for that;'
-            " Welch's t, 3 repeats, 1 claim",
+            f' {claim.repeats_needed} runs are enough for that;'
+            ' t of 3 runs each, 1 claim',
             claim.reason,
         )
 
@@ -146,7 +151,7 @@ class RunsTestCase(testtools.TestCase):
                         for number in range(count)
                     }
                 )
-                for iops in ((100, 101, 99), (104, 106, 103))
+                for iops in ((100, 101, 99), (102, 103, 101))
             ]
 
         (alone,) = self.compare(*of(1)).claims
@@ -156,11 +161,104 @@ class RunsTestCase(testtools.TestCase):
             {each.finding for each in self.compare(*of(20)).claims},
         )
 
-    def test_one_repeat_tells_nothing(self):
-        (claim,) = self.compare(one_tier(1, 1), one_tier(100)).claims
+    def test_between_one_run_each_nothing_is_claimed(self):
+        (claim,) = comparison.runs(
+            [one_tier(100, 101, 99)],
+            {'': [one_tier(50, 51, 49)]},
+            IOPS_ONLY,
+        ).claims
         self.assertEqual(comparison.Finding.CANNOT_TELL, claim.finding)
-        self.assertIn('1 of 1 repeats can be used', claim.reason)
-        self.assertIsNone(claim.difference_percent)
+        self.assertEqual(
+            'one run each: cannot tell a change of the storage from a change'
+            ' between runs; three runs on each side are needed, or a history'
+            ' of 17 other runs of the first storage',
+            claim.reason,
+        )
+        self.assertAlmostEqual(-50, claim.difference_percent, delta=0.1)
+        self.assertIsNone(claim.low_percent)
+        self.assertIn('-50.0 %; one run each', claim.sentence)
+        self.assertFalse(claim.is_no_worse(90))
+
+    def test_a_history_says_how_much_runs_vary(self):
+        def history(*iops):
+            return [
+                dataclasses.replace(one_tier(each), run=f'{each:016x}')
+                for each in iops
+            ]
+
+        def findings(second, past):
+            return [
+                claim.finding.value
+                for claim in comparison.runs(
+                    [one_tier(100)],
+                    {'': [one_tier(second)]},
+                    IOPS_ONLY,
+                    history=past,
+                ).claims
+            ]
+
+        quiet = history(*range(92, 109))
+        self.assertEqual(['worse'], findings(60, quiet))
+        self.assertEqual(['cannot tell'], findings(98, quiet))
+        self.assertEqual(['cannot tell'], findings(60, quiet[:16]))
+        loud = history(*range(60, 145, 5))
+        self.assertEqual(['cannot tell'], findings(60, loud))
+
+    def test_a_run_that_is_on_a_side_is_no_history(self):
+        runs = [
+            dataclasses.replace(one_tier(each), run=f'{each:016x}')
+            for each in range(90, 108)
+        ]
+        for past, expected in ((runs[:17], 'cannot tell'), (runs, 'worse')):
+            (claim,) = comparison.runs(
+                [runs[0]], {'': [one_tier(50)]}, IOPS_ONLY, history=past
+            ).claims
+            self.assertEqual(expected, claim.finding.value)
+
+    def test_the_first_claim_is_of_all_patterns_together(self):
+        def of(*iops):
+            return [
+                results.run(
+                    {
+                        'general': {
+                            f'x.g{number}': slots(each * (1 + number % 3 / 50))
+                            for number in range(1, 9)
+                        }
+                    }
+                )
+                for each in iops
+            ]
+
+        def named(run):
+            (pattern,) = run.profile.patterns
+            return dataclasses.replace(
+                run,
+                profile=dataclasses.replace(
+                    run.profile,
+                    patterns=tuple(
+                        dataclasses.replace(pattern, name=f'x.g{number}')
+                        for number in range(1, 9)
+                    ),
+                ),
+            )
+
+        found = comparison.runs(
+            list(map(named, of(100, 104, 97))),
+            {'': list(map(named, of(90, 93, 87)))},
+            IOPS_ONLY,
+        )
+        first, *others = found.claims
+        self.assertEqual(
+            (comparison.ALL_PATTERNS, 'worse'),
+            (first.pattern, first.finding.value),
+        )
+        self.assertEqual(8, len(others))
+        self.assertEqual(
+            {'cannot tell'}, {each.finding.value for each in others}
+        )
+        self.assertLess(first.high_percent, 0)
+        self.assertTrue(first.is_no_worse(25))
+        self.assertFalse(first.is_no_worse(10))
 
     def test_a_run_without_a_complete_repeat_is_not_compared(self):
         lost = dataclasses.replace(one_tier(100, 100, without=1), run='f' * 16)
@@ -186,18 +284,17 @@ class RunsTestCase(testtools.TestCase):
         self.assertIn('run ffffffffffffffff has no repeat', claim.reason)
 
     def test_what_both_sides_lack_is_said_once(self):
-        (claim,) = self.compare(one_tier(1), one_tier(1)).claims
+        (claim,) = self.compare(one_tier(0, 5), one_tier(0, 5)).claims
+        self.assertEqual('in a repeat no I/O was done', claim.reason)
+
+    def test_what_each_side_lacks_is_said_of_each(self):
+        run = results.run(
+            {'general': {'x': slots(1)}, 'gold': {'x': slots(0)}}
+        )
+        (claim,) = comparison.tiers_of_run(run, IOPS_ONLY).claims
         self.assertEqual(
             '1 of 1 repeats can be used: expected at least 2 in which all'
             ' guests are complete',
-            claim.reason,
-        )
-
-    def test_what_each_side_lacks_is_said_of_each(self):
-        (claim,) = self.compare(one_tier(1), one_tier(0, 5)).claims
-        self.assertEqual(
-            'first: 1 of 1 repeats can be used: expected at least 2 in which'
-            ' all guests are complete; second: in a repeat no I/O was done',
             claim.reason,
         )
 
@@ -282,14 +379,12 @@ class RunsTestCase(testtools.TestCase):
         self.assertEqual(
             (comparison.Finding.CANNOT_TELL, 3), (claim.finding, claim.repeats)
         )
-        (claim,) = self.compare(first[0], second[2]).claims
-        self.assertEqual(comparison.Finding.BETTER, claim.finding)
 
     def test_one_run_is_not_worse_for_being_one_of_those_before(self):
         # Each run of the baseline would be, by its repeats alone.
         first = [
             one_tier(*(each * share for share in (0.997, 1.0, 1.003)))
-            for each in (950, 1050, 1000, 1010)
+            for each in (950, 1050, 1000, 1010, 990, 970, 1030, 1020, 980)
         ]
         (claim,) = comparison.runs(
             first, {'': [one_tier(949, 951, 952)]}, IOPS_ONLY
@@ -297,15 +392,13 @@ class RunsTestCase(testtools.TestCase):
         self.assertEqual(
             (comparison.Finding.CANNOT_TELL, 1), (claim.finding, claim.repeats)
         )
-        self.assertIn('runs are needed; t of one run against 4', claim.reason)
-        found = comparison.runs(
-            first, {'': [one_tier(500, 501, 502)]}, IOPS_ONLY
-        )
-        self.assertEqual(comparison.Finding.WORSE, found.claims[0].finding)
-        self.assertIn(
-            'it is taken to vary as the runs of the other side do',
-            found.circumstances[0],
-        )
+        self.assertIn('runs are needed; t of 1 and 9 runs', claim.reason)
+        for baseline, expected in ((first, 'worse'), (first[1:], 'cannot')):
+            (claim,) = comparison.runs(
+                baseline, {'': [one_tier(500, 501, 502)]}, IOPS_ONLY
+            ).claims
+            self.assertIn(expected, claim.finding.value)
+        self.assertIn('1 and 8 runs: cannot tell', claim.reason)
 
     def test_a_tier_that_one_side_lacks_is_not_compared(self):
         def run(*tiers):
@@ -400,8 +493,7 @@ class RunsTestCase(testtools.TestCase):
             'QoS specs of general: 500 in the first, 800 in the second', told
         )
         same = self.compare(of('3.33', '500'), of('3.33', '500'))
-        self.assertEqual(1, len(same.circumstances))
-        self.assertIn('one run on each side', same.circumstances[0])
+        self.assertEqual((), same.circumstances)
 
     def test_tiers_side_by_side_are_another_circumstance(self):
         alone = one_tier(1, 1)
@@ -437,7 +529,7 @@ class RunsTestCase(testtools.TestCase):
             ' in the second',
             self.compare(fresh, worn).circumstances,
         )
-        self.assertEqual(1, len(self.compare(worn, worn).circumstances))
+        self.assertEqual((), self.compare(worn, worn).circumstances)
 
     def test_other_flavors_and_hosts_are_other_circumstances(self):
         def of(*guests):
@@ -465,7 +557,7 @@ class RunsTestCase(testtools.TestCase):
         )
         # Other hosts, as many.
         same = self.compare(small, of((1, 'c'), (1, 'd')))
-        self.assertEqual(1, len(same.circumstances))
+        self.assertEqual((), same.circumstances)
         self.assertIn(
             'compute hosts of the guests of general: 2 in the first, not known'
             ' (Nova did not say it of each guest) in the second',
@@ -490,15 +582,15 @@ class RunsTestCase(testtools.TestCase):
 
     def test_each_of_several_results_is_compared_with_the_first(self):
         found = comparison.runs(
-            [one_tier(100, 101, 99)],
+            3 * [one_tier(100, 101, 99)],
             {
-                'b.json': [one_tier(100, 101, 99)],
-                'c.json': [one_tier(50, 51, 49)],
+                'b': 3 * [one_tier(100, 101, 99)],
+                'c': 3 * [one_tier(50, 51, 49)],
             },
             IOPS_ONLY,
         )
         self.assertEqual(
-            [('b.json', 'cannot tell'), ('c.json', 'worse')],
+            [('b', 'cannot tell'), ('c', 'worse')],
             [(each.side, each.finding.value) for each in found.claims],
         )
 
@@ -525,8 +617,8 @@ class BeyondBucketsTestCase(testtools.TestCase):
 
     def finding(self, first_ms, second_ms):
         (claim,) = comparison.runs(
-            [self.run_of('a', first_ms)],
-            {'': [self.run_of('b', second_ms)]},
+            3 * [self.run_of('a', first_ms)],
+            {'': 3 * [self.run_of('b', second_ms)]},
             self.QUESTION,
         ).claims
         return claim.finding, claim.reason
@@ -699,8 +791,8 @@ class DirectionsTestCase(testtools.TestCase):
 
     def compare(self, first, second, *quantities):
         return comparison.runs(
-            [first],
-            {'': [second]},
+            3 * [first],
+            {'': 3 * [second]},
             comparison.Question(quantities=quantities),
         )
 
@@ -842,8 +934,8 @@ class JUnitTestCase(testtools.TestCase):
     def test_worse_fails_and_what_xml_cannot_hold_is_replaced(self):
         hostile = 'g\x00\x1b[2J<script>&"\ud800\ufffe'
         found = comparison.runs(
-            [results.run({hostile: {'x': slots(100, 101, 99)}})],
-            {'': [results.run({hostile: {'x': slots(50, 51, 49)}})]},
+            3 * [results.run({hostile: {'x': slots(100, 101, 99)}})],
+            {'': 3 * [results.run({hostile: {'x': slots(50, 51, 49)}})]},
             comparison.Question(),
         )
         suite = ElementTree.fromstring(

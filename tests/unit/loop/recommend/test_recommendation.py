@@ -280,8 +280,12 @@ class RecommendationTestCase(testtools.TestCase):
 
     def test_tiers_of_several_runs(self):
         runs = [
-            run({name: {'rand-write': [rate, rate + 1, rate - 1]}}, nonce=name)
+            run(
+                {name: {'rand-write': [rate, rate + 1, rate - 1]}},
+                nonce=f'{name}{number}',
+            )
             for name, rate in (('general', 100), ('database', 300))
+            for number in range(3)
         ]
         self.assertEqual(
             [('database', 'recommended'), ('general', 'worse')],

@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""How often a comparison of runs claims what is not so, or finds what is.
+
+    python -m benchmarks.false_claims
+
+simulates comparisons of runs with 16 patterns, of which IOPS and p99 are
+known, and claims of them what "openstack tier compare" would. Prints, for each
+noise and number of runs on both sides, and of history, how many percent of the
+comparisons of the same storage have any claim of better or worse; a quarter of
+them each has 2, 3, 5 and 8 repeats. Then prints how many percent of true
+differences of 10 % are found with as many runs as a comparison of three on
+each side asks for: in a single pattern by the claim of it, and in all patterns
+by the first claim.
+"""
+
+import argparse
+import json
+import pathlib
+
+import numpy
+
+from cinder_tiers.figures.stats import between_runs
+from cinder_tiers.figures.stats import differences
+from cinder_tiers.loop.compare import comparison
+
+PATTERNS = 16
+QUANTITIES = 2
+TEN_PERCENT = differences.logarithm(10)
+#: Claims that are made together: the first ones, and those of each pattern.
+SHARES = between_runs.claims_together(QUANTITIES, QUANTITIES * PATTERNS)
+REPEATS = (2, 3, 5, 8)
+#: (runs of the first side, of the second, of history)
+SIDES = (
+    (1, 1, 0),
+    (2, 2, 0),
+    (3, 3, 0),
+    (2, 5, 0),
+    (5, 5, 0),
+    (1, 9, 0),
+    (1, 1, 17),
+)
+#: Runs of each side from which the number is asked for.
+PILOT = 3
+MOST_RUNS = 500
+
+
+def _run(draw, repeats, *, common=0.0, each=0.0):
+    """Normal noise: 3 % of each repeat, and that of the whole run.
+
+    :param common: of all patterns of a run, a standard deviation
+    :param each: of each pattern of a run
+    """
+    return (
+        draw.normal(0, 0.03, (QUANTITIES, PATTERNS, repeats))
+        + draw.normal(0, common)
+        + draw.normal(0, each, (QUANTITIES, PATTERNS, 1))
+    )
+
+
+def _correlated(draw, repeats):
+    """AR(1) with 0.8 from one repeat to the next."""
+    found = draw.normal(0, 0.05, (QUANTITIES, PATTERNS, repeats))
+    for repeat in range(1, repeats):
+        found[..., repeat] = (
+            0.8 * found[..., repeat - 1] + 0.6 * found[..., repeat]
+        )
+    return found
+
+
+def _levels(draw, repeats, shape, share):
+    """A quarter slower, by chance: runs, or repeats, or patterns of runs."""
+    return _run(draw, repeats) - 0.3 * (draw.random(shape) < share)
+
+
+def _shift(draw, repeats, patterns):
+    """20 % faster from some repeat on, the first one or none included."""
+    begin = draw.integers(0, repeats + 1, (1, patterns, 1))
+    return _run(draw, repeats) + 0.2 * (numpy.arange(repeats) >= begin)
+
+
+#: {name: draws the logarithms of a run, by quantity, pattern and repeat}
+NOISES = {
+    'repeats 3 %': _run,
+    'runs 5 %': lambda draw, repeats: _run(draw, repeats, common=0.05),
+    'runs 10 %': lambda draw, repeats: _run(draw, repeats, common=0.1),
+    'patterns 5 %': lambda draw, repeats: _run(draw, repeats, each=0.05),
+    'AR(1) repeats': _correlated,
+    'bimodal repeats': lambda draw, repeats: _levels(
+        draw, repeats, (1, 1, repeats), 0.3
+    ),
+    'bimodal runs': lambda draw, repeats: _levels(
+        draw, repeats, (1, 1, 1), 0.5
+    ),
+    '1 of 8 runs slow': lambda draw, repeats: _levels(
+        draw, repeats, (1, 1, 1), 0.125
+    ),
+    'bimodal patterns': lambda draw, repeats: _levels(
+        draw, repeats, (QUANTITIES, PATTERNS, 1), 0.3
+    ),
+    'shift of all': lambda draw, repeats: _shift(draw, repeats, 1),
+    'shift of each': lambda draw, repeats: _shift(draw, repeats, PATTERNS),
+    'heavy tails': lambda draw, repeats: (
+        _run(draw, repeats)
+        + 0.03 * draw.standard_t(2.5, (QUANTITIES, PATTERNS, 1))
+    ),
+}
+
+
+def simulate(draw, noise, runs, repeats, *, change=0.0):
+    """The figures of a comparison: of each quantity, those of each pattern.
+
+    :param noise: of NOISES
+    :param runs: (of the first side, of the second, of history)
+    :param change: of the second side, in logarithms, of each pattern or all
+    """
+    first, second, history = (
+        numpy.exp([NOISES[noise](draw, repeats) for _run in range(count)])
+        for count in runs
+    )
+    second *= numpy.exp(numpy.reshape(change, (-1, 1)))
+
+    def of(side, quantity, pattern):
+        return {
+            str(number): values
+            for number, values in enumerate(
+                side[:, quantity, pattern].tolist() if len(side) else ()
+            )
+        }
+
+    return [
+        [
+            between_runs.Figures(
+                first=of(first, quantity, pattern),
+                second=of(second, quantity, pattern),
+                history=of(history, quantity, pattern),
+                resolution=1e-4,
+            )
+            for pattern in range(PATTERNS)
+        ]
+        for quantity in range(QUANTITIES)
+    ]
+
+
+def judge(found):
+    """The differences of a quantity: (of all patterns, of each).
+
+    As ``loop.compare.comparison`` has them; the unit tests compare both.
+    """
+    return between_runs.together(found).difference, (
+        between_runs.with_common_noise([each.difference for each in found])
+    )
+
+
+def is_claimed(difference, share):
+    """Whether it is better or worse."""
+    return share * difference.p_differs() <= 1 - differences.CONFIDENCE
+
+
+def has_claim(figures):
+    """Whether a comparison claims anything: (by its first claims, by any).
+
+    :param figures: as ``simulate`` has them
+    """
+    judged = [judge(of_quantity) for of_quantity in figures]
+    of_all = any(is_claimed(first, SHARES[0]) for first, _each in judged)
+    return of_all, of_all or any(
+        is_claimed(each, SHARES[1])
+        for _first, patterns in judged
+        for each in patterns
+    )
+
+
+def false_claims(draw, noise, runs, repeats, comparisons):
+    """Percent of comparisons of the same storage that claim something."""
+    if not between_runs.can_differ(*runs):
+        return 0.0
+    return (
+        100
+        * sum(
+            has_claim(simulate(draw, noise, runs, repeats))[1]
+            for _comparison in range(comparisons)
+        )
+        / comparisons
+    )
+
+
+def found_changes(draw, noise, repeats, comparisons):
+    """Of changes of 10 %, as many runs as asked for: (pattern, all, runs).
+
+    :returns: for the claim of the pattern, and for the first claim if all
+        patterns have it: in percent how many are found; how many runs the
+        pilots asked for, on average; and how many pilots asked for no more
+        than MOST_RUNS, in percent; others are left out
+    """
+    one = numpy.zeros(PATTERNS)
+    one[0] = TEN_PERCENT
+    seen, asked = ([], []), ([], [])
+    for _comparison in range(comparisons):
+        pilot = judge(simulate(draw, noise, (PILOT, PILOT, 0), repeats)[0])
+        for which, difference, change in (
+            (0, pilot[1][0], one),
+            (1, pilot[0], TEN_PERCENT),
+        ):
+            needed = differences.repeats_needed(
+                difference,
+                wanted=TEN_PERCENT,
+                claims=SHARES[1 - which],
+                power=comparison.POWER_OF_FIRST
+                if which
+                else differences.POWER,
+            )
+            if needed is None or needed > MOST_RUNS:
+                continue
+            needed = max(PILOT, needed)
+            asked[which].append(needed)
+            found = judge(
+                simulate(
+                    draw, noise, (needed, needed, 0), repeats, change=change
+                )[0]
+            )
+            seen[which].append(
+                is_claimed(found[0], SHARES[0])
+                if which
+                else is_claimed(found[1][0], SHARES[1])
+            )
+    return [
+        {
+            'found': 100 * sum(each) / len(each) if each else 0.0,
+            'runs': sum(runs) / len(runs) if each else None,
+            'asked': 100 * len(each) / comparisons,
+        }
+        for each, runs in zip(seen, asked, strict=True)
+    ]
+
+
+def main():
+    """Prints both tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument('--comparisons', type=int, default=2000)
+    parser.add_argument(
+        '--pilots', type=int, default=200, help='comparisons for the power'
+    )
+    parser.add_argument(
+        '--json', type=pathlib.Path, help='write all values to this file'
+    )
+    parser.add_argument('--seed', type=int, default=20261129)
+    options = parser.parse_args()
+    draw = numpy.random.default_rng(options.seed)
+    values = {'false': {}, 'found': {}}
+    print(f'{"false claims, %":18}', *(f'{_words(runs):>8}' for runs in SIDES))
+    for noise in NOISES:
+        values['false'][noise] = row = {
+            _words(runs): {
+                repeats: false_claims(
+                    draw,
+                    noise,
+                    runs,
+                    repeats,
+                    options.comparisons // len(REPEATS),
+                )
+                for repeats in REPEATS
+            }
+            for runs in SIDES
+        }
+        print(
+            f'{noise:18}',
+            *(f'{mean(by_repeats):8.1f}' for by_repeats in row.values()),
+            flush=True,
+        )
+    print('\n+10 % found, %        of one pattern (runs)   of all (runs)')
+    for noise in NOISES:
+        row = found_changes(draw, noise, 3, options.pilots)
+        values['found'][noise] = row
+        print(
+            f'{noise:18}',
+            *(
+                f'{each["found"]:12.0f} ({each["runs"] or 0:5.1f}'
+                f' of {each["asked"]:.0f} %)'
+                for each in row
+            ),
+            flush=True,
+        )
+    if options.json:
+        options.json.write_text(json.dumps(values, indent=2), 'utf-8')
+
+
+def mean(by_repeats):
+    """Percent of false claims with all numbers of repeats.
+
+    :param by_repeats: {number of repeats: percent}
+    """
+    return sum(by_repeats.values()) / len(by_repeats)
+
+
+def _words(runs):
+    first, second, history = runs
+    return f'{first}v{second}' + (f'+{history}' if history else '')
+
+
+if __name__ == '__main__':
+    main()

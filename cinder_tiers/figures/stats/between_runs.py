@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Whether runs that were made apart differ, each of them one observation.
+
+The repeats of a run know nothing of how another run on the same storage would
+differ: it has another fleet, in another place, at another time.  Such noise
+may be normal, may have heavy tails, or may have levels: a whole run is then
+fast or slow, by chance.  ``tests/long/test_false_claims.py`` measures how
+often each of them is taken for a difference.
+
+Must not know what the figures are of.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+from dataclasses import dataclass
+import functools
+import itertools
+import math
+
+from cinder_tiers.figures.stats import differences
+
+#: {name of a run: a figure of each of its repeats, more than 0}
+Runs = Mapping[str, Sequence[float]]
+# Of the comparisons of the same storage, those that noise in levels alone may
+# make false; the rest of what may be false is left for other noise.
+_FALSE_BY_LEVELS = 0.8 * (1 - differences.CONFIDENCE)
+# Of a side with a single run, whose noise may have a heavy tail: no mean of
+# several makes it more normal, however well the variance is known.
+_MOST_FREEDOM_OF_ONE = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """One quantity of one pattern, in all runs of a comparison."""
+
+    #: runs of the one side, at least one
+    first: Runs
+    #: of the other side
+    second: Runs
+    #: other runs of the first storage, for how much runs vary
+    history: Runs = dataclasses.field(default_factory=dict)
+    #: relative width of the bucket that a figure lies in
+    resolution: float
+
+    @property
+    def difference(self) -> differences.Difference:
+        """The second to the first.
+
+        :raises ValueError: as ``of_runs``
+        """
+        return of_runs(
+            list(self.first.values()),
+            list(self.second.values()),
+            history=list(self.history.values()),
+            resolution=self.resolution,
+        )
+
+
+def together(patterns: Sequence[Figures]) -> Figures:
+    """The geometric mean of patterns, of each run that has all of them.
+
+    :param patterns: at least one
+    """
+    first, second, history = (
+        {
+            run: _means([side[run] for side in sides])
+            for run in sides[0]
+            if all(run in side for side in sides)
+        }
+        for sides in (
+            [each.first for each in patterns],
+            [each.second for each in patterns],
+            [each.history for each in patterns],
+        )
+    )
+    return Figures(
+        first=first,
+        second=second,
+        history=history,
+        resolution=math.fsum(each.resolution for each in patterns)
+        / len(patterns),
+    )
+
+
+def _means(of_patterns: Sequence[Sequence[float]]) -> list[float]:
+    """The geometric mean of patterns of a run, in each of its repeats."""
+    if len(set(map(len, of_patterns))) > 1:
+        # A repeat of some is lost, so no repeat has all of them.
+        of_patterns = [[_geometric_mean(each)] for each in of_patterns]
+    return [
+        _geometric_mean(repeat) for repeat in zip(*of_patterns, strict=True)
+    ]
+
+
+def _geometric_mean(values: Sequence[float]) -> float:
+    return differences.value(differences.mean_logarithm(values))
+
+
+def of_runs(
+    first: Sequence[Sequence[float]],
+    second: Sequence[Sequence[float]],
+    *,
+    history: Sequence[Sequence[float]] = (),
+    resolution: float,
+) -> differences.Difference:
+    """Of runs that were made apart, each of them one observation.
+
+    How much runs of the same storage vary is taken from all groups of them
+    together, or few runs that happen to agree would seem to have no noise.
+    For the same reason it is at least the variance that the mean of a run has
+    by its own repeats.
+
+    :param first: for each run a figure of each repeat, more than 0
+    :param second: likewise
+    :param history: other runs of the same storage, for their variation alone
+    :param resolution: relative width of the bucket that a figure lies in
+    :raises ValueError: no group has two runs, a side has none, or a figure is
+        not more than 0
+    """
+    runs = [
+        [differences.logarithms(run, least=1) for run in group]
+        for group in (first, second, history)
+    ]
+    means = [[_mean(run) for run in group] for group in runs]
+    freedom = sum(len(group) - 1 for group in means if group)
+    if freedom < 1 or not (means[0] and means[1]):
+        raise ValueError(
+            f'{len(first)} and {len(second)} runs, {len(history)} of history:'
+            f' expected two in one of them, and one on each side'
+        )
+    between = sum(map(_squares, filter(None, means))) / freedom
+    repeated = [run for group in runs for run in group if len(run) > 1]
+    within = (
+        sum(map(_squares, repeated))
+        / sum(len(run) - 1 for run in repeated)
+        * (sum(1 / len(run) for run in repeated) / len(repeated))
+        if repeated
+        else 0.0
+    )
+    variance = max(between, within, resolution**2 / 12, 1e-24)
+    return differences.Difference(
+        mean=_mean(means[1]) - _mean(means[0]),
+        error=math.sqrt(variance * (1 / len(first) + 1 / len(second))),
+        freedom=min(freedom, _MOST_FREEDOM_OF_ONE)
+        if min(len(first), len(second)) == 1
+        else freedom,
+        deviation=math.sqrt(2 * variance),
+        is_paired=False,
+        repeats=min(len(first), len(second)),
+        resolution=resolution,
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _squares(values: Sequence[float]) -> float:
+    """Of the distances from the mean, summed."""
+    mean = _mean(values)
+    return math.fsum((each - mean) ** 2 for each in values)
+
+
+def with_common_noise(
+    found: Sequence[differences.Difference],
+) -> list[differences.Difference]:
+    """None of them with less noise than they have on average.
+
+    Of a few observations some agree by chance, of noise in levels more often
+    than of normal noise; among many quantities those would be claimed.  Where
+    one run alone is compared, none has less noise than any other: a single
+    observation from a heavy tail has no other one that says so.
+
+    :param found: of one quantity, each of another pattern
+    :returns: in the same order
+    """
+    common = math.sqrt(
+        math.fsum(each.deviation**2 for each in found) / (len(found) or 1)
+    )
+    most = max((each.deviation for each in found), default=0.0)
+    with_noise = []
+    for each in found:
+        least = most if each.repeats == 1 else common
+        with_noise.append(
+            each
+            if least <= each.deviation
+            else dataclasses.replace(
+                each,
+                deviation=least,
+                error=each.error * least / each.deviation,
+            )
+        )
+    return with_noise
+
+
+@functools.cache
+def can_differ(first: int, second: int, history: int = 0) -> bool:
+    """Whether so many runs can show a difference.
+
+    That all runs of one side are in one level and all others in another must
+    not be likely, whatever the share of the levels is: 3 against 3 can show
+    something, or 1 against 9, or 1 against 1 with a history of 17.
+
+    :param first: number of runs of one side
+    :param second: likewise
+    :param history: number of other runs of the first storage
+    """
+    apart = [(first, second + history)]
+    if history:
+        apart.append((second, first + history))
+    return all(
+        sum(
+            share**one * (1 - share) ** others
+            + share**others * (1 - share) ** one
+            for one, others in apart
+        )
+        <= _FALSE_BY_LEVELS
+        for share in (each / 100 for each in range(1, 51))
+    )
+
+
+def history_needed(first: int, second: int) -> int:
+    """How many other runs of the first storage make ``can_differ`` true.
+
+    :param first: number of runs of one side, at least one
+    :param second: likewise
+    """
+    return next(
+        history
+        for history in itertools.count()
+        if can_differ(first, second, history)
+    )
+
+
+def claims_together(firsts: int, others: int) -> tuple[int, int]:
+    """For how many claims each of the first, and of the others, counts.
+
+    Each half of them may be false as often as the other, so that a few first
+    claims are not corrected for many others.
+
+    :param firsts: number of first claims
+    :param others: number of the others
+    """
+    if not firsts or not others:
+        return firsts, others
+    return 2 * firsts, 2 * others

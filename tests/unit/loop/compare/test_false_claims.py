@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A few of the comparisons that ``tests/long/test_programmes.py`` simulates.
+
+Of the same storage, each run is as noisy as it may be between runs.
+"""
+
+import dataclasses
+import math
+
+import numpy
+import testtools
+
+from benchmarks import false_claims
+from cinder_tiers.figures.stats import between_runs
+from cinder_tiers.loop.compare import comparison
+from tests.unit.figures import results
+
+#: Of each cell; 5 % of them are 10, three standard deviations more are 19.
+COMPARISONS = 200
+MOST_FALSE_PERCENT = 9.5
+QUANTITIES = ('iops', 'mib_per_s')
+#: Its I/Os are as many as the resolution of the simulation says.
+SLOT = results.slot([1.0], clat_ms=(1,) * 10_000)
+
+
+def result_runs(figures, side, name):
+    """Results of the runs of a side, as a fleet would have them.
+
+    :param figures: as ``false_claims.simulate`` has them
+    :param side: first, second or history
+    :param name: of the runs, a digit
+    """
+    iops, bandwidth = (
+        [getattr(pattern, side) for pattern in of_quantity]
+        for of_quantity in figures
+    )
+    names = [f'p{number}' for number in range(len(iops))]
+    (pattern,) = results.PROFILE.patterns
+    for run in iops[0]:
+        found = results.run(
+            {
+                'general': {
+                    each: [
+                        dataclasses.replace(
+                            SLOT,
+                            merged=dataclasses.replace(
+                                SLOT.merged,
+                                iops=rate,
+                                bw_bytes=round(2**40 * speed),
+                            ),
+                        )
+                        for rate, speed in zip(
+                            iops[at][run], bandwidth[at][run], strict=True
+                        )
+                    ]
+                    for at, each in enumerate(names)
+                }
+            }
+        )
+        yield dataclasses.replace(
+            found,
+            run=f'{name}{int(run):015x}',
+            profile=dataclasses.replace(
+                found.profile,
+                patterns=tuple(
+                    dataclasses.replace(pattern, name=each) for each in names
+                ),
+            ),
+        )
+
+
+class FalseClaimsTestCase(testtools.TestCase):
+    def test_few_comparisons_of_the_same_storage_claim_anything(self):
+        draw = numpy.random.default_rng(20261129)
+        for noise, runs, repeats in (
+            ('runs 5 %', (3, 3, 0), 3),
+            ('runs 5 %', (3, 3, 0), 8),
+            ('bimodal runs', (3, 3, 0), 2),
+            ('heavy tails', (1, 9, 0), 3),
+            ('AR(1) repeats', (2, 5, 0), 5),
+        ):
+            found = false_claims.false_claims(
+                draw, noise, runs, repeats, COMPARISONS
+            )
+            self.assertLessEqual(found, MOST_FALSE_PERCENT, (noise, runs))
+
+    def test_two_runs_a_side_claim_nothing(self):
+        for runs in ((1, 1, 0), (2, 2, 0), (1, 8, 0), (1, 1, 16)):
+            self.assertFalse(between_runs.can_differ(*runs), runs)
+
+    def test_as_tier_compare_does(self):
+        draw = numpy.random.default_rng(3)
+        for runs, change in (
+            ((3, 3, 0), 0.0),
+            ((3, 3, 0), 0.7),
+            ((1, 1, 17), 0.5),
+            ((2, 5, 0), numpy.linspace(-1.0, 1.0, false_claims.PATTERNS)),
+        ):
+            figures = false_claims.simulate(
+                draw, 'patterns 5 %', runs, 2, change=change
+            )
+            sides = [
+                list(result_runs(figures, *each))
+                for each in (('first', 'a'), ('second', 'b'), ('history', 'c'))
+            ]
+            claims = comparison.runs(
+                sides[0],
+                {'': sides[1]},
+                comparison.Question(quantities=QUANTITIES),
+                history=sides[2],
+            ).claims
+            judged = [false_claims.judge(each) for each in figures]
+            expected = [(first, 0) for first, _each in judged]
+            for place in range(false_claims.PATTERNS):
+                expected += [(each[place], 1) for _first, each in judged]
+            self.assertEqual(len(expected), len(claims))
+            for claim, (difference, which) in zip(
+                claims, expected, strict=True
+            ):
+                self.assertAlmostEqual(
+                    difference.mean,
+                    math.log1p(claim.difference_percent / 100),
+                    3,
+                )
+                share = false_claims.SHARES[which]
+                self.assertAlmostEqual(
+                    min(1.0, share * difference.p_differs()),
+                    claim.probability,
+                    2,
+                )
+                self.assertEqual(
+                    false_claims.is_claimed(difference, share),
+                    claim.finding
+                    in (comparison.Finding.BETTER, comparison.Finding.WORSE),
+                )
