@@ -3,72 +3,68 @@
 """Whether the latest windows of a series are on another level than before.
 
 The values are logarithms of latencies: what makes storage slower makes it so
-by a factor. ``change_points`` finds where a level changed; its test takes
-every order of the values as equally likely, which does not hold for windows
-that follow one another: a scrub or a neighbour is felt in several of them.
-Asked in each window, it would report such drift again and again. So a change
-must also be
+by a factor. The level of some windows is their midmean, the mean of the middle
+half (Rosenberger and Gasko in Hoaglin et al., Understanding Robust and
+Exploratory Data Analysis, 1983, chapter 10): a burst of a minute does not
+decide it, and it varies less than a median. The latest level is compared with
+the median of all windows before, which may be of hours, so that a slow ramp is
+seen as well as a step. It must differ
 
-* lasting: of the latest `LEAST_WINDOWS` windows all but one are on the new
-  level, so that a burst of a minute is none,
-* relevant: by at least a given factor, between medians, and
-* new: so many windows in a row have never had such a median before, in the
-  part of the series that it is compared with.
+* by at least a given factor, and
+* by a multiple of the deviation that such levels had before.
 
-What a tier does again and again is no change. The cheap conditions are looked
-at first, so that a quiet series costs next to nothing. The test is of ranks,
-for which a window that is ten times as slow is no more than the slowest one.
-That makes it blind for the size of a step: windows that were a little slow
-just before one belong to the new level by their ranks. So where a level began
-is estimated by the distances of all windows from the medians of both levels
-(least absolute deviations: Bai, Econometric Theory 11, 1995, 403-436), which
-one slow window does not decide either. How often all this is wrong, and how
-soon a change is found, is simulated in
-``tests/unit/loop/watch/test_change.py``.
+When it began is estimated by least squares, of a step and of a ramp that
+begins at each place; the one that leaves less is taken (a broken-line
+regression: Hinkley, Biometrika 56, 1969, 495-504).
 
 Must not know what the values are of.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 
 import numpy
-from scipy import stats
+from numpy import typing as numpy_typing
 
-from cinder_tiers.figures.stats import change_points
-
-#: On the new level, at least; of 20 s each, 100 s.
-LEAST_WINDOWS = 5
-#: Before it, at least.
+#: Whose midmean is the latest level; of 20 s each, four minutes.
+LATEST_WINDOWS = 12
+#: Before them, at least.
 LEAST_BEFORE = 10
-#: In which a cut is looked for. The cost grows with the square of it.
-CUT_WINDOWS = 40
-#: Among which the new level must be new.
-MOST_WINDOWS = 240
-#: A cut that chance makes as often is none (of `change_points.find`).
-LEAST_PROBABILITY = 0.01
+#: On a new level, at least, so that it is one.
+LEAST_WINDOWS = 5
 #: The new level differs from the old one by this, at least. Less is hard to
 #: distinguish from what a tier does all day.
 LEAST_PERCENT = 50.0
+#: And by so many deviations of the levels before.
+LEAST_DEVIATIONS = 5.0
+# A median of absolute deviations is so much of a standard deviation.
+_OF_MEDIAN = 1.4826
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
     """Of a level, at a place in a series."""
 
-    #: index of the first value that is on the new level
+    #: index of the first value of the change
     index: int
-    #: median of the values before it that were compared
+    #: median of the values before it
     before: float
-    #: median of the values from it on
+    #: level that it has reached
     after: float
-    #: of a cut that explains as much if nothing changed
-    probability: float
+
+
+def latest_level(levels: numpy_typing.ArrayLike) -> float:
+    """The level of the latest windows of a series.
+
+    :param levels: at least one, in order of time
+    """
+    latest = numpy.sort(numpy.asarray(levels, dtype=float)[-LATEST_WINDOWS:])
+    cut = len(latest) // 4
+    return float(latest[cut : len(latest) - cut].mean())
 
 
 def find(
-    levels: Sequence[float], *, least_percent: float = LEAST_PERCENT
+    levels: numpy_typing.ArrayLike, *, least_percent: float = LEAST_PERCENT
 ) -> Change | None:
     """The change that the latest values of a series are behind.
 
@@ -77,64 +73,76 @@ def find(
     :param least_percent: by which one level is at least above the other
     :returns: None without one, or while there are too few values
     """
-    recent = numpy.asarray(levels[-MOST_WINDOWS:], dtype=float)
-    if len(recent) < LEAST_BEFORE + LEAST_WINDOWS:
+    values = numpy.asarray(levels, dtype=float)
+    if len(values) < LEAST_BEFORE + LATEST_WINDOWS:
         return None
+    before = values[:-LATEST_WINDOWS]
+    middle = float(numpy.median(before))
+    latest = latest_level(values)
     least = math.log1p(least_percent / 100)
-    if not _is_lasting(recent, least):
+    rise = latest - middle
+    if abs(rise) < least or abs(rise) < LEAST_DEVIATIONS * _deviation(before):
         return None
-    cut = recent[-CUT_WINDOWS:]
-    first = len(recent) - len(cut)
-    found = change_points.find(
-        stats.rankdata(cut), least_probability=LEAST_PROBABILITY
+    # What is far from both levels would decide a sum of squares.
+    room = abs(rise) / 2
+    index = begins(
+        values.clip(min(middle, latest) - room, max(middle, latest) + room)
     )
-    for number, point in reversed(list(enumerate(found))):
-        earlier = found[number - 1].index if number else 0
-        place = first + earlier + _begins(cut[earlier:])
-        before, after = recent[:place], recent[place:]
-        if len(before) < LEAST_BEFORE or len(after) < LEAST_WINDOWS:
-            continue
-        rise = numpy.median(after) - numpy.median(before)
-        if abs(rise) >= least and _is_new(before, after):
-            return Change(
-                index=len(levels) - len(after),
-                before=float(numpy.median(before)),
-                after=float(numpy.median(after)),
-                probability=point.probability,
-            )
-    return None
-
-
-def _is_lasting(recent: numpy.ndarray, least: float) -> bool:
-    """Whether the latest windows are away from the others, all but one.
-
-    Each by half of what the levels have to differ by, at least, for each has
-    noise of its own.
-    """
-    away = recent[-LEAST_WINDOWS:] - numpy.median(recent[:-LEAST_WINDOWS])
-    middle = numpy.median(away)
-    near = numpy.sort(away * numpy.sign(middle))
-    return bool(abs(middle) >= least and near[1] >= least / 2)
-
-
-def _begins(part: numpy.ndarray) -> int:
-    """Index of the first window of the second of two levels.
-
-    :param part: of two windows at least
-    """
-    return min(
-        range(1, len(part)),
-        key=lambda place: sum(
-            numpy.abs(level - numpy.median(level)).sum()
-            for level in (part[:place], part[place:])
-        ),
+    index = min(max(index, 1), len(values) - LEAST_WINDOWS)
+    return Change(
+        index=index,
+        before=float(numpy.median(values[:index])),
+        after=float(numpy.median(values[index:][-LATEST_WINDOWS:])),
     )
 
 
-def _is_new(before: numpy.ndarray, after: numpy.ndarray) -> bool:
-    """Whether no run of windows as long as the new level had its median."""
-    length = min(len(after), LEAST_BEFORE)
-    runs = numpy.lib.stride_tricks.sliding_window_view(before, length)
-    medians = numpy.median(runs, axis=1)
-    middle = numpy.median(after)
-    return bool(middle > medians.max() or middle < medians.min())
+def _deviation(before: numpy.ndarray) -> float:
+    """Of the levels of as many windows, without those that stand out."""
+    if len(before) < 2 * LATEST_WINDOWS:
+        return 0.0
+    cut = LATEST_WINDOWS // 4
+    runs = numpy.lib.stride_tricks.sliding_window_view(before, LATEST_WINDOWS)
+    levels = numpy.sort(runs, axis=1)[:, cut:-cut].mean(axis=1)
+    away = numpy.abs(levels - numpy.median(levels))
+    return float(_OF_MEDIAN * numpy.median(away))
+
+
+def begins(values: numpy_typing.ArrayLike) -> int:
+    """Index of the first value of a step or of a ramp that lasts to the end.
+
+    :param values: two at least, in order of time
+    """
+    found = numpy.asarray(values, dtype=float)
+    count = len(found)
+    places = numpy.arange(1, count)
+    away = found - found.mean()
+    # Of each place, of the values from it on: their number, and the sums of
+    # the values, of their distance to the place before, and of both.
+    number = count - places
+    total = away[::-1].cumsum()[::-1][1:]
+    weighted = (away * numpy.arange(count))[::-1].cumsum()[::-1][1:]
+    step = _explained(total, number, number, count)
+    ramp = _explained(
+        weighted - (places - 1) * total,
+        number * (number + 1) / 2,
+        number * (number + 1) * (2 * number + 1) / 6,
+        count,
+    )
+    best = ramp if ramp.max() > step.max() else step
+    return int(places[best.argmax()])
+
+
+def _explained(
+    product: numpy.ndarray,
+    total: numpy.ndarray,
+    squares: numpy.ndarray,
+    count: int,
+) -> numpy.ndarray:
+    """What a regression on a shape explains of a sum of squares.
+
+    :param product: sums of the values, of which the mean is 0, by the shape
+    :param total: sums of the shape
+    :param squares: sums of the squares of the shape
+    :param count: of the values
+    """
+    return product**2 / (squares - total**2 / count)

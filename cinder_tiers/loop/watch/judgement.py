@@ -14,11 +14,14 @@ import itertools
 import math
 import statistics
 
+import numpy
+
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.loop.watch import change
 from cinder_tiers.loop.watch import circumstances
 from cinder_tiers.loop.watch import expectation
 from cinder_tiers.loop.watch import series
+from cinder_tiers.loop.watch import usual
 
 #: An I/O that has no completion for so long is said to hang, in seconds.
 HANGS_S = 10.0
@@ -75,9 +78,7 @@ def added(
     windows = (*kept.windows, window)[-series.MOST_WINDOWS :]
     changed = replace(kept, windows=windows)
     for direction in series.DIRECTIONS:
-        found = _change(changed, direction, least_percent)
-        if found is not None:
-            changed = replace(changed, changes=(*changed.changes, found))
+        changed = _compared(changed, direction, least_percent)
     findings = expectation.judge(expect, windows)
     changed = replace(
         changed,
@@ -108,13 +109,16 @@ def _until(kept: series.Series, moment: float) -> series.Series:
             for name, since in kept.broken_since.items()
             if since < moment
         },
+        hours=tuple(
+            each for each in kept.hours or () if each.number * 3600 < moment
+        ),
     )
 
 
-def _change(
+def _compared(
     kept: series.Series, direction: str, least_percent: float
-) -> series.LevelChange | None:
-    """A change since the last one."""
+) -> series.Series:
+    """A series with what its latest window says of reads or writes."""
     last = kept.last_change(direction)
     measured = [
         (window.began_at, level)
@@ -122,19 +126,36 @@ def _change(
         if (level := window.level(direction)) is not None
         and (last is None or window.began_at >= last.since)
     ]
-    found = change.find(
-        [level for _, level in measured], least_percent=least_percent
+    now = kept.windows[-1].began_at
+    if len(measured) < change.LEAST_WINDOWS or measured[-1][0] != now:
+        return kept
+    levels = numpy.array([level for _, level in measured])
+    latest = change.latest_level(levels)
+    found = change.find(levels, least_percent=least_percent)
+    if found is not None:
+        since = measured[found.index][0]
+        if found.after < found.before or not usual.is_usual(
+            kept.hours or (),
+            direction=direction,
+            since=since,
+            moment=now,
+            level=latest,
+        ):
+            one = series.LevelChange(
+                direction=direction,
+                since=since,
+                before_ms=math.exp(found.before),
+                after_ms=math.exp(found.after),
+                circumstances=circumstances.around(
+                    kept.windows, since, until=now
+                ),
+                found_at=now,
+            )
+            kept = replace(kept, changes=(*kept.changes, one))
+    hours = usual.noted(
+        kept.hours or (), direction=direction, moment=now, level=latest
     )
-    if found is None:
-        return None
-    since = measured[found.index][0]
-    return series.LevelChange(
-        direction=direction,
-        since=since,
-        before_ms=math.exp(found.before),
-        after_ms=math.exp(found.after),
-        circumstances=circumstances.around(kept.windows, since),
-    )
+    return replace(kept, hours=hours)
 
 
 def verdict(
@@ -164,10 +185,11 @@ def verdict(
         for each in findings
         if each.outcome is expectation.Outcome.CANNOT_TELL
     ]
-    if len(kept.windows) < change.LEAST_BEFORE + change.LEAST_WINDOWS:
+    least = change.LEAST_BEFORE + change.LATEST_WINDOWS
+    if len(kept.windows) < least:
         unknown.append(
             f'{len(kept.windows)} windows: a change of the latency is seen '
-            f'from {change.LEAST_BEFORE + change.LEAST_WINDOWS} on'
+            f'from {least} on'
         )
     return Verdict(
         state=State.UNKNOWN if unknown else State.SOUND,
@@ -176,11 +198,12 @@ def verdict(
     )
 
 
-def _is_remembered(kept: series.Series, since: float) -> bool:
-    """Whether a change of that time is still said."""
-    after = sum(window.began_at >= since for window in kept.windows)
+def _is_remembered(kept: series.Series, found: series.LevelChange) -> bool:
+    """Whether a change is still said."""
+    after = sum(window.began_at >= found.since for window in kept.windows)
+    last_said = max(found.since, found.found_at or 0.0)
     return (
-        kept.windows[-1].began_at - since <= REMEMBERED_S
+        kept.windows[-1].began_at - last_said <= REMEMBERED_S
         or after <= REMEMBERED_WINDOWS
     )
 
@@ -216,7 +239,7 @@ def _rise(
 
     rises: list[series.LevelChange] = []
     for each in sorted(kept.changes, key=lambda change_: change_.since):
-        if each.direction != direction or not _is_remembered(kept, each.since):
+        if each.direction != direction or not _is_remembered(kept, each):
             continue
         after = math.log(max(each.after_ms, 1e-3))
         rises = [rise for rise in rises if is_above(after, rise)]
