@@ -7,11 +7,15 @@
 
 tunes simulated tiers, of which is known what each value does, again and again:
 five options with four values each beside the default. In a flat world none
-matters, and at most 5 % of the tunings may propose anything. In the other one,
-one value of one option doubles IOPS, whatever the others are, and should be
-proposed. The search of "tier tune" (each value once, then TPE of Optuna) is
-compared with candidates by chance, with the same budget and the same
-confirmation.
+matters, and at most 5 % of the tunings may propose anything. In the others
+
+- one value of one option doubles IOPS, whatever the others are;
+- one value of each option helps, all of them together by 34 %;
+- one value helps by 30 % alone, and each change beside another one harms.
+
+What is proposed should be better in truth, and within 10 % of the best. The
+search of "tier tune" is compared with Optuna's TPE and with candidates by
+chance, with the same budget and the same confirmation.
 
 Each slot has noise of its own, that of the default too: so the candidates of
 one block have that of its default in common, as they have in a cluster.
@@ -20,10 +24,13 @@ one block have that of its default in common, as they have in a cluster.
 import argparse
 import json
 import math
+import operator
 import pathlib
 import random
 import statistics
+import warnings
 
+import optuna
 from scipy import stats
 
 from cinder_tiers.loop.tune import history
@@ -35,41 +42,77 @@ SLOTS = 52
 #: Coefficient of variation of a slot. That of repeats, as sweep_effects has
 #: it, is 2.9 % for IOPS and 14 % for p99.
 NOISE_PERCENT = 5.0
-#: Measured candidates within which the better value must have been tried.
-MOST_TRIALS = 25
 SPACE = {f'option{place}': 5 for place in range(5)}
-_PLANTED_PLACE, _PLANTED_VALUE = 2, 3
-_SAMPLERS = {'tune': study.tpe, 'chance': study.by_chance}
+#: A proposal is near the best if it does this share of its IOPS.
+NEAR_SHARE = 0.9
 _COLUMNS = (
-    *('search', 'truth', 'tunings', 'right', 'from %', 'to %', 'wrong'),
-    *('missed', 'alone', 'trials'),
+    *('search', 'truth', 'tunings', 'near', 'from %', 'to %', 'missed'),
+    *('worse', 'gain %', 'options'),
 )
 
 
-def _is_planted(candidate):
-    return candidate[_PLANTED_PLACE] == _PLANTED_VALUE
+def _tpe(seed):
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore', optuna.exceptions.ExperimentalWarning)
+        return optuna.samplers.TPESampler(
+            seed=seed, n_startup_trials=8, constant_liar=True
+        )
 
 
-def tuned(seed, *, search, is_planted, slots, noise_percent):
-    """(what is proposed or None, trials until the better value was tried).
+_SAMPLERS = {
+    'tune': None,
+    'TPE': _tpe,
+    'chance': lambda seed: optuna.samplers.RandomSampler(seed=seed),
+}
 
-    The trials are None if it was not tried.
+
+def _doubles(candidate, _best):
+    return math.log(2) * (candidate[2] == 3)
+
+
+def _adds_up(candidate, best):
+    equal = sum(map(operator.eq, candidate, best))
+    return math.log(1.34) * equal / len(best)
+
+
+def _alone(candidate, best):
+    changed = sum(map(bool, candidate))
+    if changed == 1 and candidate[0] == best[0]:
+        return math.log(1.3)
+    return -0.1 * (changed > 1)
+
+
+#: {world: (logarithm of the gain of a candidate, given the best value of each
+#: option, that of the best candidate)}
+WORLDS = {
+    'no effect': (lambda _candidate, _best: 0.0, 0.0),
+    'one doubles': (_doubles, math.log(2)),
+    'adds up': (_adds_up, math.log(1.34)),
+    'alone': (_alone, math.log(1.3)),
+}
+
+
+def tuned(seed, *, search, truth, slots, noise_percent):
+    """(what is proposed or None, logarithm of its gain in truth).
 
     :param search: key of _SAMPLERS
-    :param is_planted: whether one value doubles IOPS
+    :param truth: key of WORLDS
     """
     found = study.Study(
         None,
         study.Terms(space=SPACE, seed=seed),
         make_sampler=_SAMPLERS[search],
-        covers=search == 'tune',
     )
+    # Not for secrets: the world is the same each time.
+    world = random.Random(f'{seed} {truth}')  # noqa: S311
+    best_values = tuple(world.randrange(1, count) for count in SPACE.values())
+
+    def gain(candidate):
+        return WORLDS[truth][0](candidate, best_values)
 
     def measured(block, candidate):
-        # Not for secrets: the world is the same each time.
         draw = random.Random(f'{seed} {block} {candidate}')  # noqa: S311
-        truth = math.log(2) if is_planted and _is_planted(candidate) else 0.0
-        return truth + draw.gauss(0, math.log1p(noise_percent / 100))
+        return gain(candidate) + draw.gauss(0, math.log1p(noise_percent / 100))
 
     default = (0,) * len(SPACE)
     spent = 0
@@ -87,52 +130,39 @@ def tuned(seed, *, search, is_planted, slots, noise_percent):
             ],
             seconds=1.0,
         )
-    tried = [_is_planted(each.candidate) for each in found.history.gains]
     best = found.history.proposed
-    return (
-        best and best.candidate,
-        tried.index(True) + 1 if any(tried) else None,
-    )
+    return (best.candidate, gain(best.candidate)) if best else (None, 0.0)
 
 
-def counted(*, search, is_planted, tunings, slots, noise_percent):
+def counted(*, search, truth, tunings, slots, noise_percent):
     """What so many tunings propose, by the names of the columns."""
     ends = [
         tuned(
             seed,
             search=search,
-            is_planted=is_planted,
+            truth=truth,
             slots=slots,
             noise_percent=noise_percent,
         )
         for seed in range(tunings)
     ]
-    proposed = [best for best, _trials in ends if best]
-    if is_planted:
-        better = [
-            best
-            for best, trials in ends
-            if best and _is_planted(best) and trials <= MOST_TRIALS
-        ]
-        right, missed = len(better), tunings - len(proposed)
-    else:
-        better, right, missed = [], tunings - len(proposed), 0
-    low, high = stats.binomtest(right, tunings).proportion_ci(method='exact')
-    # One that was never tried is later than all that were.
-    trials = statistics.median(
-        math.inf if each is None else each for _best, each in ends
-    )
+    enough = WORLDS[truth][1] + math.log(NEAR_SHARE)
+    near = sum(gain >= enough for _, gain in ends)
+    low, high = stats.binomtest(near, tunings).proportion_ci(method='exact')
+    changed = [sum(map(bool, best)) for best, _ in ends if best]
     return {
         'search': search,
-        'truth': 'one doubles' if is_planted else 'no effect',
+        'truth': truth,
         'tunings': tunings,
-        'right': right,
+        'near': near,
         'from %': 100 * low,
         'to %': 100 * high,
-        'wrong': tunings - right - missed,
-        'missed': missed,
-        'alone': sum(sum(map(bool, best)) == 1 for best in better),
-        'trials': None if math.isinf(trials) else trials,
+        'missed': sum(best is None for best, _ in ends),
+        # Where nothing has an effect, each proposal is a false claim.
+        'worse': sum(best is not None and gain <= 0 for best, gain in ends),
+        'gain %': 100
+        * statistics.median(map(math.expm1, (g for _, g in ends))),
+        'options': statistics.median(changed) if changed else None,
     }
 
 
@@ -152,13 +182,13 @@ def main():
     found = [
         counted(
             search=search,
-            is_planted=is_planted,
+            truth=truth,
             tunings=options.tunings,
             slots=options.slots,
             noise_percent=options.noise_percent,
         )
         for search in _SAMPLERS
-        for is_planted in (False, True)
+        for truth in WORLDS
     ]
     print(' '.join(f'{name:>12}' for name in _COLUMNS))
     for row in found:

@@ -255,7 +255,7 @@ run_tox() {
 # run_tests PART ENV REPOSITORY [ARGUMENT]...: as run_tox with the selected
 # tests of the part, and adds up the tests that really ran, by the stestr
 # repository in that folder. A few that failed run once more: on a busy machine
-# a timeout of OpenStack or Ceph is no fault of what is tested.
+# OpenStack or Ceph may answer too late, which says nothing of what is tested.
 run_tests() {
     local part=$1 env=$2 repository=$3 before selected status again=()
     local passed failed skipped failures

@@ -50,6 +50,9 @@ SECOND_CEPH_PORTS = {
     'ceph-second-mon-v1': 6799,
 }
 SECOND_CEPH_DAEMON_PORTS = (17000, 17099)
+#: From 32768 on the kernel gives ports to the sockets of clients
+#: (net.ipv4.ip_local_port_range), which a service would find taken at times.
+LARGEST_PORT_OFFSET = 15000
 #: Of services of a lab whose guests have a network.
 NETWORK_PORTS = {'nova-metadata': 8775}
 #: Of guests, for all labs of a machine. RFC 2544 sets it aside for tests of
@@ -76,7 +79,7 @@ class Layout:
     """Paths, ports and secrets of one lab.
 
     :param root: the folder of all state.
-    :param port_offset: added to every port, 0 to 40000.
+    :param port_offset: added to every port, 0 to 15000.
     :param passwords: purpose -> password, made at random once.
     :param secret_uuid: UUID under which libvirt keeps the cephx key.
     """
@@ -333,10 +336,11 @@ def port_offset(environment: Mapping[str, str] = os.environ) -> int:
     :raises LayoutError: it is not a number in range.
     """
     text = environment.get(PORT_OFFSET_VARIABLE) or '0'
-    if not text.isdecimal() or int(text) > 40000:
+    if not text.isdecimal() or int(text) > LARGEST_PORT_OFFSET:
         raise LayoutError(
             f'{PORT_OFFSET_VARIABLE}={text!r}: expected a '
-            'number from 0 to 40000.'
+            f'number from 0 to {LARGEST_PORT_OFFSET}: beyond it, services '
+            'would have ports that the kernel gives to clients.'
         )
     return int(text)
 

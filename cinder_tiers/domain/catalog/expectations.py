@@ -23,6 +23,8 @@ Expectations = collections.abc.Mapping[
 PATTERN = re.compile(r'[a-z0-9][a-z0-9.-]{0,39}', re.ASCII)
 #: What of a mixed load a limit may be about, before its name and a `_`.
 DIRECTIONS = ('read', 'write')
+#: In the place of a direction: of the calls by which writes are made durable.
+SYNC = 'sync'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -87,6 +89,7 @@ _DIRECTED = tuple(
 NAME = re.compile(
     f'(?:(?:{"|".join(DIRECTIONS)})_)?'
     f'(?:{"|".join(_DIRECTED)}|{_PERCENTILE_METRIC}_max)'
+    f'|{SYNC}_(?:mean_ms|{_PERCENTILE_METRIC})_max'
     f'|{"|".join(name for name in NAMES if name not in _DIRECTED)}'
     f'|{_OF_TIME_METRIC}_min',
     re.ASCII,
@@ -98,14 +101,15 @@ NAMES_EXPECTED = (
     f'{", ".join(NAMES)}, a percentile such as p99_ms_max or '
     'p99.9_ms_max, or IOPS in so many percent of the seconds such as '
     'iops_99_percent_of_time_min; those of latency, iops and mib_per_s also '
-    'of one direction, such as write_p99_ms_max'
+    'of one direction, such as write_p99_ms_max; percentiles and mean_ms_max '
+    'also of fdatasync and fsync, such as sync_p99_ms_max'
 )
 #: What names of compared quantities are, for messages. It is a help text, too,
 #: which documentation reads as RST: no name may end with a `_`.
 QUANTITIES_EXPECTED = (
     ', '.join(name for name, metric in _METRICS.items() if metric.is_compared)
     + ', or a percentile such as p99_ms; of reads or writes alone such as '
-    'read_iops or write_p99_ms'
+    'read_iops or write_p99_ms, or of syncs such as sync_p99_ms'
 )
 
 
@@ -121,7 +125,7 @@ class Limit:
     is_least: bool
     #: 1 or more, less than 100; None when it is not a percentile.
     percent: float | None = None
-    #: Whose it is: `read`, `write`, or None for both together.
+    #: Whose it is: `read`, `write`, `sync`, or None for reads and writes.
     direction: str | None = None
     #: 1 or more, less than 100: the value is that of so many percent of the
     #: seconds; None when it is of a whole run.
@@ -151,7 +155,8 @@ def find(name: str) -> Limit | None:
         return None
     metric, _, bound = name.rpartition('_')
     direction, _, rest = metric.partition('_')
-    if direction in DIRECTIONS:
+    is_directed = direction in (*DIRECTIONS, SYNC)
+    if is_directed:
         metric = rest
     percentile = _METRIC_OF_PERCENTILE.fullmatch(metric)
     of_time = _METRIC_OF_TIME.fullmatch(metric)
@@ -160,7 +165,7 @@ def find(name: str) -> Limit | None:
         unit=_metric(metric).unit,
         is_least=bound == 'min',
         percent=float(percentile[1]) if percentile else None,
-        direction=direction if direction in DIRECTIONS else None,
+        direction=direction if is_directed else None,
         time_percent=float(of_time[1]) if of_time else None,
     )
 
@@ -203,7 +208,8 @@ def of_directions(
     """
     found = []
     for name in names:
-        if directions and name.partition('_')[0] not in DIRECTIONS:
+        own = name.partition('_')[0]
+        if directions and own not in (*DIRECTIONS, SYNC):
             found += [f'{each}_{name}' for each in directions]
         else:
             found.append(name)

@@ -83,6 +83,16 @@ class Direction:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Syncs:
+    """Calls of fdatasync or fsync between writes."""
+
+    #: how long each took
+    lat: histogram.LatencyHistogram
+    #: of these, as fio sums them up
+    moments: Moments
+
+
+@dataclass(frozen=True, kw_only=True)
 class FioResult:
     """What one fio job did, reads and writes taken together and apart."""
 
@@ -105,6 +115,8 @@ class FioResult:
     timestamp_ms: int | None = None
     #: those in which it did an I/O of which the latency is known
     directions: tuple[Direction, ...] = ()
+    #: None if it called none
+    syncs: Syncs | None = None
 
 
 def _field(
@@ -322,15 +334,22 @@ def _direction(
 
 
 def _check_ordered(
-    sides: Sequence[Direction], ordered: fio_pattern.Pattern, of_job: str
+    sides: Sequence[Direction],
+    ordered: fio_pattern.Pattern,
+    of_job: str,
+    *,
+    engine: str | None,
 ) -> None:
     """Compare what fio reports with what it was ordered to do.
 
+    :param engine: the ``ioengine`` that fio reports; None if it reports none
     :raises ResultError: another direction, other block sizes, more in flight,
         or more than its rate
     """
     least, most = ordered.bs_range_bytes
-    in_flight = ordered.iodepth * ordered.numjobs
+    in_flight = ordered.numjobs * fio_pattern.queue_depth(
+        ordered.iodepth, ordered.ioengine or engine
+    )
     for side in sides:
         where = f'{of_job}.{side.name}'
         if side.name not in ordered.directions:
@@ -369,6 +388,39 @@ def _check_ordered(
                     f' {ordered.numjobs} jobs'
                 )
     _check_in_flight(sides, in_flight)
+
+
+def _check_syncs(
+    syncs: Syncs | None,
+    sides: Sequence[Direction],
+    ordered: fio_pattern.Pattern,
+    of_job: str,
+    *,
+    in_flight: int,
+) -> None:
+    """Hold the number of calls against the writes, where it is ordered.
+
+    After its writes, fio calls again beside each read until the next write
+    (io_u.c get_rw_ddir), so that a mix has more calls.
+
+    :raises ResultError: there are none, or too many
+    """
+    every = ordered.writes_per_sync
+    calls = syncs.lat.count if syncs else 0
+    ios = {side.name: side.clat.count for side in sides}
+    writes = ios.get('write', 0)
+    most = (
+        ios.get('read', 0) + writes / every + in_flight + 2 * ordered.numjobs
+        if every
+        else 0
+    )
+    if calls > most or (
+        not calls and every and writes > 2 * every * in_flight
+    ):
+        raise ResultError(
+            f'{of_job}.sync: {calls} calls with {writes} writes, expected'
+            + (f' one after {every} writes of a job' if every else ' none')
+        )
 
 
 def _check_in_flight(sides: Sequence[Direction], in_flight: int) -> None:
@@ -414,7 +466,7 @@ def _block_bytes(job: object, of_job: str) -> int | None:
 def _in_flight(job: object, of_job: str) -> int:
     """I/Os that all processes of the job may have in flight."""
     options = _field(job, 'job options', (dict,), of_job)
-    product = 1
+    numbers = []
     for name in ('iodepth', 'numjobs'):
         value = options.get(name, '1')
         if not (
@@ -427,8 +479,54 @@ def _in_flight(job: object, of_job: str) -> int:
                 f'{of_job}.job options.{name}: found'
                 f' {str(value)[:40]!r}, expected a number'
             )
-        product *= int(value)
-    return product
+        numbers.append(int(value))
+    iodepth, numjobs = numbers
+    return numjobs * fio_pattern.queue_depth(iodepth, _engine(job, of_job))
+
+
+def _engine(job: object, of_job: str) -> str | None:
+    """With which engine a job says that it ran; None if it does not."""
+    options = _field(job, 'job options', (dict,), of_job)
+    engine = options.get('ioengine')
+    return engine if isinstance(engine, str) else None
+
+
+def _syncs(job: object, of_job: str) -> Syncs | None:
+    """Calls between writes; None if the job orders none.
+
+    fio's total_ios counts fsync and not fdatasync (fio 3.33), so it is not
+    read. One call at the end of a job is no part of a load.
+    """
+    options = _field(job, 'job options', (dict,), of_job)
+    if not options.keys() & {'fsync', 'fdatasync'}:
+        return None
+    where = f'{of_job}.sync'
+    sync = _field(job, 'sync', (dict,), of_job)
+    moments = _moments(sync, 'lat_ns', where)
+    if moments is None:
+        return None
+    lat = _bins(_field(sync, 'lat_ns', (dict,), where), f'{where}.lat_ns')
+    if lat.count != moments.count or moments.count > _MAX_IOS:
+        raise ResultError(
+            f'{where}.lat_ns.bins add up to {lat.count}, expected the'
+            f' {moments.count} of lat_ns.N'
+        )
+    _check_moments(lat, moments, where)
+    return Syncs(lat=lat, moments=moments)
+
+
+def merged_syncs(found: Sequence[Syncs | None]) -> Syncs | None:
+    """Calls of several jobs or guests; None if one has none.
+
+    :param found: at least one
+    """
+    known = [each for each in found if each is not None]
+    if len(known) < len(found):
+        return None
+    return Syncs(
+        lat=histogram.merge(each.lat for each in known),
+        moments=merged_moments([each.moments for each in known]),
+    )
 
 
 def parse(
@@ -528,8 +626,10 @@ def _result(
     bins = [side.clat for side in sides]
     if not any(side.count for side in bins):
         raise ResultError(f'fio job {jobname!r} has no latency of an I/O')
+    syncs = _syncs(job, of_job)
     if ordered is not None:
-        _check_ordered(sides, ordered, of_job)
+        _check_ordered(sides, ordered, of_job, engine=_engine(job, of_job))
+        _check_syncs(syncs, sides, ordered, of_job, in_flight=in_flight)
     return FioResult(
         jobname=found_name,
         fio_version=version[:40],
@@ -540,6 +640,7 @@ def _result(
         timestamp_ms=timestamp_ms,
         clat=bins[0] if len(bins) == 1 else histogram.merge(bins),
         directions=tuple(side for side in sides if side.lat),
+        syncs=syncs,
     )
 
 
@@ -599,4 +700,5 @@ def together(found: Sequence[FioResult]) -> FioResult:
             for name in ('read', 'write')
             if name in sides
         ),
+        syncs=merged_syncs([each.syncs for each in found]),
     )

@@ -41,6 +41,12 @@ SECTOR_BYTES = 512
 #: How I/Os are spaced that are paced: evenly, or by chance, as those of many
 #: users are.
 RATE_PROCESSES = ('linear', 'poisson')
+#: How a file may be opened, so that a write is done when its data is durable:
+#: with its metadata, or with the part that is needed to read it.
+SYNCS = ('sync', 'dsync')
+_DISTRIBUTION = re.compile(
+    r'(zipf|pareto):([0-9]{1,2}(?:\.[0-9]{1,4})?)', re.ASCII
+)
 
 
 def block_bytes(text: str) -> int:
@@ -62,6 +68,22 @@ def single_block_bytes(text: object) -> int | None:
     if not isinstance(text, str) or not _BLOCK_SIZE.fullmatch(text):
         return None
     return block_bytes(text)
+
+
+def queue_depth(iodepth: int, ioengine: str | None) -> int:
+    """I/Os that fio keeps in flight for an ``iodepth``, per job.
+
+    The rings of io_uring have a power of two of places, and fio fills them
+    (fio 3.33 ``engines/io_uring.c`` fio_ioring_init).
+
+    >>> queue_depth(24, 'io_uring'), queue_depth(24, 'libaio')
+    (32, 24)
+
+    :param ioengine: None: any other than io_uring
+    """
+    if ioengine not in ('io_uring', 'io_uring_cmd'):
+        return iodepth
+    return 1 << (iodepth - 1).bit_length()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +125,19 @@ class Pattern:
     #: one of ``RATE_PROCESSES``, of what ``rate_iops`` paces; None: fio's
     #: default, evenly
     rate_process: str | None = None
+    #: writes of a job after each of which it calls fdatasync; None: never
+    fdatasync: int | None = None
+    #: likewise fsync
+    fsync: int | None = None
+    #: one of ``SYNCS``; None: writes are not durable when they are done
+    sync: str | None = None
+    #: whether the page cache is left out; with it, each write must be made
+    #: durable, or the cache would answer instead of the tier
+    direct: bool = True
+    #: how random I/Os are spread, such as ``zipf:1.1``; None: evenly
+    random_distribution: str | None = None
+    #: pause of a job between two I/Os in microseconds
+    thinktime_us: int | None = None
 
     def __post_init__(self) -> None:
         """Check all fields.
@@ -113,6 +148,7 @@ class Pattern:
             *self._wrong_words(),
             *self._wrong_blocks(),
             *self._wrong_numbers(),
+            *self._wrong_syncs(),
         ]
         if wrong:
             raise ValueError(f'pattern {self.name!r}: ' + '; '.join(wrong))
@@ -134,6 +170,47 @@ class Pattern:
             yield (
                 f'ioengine {self.ioengine!r}: expected the name of an'
                 f' engine of fio'
+            )
+
+    def _wrong_syncs(self) -> Iterator[str]:
+        given = [
+            name
+            for name in ('fdatasync', 'fsync', 'sync')
+            if getattr(self, name) is not None
+        ]
+        if given and 'write' not in self.directions:
+            yield (
+                f'{", ".join(given)} with rw {self.rw}: expected one that '
+                'writes'
+            )
+        if len(given) > 1:
+            yield f'{", ".join(given)}: expected one of them'
+        if self.sync not in (None, *SYNCS):
+            yield f'sync {self.sync!r}: expected one of {", ".join(SYNCS)}'
+        is_durable = self.sync or 1 in (self.fdatasync, self.fsync)
+        if not self.direct and not (
+            is_durable and self.directions == ('write',)
+        ):
+            yield (
+                f'direct false with rw {self.rw}: expected writes alone, each'
+                f' made durable by fdatasync 1, fsync 1 or sync, or the page'
+                f' cache of the guest would answer'
+            )
+        if self.random_distribution is None:
+            return
+        match = _DISTRIBUTION.fullmatch(self.random_distribution)
+        if not self.rw.startswith('rand') or not (
+            match
+            and (
+                0 < float(match[2]) < 1
+                or (match[1] == 'zipf' and 1 < float(match[2]) <= 10)
+            )
+        ):
+            yield (
+                f'random_distribution {self.random_distribution!r} with rw'
+                f' {self.rw}: expected random I/O, and zipf: with a number up'
+                f' to 10 other than 1, such as zipf:1.1, or pareto: with a'
+                f' number below 1, such as pareto:0.2'
             )
 
     def _wrong_blocks(self) -> Iterator[str]:
@@ -177,6 +254,9 @@ class Pattern:
             ('rate_kib', 1, 10**9),
             ('size_mib', 1, 10**8),
             ('startdelay_seconds', 0, 3600),
+            ('fdatasync', 1, 10**6),
+            ('fsync', 1, 10**6),
+            ('thinktime_us', 1, 10**7),
         ):
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
@@ -223,6 +303,11 @@ class Pattern:
         if self.rw in MIXES:
             return ('read', 'write')
         return (self.rw.removeprefix('rand'),)
+
+    @property
+    def writes_per_sync(self) -> int | None:
+        """Writes of a job to a call of fdatasync or fsync; None: no call."""
+        return self.fdatasync or self.fsync
 
     @property
     def in_flight_bytes(self) -> int:
@@ -273,12 +358,12 @@ class Profile:
             raise ValueError('; '.join(wrong))
 
 
-def _shared_argv(ioengine: str) -> tuple[str, ...]:
+def _shared_argv(ioengine: str, *, direct: bool = True) -> tuple[str, ...]:
     return (
         '--output-format=json+',
         f'--ioengine={ioengine}',
         # The guest's page cache would answer instead of the tier.
-        '--direct=1',
+        f'--direct={direct:d}',
     )
 
 
@@ -384,7 +469,7 @@ def measure_argv(pattern: Pattern, profile: Profile) -> tuple[str, ...]:
         size does not fit the region, or a block is no whole number of sectors
     """
     odd = [each for each in pattern.bs_all_bytes if each % SECTOR_BYTES]
-    if odd:
+    if odd and pattern.direct:
         raise ValueError(
             f'pattern {pattern.name!r}: blocks of'
             f' {", ".join(map(str, odd))} bytes: expected multiples of'
@@ -399,8 +484,15 @@ def measure_argv(pattern: Pattern, profile: Profile) -> tuple[str, ...]:
         ('rate', pattern.rate_kib and f'{pattern.rate_kib}k'),
         ('rate_process', pattern.rate_process),
         ('startdelay', pattern.startdelay_seconds or None),
+        ('fdatasync', pattern.fdatasync),
+        ('fsync', pattern.fsync),
+        ('sync', pattern.sync),
+        ('random_distribution', pattern.random_distribution),
+        ('thinktime', pattern.thinktime_us),
     ]
-    return _shared_argv(pattern.ioengine or profile.ioengine) + (
+    return _shared_argv(
+        pattern.ioengine or profile.ioengine, direct=pattern.direct
+    ) + (
         # Options before the name, fio reports as those of no job.
         f'--name={pattern.name}',
         *_size_argv(pattern, profile),

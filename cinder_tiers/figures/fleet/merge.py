@@ -136,6 +136,8 @@ class FleetSlot:
     start_skew_error_ms: float | None = None
     #: {read or write: what was}, of those of which there was any
     directions: Mapping[str, FleetDirection] = field(default_factory=dict)
+    #: calls of fdatasync or fsync; None if a guest has none
+    syncs: fio_output.Syncs | None = None
 
 
 def _start_skew(slots: Sequence[GuestSlot]) -> tuple[int, float | None]:
@@ -205,4 +207,5 @@ def merge(slots: Sequence[GuestSlot]) -> FleetSlot:
         start_skew_error_ms=skew_error_ms,
         window_ms=max(0, window_ms),
         directions=_directions(slots),
+        syncs=fio_output.merged_syncs([slot.result.syncs for slot in slots]),
     )

@@ -186,9 +186,23 @@ def _pattern(
         for key in ('bs', 'bssplit', 'bsrange')
         if key in values
     } or {'bs': '4k'}
+    # fio calls none in a job that only reads.
+    is_writing = values['rw'] not in ('read', 'randread')
+    syncs = {
+        key: values.get(key) or None
+        for key in ('fdatasync', 'fsync', 'sync')
+        if is_writing
+    }
     try:
         return fio_pattern.Pattern(
             name=name,
+            **syncs,
+            direct=values['direct'],
+            # One in [global] says nothing about jobs that are not random.
+            random_distribution=values.get('random_distribution')
+            if values['rw'].startswith('rand')
+            else None,
+            thinktime_us=values.get('thinktime') or None,
             rw=values['rw'],
             iodepth=values.get('iodepth', 1),
             **blocks,
@@ -207,8 +221,7 @@ def _pattern(
             # fio's size is of one process, a pattern's of all.
             size_mib=values['size'] * numjobs,
             startdelay_seconds=values.get('startdelay', 0),
-            # fio calls none in a job that only reads.
-            end_fsync=values['rw'] not in ('read', 'randread')
+            end_fsync=is_writing
             and (
                 values.get('end_fsync', False)
                 or values.get('fsync_on_close', False)

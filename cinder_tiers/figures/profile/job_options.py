@@ -33,8 +33,8 @@ ENGINES = (
 )
 
 #: Options that shape what fio prints, or how it runs its jobs, and not what
-#: they read and write: a job file means the same load without them. Of direct
-#: I/O on a region that is filled before, so do the last three.
+#: they read and write: a job file means the same load without them. Of I/O
+#: on a region that is filled before, so do the last three.
 PASSED_OVER = re.compile(
     r'thread|new_group|unified_rw_reporting|significant_figures|per_job_logs|'
     r'(clat_|lat_|slat_)?percentiles|percentile_list|gtod_reduce|gtod_cpu|'
@@ -157,6 +157,31 @@ def _seconds(value: str) -> int:
     )
 
 
+def _sync(value: str) -> str | None:
+    """Return the word that Pattern has for a value; fio takes numbers, too."""
+    found = {'': 'sync', '1': 'sync', '0': None, 'none': None}.get(
+        value, value
+    )
+    if found not in (None, *fio_pattern.SYNCS):
+        raise Unreadable(
+            f'0, 1, none or one of {", ".join(fio_pattern.SYNCS)}'
+        )
+    return found
+
+
+def _microseconds(value: str) -> int:
+    match = re.fullmatch('([0-9]{1,8})(us|ms|s)?', value.lower())
+    if not match:
+        raise Unreadable('one time such as 500, 500us, 10ms or 1s')
+    return (
+        int(match[1]) * {None: 1, 'us': 1, 'ms': 10**3, 's': 10**6}[match[2]]
+    )
+
+
+def _distribution(value: str) -> str | None:
+    return None if value == 'random' else value
+
+
 _READERS = {
     'rw': _one_of(*fio_pattern.WORKLOADS),
     'bs': _block,
@@ -175,10 +200,16 @@ _READERS = {
     # A job has one file and opens it once, so both say the same.
     'end_fsync': _flag,
     'fsync_on_close': _flag,
+    'fdatasync': _number(0, 10**6),
+    'fsync': _number(0, 10**6),
+    'sync': _sync,
+    'random_distribution': _distribution,
+    'thinktime': _microseconds,
     'ramp_time': _seconds,
     'runtime': _seconds,
     'time_based': _always('1', 'a pattern runs for its time'),
-    'direct': _always('1', 'the page cache of the guest would answer'),
+    # Without it, a pattern says what else is needed.
+    'direct': _flag,
     'group_reporting': _always('1', 'a guest has one result'),
     'randrepeat': _always('0', 'guests must not write the same blocks'),
     'norandommap': _always('1', 'a block may be visited again'),

@@ -58,6 +58,12 @@ _PATTERN_KEYS = {
     'startdelay_seconds': (int, 0),
     'end_fsync': (bool, False),
     'rate_process': (str, None),
+    'fdatasync': (int, None),
+    'fsync': (int, None),
+    'sync': (str, None),
+    'direct': (bool, True),
+    'random_distribution': (str, None),
+    'thinktime_us': (int, None),
 }
 
 

@@ -196,6 +196,11 @@ def _merged(
         fairness=intervals.fairness(iops) if any(iops) else None,
         start_skew_error_ms=found.start_skew_error_ms,
         directions=directions(found),
+        syncs=found.syncs
+        and run_result.SyncFigures(
+            lat=run_result.latencies(found.syncs.lat),
+            moments=_moments(found.syncs.moments),
+        ),
     )
 
 
@@ -405,6 +410,11 @@ def pattern_result(
         else None,
         directions=_over_repeats(complete, estimate_mean),
         asked=asked,
+        sync_lat=run_result.latencies(
+            histogram.merge(each.syncs.lat.histogram() for each in complete)
+        )
+        if complete and all(each.syncs for each in complete)
+        else None,
     )
 
 

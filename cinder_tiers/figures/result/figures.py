@@ -47,9 +47,12 @@ def is_about(
     if limit.direction is None:
         return True
     try:
-        return limit.direction in run.pattern_of(pattern).directions
+        found = run.pattern_of(pattern)
     except ValueError:
         return True
+    if limit.direction == expectations.SYNC:
+        return found.writes_per_sync is not None
+    return limit.direction in found.directions
 
 
 def _directions(
@@ -69,6 +72,8 @@ def _clat(
     """Completion latencies that a limit is about."""
     if limit.direction is None:
         return merged.clat
+    if limit.direction == expectations.SYNC:
+        return merged.syncs and merged.syncs.lat
     found = _directions(merged, limit)
     # The only direction has those of all, which are not written twice.
     return (found[0].clat or merged.clat) if found else None
@@ -151,6 +156,8 @@ def figure(
         return None
     if limit.percent is not None:
         return clat.histogram().percentile_ns(limit.percent) / 1e6
+    if limit.direction == expectations.SYNC:
+        return merged.syncs.moments.mean_ns / 1e6
     told = [each for each in _directions(merged, limit) if each.total_ios]
     if told:
         # By fio itself: its buckets end somewhere, see ``histogram``.
@@ -174,6 +181,13 @@ def not_told(
         if all(slot.series for slot in slots):
             return ''
         return 'the result does not have the IOPS of each second of all guests'
+    if limit.direction == expectations.SYNC:
+        if all(slot.merged.syncs for slot in slots):
+            return ''
+        return (
+            'the result has no latencies of syncs: expected one of a pattern'
+            ' with fdatasync or fsync, measured since they are counted'
+        )
     needs_directions = limit.direction or limit.metric.startswith('lat_')
     if needs_directions and any(
         slot.merged.directions is None for slot in slots
@@ -197,13 +211,12 @@ def too_long_for_fio(
         return ''
     for slot in slots:
         clat = _clat(slot.merged, limit)
-        longest_ns = max(
-            (
-                each.clat_moments.max_ns
-                for each in _directions(slot.merged, limit)
-            ),
-            default=0,
-        )
+        moments = [
+            each.clat_moments for each in _directions(slot.merged, limit)
+        ]
+        if limit.direction == expectations.SYNC:
+            moments = [slot.merged.syncs.moments]
+        longest_ns = max((each.max_ns for each in moments), default=0)
         if (
             longest_ns > histogram.MOST_NS
             and clat.bins[-1][0] == histogram.LAST_BUCKET_NS
@@ -223,6 +236,7 @@ def nothing_done(limit: expectations.Limit) -> str:
         None: 'no I/O was done',
         'read': 'nothing was read',
         'write': 'nothing was written',
+        expectations.SYNC: 'nothing was synced',
     }[limit.direction]
 
 
@@ -250,7 +264,7 @@ def too_few_ios(
         )
     if limit.percent is None and limit.direction is None:
         return ''
-    what = {None: 'I/Os', 'read': 'reads', 'write': 'writes'}[limit.direction]
+    what = f'{limit.direction}s' if limit.direction else 'I/Os'
     least = min(_ios(slot.merged, limit) for slot in slots)
     if limit.percent is None:
         if least >= LEAST_ABOVE:

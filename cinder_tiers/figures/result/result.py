@@ -328,6 +328,16 @@ class DirectionFigures:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SyncFigures:
+    """Calls of fdatasync or fsync of all complete guests of a slot."""
+
+    #: how long each took
+    lat: Latencies
+    #: of these, as fio sums them up
+    moments: Moments
+
+
+@dataclass(frozen=True, kw_only=True)
 class DirectionEstimates:
     """What was read, or written, over the repeats of a pattern."""
 
@@ -369,6 +379,8 @@ class MergedFigures:
     #: {read or write: what was}, of those of which there was any; null if
     #: they are not separate
     directions: Mapping[str, DirectionFigures] | None = None
+    #: null if a guest has none, or in files of before they were counted
+    syncs: SyncFigures | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers, which may come from a file.
@@ -504,6 +516,9 @@ class PatternResult:
     directions: Mapping[str, DirectionEstimates] | None = None
     #: what was asked for; null: as much as could be done
     asked: AskedLoad | None = None
+    #: calls of fdatasync or fsync of these repeats, merged; null if none is
+    #: complete, or one has none
+    sync_lat: Latencies | None = None
 
     def __post_init__(self) -> None:
         """Check the directions, which may come from a file.
@@ -988,7 +1003,9 @@ def _check(pattern: PatternResult) -> None:
     merged = [slot.merged for slot in pattern.slots if slot.merged]
     for clat in (
         pattern.clat,
+        pattern.sync_lat,
         *(each.clat for each in merged),
+        *(each.syncs and each.syncs.lat for each in merged),
         *(
             found.clat
             for each in merged

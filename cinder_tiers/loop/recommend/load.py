@@ -192,12 +192,26 @@ def _other_options(load: Load, pattern: Load) -> Iterator[str]:
             f'{words[mine.end_fsync]} fsync at the end, measured'
             f' {words[other.end_fsync]}'
         )
+    for what, how in (
+        ('made durable by', _durability),
+        ('spread as', lambda each: each.random_distribution or 'random'),
+        ('with pauses of', lambda each: f'{each.thinktime_us or 0} us'),
+    ):
+        if how(mine) != how(other):
+            yield f'{what} {how(mine)}, measured with {how(other)}'
     paces = [
         each.rate_process or fio_pattern.RATE_PROCESSES[0]
         for each in (mine, other)
     ]
     if mine.rate_iops and paces[0] != paces[1]:
         yield f'paced {paces[0]}, measured {paces[1]}'
+
+
+def _durability(pattern: fio_pattern.Pattern) -> str:
+    if pattern.writes_per_sync:
+        call = 'fdatasync' if pattern.fdatasync else 'fsync'
+        return f'{call} after {pattern.writes_per_sync}'
+    return pattern.sync or 'nothing'
 
 
 def _spread(pattern: fio_pattern.Pattern) -> object:

@@ -49,12 +49,14 @@ def reserve(
     :param wanted_percent: the gain that is to be seen
     :param least_percent: a smaller one is none
     """
-    return (decision.MOST_FINALISTS + 1) * decision.blocks_to_confirm(
+    needed = decision.blocks_to_confirm(
         found,
-        candidates=decision.MOST_FINALISTS,
+        candidates=1,
         wanted_percent=wanted_percent,
         least_percent=least_percent,
     )
+    # A simpler candidate beside the best takes some of its blocks.
+    return max(2 * needed, 3 * decision.LEAST_BLOCKS)
 
 
 def is_search_affordable(slots_left: float, kept: int) -> bool:

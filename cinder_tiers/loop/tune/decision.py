@@ -11,7 +11,6 @@ the candidates to be confirmed were measured beside the default.
 Pure.  Must not know how candidates are searched, nor how they are measured.
 """
 
-from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -24,16 +23,9 @@ from cinder_tiers.figures.stats import differences
 #: The place of the value of each option; 0 is that of the tiers file.
 Candidate = tuple[int, ...]
 
-#: More are not confirmed: each costs a slot of each block, and power.
-MOST_FINALISTS = 2
 #: Fewer blocks confirm next to nothing; more are not asked for.
 LEAST_BLOCKS = 4
 MOST_BLOCKS = 12
-# Of a candidate's mean, as many measurements of no gain are put in: of many
-# candidates that were measured once, the best is best by luck.
-_PRIOR_MEASUREMENTS = 1.0
-# Standard errors by which an option must have looked good to be kept.
-_LEAST_ERRORS = 2.0
 # Coefficient of variation that is planned with before anything is known.
 _USUAL_VARIATION_PERCENT = 5.0
 
@@ -45,6 +37,8 @@ class Gain:
     candidate: Candidate
     #: natural logarithm; more than 0 is better than the default
     gain: float
+    #: number of its block
+    block: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,84 +66,6 @@ def by_candidate(found: Iterable[Gain]) -> dict[Candidate, list[float]]:
 def is_default(candidate: Candidate) -> bool:
     """Whether a candidate changes nothing."""
     return not any(candidate)
-
-
-def leader(
-    found: Iterable[Gain], *, broken: Collection[Candidate] = ()
-) -> Candidate | None:
-    """The candidate that looks best so far; None: none looks better.
-
-    :param broken: candidates that break a constraint
-    """
-    shrunk = {
-        candidate: math.fsum(gains) / (len(gains) + _PRIOR_MEASUREMENTS)
-        for candidate, gains in by_candidate(found).items()
-        if not is_default(candidate) and candidate not in broken
-    }
-    best = max(shrunk, key=shrunk.__getitem__, default=None)
-    return best if best is not None and shrunk[best] > 0 else None
-
-
-def simplified(candidate: Candidate, found: Sequence[Gain]) -> Candidate:
-    """A candidate without options that did not look as if they helped.
-
-    Of its options, the one is kept whose value made the clearest difference to
-    candidates without it; then, with that taken off, the next one, until none
-    is clear.  So an option that only came along with a good one is not kept.
-    """
-    kept = [0] * len(candidate)
-    left = [each.gain for each in found]
-    while True:
-        clearest = max(
-            (
-                (*_advantage(place, value, found, left), place)
-                for place, value in enumerate(candidate)
-                if value and not kept[place]
-            ),
-            default=None,
-        )
-        if clearest is None or clearest[0] < _LEAST_ERRORS:
-            return tuple(kept)
-        _, advantage, place = clearest
-        kept[place] = candidate[place]
-        left = [
-            gain - advantage * (each.candidate[place] == candidate[place])
-            for each, gain in zip(found, left, strict=True)
-        ]
-
-
-def _advantage(
-    place: int, value: int, found: Sequence[Gain], left: Sequence[float]
-) -> tuple[float, float]:
-    """(in standard errors, as a logarithm) of a value over all others."""
-    sides: tuple[list[float], list[float]] = ([], [])
-    for each, gain in zip(found, left, strict=True):
-        sides[each.candidate[place] == value].append(gain)
-    if not all(sides):
-        return 0.0, 0.0
-    advantage = statistics.fmean(sides[1]) - statistics.fmean(sides[0])
-    inside = [gain - statistics.fmean(side) for side in sides for gain in side]
-    error = max(statistics.pstdev(inside), 1e-12) * math.sqrt(
-        sum(1 / len(side) for side in sides)
-    )
-    return advantage / error, advantage
-
-
-def finalists(
-    found: Sequence[Gain], *, broken: Collection[Candidate] = ()
-) -> tuple[Candidate, ...]:
-    """Candidates to be confirmed; none if none looks better.
-
-    :param broken: candidates that break a constraint
-    """
-    best = leader(found, broken=broken)
-    if best is None:
-        return ()
-    simple = simplified(best, found)
-    chosen = dict.fromkeys([simple, best])
-    return tuple(
-        each for each in chosen if not is_default(each) and each not in broken
-    )[:MOST_FINALISTS]
 
 
 def variation_percent(found: Iterable[Gain]) -> float:

@@ -115,8 +115,10 @@ class History:
 
     def _gains(self, part: Part) -> tuple[decision.Gain, ...]:
         return tuple(
-            decision.Gain(candidate=each.candidate, gain=each.gain)
-            for block in self.blocks
+            decision.Gain(
+                candidate=each.candidate, gain=each.gain, block=number
+            )
+            for number, block in enumerate(self.blocks, 1)
             if block.part is part
             for each in block.outcomes
             if each.gain is not None

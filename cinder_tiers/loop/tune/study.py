@@ -2,10 +2,10 @@
 
 """The search of a tuning, which can be ended at any point and goes on.
 
-Optuna proposes candidates; here is which of them share a block, which are
-measured again, when the search ends and what is confirmed.  All of it is in
-Optuna's journal, one file, and each proposal depends on nothing else: so a
-search that was ended goes on as if it had not been.
+Here is which candidates are proposed and share a block, which are measured
+again, when the search ends and what is confirmed.  All of it is in Optuna's
+journal, one file, and each proposal depends on nothing else: so a search that
+was ended goes on as if it had not been.
 
 A block is the default and some candidates.  It has two parts: first candidates
 are searched, then those that look best are confirmed on fresh blocks.  Must
@@ -21,12 +21,13 @@ import contextlib
 import dataclasses
 from dataclasses import dataclass
 import fcntl
+import itertools
+import math
 import os
 import random
 import secrets
 import stat
 import statistics
-import warnings
 
 import optuna
 from optuna.storages import journal
@@ -35,15 +36,17 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain import record
 from cinder_tiers.loop.tune import budget
 from cinder_tiers.loop.tune import decision
+from cinder_tiers.loop.tune import expected
 from cinder_tiers.loop.tune import history as histories
 
-# Candidates by chance, before there is anything to learn from.
-_STARTUP = 8
-# Proposals for a block; if all are known, the space is, too.
-_MOST_ASKED = 50
+# Proposals for a block, and those by what is expected, before chance looks for
+# what is left; if all are known, the space is, too.
+_MOST_ASKED, _MOST_EXPECTED = 50, 20
+# The gain that stands for a broken constraint: half as good as the default.
+_GAIN_OF_BROKEN = -math.log(2)
 # Names within the journal. Each block has an attribute of its own: all of
 # them in one would be written again with each block.
-_BLOCK, _BROKEN, _ABOUT, _ID = 'block {}', 'broken', 'about', 'id'
+_BLOCK, _ABOUT, _ID = 'block {}', 'about', 'id'
 _FINALISTS, _PLANNED = 'finalists', 'planned'
 #: More than a tuning of weeks writes.
 MAX_SIZE_BYTES = 64 * 2**20
@@ -156,27 +159,13 @@ def opened(path: str) -> Iterator[optuna.storages.BaseStorage]:
         yield storage
 
 
-def tpe(seed: int) -> optuna.samplers.BaseSampler:
-    """Optuna's sampler that learns, and knows of constraints."""
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore', optuna.exceptions.ExperimentalWarning)
-        return optuna.samplers.TPESampler(
-            seed=seed,
-            n_startup_trials=_STARTUP,
-            # Those of the same block must not all be the same.
-            constant_liar=True,
-        )
+def _first(terms: Terms) -> tuple[decision.Candidate, ...]:
+    """Return the candidates with which a search begins.
 
-
-def by_chance(seed: int) -> optuna.samplers.BaseSampler:
-    """The sampler to compare with: it does not learn."""
-    return optuna.samplers.RandomSampler(seed=seed)
-
-
-def _latin(terms: Terms) -> tuple[decision.Candidate, ...]:
-    """So few candidates that each value of each option is in one of them.
-
-    Without them, a value may not be tried at all while the budget lasts.
+    Each value is in one candidate of a Latin hypercube, or it might not be
+    tried while the budget lasts.  Between these are as many candidates that
+    change one option: they show what only helps alone, or is hidden by another
+    value that harms.
     """
     # Not for secrets: it must be the same at each start.
     draw = random.Random(f'latin {terms.seed}')  # noqa: S311
@@ -186,9 +175,20 @@ def _latin(terms: Terms) -> tuple[decision.Candidate, ...]:
         draw.shuffle(values)
         columns.append(values)
     most = max(map(len, columns))
-    return tuple(
+    together = [
         tuple(values[row % len(values)] for values in columns)
         for row in range(most)
+    ]
+    alone = [
+        tuple(value * (place == at) for at in range(len(columns)))
+        for place, values in enumerate(columns)
+        for value in values
+    ]
+    draw.shuffle(alone)
+    return tuple(
+        dict.fromkeys(
+            itertools.chain.from_iterable(zip(together, alone, strict=False))
+        )
     )
 
 
@@ -196,8 +196,8 @@ class Study:
     """One tuning, from its journal on.
 
     :param storage: as of `opened`; None: in memory only
-    :param covers: whether the first candidates have each value once, a Latin
-        hypercube; else they are of the sampler, too
+    :param make_sampler: makes a sampler of Optuna that proposes all
+        candidates, to compare searches; None proposes those that may be best
     :raises StudyError: the journal is of another tuning, or of none
     """
 
@@ -206,8 +206,7 @@ class Study:
         storage: optuna.storages.BaseStorage | None,
         terms: Terms,
         *,
-        make_sampler: MakeSampler = tpe,
-        covers: bool = True,
+        make_sampler: MakeSampler | None = None,
     ) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._terms = terms
@@ -216,7 +215,7 @@ class Study:
             option: optuna.distributions.CategoricalDistribution(range(count))
             for option, count in terms.space.items()
         }
-        self._first = _latin(terms) if covers else ()
+        self._first = () if make_sampler else _first(terms)
         try:
             self._study = optuna.create_study(
                 storage=storage,
@@ -408,9 +407,7 @@ class Study:
         )
 
     def _end_search(self, slots_left: float) -> None:
-        chosen = decision.finalists(
-            self.history.gains, broken=self.history.broken
-        )
+        chosen = self._effects().best(broken=self.history.broken)
         self._study.set_user_attr(_FINALISTS, chosen)
         self._history = dataclasses.replace(self._history, finalists=chosen)
         self._plan(slots_left)
@@ -433,15 +430,19 @@ class Study:
     def _search(
         self, pending: Sequence[optuna.trial.FrozenTrial]
     ) -> list[decision.Candidate]:
-        if not pending:
-            self._enqueue_leader()
         waiting = list(pending)
         found: list[decision.Candidate] = []
         measured = decision.by_candidate(self.history.gains)
-        for _ in range(_MOST_ASKED):
+        # The same for all proposals of the block.
+        effects = self._effects() if measured else None
+        for asked in range(_MOST_ASKED):
             if len(found) >= budget.CANDIDATES:
                 break
-            trial = waiting.pop(0) if waiting else self._ask()
+            trial = (
+                waiting.pop(0)
+                if waiting
+                else self._ask(effects if asked < _MOST_EXPECTED else None)
+            )
             candidate = self._candidate(trial)
             gains = measured.get(candidate, ())
             if decision.is_default(candidate):
@@ -460,47 +461,54 @@ class Study:
                 found.append(candidate)
         return found
 
-    def _enqueue_leader(self) -> None:
-        """Has the candidate that leads measured again, if it was rarely."""
-        lead = decision.leader(self.history.gains, broken=self.history.broken)
-        measured = decision.by_candidate(self.history.gains).get(lead, ())
-        if (
-            lead is not None
-            and len(measured) < budget.MEASUREMENTS
-            and not self._trials(optuna.trial.TrialState.WAITING)
-        ):
-            self._study.enqueue_trial(self._params(lead))
+    def _effects(self) -> expected.Effects:
+        found, broken = self.history.gains, self.history.broken
+        return expected.effects(
+            [
+                *(each for each in found if each.candidate not in broken),
+                *(
+                    decision.Gain(
+                        candidate=each, gain=_GAIN_OF_BROKEN, block=-number
+                    )
+                    for number, each in enumerate(broken, 1)
+                ),
+            ],
+            tuple(self._terms.space.values()),
+            variation_percent=decision.variation_percent(found),
+        )
 
-    def _ask(self) -> optuna.Trial:
+    def _ask(self, effects: expected.Effects | None) -> optuna.Trial:
+        """Propose a candidate.
+
+        :param effects: by which it may be best; None: one by chance
+        """
         whole = [
             trial
             for trial in self._study.get_trials(deepcopy=False)
             if self._is_whole(trial)
         ]
-        if self._first and not self._trials(optuna.trial.TrialState.WAITING):
+        # Of the seed and the number alone, so that it is the same again.
+        seed = (self._terms.seed * 1_000_003 + len(whole)) % 2**32
+        if not self._make_sampler and not self._trials(
+            optuna.trial.TrialState.WAITING
+        ):
             asked = set(map(self._candidate, whole))
             # What was asked once stays asked.
             self._first = tuple(
                 each for each in self._first if each not in asked
             )
-            for candidate in self._first[:1]:
-                self._study.enqueue_trial(self._params(candidate))
-        # Of the seed and the number alone, so that it is the same again.
-        self._study.sampler = self._make_sampler(
-            (self._terms.seed * 1_000_003 + len(whole)) % 2**32
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter(
-                'ignore', optuna.exceptions.ExperimentalWarning
-            )
-            return self._study.ask(self._distributions)
+            if self._first:
+                self._study.enqueue_trial(self._params(self._first[0]))
+            elif effects is not None:
+                self._study.enqueue_trial(self._params(effects.drawn(seed)))
+        self._study.sampler = (
+            self._make_sampler or optuna.samplers.RandomSampler
+        )(seed)
+        return self._study.ask(self._distributions)
 
     def _tell(
         self, trial: optuna.trial.FrozenTrial, outcome: histories.Outcome
     ) -> None:
-        if outcome.broken:
-            live = optuna.trial.Trial(self._study, trial._trial_id)
-            live.set_constraint(_BROKEN, 1.0)
         if outcome.gain is None:
             self._study.tell(trial.number, state=optuna.trial.TrialState.FAIL)
         else:

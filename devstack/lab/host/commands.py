@@ -17,7 +17,7 @@ def run(
     log: pathlib.Path | None = None,
     environment: Mapping[str, str] | None = None,
     stdin: str | None = None,
-    timeout_seconds: float = 900,
+    timeout_seconds: float = 3600,
     statuses: Container[int] = (0,),
 ) -> str:
     """Run a program to its end and return its standard output.
@@ -25,6 +25,8 @@ def run(
     :param log: file to which output and errors are appended, too.
     :param environment: the whole environment; that of this process when None.
     :param stdin: text for its standard input; nothing when None.
+    :param timeout_seconds: until it is taken for one that hangs; a busy
+        machine takes a quarter of an hour for what takes a minute alone.
     :param statuses: exit statuses that are no error.
     :raises CommandFailed: it is missing, late, or ended with an error.
     """

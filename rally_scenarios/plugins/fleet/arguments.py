@@ -88,6 +88,12 @@ class PatternArgs(typing_extensions.TypedDict, closed=True):
     rate_process: typing_extensions.NotRequired[
         Literal[fio_pattern.RATE_PROCESSES]
     ]
+    fdatasync: typing_extensions.NotRequired[AtLeastOne]
+    fsync: typing_extensions.NotRequired[AtLeastOne]
+    sync: typing_extensions.NotRequired[Literal[fio_pattern.SYNCS]]
+    direct: typing_extensions.NotRequired[bool]
+    random_distribution: typing_extensions.NotRequired[str]
+    thinktime_us: typing_extensions.NotRequired[AtLeastOne]
 
 
 class CephArgs(typing_extensions.TypedDict, closed=True):

@@ -163,6 +163,19 @@ def _direction_rows(run: run_result.PatternRun) -> Iterator[list]:
             charts.in_ms(clat.percentiles_ns['99']),
             charts.in_ms(found.lat_moments.max_ns),
         ]
+    if merged.syncs is not None:
+        mean_ms = charts.in_ms(merged.syncs.moments.mean_ns)
+        yield [
+            run.tier.tier,
+            run.name,
+            'sync',
+            *[NO_NUMBER] * 2,
+            mean_ms,
+            NO_NUMBER,
+            mean_ms,
+            charts.in_ms(merged.syncs.lat.percentiles_ns['99']),
+            charts.in_ms(merged.syncs.moments.max_ns),
+        ]
 
 
 def _directions(result: run_result.RunResult) -> list[dict]:

@@ -66,7 +66,7 @@ class LayoutTest(testtools.TestCase):
         self.assertIn(str(self.root / 'lab.json'), str(problem))
 
     def test_a_port_offset_that_is_no_number_is_refused(self):
-        for text in ('-1', 'x', '40001'):
+        for text in ('-1', 'x', '15001'):
             problem = self.assertRaises(
                 layout.LayoutError,
                 layout.load_or_create,
@@ -75,6 +75,13 @@ class LayoutTest(testtools.TestCase):
             )
             self.assertIn(repr(text), str(problem))
         self.assertFalse(self.root.exists())
+
+    def test_no_port_is_one_that_the_kernel_gives_to_clients(self):
+        lab = layout.load_or_create(
+            self.root,
+            {layout.PORT_OFFSET_VARIABLE: str(layout.LARGEST_PORT_OFFSET)},
+        )
+        self.assertLess(lab.second_ceph_daemon_ports()[1], 32768)
 
     def test_the_choice_of_a_network_outlives_another_start(self):
         lab = layout.load_or_create(self.root, {})
@@ -107,11 +114,11 @@ class LayoutTest(testtools.TestCase):
                 self.root / str(offset),
                 {layout.PORT_OFFSET_VARIABLE: str(offset)},
             )
-            for offset in (0, 1000, 2000, 40000)
+            for offset in (0, 1000, 2000, 15000)
         ]
         self.assertEqual(
             ['198.18.0.0/24', '198.18.10.0/24', '198.18.20.0/24']
-            + ['198.19.144.0/24'],
+            + ['198.18.150.0/24'],
             [str(lab.guest_subnet) for lab in labs],
         )
         self.assertEqual('198.18.10.1/24', str(labs[1].host_address))

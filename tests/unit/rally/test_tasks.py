@@ -622,9 +622,9 @@ class WrongTaskTest(testtools.TestCase):
     def test_a_fault_in_a_job_file_is_printed_once(self):
         folder = self.useFixture(fixtures.TempDir()).path
         file = pathlib.Path(folder, 'mine.fio')
-        file.write_text('[a]\nrw=read\nthinktime=5\n')
+        file.write_text('[a]\nrw=read\nzonesize=4k\n')
         text = self.problems(patterns=None, job_file=str(file))
-        self.assertEqual(1, text.count('thinktime is not supported'))
+        self.assertEqual(1, text.count('zonesize is not supported'))
 
 
 @ddt.ddt

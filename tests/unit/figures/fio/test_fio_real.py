@@ -15,6 +15,8 @@ import testtools
 
 from cinder_tiers.figures.fio import output as fio_output
 from cinder_tiers.figures.fio import pattern as fio_pattern
+from cinder_tiers.figures.profile import job_options
+from cinder_tiers.figures.profile import profile as named_profile
 
 PROFILE = fio_pattern.Profile(
     region_mib=8, ramp_seconds=1, runtime_seconds=2, ioengine='psync'
@@ -60,6 +62,14 @@ class RealFioTest(testtools.TestCase):
         {'rw': 'randread', 'bsrange': '4k-64k', 'startdelay_seconds': 1},
         {'rw': 'write', 'bs': '1m', 'numjobs': 8},
         {'rw': 'write', 'bs': '4k', 'numjobs': 2, 'end_fsync': True},
+        {'rw': 'write', 'bs': '2300', 'direct': False, 'fdatasync': 1},
+        {'rw': 'write', 'bs': '8k', 'sync': 'dsync'},
+        {
+            'rw': 'randwrite',
+            'bs': '8k',
+            'random_distribution': 'zipf:1.1',
+            'thinktime_us': 500,
+        },
     )
     def test_what_is_ordered_is_read(self, options):
         found = self.measure(**options)
@@ -69,6 +79,32 @@ class RealFioTest(testtools.TestCase):
         self.assertAlmostEqual(
             1, found.clat.count / found.total_ios, delta=0.1
         )
+
+    @ddt.data(*job_options.ENGINES)
+    def test_every_engine_and_depth_that_a_pattern_may_name_is_read(
+        self, engine
+    ):
+        for depth in (1, 24):
+            pattern = fio_pattern.Pattern(
+                name='x',
+                rw='randread',
+                bs='4k',
+                iodepth=depth,
+                ioengine=engine,
+            )
+            try:
+                named_profile.check_engine(pattern, PROFILE)
+            except ValueError:
+                continue
+            profile = dataclasses.replace(
+                PROFILE, ramp_seconds=0, runtime_seconds=1
+            )
+            found = fio_output.parse(
+                self.fio(fio_pattern.measure_argv(pattern, profile)),
+                jobname='x',
+                ordered=pattern,
+            )
+            self.assertGreater(found.total_ios, 0)
 
     def test_a_paced_job_measures_once_it_is_longer_than_its_ramp(self):
         """And not before, which is why `ramp_problems` names it."""
@@ -133,6 +169,78 @@ class RealFioTest(testtools.TestCase):
                 abs(clat.percentile_ns(percent) - exact) * 128,
                 exact,
                 f'p{percent}: {clat.percentile_ns(percent)}, exactly {exact}',
+            )
+
+    @ddt.data(
+        {'rw': 'write', 'bs': '2300', 'direct': False, 'fdatasync': 1},
+        {'rw': 'randrw', 'bs': '8k', 'fsync': 3, 'numjobs': 2},
+        {
+            'rw': 'write',
+            'bs': '4k',
+            'fdatasync': 1,
+            'ioengine': 'io_uring',
+            'iodepth': 7,
+        },
+    )
+    def test_syncs_have_the_percentiles_that_fio_prints_of_them(self, options):
+        pattern = fio_pattern.Pattern(name='x', **options)
+        text = self.fio(fio_pattern.measure_argv(pattern, PROFILE))
+        found = fio_output.parse(text, jobname='x', ordered=pattern).syncs
+        theirs = json.loads(text)['jobs'][0]['sync']['lat_ns']
+        self.assertEqual(theirs['N'], found.lat.count)
+        self.assertEqual(
+            {
+                percent: ns
+                for percent, ns in theirs['percentile'].items()
+                if float(percent) < 100
+            },
+            {
+                percent: found.lat.percentile_ns(float(percent))
+                for percent in theirs['percentile']
+                if float(percent) < 100
+            },
+        )
+        self.assertEqual(theirs['max'], found.moments.max_ns)
+
+    def test_syncs_of_jobs_are_merged_and_each_is_needed(self):
+        pattern = fio_pattern.Pattern(
+            name='x', rw='write', bs='4k', fdatasync=1
+        )
+        argv = fio_pattern.measure_argv(pattern, PROFILE)
+        both = fio_output.parse_each(
+            self.fio([*argv, '--numjobs=2']), jobname='x', jobs=2
+        )
+        found = fio_output.together(both).syncs
+        self.assertEqual(
+            sum(each.syncs.lat.count for each in both), found.lat.count
+        )
+        percentiles = sorted(each.syncs.lat.percentile_ns(99) for each in both)
+        self.assertTrue(
+            percentiles[0] <= found.lat.percentile_ns(99) <= percentiles[1]
+        )
+        without = dataclasses.replace(both[1], syncs=None)
+        self.assertIsNone(fio_output.together([both[0], without]).syncs)
+
+    def test_syncs_that_were_not_ordered_or_not_called_are_refused(self):
+        pattern = fio_pattern.Pattern(
+            name='x', rw='write', bs='4k', fdatasync=1
+        )
+        text = self.fio(fio_pattern.measure_argv(pattern, PROFILE))
+        with testtools.ExpectedException(
+            fio_output.ResultError, '.*calls with .* writes, expected none'
+        ):
+            fio_output.parse(
+                text,
+                jobname='x',
+                ordered=dataclasses.replace(pattern, fdatasync=None),
+            )
+        document = json.loads(text)
+        document['jobs'][0]['sync']['lat_ns'] = {'N': 0, 'mean': 0.0, 'max': 0}
+        with testtools.ExpectedException(
+            fio_output.ResultError, '.*0 calls with .* one after 1 writes'
+        ):
+            fio_output.parse(
+                json.dumps(document).encode(), jobname='x', ordered=pattern
             )
 
     def test_the_region_is_filled_and_not_left(self):

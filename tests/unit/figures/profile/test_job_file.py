@@ -151,7 +151,7 @@ class JobFileTest(testtools.TestCase):
         ('offset=1m', 'names, makes or places files'),
         ('include other.fio', 'reads another file'),
         ('iodepht=4', "did you mean 'iodepth'"),
-        ('thinktime=5', 'without it the load would be different'),
+        ('thinktime_spin=5', 'without it the load would be different'),
         ('iodepth=$ncpus', 'no variable, sum or quotes'),
         ('size=(1m*4)', 'no variable, sum or quotes'),
         ('bs=`id`', 'no variable, sum or quotes'),
@@ -167,6 +167,13 @@ class JobFileTest(testtools.TestCase):
         ('rw=randread:8', 'one of read, write'),
         ('end_fsync=2', '0 or 1'),
         ('direct=0', 'the page cache of the guest would answer'),
+        ('rw=write\ndirect=0', 'the page cache of the guest would answer'),
+        ('rw=write\ndirect=0\nfsync=8', 'the page cache of the guest'),
+        ('rw=write\nfsync=1\nfdatasync=1', 'expected one of them'),
+        ('sync=often', '0, 1, none or one of sync, dsync'),
+        ('rw=randread\nrandom_distribution=zoned:50', 'such as zipf:1.1'),
+        ('rw=randread\nrandom_distribution=zipf:1.0', 'other than 1'),
+        ('thinktime=5m', 'one time such as 500'),
         ('randrepeat=1', 'guests must not write the same blocks'),
         ('iodepth=5000', 'from 1 to 1024'),
         ('numjobs=0', 'from 1 to 256'),
@@ -199,6 +206,39 @@ class JobFileTest(testtools.TestCase):
             [False, True, False, True],
             [each.end_fsync for each in found.patterns],
         )
+
+    @ddt.data(
+        ('rw=write\nfdatasync=1', {'fdatasync': 1}),
+        ('rw=randrw\nfsync=4\nfdatasync=0', {'fsync': 4}),
+        ('rw=write\nsync=dsync', {'sync': 'dsync'}),
+        ('rw=write\nsync=1', {'sync': 'sync'}),
+        ('rw=write\nsync=none', {}),
+        ('rw=read\nfdatasync=1\nsync=dsync', {}),
+        (
+            'rw=write\ndirect=0\nbs=2300\nfdatasync=1',
+            {'direct': False, 'bs': '2300', 'fdatasync': 1},
+        ),
+        (
+            'rw=randread\nrandom_distribution=zipf:1.1',
+            {'random_distribution': 'zipf:1.1'},
+        ),
+        ('rw=read\nrandom_distribution=zipf:1.1', {}),
+        ('rw=read\nthinktime=10ms', {'thinktime_us': 10_000}),
+    )
+    @ddt.unpack
+    def test_how_writes_are_made_durable_is_taken_over(self, lines, wanted):
+        (found,) = read(f'{GLOBAL}[a]\n{lines}\n').patterns
+        plain = fio_pattern.Pattern(
+            **{
+                'name': 'a',
+                'rw': found.rw,
+                'bs': '4k',
+                'ioengine': 'psync',
+                'size_mib': 64,
+                **wanted,
+            }
+        )
+        self.assertEqual(plain, found)
 
     @ddt.data(*job_file._REQUIRED)
     def test_an_option_by_which_the_load_would_differ_must_be_there(

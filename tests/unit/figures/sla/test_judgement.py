@@ -311,6 +311,49 @@ def mixed(*repeats):
 
 
 @ddt.ddt
+class SyncTest(testtools.TestCase):
+    def judge_syncs(self, name, bound, syncs_ms):
+        slot = results.slot([100.0])
+        syncs = syncs_ms and run_result.SyncFigures(
+            lat=run_result.latencies(results._histogram(syncs_ms)),
+            moments=run_result.Moments(
+                mean_ns=1e6 * sum(syncs_ms) / len(syncs_ms),
+                max_ns=max(syncs_ms) * 10**6,
+            ),
+        )
+        merged = dataclasses.replace(slot.merged, syncs=syncs or None)
+        slot = dataclasses.replace(slot, merged=merged)
+        [outcome], [text] = judge(
+            results.run({'fast': {'4k': [slot]}}), **{name: bound}
+        )
+        return outcome, text
+
+    @ddt.data(
+        ('sync_p50_ms_max', 10, Outcome.HELD),
+        ('sync_p99_ms_max', 10, Outcome.BROKEN),
+        ('sync_mean_ms_max', 4, Outcome.HELD),
+        ('sync_mean_ms_max', 3.7, Outcome.BROKEN),
+    )
+    @ddt.unpack
+    def test_two_percent_of_slow_calls_break_p99_alone(
+        self, name, bound, expected
+    ):
+        outcome, text = self.judge_syncs(name, bound, [3] * 1960 + [40] * 40)
+        self.assertEqual(expected, outcome, text)
+        self.assertIn(' of syncs ', text)
+
+    def test_few_syncs_tell_no_percentile(self):
+        outcome, text = self.judge_syncs('sync_p99_ms_max', 10, [3] * 99)
+        self.assertEqual(Outcome.CANNOT_TELL, outcome)
+        self.assertIn('expected at least 1000 syncs', text)
+
+    def test_a_result_without_syncs_says_what_to_measure(self):
+        outcome, text = self.judge_syncs('sync_p99_ms_max', 10, [])
+        self.assertEqual(Outcome.NOT_MEASURED, outcome)
+        self.assertIn('a pattern with fdatasync or fsync', text)
+
+
+@ddt.ddt
 class DirectionTest(testtools.TestCase):
     """Ten reads of 1 to 10 ms, and a hundred writes of 40 ms."""
 

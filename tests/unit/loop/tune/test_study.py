@@ -150,13 +150,18 @@ class StudyTestCase(testtools.TestCase):
 
     def test_each_value_is_tried_first(self):
         found = study.Study(None, terms())
-        for _ in range(2):
+        for _ in range(3):
             block = found.next_block(SLOTS)
             found.take(
                 block,
                 outcomes(block, lambda each: -0.1),
                 seconds=1.0,
             )
+        tried = [each.candidate for each in found.history.gains]
+        # Some of them alone, where nothing hides what they do.
+        self.assertGreaterEqual(
+            sum(sum(map(bool, each)) == 1 for each in tried), 4
+        )
         for place in range(5):
             self.assertLessEqual(
                 {1, 2, 3, 4},

@@ -279,12 +279,12 @@ class TuneTestCase(test_sweep_command.SweptCloudTestCase):
         self.assertIn(
             'options: 1, combinations of their values: 3; 1500 slots of 0.02 '
             'min, 30 min in all: up to 6 candidates in 6 blocks of the '
-            'search, and 24 slots to confirm the best',
+            'search, and 14 slots to confirm the best',
             ran.stderr,
         )
-        ran = self.tune('--dry-run', budget='30s')
+        ran = self.tune('--dry-run', budget='20s')
         self.assertEqual(3, ran.status, ran.stderr)
-        self.assertIn('a search needs at least 28 slots', ran.stderr)
+        self.assertIn('a search needs at least 18 slots', ran.stderr)
         self.assertFalse((self.folder / 'out').exists())
         self.assertFalse(self.state.exists())
         self.assertEqual(self.before, self.world())

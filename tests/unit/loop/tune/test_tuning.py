@@ -9,6 +9,7 @@ import testtools
 
 from cinder_tiers.figures.stats import differences
 from cinder_tiers.loop.tune import decision
+from cinder_tiers.loop.tune import expected
 from cinder_tiers.loop.tune import history
 from cinder_tiers.loop.tune import measured
 from tests.unit.figures import results
@@ -18,24 +19,30 @@ DOUBLE = math.log(2)
 
 def gains(*found):
     return [
-        decision.Gain(candidate=candidate, gain=gain)
-        for candidate, gain in found
+        decision.Gain(candidate=candidate, gain=gain, block=block)
+        for block, (candidate, gain) in enumerate(found, 1)
     ]
 
 
+def best_of(found, *, counts, **about):
+    return expected.effects(
+        found,
+        counts,
+        variation_percent=5.0,
+    ).best(**about)
+
+
 class ChoiceTestCase(testtools.TestCase):
-    def test_one_lucky_measurement_does_not_lead(self):
-        found = gains(((1, 0), 0.5), *[((0, 1), 0.4)] * 4)
-        self.assertEqual((0, 1), decision.leader(found))
+    def test_one_lucky_measurement_is_not_the_best(self):
+        found = gains(((1,), 0.12), *[((2,), 0.1)] * 4)
+        self.assertEqual(((2,),), best_of(found, counts=(3,)))
 
-    def test_what_is_worse_than_the_default_does_not_lead(self):
-        self.assertIsNone(decision.leader(gains(((1,), -0.1))))
-        self.assertIsNone(decision.leader([]))
+    def test_what_is_worse_than_the_default_is_not_the_best(self):
+        self.assertEqual((), best_of(gains(((1,), -0.1)), counts=(2,)))
 
-    def test_what_breaks_a_constraint_does_not_lead(self):
-        found = gains(((1,), 1.0), ((2,), 0.5))
-        self.assertEqual((2,), decision.leader(found, broken={(1,)}))
-        self.assertEqual((), decision.finalists(found, broken={(1,), (2,)}))
+    def test_what_breaks_a_constraint_is_not_the_best(self):
+        found = gains(((1,), 1.0))
+        self.assertEqual((), best_of(found, counts=(3,), broken={(1,)}))
 
     def test_options_that_do_not_help_are_left_out(self):
         found = gains(
@@ -45,8 +52,26 @@ class ChoiceTestCase(testtools.TestCase):
             ((0, 1, 0), 0.0),
             ((0, 2, 1), 0.01),
         )
-        self.assertEqual((1, 0, 0), decision.simplified((1, 1, 0), found))
-        self.assertEqual(((1, 0, 0), (1, 1, 0)), decision.finalists(found))
+        self.assertEqual((1, 0, 0), best_of(found, counts=(2, 3, 3))[0])
+
+    def test_values_that_help_are_put_together(self):
+        found = gains(
+            ((1, 0), 0.2),
+            ((0, 1), 0.2),
+            ((1, 2), 0.0),
+            ((2, 1), 0.0),
+            ((2, 2), -0.4),
+        )
+        self.assertEqual(((1, 1),), best_of(found, counts=(3, 3)))
+
+    def test_what_only_helps_alone_is_not_put_together(self):
+        found = gains(
+            *[((1, 0), 0.3)] * 3,
+            *[((1, 1), -0.1)] * 3,
+            *[((1, 2), -0.1)] * 3,
+            *[((0, 1), 0.0)] * 3,
+        )
+        self.assertEqual(((1, 0),), best_of(found, counts=(2, 3)))
 
     def test_noise_is_that_of_repeated_candidates(self):
         draw = numpy.random.default_rng(1)
@@ -218,7 +243,7 @@ class SimulationTestCase(testtools.TestCase):
         for _ in range(24):
             candidate = tuple(int(each) for each in draw.integers(0, 5, 5))
             found += gains((candidate, measured(candidate)))
-        chosen = decision.finalists(found)
+        chosen = best_of(found, counts=(5,) * 5)
         blocks = decision.blocks_to_confirm(
             found,
             candidates=max(1, len(chosen)),
