@@ -5,13 +5,16 @@
 The values are logarithms of latencies: what makes storage slower makes it so
 by a factor. The level of some windows is their midmean, the mean of the middle
 half (Rosenberger and Gasko in Hoaglin et al., Understanding Robust and
-Exploratory Data Analysis, 1983, chapter 10): a burst of a minute does not
-decide it, and it varies less than a median. The latest level is compared with
-the median of all windows before, which may be of hours, so that a slow ramp is
-seen as well as a step. It must differ
+Exploratory Data Analysis, 1983, chapter 10), which varies less than a median.
+The level of a short span, which sees a step soon, or of a long one, which sees
+a smaller or slower change, is compared with the median of all windows before,
+which may be of hours. It must differ
 
-* by at least a given factor, and
-* by a multiple of the deviation that such levels had before.
+* by at least a given factor,
+* by a multiple of the deviation that such levels have, which is estimated from
+  how far they are apart that are some minutes or an hour apart: noise that is
+  alike from one window to the next moves levels more than their windows tell;
+* and in nearly all windows of the span, so that a burst is no change.
 
 When it began is estimated by least squares, of a step and of a ramp that
 begins at each place; the one that leaves less is taken (a broken-line
@@ -26,17 +29,27 @@ import math
 import numpy
 from numpy import typing as numpy_typing
 
-#: Whose midmean is the latest level; of 20 s each, four minutes.
-LATEST_WINDOWS = 12
-#: Before them, at least.
+#: Windows of which the latest level is: of 20 s each, 4 and 15 minutes.
+SHORT = 12
+LONG = 45
+SPANS = (SHORT, LONG)
+#: Before a span, at least.
 LEAST_BEFORE = 10
 #: On a new level, at least, so that it is one.
 LEAST_WINDOWS = 5
 #: The new level differs from the old one by this, at least. Less is hard to
 #: distinguish from what a tier does all day.
 LEAST_PERCENT = 50.0
-#: And by so many deviations of the levels before.
-LEAST_DEVIATIONS = 5.0
+#: And by so many deviations of such levels.
+LEAST_DEVIATIONS = 4.5
+# More of them if it is estimated from few windows: a share of so many spans.
+_MORE_OF_FEW = 2.0
+# From one level to another of which the difference tells the deviation.
+_APART = (36, 180)
+# Of a span, one in so many windows may be as before.
+_ONE_IN = 6
+# And what the others have changed by is so much of the change of the level.
+_HELD = 0.5
 # A median of absolute deviations is so much of a standard deviation.
 _OF_MEDIAN = 1.4826
 
@@ -54,34 +67,50 @@ class Change:
 
 
 def latest_level(levels: numpy_typing.ArrayLike) -> float:
-    """The level of the latest windows of a series.
+    """The level of the latest short span of a series.
 
     :param levels: at least one, in order of time
     """
-    latest = numpy.sort(numpy.asarray(levels, dtype=float)[-LATEST_WINDOWS:])
-    cut = len(latest) // 4
-    return float(latest[cut : len(latest) - cut].mean())
+    latest = numpy.asarray(levels, dtype=float)[-SHORT:]
+    return float(_midmean(numpy.sort(latest)))
+
+
+def held(levels: numpy_typing.ArrayLike, span: int) -> float:
+    """What nearly all of the latest windows are at or above.
+
+    :param levels: at least one, in order of time
+    :param span: how many are the latest
+    """
+    latest = numpy.sort(numpy.asarray(levels, dtype=float)[-span:])
+    return float(latest[len(latest) // _ONE_IN])
 
 
 def find(
-    levels: numpy_typing.ArrayLike, *, least_percent: float = LEAST_PERCENT
+    levels: numpy_typing.ArrayLike,
+    *,
+    span: int = SHORT,
+    first: int = 0,
+    least_percent: float = LEAST_PERCENT,
 ) -> Change | None:
     """The change that the latest values of a series are behind.
 
-    :param levels: natural logarithms, in order of time, since the last change
-        that was found; finite
+    :param levels: natural logarithms, in order of time; finite
+    :param span: how many are the latest
+    :param first: index of the first since the last change that was found;
+        those before it only tell how far levels are apart
     :param least_percent: by which one level is at least above the other
     :returns: None without one, or while there are too few values
     """
-    values = numpy.asarray(levels, dtype=float)
-    if len(values) < LEAST_BEFORE + LATEST_WINDOWS:
+    known = numpy.asarray(levels, dtype=float)
+    values = known[first:]
+    if len(values) < LEAST_BEFORE + span:
         return None
-    before = values[:-LATEST_WINDOWS]
-    middle = float(numpy.median(before))
-    latest = latest_level(values)
-    least = math.log1p(least_percent / 100)
+    middle = float(numpy.median(values[:-span]))
+    latest = float(_midmean(numpy.sort(values[-span:])))
     rise = latest - middle
-    if abs(rise) < least or abs(rise) < LEAST_DEVIATIONS * _deviation(before):
+    if abs(rise) < math.log1p(least_percent / 100):
+        return None
+    if not _stands_out(known, span, rise):
         return None
     # What is far from both levels would decide a sum of squares.
     room = abs(rise) / 2
@@ -90,21 +119,56 @@ def find(
     )
     index = min(max(index, 1), len(values) - LEAST_WINDOWS)
     return Change(
-        index=index,
+        index=first + index,
         before=float(numpy.median(values[:index])),
-        after=float(numpy.median(values[index:][-LATEST_WINDOWS:])),
+        after=float(numpy.median(values[index:][-SHORT:])),
     )
 
 
-def _deviation(before: numpy.ndarray) -> float:
-    """Of the levels of as many windows, without those that stand out."""
-    if len(before) < 2 * LATEST_WINDOWS:
-        return 0.0
-    cut = LATEST_WINDOWS // 4
-    runs = numpy.lib.stride_tricks.sliding_window_view(before, LATEST_WINDOWS)
-    levels = numpy.sort(runs, axis=1)[:, cut:-cut].mean(axis=1)
-    away = numpy.abs(levels - numpy.median(levels))
-    return float(_OF_MEDIAN * numpy.median(away))
+def _midmean(ordered: numpy.ndarray) -> numpy.ndarray:
+    cut = ordered.shape[-1] // 4
+    return ordered[..., cut : ordered.shape[-1] - cut].mean(axis=-1)
+
+
+def _stands_out(known: numpy.ndarray, span: int, rise: float) -> bool:
+    """Whether the latest span differs by more than such spans do.
+
+    :param known: all levels
+    :param span: how many are the latest
+    :param rise: of the level; below 0 if it fell
+    """
+    before = known[:-span]
+    # Of a level that fell, as of one that rose.
+    side = math.copysign(1.0, rise)
+    if len(before) < 2 * span:
+        deviation = _OF_MEDIAN * _middle_distance(before) / 2
+        held_before = held(side * before, len(before))
+    else:
+        runs = numpy.lib.stride_tricks.sliding_window_view(side * before, span)
+        ordered = numpy.sort(runs, axis=1)
+        deviation = _deviation(_midmean(ordered), span)
+        held_before = float(numpy.median(ordered[:, span // _ONE_IN]))
+    least = LEAST_DEVIATIONS * (1 + _MORE_OF_FEW * span / len(before))
+    return (
+        abs(rise) >= least * deviation
+        and held(side * known, span) - held_before >= _HELD * abs(rise)
+    )
+
+
+def _deviation(levels: numpy.ndarray, span: int) -> float:
+    """Of levels of spans, of which most are on no change."""
+    found = [
+        _OF_MEDIAN
+        * float(numpy.median(numpy.abs(levels[apart:] - levels[:-apart])))
+        / math.sqrt(2)
+        for apart in (max(each, span) for each in _APART)
+        if len(levels) >= 2 * apart
+    ]
+    return max(found, default=_OF_MEDIAN * _middle_distance(levels))
+
+
+def _middle_distance(values: numpy.ndarray) -> float:
+    return float(numpy.median(numpy.abs(values - numpy.median(values))))
 
 
 def begins(values: numpy_typing.ArrayLike) -> int:

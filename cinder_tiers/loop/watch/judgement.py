@@ -5,6 +5,7 @@
 Pure.
 """
 
+import bisect
 from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -124,38 +125,43 @@ def _compared(
         (window.began_at, level)
         for window in kept.windows
         if (level := window.level(direction)) is not None
-        and (last is None or window.began_at >= last.since)
     ]
     now = kept.windows[-1].began_at
-    if len(measured) < change.LEAST_WINDOWS or measured[-1][0] != now:
+    if not measured or measured[-1][0] != now:
+        return kept
+    began_at = [moment for moment, _ in measured]
+    first = 0 if last is None else bisect.bisect_left(began_at, last.since)
+    if len(began_at) - first < change.LEAST_WINDOWS:
         return kept
     levels = numpy.array([level for _, level in measured])
-    latest = change.latest_level(levels)
-    found = change.find(levels, least_percent=least_percent)
+    hours = kept.hours or ()
+    found = usual.unusual(
+        hours,
+        direction=direction,
+        began_at=began_at,
+        levels=levels,
+        first=first,
+        least_percent=least_percent,
+    )
     if found is not None:
-        since = measured[found.index][0]
-        if found.after < found.before or not usual.is_usual(
-            kept.hours or (),
+        since = began_at[found.index]
+        one = series.LevelChange(
             direction=direction,
             since=since,
-            moment=now,
-            level=latest,
-        ):
-            one = series.LevelChange(
-                direction=direction,
-                since=since,
-                before_ms=math.exp(found.before),
-                after_ms=math.exp(found.after),
-                circumstances=circumstances.around(
-                    kept.windows, since, until=now
-                ),
-                found_at=now,
-            )
-            kept = replace(kept, changes=(*kept.changes, one))
-    hours = usual.noted(
-        kept.hours or (), direction=direction, moment=now, level=latest
+            before_ms=math.exp(found.before),
+            after_ms=math.exp(found.after),
+            circumstances=circumstances.around(
+                kept.windows, since, until=now
+            ),
+            found_at=now,
+        )
+        kept = replace(kept, changes=(*kept.changes, one))
+    return replace(
+        kept,
+        hours=usual.noted(
+            hours, direction=direction, moment=now, levels=levels
+        ),
     )
-    return replace(kept, hours=hours)
 
 
 def verdict(
@@ -185,7 +191,7 @@ def verdict(
         for each in findings
         if each.outcome is expectation.Outcome.CANNOT_TELL
     ]
-    least = change.LEAST_BEFORE + change.LATEST_WINDOWS
+    least = change.LEAST_BEFORE + change.SHORT
     if len(kept.windows) < least:
         unknown.append(
             f'{len(kept.windows)} windows: a change of the latency is seen '

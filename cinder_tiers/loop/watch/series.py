@@ -212,8 +212,12 @@ class Hour:
     direction: str
     #: of the hour, since the epoch
     number: int
-    #: the highest level that the latency had for some minutes
+    #: the highest latency that nearly all windows of a short span had
     highest_ms: float
+    #: and of a long one
+    lasting_ms: float
+    #: the lowest level of a short span
+    lowest_ms: float
 
 
 @dataclass(frozen=True, kw_only=True)

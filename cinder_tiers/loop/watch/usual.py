@@ -2,23 +2,32 @@
 
 """Whether a tier has a latency now and then, so that it is no change.
 
-Kept is the highest level of each hour of a week. A job of each hour or half
-hour is felt in many of the hours of a day; a nightly one, and the load of
-office hours, in the same hours of a day of the week before.
+Kept is how high the latency was in each hour of a week, for some minutes and
+for a quarter of an hour, and how low. A job of each hour or half hour is felt
+in many hours of a day, which have lower latencies beside it; a nightly one,
+and the load of office hours, in the same hours of a day of the week before.
 
 Pure.
 """
 
 from collections.abc import Iterable
+from collections.abc import Sequence
 import math
 
+import numpy
+
+from cinder_tiers.loop.watch import change
 from cinder_tiers.loop.watch import series
 
-#: A level that so many hours of the day before had is usual.
+#: A level that so many hours of the day before had, beside a lower one, is
+#: usual.
 LEAST_HOURS = 3
 #: By how much an hour may have been below a level that it is said to have
 #: had, as a logarithm: of each level, a deviation or two.
 NEAR = 0.1
+# An hour that was lower than a level by this had it for a part only.
+_LOWER = 0.2
+_LEAST_MS = 1e-3
 _HOUR_S = 3600.0
 _DAY_HOURS = 24
 
@@ -28,27 +37,76 @@ def noted(
     *,
     direction: str,
     moment: float,
-    level: float,
+    levels: numpy.ndarray,
 ) -> tuple[series.Hour, ...]:
-    """The hours with a level more; those of more than a week ago are left out.
+    """The hours with a window more; those of over a week ago are left out.
 
     :param hours: in order of time
     :param direction: write or read
     :param moment: seconds since the epoch, not before any of the hours
-    :param level: logarithm of a latency in ms
+    :param levels: logarithms of latencies in ms, the window's the last
     """
     now = math.floor(moment / _HOUR_S)
-    highest_ms = math.exp(level)
+    highest_ms = math.exp(change.held(levels, change.SHORT))
+    lasting_ms = math.exp(change.held(levels, change.LONG))
+    lowest_ms = math.exp(change.latest_level(levels))
     kept = []
     for each in hours:
         if each.direction == direction and each.number == now:
             highest_ms = max(highest_ms, each.highest_ms)
+            lasting_ms = max(lasting_ms, each.lasting_ms)
+            lowest_ms = min(lowest_ms, each.lowest_ms)
         elif each.number >= now - series.MOST_HOURS:
             kept.append(each)
     return (
         *kept,
-        series.Hour(direction=direction, number=now, highest_ms=highest_ms),
+        series.Hour(
+            direction=direction,
+            number=now,
+            highest_ms=highest_ms,
+            lasting_ms=lasting_ms,
+            lowest_ms=lowest_ms,
+        ),
     )
+
+
+def unusual(
+    hours: Sequence[series.Hour],
+    *,
+    direction: str,
+    began_at: Sequence[float],
+    levels: numpy.ndarray,
+    first: int,
+    least_percent: float,
+) -> change.Change | None:
+    """The change that the latest windows are behind, if it is no usual one.
+
+    What was high for some minutes often may be high for longer as never.
+
+    :param hours: before the latest window
+    :param direction: write or read
+    :param began_at: of each window, seconds since the epoch
+    :param levels: of each, the logarithm of a latency in ms
+    :param first: index of the first since the last change
+    :param least_percent: see ``change.find``
+    """
+    for span in change.SPANS:
+        found = change.find(
+            levels, span=span, first=first, least_percent=least_percent
+        )
+        if found is not None and (
+            found.after < found.before
+            or not is_usual(
+                hours,
+                direction=direction,
+                since=began_at[found.index],
+                moment=began_at[-1],
+                level=change.held(levels, span),
+                span=span,
+            )
+        ):
+            return found
+    return None
 
 
 def is_usual(
@@ -58,6 +116,7 @@ def is_usual(
     since: float,
     moment: float,
     level: float,
+    span: int = change.SHORT,
 ) -> bool:
     """Whether a tier has had a level often, or at this time of day.
 
@@ -66,20 +125,29 @@ def is_usual(
         the tier had since then is not asked
     :param moment: when it has it, seconds since the epoch
     :param level: logarithm of a latency in ms
+    :param span: of so many windows
     """
     now = math.floor(moment / _HOUR_S)
     first = math.floor(since / _HOUR_S)
     had = [
-        each.number
+        each
         for each in hours
         if each.direction == direction
         and each.number < first
-        and math.log(max(each.highest_ms, 1e-3)) >= level - NEAR
+        and _log(each.highest_ms if span == change.SHORT else each.lasting_ms)
+        >= level - NEAR
     ]
-    if sum(number >= first - _DAY_HOURS for number in had) >= LEAST_HOURS:
-        return True
-    # Of the same hour of a day, or of the one before or after it.
-    return any(
-        now - number > 1 and (now - number + 1) % _DAY_HOURS <= 2
-        for number in had
+    for_a_part = sum(
+        each.number >= first - _DAY_HOURS
+        and _log(each.lowest_ms) <= level - _LOWER
+        for each in had
     )
+    # Of the same hour of a day, or of the one before or after it.
+    return for_a_part >= LEAST_HOURS or any(
+        now - each.number > 1 and (now - each.number + 1) % _DAY_HOURS <= 2
+        for each in had
+    )
+
+
+def _log(latency_ms: float) -> float:
+    return math.log(max(latency_ms, _LEAST_MS))

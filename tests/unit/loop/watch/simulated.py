@@ -88,29 +88,30 @@ def alarms(values, *, first=1):
     :param first: so many windows are seen before it is asked
     """
     found, start, hours = [], 0, ()
+    moments = BEGAN + numpy.arange(len(values)) * series.WINDOW_S
     for seen in range(first, len(values) + 1):
-        begin = max(start, seen - series.MOST_WINDOWS)
-        moment = BEGAN + (seen - 1) * series.WINDOW_S
-        recent = values[begin:seen]
-        if len(recent) < change.LEAST_WINDOWS:
+        begin = max(0, seen - series.MOST_WINDOWS)
+        start = max(start, begin)
+        if seen - start < change.LEAST_WINDOWS:
             continue
-        latest = change.latest_level(recent)
-        here = change.find(recent)
+        recent = values[begin:seen]
+        here = usual.unusual(
+            hours,
+            direction='write',
+            began_at=moments[begin:seen],
+            levels=recent,
+            first=start - begin,
+            least_percent=change.LEAST_PERCENT,
+        )
         if here is not None:
-            place = begin + here.index
-            is_rise = here.after >= here.before
-            if not is_rise or not usual.is_usual(
-                hours,
-                direction='write',
-                since=BEGAN + place * series.WINDOW_S,
-                moment=moment,
-                level=latest,
-            ):
-                start = place
-                if is_rise:
-                    found.append((seen, place))
+            start = begin + here.index
+            if here.after >= here.before:
+                found.append((seen, start))
         hours = usual.noted(
-            hours, direction='write', moment=moment, level=latest
+            hours,
+            direction='write',
+            moment=moments[seen - 1],
+            levels=recent,
         )
     return found
 

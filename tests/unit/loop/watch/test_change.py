@@ -104,19 +104,21 @@ class ChangeTestCase(testtools.TestCase):
 
     def test_too_few_windows_show_nothing(self):
         values = [0.0] * (change.LEAST_BEFORE - 1)
-        values += [1.0] * change.LATEST_WINDOWS
+        values += [1.0] * change.SHORT
         self.assertIsNone(change.find(values))
 
 
 class UsualTestCase(testtools.TestCase):
     HOUR = 472_000
 
-    def is_usual(self, *ago, level=2.0):
+    def is_usual(self, *ago, level=2.0, lowest=1.0, span=change.SHORT):
         hours = tuple(
             series.Hour(
                 direction='write',
                 number=self.HOUR - each,
                 highest_ms=math.exp(2.0),
+                lasting_ms=math.exp(1.0),
+                lowest_ms=math.exp(lowest),
             )
             for each in sorted(ago, reverse=True)
         )
@@ -126,6 +128,7 @@ class UsualTestCase(testtools.TestCase):
             since=self.HOUR * 3600.0,
             moment=self.HOUR * 3600.0,
             level=level,
+            span=span,
         )
 
     def test_what_three_hours_of_a_day_had_is_usual(self):
@@ -133,6 +136,16 @@ class UsualTestCase(testtools.TestCase):
         self.assertFalse(self.is_usual(2, 4))
         self.assertFalse(self.is_usual(2, 4, 30))
         self.assertFalse(self.is_usual(2, 4, 6, level=2.5))
+
+    def test_what_three_hours_had_all_the_time_is_not(self):
+        # The afternoon of a tier that is slow by day says nothing of a night.
+        self.assertFalse(self.is_usual(2, 4, 6, lowest=1.9))
+
+    def test_minutes_are_no_quarter_of_an_hour(self):
+        self.assertFalse(self.is_usual(2, 4, 6, span=change.LONG))
+        self.assertTrue(
+            self.is_usual(2, 4, 6, level=1.0, lowest=0.5, span=change.LONG)
+        )
 
     def test_what_this_hour_of_another_day_had_is_usual(self):
         for ago in (23, 24, 25, 7 * 24):
@@ -147,6 +160,6 @@ class UsualTestCase(testtools.TestCase):
                 hours,
                 direction='write',
                 moment=number * 3600.0,
-                level=1.0,
+                levels=[1.0],
             )
         self.assertEqual(series.MOST_HOURS + 1, len(hours))
