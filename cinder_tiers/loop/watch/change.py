@@ -41,7 +41,7 @@ LEAST_WINDOWS = 5
 #: distinguish from what a tier does all day.
 LEAST_PERCENT = 50.0
 #: And by so many deviations of such levels.
-LEAST_DEVIATIONS = 4.5
+LEAST_DEVIATIONS = 4.0
 # More of them if it is estimated from few windows: a share of so many spans.
 _MORE_OF_FEW = 2.0
 # From one level to another of which the difference tells the deviation.
@@ -156,15 +156,20 @@ def _stands_out(known: numpy.ndarray, span: int, rise: float) -> bool:
 
 
 def _deviation(levels: numpy.ndarray, span: int) -> float:
-    """Of levels of spans, of which most are on no change."""
-    found = [
+    """Of levels of spans, some of which may be on another level or a slope.
+
+    What was on another level for long makes them lie far from their median;
+    what was so for a short time, far from those some time before.
+    """
+    apart = [
         _OF_MEDIAN
-        * float(numpy.median(numpy.abs(levels[apart:] - levels[:-apart])))
+        * float(numpy.median(numpy.abs(levels[each:] - levels[:-each])))
         / math.sqrt(2)
-        for apart in (max(each, span) for each in _APART)
-        if len(levels) >= 2 * apart
+        for each in (max(each, span) for each in _APART)
+        if len(levels) >= 2 * each
     ]
-    return max(found, default=_OF_MEDIAN * _middle_distance(levels))
+    around = _OF_MEDIAN * _middle_distance(levels)
+    return min(max(apart, default=around), around)
 
 
 def _middle_distance(values: numpy.ndarray) -> float:

@@ -29,9 +29,9 @@ HANGS_S = 10.0
 #: A greater latency that has lasted so long is what the tier now has; only an
 #: expectation still says that it is too great.
 REMEMBERED_S = 3600.0
-#: But it is said for as many windows at least: a change is found in the fifth
+#: But it is said of as many windows at least: a change is found in the tenth
 #: one on the new level, which is later than that if there are few in an hour.
-REMEMBERED_WINDOWS = 3 * change.LEAST_WINDOWS
+REMEMBERED_WINDOWS = 2 * change.SHORT
 
 
 class State(enum.Enum):

@@ -20,11 +20,12 @@ from cinder_tiers.loop.watch import change
 from cinder_tiers.loop.watch import series
 
 #: A level that so many hours of the day before had, beside a lower one, is
-#: usual.
+#: usual; or so many of the week.
 LEAST_HOURS = 3
+LEAST_OF_WEEK = 5
 #: By how much an hour may have been below a level that it is said to have
 #: had, as a logarithm: of each level, a deviation or two.
-NEAR = 0.1
+NEAR = 0.15
 # An hour that was lower than a level by this had it for a part only.
 _LOWER = 0.2
 _LEAST_MS = 1e-3
@@ -137,15 +138,19 @@ def is_usual(
         and _log(each.highest_ms if span == change.SHORT else each.lasting_ms)
         >= level - NEAR
     ]
-    for_a_part = sum(
+    for_a_part = [
         each.number >= first - _DAY_HOURS
-        and _log(each.lowest_ms) <= level - _LOWER
         for each in had
-    )
-    # Of the same hour of a day, or of the one before or after it.
-    return for_a_part >= LEAST_HOURS or any(
-        now - each.number > 1 and (now - each.number + 1) % _DAY_HOURS <= 2
-        for each in had
+        if _log(each.lowest_ms) <= level - _LOWER
+    ]
+    return (
+        sum(for_a_part) >= LEAST_HOURS
+        or len(for_a_part) >= LEAST_OF_WEEK
+        # Of the same hour of a day, or of the one before or after it.
+        or any(
+            now - each.number > 1 and (now - each.number + 1) % _DAY_HOURS <= 2
+            for each in had
+        )
     )
 
 
