@@ -46,6 +46,8 @@ LEAST_DEVIATIONS = 4.0
 _MORE_OF_FEW = 2.0
 # From one level to another of which the difference tells the deviation.
 _APART = (36, 180)
+# Levels are of spans that begin so many windows apart: all tell no more.
+_EACH = 3
 # Of a span, one in so many windows may be as before.
 _ONE_IN = 6
 # And what the others have changed by is so much of the change of the level.
@@ -145,7 +147,7 @@ def _stands_out(known: numpy.ndarray, span: int, rise: float) -> bool:
         held_before = held(side * before, len(before))
     else:
         runs = numpy.lib.stride_tricks.sliding_window_view(side * before, span)
-        ordered = numpy.sort(runs, axis=1)
+        ordered = numpy.sort(runs[::-_EACH][::-1], axis=1)
         deviation = _deviation(_midmean(ordered), span)
         held_before = float(numpy.median(ordered[:, span // _ONE_IN]))
     least = LEAST_DEVIATIONS * (1 + _MORE_OF_FEW * span / len(before))
@@ -165,7 +167,7 @@ def _deviation(levels: numpy.ndarray, span: int) -> float:
         _OF_MEDIAN
         * float(numpy.median(numpy.abs(levels[each:] - levels[:-each])))
         / math.sqrt(2)
-        for each in (max(each, span) for each in _APART)
+        for each in (max(each, span) // _EACH for each in _APART)
         if len(levels) >= 2 * each
     ]
     around = _OF_MEDIAN * _middle_distance(levels)

@@ -10,6 +10,7 @@ and the load of office hours, in the same hours of a day of the week before.
 Pure.
 """
 
+import bisect
 from collections.abc import Iterable
 from collections.abc import Sequence
 import math
@@ -34,7 +35,7 @@ _DAY_HOURS = 24
 
 
 def noted(
-    hours: Iterable[series.Hour],
+    hours: Sequence[series.Hour],
     *,
     direction: str,
     moment: float,
@@ -51,16 +52,18 @@ def noted(
     highest_ms = math.exp(change.held(levels, change.SHORT))
     lasting_ms = math.exp(change.held(levels, change.LONG))
     lowest_ms = math.exp(change.latest_level(levels))
-    kept = []
-    for each in hours:
-        if each.direction == direction and each.number == now:
+    # The latest are of this hour, of reads or writes.
+    for each in hours[-len(series.DIRECTIONS) :]:
+        if (each.direction, each.number) == (direction, now):
             highest_ms = max(highest_ms, each.highest_ms)
             lasting_ms = max(lasting_ms, each.lasting_ms)
             lowest_ms = min(lowest_ms, each.lowest_ms)
-        elif each.number >= now - series.MOST_HOURS:
-            kept.append(each)
+            hours = [other for other in hours if other is not each]
+    oldest = bisect.bisect_left(
+        hours, now - series.MOST_HOURS, key=lambda each: each.number
+    )
     return (
-        *kept,
+        *hours[oldest:],
         series.Hour(
             direction=direction,
             number=now,

@@ -24,10 +24,12 @@ MINUTE = round(60 / series.WINDOW_S)
 RISES = (0, 40 * MINUTE, 180 * MINUTE)
 
 
-def _wandering(draw, count, correlation):
-    """A level that wanders by 15 %."""
-    scale = 0.15 * math.sqrt(1 - correlation**2)
-    return signal.lfilter([1], [1, -correlation], draw.normal(0, scale, count))
+def _wandering(draw, count, correlation, deviation=0.15):
+    """A level that wanders; each window is correlated with the next."""
+    scale = deviation * math.sqrt(1 - correlation**2)
+    before = 2000
+    noise = draw.normal(0, scale, count + before)
+    return signal.lfilter([1], [1, -correlation], noise)[before:]
 
 
 def _days(draw, place):
@@ -40,27 +42,88 @@ def _days(draw, place):
     )
 
 
+def _weeks(draw, place):
+    """As `_days`, but not on two of seven days."""
+    return _days(draw, place) * (place // DAY % 7 < 5)
+
+
+def _jobs(draw, count, *, every, lasts, factor):
+    """Of minutes; each begins and ends up to a fifth earlier or later."""
+    found = numpy.zeros(count)
+    for middle in numpy.arange(every / 2, count / MINUTE, every):
+        begin = middle + draw.uniform(-0.2, 0.2) * lasts
+        end = begin + lasts * (1 + draw.uniform(-0.2, 0.2))
+        found[round(begin * MINUTE) : round(end * MINUTE)] = math.log(factor)
+    return found
+
+
+def _bursts(draw, count, *, every):
+    """Of 20 s to 3 minutes, at any time, of 1.7 to 5 times the latency."""
+    found = numpy.zeros(count)
+    for begin in numpy.flatnonzero(draw.random(count) < 1 / every / MINUTE):
+        end = begin + draw.integers(1, 3 * MINUTE + 1)
+        found[begin:end] = math.log(3) * draw.uniform(0.5, 1.5)
+    return found
+
+
 #: {load: (level of each window, deviation of a write)}
 LOADS = {
     'quiet': lambda draw, place: (0 * place, 0.1),
     'white noise': lambda draw, place: (0 * place, 0.5),
     'heavy tails': lambda draw, place: (0 * place, 0.2),
-    'AR(1)': lambda draw, place: (_wandering(draw, len(place), 0.7), 0.5),
+    'whole milliseconds': lambda draw, place: (0 * place, 0.4),
+    'AR(1) of 0.5': lambda draw, place: (
+        _wandering(draw, len(place), 0.5),
+        0.5,
+    ),
+    'AR(1) of 0.7': lambda draw, place: (
+        _wandering(draw, len(place), 0.7),
+        0.5,
+    ),
+    'AR(1) of 0.9': lambda draw, place: (
+        _wandering(draw, len(place), 0.9),
+        0.4,
+    ),
+    'AR(1) of 0.95': lambda draw, place: (
+        _wandering(draw, len(place), 0.95),
+        0.4,
+    ),
+    'drift': lambda draw, place: (
+        _wandering(draw, len(place), 0.9998, 0.4),
+        0.4,
+    ),
     'half-hourly job': lambda draw, place: (
-        math.log(2.2) * (place % (30 * MINUTE) < 6 * MINUTE),
+        _jobs(draw, len(place), every=30, lasts=6, factor=2.2),
         0.4,
     ),
     'hourly job': lambda draw, place: (
-        math.log(3) * (place % (60 * MINUTE) < 6 * MINUTE),
+        _jobs(draw, len(place), every=60, lasts=6, factor=3),
+        0.4,
+    ),
+    'six-hourly job': lambda draw, place: (
+        _jobs(draw, len(place), every=360, lasts=30, factor=3),
         0.4,
     ),
     'daily rhythm': lambda draw, place: (_days(draw, place), 0.4),
+    'weekly rhythm': lambda draw, place: (_weeks(draw, place), 0.4),
+    'bursts': lambda draw, place: (
+        _bursts(draw, len(place), every=60),
+        0.4,
+    ),
     'bimodal': lambda draw, place: (
         math.log(2.5)
         * ((draw.random(len(place)) < 1 / (30 * MINUTE)).cumsum() % 2),
         0.4,
     ),
 }
+#: Loads that have no changes of their own as large as a rise.
+ORDINARY = (
+    'quiet',
+    'white noise',
+    'heavy tails',
+    'AR(1) of 0.5',
+    'AR(1) of 0.7',
+)
 
 
 def levels(load, windows, *, seed):
@@ -70,7 +133,11 @@ def levels(load, windows, *, seed):
     ios = draw.normal(0, deviation, (windows, 10))
     if load == 'heavy tails':
         ios += numpy.log1p(draw.pareto(1.5, ios.shape))
-    return middle + numpy.median(ios, axis=1)
+    found = middle + numpy.median(ios, axis=1)
+    if load == 'whole milliseconds':
+        # As `osd perf` and slow clocks have them, of 2.5 ms.
+        found = numpy.log(numpy.round(2.5 * numpy.exp(found)).clip(1))
+    return found
 
 
 def rise(windows, *, factor, at, during):
@@ -126,12 +193,15 @@ class Found:
     off: int = 0
 
 
-def planted(load, *, factor, during, seed, at=8 * 60 * MINUTE):
-    """A rise beside a load, watched until ten minutes after its end."""
+def planted(load, *, factor, during, seed, at=DAY):
+    """A rise beside a load, watched until ten minutes after its end.
+
+    A step is watched for five minutes.
+    """
     windows = at + during + (10 if during else 5) * MINUTE
     values = levels(load, windows, seed=seed)
     values = values + rise(windows, factor=factor, at=at, during=during)
-    for seen, place in alarms(values, first=at - 60 * MINUTE):
+    for seen, place in alarms(values):
         if seen > at:
             return Found(delay=seen - at, off=place - at)
     return Found(delay=None)
