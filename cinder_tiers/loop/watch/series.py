@@ -36,8 +36,10 @@ WINDOW_S = 20.0
 MOST_WINDOWS = 1440
 #: Changes kept of a tier.
 MOST_CHANGES = 100
-#: Hours kept of each direction: a week, and one for the hours beside it.
-MOST_HOURS = 7 * 24 + 1
+#: Age of the oldest hour kept, in hours: a week, and one for that beside it.
+OLDEST_HOUR = 7 * 24 + 1
+#: Hours kept of both directions.
+MOST_HOURS = len(DIRECTIONS) * (OLDEST_HOUR + 1)
 #: Latencies of a direction in a window, and entries of a list or mapping in
 #: it, at most.
 MOST_VALUES = 1000
@@ -247,12 +249,13 @@ class Series:
 def write(series: Series) -> str:
     """The text of a file.
 
-    The oldest windows and changes are left out where there are too many.
+    The oldest windows, changes and hours are left out where there are too many.
     """
     kept = replace(
         series,
         windows=series.windows[-MOST_WINDOWS:],
         changes=series.changes[-MOST_CHANGES:],
+        hours=series.hours and series.hours[-MOST_HOURS:],
     )
     return record.dumps(kept, version=VERSION)
 
@@ -263,7 +266,9 @@ def read(text: str | bytes) -> Series:
     :raises ValueError: it is none; the message says why
     """
     found = record.loads(Series, text, version=VERSION)
-    _check(found, windows=MOST_WINDOWS, changes=MOST_CHANGES)
+    _check(
+        found, windows=MOST_WINDOWS, changes=MOST_CHANGES, hours=MOST_HOURS
+    )
     for window in found.windows:
         _check(window)
         if window.pending not in ('', *DIRECTIONS):

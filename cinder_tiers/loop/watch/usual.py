@@ -60,7 +60,7 @@ def noted(
             lowest_ms = min(lowest_ms, each.lowest_ms)
             hours = [other for other in hours if other is not each]
     oldest = bisect.bisect_left(
-        hours, now - series.MOST_HOURS, key=lambda each: each.number
+        hours, now - series.OLDEST_HOUR, key=lambda each: each.number
     )
     return (
         *hours[oldest:],
@@ -85,7 +85,8 @@ def unusual(
 ) -> change.Change | None:
     """The change that the latest windows are behind, if it is no usual one.
 
-    What was high for some minutes often may be high for longer as never.
+    What often was high for some minutes may never have been so for longer:
+    each span is compared with spans as long.
 
     :param hours: before the latest window
     :param direction: write or read

@@ -86,6 +86,34 @@ class ChangeTestCase(testtools.TestCase):
         values[-3:] += math.log(10)
         self.assertIsNone(change.find(values))
 
+    def test_three_minutes_are_a_burst_and_more_are_none(self):
+        values = 0.02 * numpy.sin(numpy.arange(100))
+        values[-9:] += math.log(10)
+        for span in change.SPANS:
+            self.assertIsNone(change.find(values, span=span))
+        values = numpy.append(values, values[-1])
+        self.assertEqual(91, change.find(values).index)
+
+    def test_a_fall_is_a_change_as_a_rise_is(self):
+        values = 0.02 * numpy.sin(numpy.arange(100))
+        values[-12:] -= math.log(3)
+        found = change.find(values)
+        self.assertEqual(88, found.index)
+        self.assertLess(found.after, found.before)
+
+    def test_a_level_that_wanders_is_told_by_levels_far_apart(self):
+        # From one window to the next, less than a tenth of the whole.
+        values = numpy.sin(numpy.arange(600) / 60)
+        self.assertIsNone(change.find(values))
+        self.assertIsNone(change.find(values, span=change.LONG))
+
+    def test_a_change_before_hides_none(self):
+        values = 0.05 * numpy.sin(numpy.arange(400) ** 2)
+        values[100:200] += 2
+        values[-12:] += 1
+        found = change.find(values, first=200)
+        self.assertEqual(388, found.index)
+
     def test_slow_windows_before_a_large_step_are_not_part_of_it(self):
         values = 0.02 * numpy.sin(numpy.arange(75))
         values[57:60] = math.log(1.5)
@@ -162,4 +190,4 @@ class UsualTestCase(testtools.TestCase):
                 moment=number * 3600.0,
                 levels=[1.0],
             )
-        self.assertEqual(series.MOST_HOURS + 1, len(hours))
+        self.assertEqual(series.OLDEST_HOUR + 1, len(hours))

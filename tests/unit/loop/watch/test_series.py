@@ -29,6 +29,14 @@ QUIET = series.Status(
     pool_options={'tier-database size': '3'},
 )
 
+AN_HOUR = {
+    'direction': 'write',
+    'number': 472_000,
+    'highest_ms': 3.0,
+    'lasting_ms': 2.0,
+    'lowest_ms': 1.0,
+}
+
 
 def near(ms):
     """Ten latencies that differ by a thousandth each."""
@@ -475,6 +483,12 @@ class SeriesTestCase(testtools.TestCase):
         self.assertEqual(self.kept().windows, kept.windows[:-1])
         self.assertEqual(kept, series.read(series.write(kept)))
 
+    def test_an_hour_is_read(self):
+        document = json.loads(series.write(self.kept()))
+        document['hours'] = [AN_HOUR]
+        found = series.read(json.dumps(document))
+        self.assertEqual((series.Hour(**AN_HOUR),), found.hours)
+
     def test_osds_are_ranges_in_their_order(self):
         document = json.loads(series.write(self.kept()))
         status = document['windows'][0]['status'] = {
@@ -493,10 +507,12 @@ class SeriesTestCase(testtools.TestCase):
             kept,
             windows=kept.windows * 100,
             changes=kept.changes * 200,
+            hours=kept.hours * 400,
         )
         found = series.read(series.write(many))
         self.assertEqual(series.MOST_WINDOWS, len(found.windows))
         self.assertEqual(series.MOST_CHANGES, len(found.changes))
+        self.assertEqual(series.MOST_HOURS, len(found.hours))
 
     @ddt.data(
         {'version': 2},
@@ -505,6 +521,10 @@ class SeriesTestCase(testtools.TestCase):
         {'windows': [3]},
         {'windows': [{}] * 2000},
         {'changes': [{'direction': 'up'}]},
+        {'hours': [{'direction': 'write', 'number': 1}]},
+        {'hours': [{**AN_HOUR, 'direction': 'up'}]},
+        {'hours': [{**AN_HOUR, 'highest_ms': -1}]},
+        {'hours': [AN_HOUR] * 1000},
         {'broken_since': {'x': 'y'}},
         {'broken_since': {'x': -1}},
         {'broken_since': {str(one): 1 for one in range(1001)}},
