@@ -151,10 +151,8 @@ def _stands_out(known: numpy.ndarray, span: int, rise: float) -> bool:
         deviation = _deviation(_midmean(ordered), span)
         held_before = float(numpy.median(ordered[:, span // _ONE_IN]))
     least = LEAST_DEVIATIONS * (1 + _MORE_OF_FEW * span / len(before))
-    return (
-        abs(rise) >= least * deviation
-        and held(side * known, span) - held_before >= _HELD * abs(rise)
-    )
+    held_rise = held(side * known, span) - held_before
+    return abs(rise) >= least * deviation and held_rise >= _HELD * abs(rise)
 
 
 def _deviation(levels: numpy.ndarray, span: int) -> float:

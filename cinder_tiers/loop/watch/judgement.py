@@ -150,9 +150,7 @@ def _compared(
             since=since,
             before_ms=math.exp(found.before),
             after_ms=math.exp(found.after),
-            circumstances=circumstances.around(
-                kept.windows, since, until=now
-            ),
+            circumstances=circumstances.around(kept.windows, since, until=now),
             found_at=now,
         )
         kept = replace(kept, changes=(*kept.changes, one))

@@ -249,7 +249,8 @@ class Series:
 def write(series: Series) -> str:
     """The text of a file.
 
-    The oldest windows, changes and hours are left out where there are too many.
+    Of windows, changes and hours, the oldest are left out if there are too
+    many.
     """
     kept = replace(
         series,
@@ -266,9 +267,7 @@ def read(text: str | bytes) -> Series:
     :raises ValueError: it is none; the message says why
     """
     found = record.loads(Series, text, version=VERSION)
-    _check(
-        found, windows=MOST_WINDOWS, changes=MOST_CHANGES, hours=MOST_HOURS
-    )
+    _check(found, windows=MOST_WINDOWS, changes=MOST_CHANGES, hours=MOST_HOURS)
     for window in found.windows:
         _check(window)
         if window.pending not in ('', *DIRECTIONS):
