@@ -107,7 +107,7 @@ def find(
     values = known[first:]
     if len(values) < LEAST_BEFORE + span:
         return None
-    middle = float(numpy.median(values[:-span]))
+    middle = _median(values[:-span])
     latest = float(_midmean(numpy.sort(values[-span:])))
     rise = latest - middle
     if abs(rise) < math.log1p(least_percent / 100):
@@ -170,6 +170,16 @@ def _deviation(levels: numpy.ndarray, span: int) -> float:
     ]
     around = _OF_MEDIAN * _middle_distance(levels)
     return min(max(apart, default=around), around)
+
+
+def _median(values: numpy.ndarray) -> float:
+    """As `numpy.median`, which takes twice as long for its checks."""
+    middle = len(values) // 2
+    # Of an even number, the mean of two.
+    ordered = numpy.partition(values, (middle - 1, middle))
+    if len(values) % 2:
+        return float(ordered[middle])
+    return float((ordered[middle - 1] + ordered[middle]) / 2)
 
 
 def _middle_distance(values: numpy.ndarray) -> float:
