@@ -18,7 +18,9 @@ RISES_OF_ORDINARY = 20
 #: In windows, by which the beginning of a step may be off.
 NEAR = 6
 #: Alarms of a direction, from the second day on.
-MOST_A_WEEK = 0.5
+MOST_A_WEEK = 1.0
+#: Bursts that follow one another last as long as a change.
+MOST_OF_BURSTS = 2.0
 #: With each cause and kind of rise.
 BLAMED = 4
 
@@ -68,7 +70,9 @@ class SimulatedTestCase(testtools.TestCase):
     def test_alarms_of_a_load(self, load):
         first, later = alarms_of(load)
         self.said(f'{first} on the first day, then {later:.2f} a week')
-        self.assertLessEqual(later, MOST_A_WEEK)
+        self.assertLessEqual(
+            later, MOST_OF_BURSTS if load == 'bursts' else MOST_A_WEEK
+        )
         if load in ('half-hourly job', 'hourly job'):
             self.assertEqual(0, later)
 
@@ -97,13 +101,11 @@ def main():
         rises = []
         for during in simulated.RISES:
             seen, right = rises_of(load, during, count)
-            rises += [
-                f'{100 * seen / count:.0f}',
-                f'{100 * right / count:.0f}',
-            ]
-        print(  # noqa: T201
-            f'   {load}, {first}, {later:.1f}, ' + ', '.join(rises), flush=True
-        )
+            rises.append(
+                f'{100 * seen / count:.0f} ({100 * right / count:.0f})'
+            )
+        row = [load, str(first), f'{later:.1f}', *rises]
+        print('   ' + ', '.join(row), flush=True)  # noqa: T201
     found = blamed()
     print(f'named first: {sum(found)} of {len(found)}')  # noqa: T201
 
