@@ -88,23 +88,6 @@ class TuningTestCase(BenchmarkTestCase):
             self.assertLessEqual(row['from %'], row['to %'])
 
 
-class WatchAlarmsTestCase(BenchmarkTestCase):
-    def test_each_truth_has_a_row(self):
-        heading, *rows = self.run_it(
-            'watch_alarms',
-            '--series',
-            '1',
-            '--windows',
-            '40',
-            '--changes',
-            '1',
-        )
-        self.assertIn('truth', heading)
-        self.assertEqual(3, len(rows))
-        for row in json.loads(self.file.read_text('utf-8')):
-            self.assertLessEqual(row['found'], row['of'])
-
-
 class DoorCostTestCase(BenchmarkTestCase):
     def test_each_row_of_the_table_has_its_values(self):
         heading, *rows = self.run_it(

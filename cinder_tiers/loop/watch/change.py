@@ -3,138 +3,225 @@
 """Whether the latest windows of a series are on another level than before.
 
 The values are logarithms of latencies: what makes storage slower makes it so
-by a factor. ``change_points`` finds where a level changed; its test takes
-every order of the values as equally likely, which does not hold for windows
-that follow one another: a scrub or a neighbour is felt in several of them.
-Asked in each window, it would report such drift again and again. So a change
-must also be
+by a factor. The level of some windows is their midmean, the mean of the middle
+half (Rosenberger and Gasko in Hoaglin et al., Understanding Robust and
+Exploratory Data Analysis, 1983, chapter 10), which varies less than a median.
+The level of a short span, which sees a step soon, or of a long one, which sees
+a smaller or slower change, is compared with the median of all windows before,
+which may be of hours. It must differ
 
-* lasting: of the latest `LEAST_WINDOWS` windows all but one are on the new
-  level, so that a burst of a minute is none,
-* relevant: by at least a given factor, between medians, and
-* new: so many windows in a row have never had such a median before, in the
-  part of the series that it is compared with.
+* by at least a given factor,
+* by a multiple of the deviation that such levels have, which is estimated from
+  how far they are apart that are some minutes or an hour apart: noise that is
+  alike from one window to the next moves levels more than their windows tell;
+* and in nearly all windows of the span, so that a burst is no change.
 
-What a tier does again and again is no change. The cheap conditions are looked
-at first, so that a quiet series costs next to nothing. The test is of ranks,
-for which a window that is ten times as slow is no more than the slowest one.
-That makes it blind for the size of a step: windows that were a little slow
-just before one belong to the new level by their ranks. So where a level began
-is estimated by the distances of all windows from the medians of both levels
-(least absolute deviations: Bai, Econometric Theory 11, 1995, 403-436), which
-one slow window does not decide either. How often all this is wrong, and how
-soon a change is found, is simulated in
-``tests/unit/loop/watch/test_change.py``.
+When it began is estimated by least squares, of a step and of a ramp that
+begins at each place; the one that leaves less is taken (a broken-line
+regression: Hinkley, Biometrika 56, 1969, 495-504).
 
 Must not know what the values are of.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 import math
 
 import numpy
-from scipy import stats
+from numpy import typing as numpy_typing
 
-from cinder_tiers.figures.stats import change_points
-
-#: On the new level, at least; of 20 s each, 100 s.
-LEAST_WINDOWS = 5
-#: Before it, at least.
+#: Windows of which the latest level is: of 20 s each, 4 and 15 minutes.
+SHORT = 12
+LONG = 45
+SPANS = (SHORT, LONG)
+#: Before a span, at least.
 LEAST_BEFORE = 10
-#: In which a cut is looked for. The cost grows with the square of it.
-CUT_WINDOWS = 40
-#: Among which the new level must be new.
-MOST_WINDOWS = 240
-#: A cut that chance makes as often is none (of `change_points.find`).
-LEAST_PROBABILITY = 0.01
+#: On a new level, at least, so that it is one.
+LEAST_WINDOWS = 5
 #: The new level differs from the old one by this, at least. Less is hard to
 #: distinguish from what a tier does all day.
 LEAST_PERCENT = 50.0
+#: And by so many deviations of such levels.
+LEAST_DEVIATIONS = 4.0
+# More of them if it is estimated from few windows: a share of so many spans.
+_MORE_OF_FEW = 2.0
+# From one level to another of which the difference tells the deviation.
+_APART = (36, 180)
+# Levels are of spans that begin so many windows apart: all tell no more.
+_EACH = 3
+# Of a span, one in so many windows may be as before.
+_ONE_IN = 6
+# And what the others have changed by is so much of the change of the level.
+_HELD = 0.5
+# A median of absolute deviations is so much of a standard deviation.
+_OF_MEDIAN = 1.4826
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
     """Of a level, at a place in a series."""
 
-    #: index of the first value that is on the new level
+    #: index of the first value of the change
     index: int
-    #: median of the values before it that were compared
+    #: median of the values before it
     before: float
-    #: median of the values from it on
+    #: level that it has reached
     after: float
-    #: of a cut that explains as much if nothing changed
-    probability: float
+
+
+def latest_level(levels: numpy_typing.ArrayLike) -> float:
+    """The level of the latest short span of a series.
+
+    :param levels: at least one, in order of time
+    """
+    latest = numpy.asarray(levels, dtype=float)[-SHORT:]
+    return float(_midmean(numpy.sort(latest)))
+
+
+def held(levels: numpy_typing.ArrayLike, span: int) -> float:
+    """What nearly all of the latest windows are at or above.
+
+    :param levels: at least one, in order of time
+    :param span: how many are the latest
+    """
+    latest = numpy.sort(numpy.asarray(levels, dtype=float)[-span:])
+    return float(latest[len(latest) // _ONE_IN])
 
 
 def find(
-    levels: Sequence[float], *, least_percent: float = LEAST_PERCENT
+    levels: numpy_typing.ArrayLike,
+    *,
+    span: int = SHORT,
+    first: int = 0,
+    least_percent: float = LEAST_PERCENT,
 ) -> Change | None:
     """The change that the latest values of a series are behind.
 
-    :param levels: natural logarithms, in order of time, since the last change
-        that was found; finite
+    :param levels: natural logarithms, in order of time; finite
+    :param span: how many are the latest
+    :param first: index of the first since the last change that was found;
+        those before it only tell how far levels are apart
     :param least_percent: by which one level is at least above the other
     :returns: None without one, or while there are too few values
     """
-    recent = numpy.asarray(levels[-MOST_WINDOWS:], dtype=float)
-    if len(recent) < LEAST_BEFORE + LEAST_WINDOWS:
+    known = numpy.asarray(levels, dtype=float)
+    values = known[first:]
+    if len(values) < LEAST_BEFORE + span:
         return None
-    least = math.log1p(least_percent / 100)
-    if not _is_lasting(recent, least):
+    middle = _median(values[:-span])
+    latest = float(_midmean(numpy.sort(values[-span:])))
+    rise = latest - middle
+    if abs(rise) < math.log1p(least_percent / 100):
         return None
-    cut = recent[-CUT_WINDOWS:]
-    first = len(recent) - len(cut)
-    found = change_points.find(
-        stats.rankdata(cut), least_probability=LEAST_PROBABILITY
+    if not _stands_out(known, span, rise):
+        return None
+    # What is far from both levels would decide a sum of squares.
+    room = abs(rise) / 2
+    index = begins(
+        values.clip(min(middle, latest) - room, max(middle, latest) + room)
     )
-    for number, point in reversed(list(enumerate(found))):
-        earlier = found[number - 1].index if number else 0
-        place = first + earlier + _begins(cut[earlier:])
-        before, after = recent[:place], recent[place:]
-        if len(before) < LEAST_BEFORE or len(after) < LEAST_WINDOWS:
-            continue
-        rise = numpy.median(after) - numpy.median(before)
-        if abs(rise) >= least and _is_new(before, after):
-            return Change(
-                index=len(levels) - len(after),
-                before=float(numpy.median(before)),
-                after=float(numpy.median(after)),
-                probability=point.probability,
-            )
-    return None
-
-
-def _is_lasting(recent: numpy.ndarray, least: float) -> bool:
-    """Whether the latest windows are away from the others, all but one.
-
-    Each by half of what the levels have to differ by, at least, for each has
-    noise of its own.
-    """
-    away = recent[-LEAST_WINDOWS:] - numpy.median(recent[:-LEAST_WINDOWS])
-    middle = numpy.median(away)
-    near = numpy.sort(away * numpy.sign(middle))
-    return bool(abs(middle) >= least and near[1] >= least / 2)
-
-
-def _begins(part: numpy.ndarray) -> int:
-    """Index of the first window of the second of two levels.
-
-    :param part: of two windows at least
-    """
-    return min(
-        range(1, len(part)),
-        key=lambda place: sum(
-            numpy.abs(level - numpy.median(level)).sum()
-            for level in (part[:place], part[place:])
-        ),
+    index = min(max(index, 1), len(values) - LEAST_WINDOWS)
+    return Change(
+        index=first + index,
+        before=float(numpy.median(values[:index])),
+        after=float(numpy.median(values[index:][-SHORT:])),
     )
 
 
-def _is_new(before: numpy.ndarray, after: numpy.ndarray) -> bool:
-    """Whether no run of windows as long as the new level had its median."""
-    length = min(len(after), LEAST_BEFORE)
-    runs = numpy.lib.stride_tricks.sliding_window_view(before, length)
-    medians = numpy.median(runs, axis=1)
-    middle = numpy.median(after)
-    return bool(middle > medians.max() or middle < medians.min())
+def _midmean(ordered: numpy.ndarray) -> numpy.ndarray:
+    cut = ordered.shape[-1] // 4
+    return ordered[..., cut : ordered.shape[-1] - cut].mean(axis=-1)
+
+
+def _stands_out(known: numpy.ndarray, span: int, rise: float) -> bool:
+    """Whether the latest span differs by more than such spans do.
+
+    :param known: all levels
+    :param span: how many are the latest
+    :param rise: of the level; below 0 if it fell
+    """
+    before = known[:-span]
+    # Of a level that fell, as of one that rose.
+    side = math.copysign(1.0, rise)
+    if len(before) < 2 * span:
+        deviation = _OF_MEDIAN * _middle_distance(before) / 2
+        held_before = held(side * before, len(before))
+    else:
+        runs = numpy.lib.stride_tricks.sliding_window_view(side * before, span)
+        ordered = numpy.sort(runs[::-_EACH][::-1], axis=1)
+        deviation = _deviation(_midmean(ordered), span)
+        held_before = float(numpy.median(ordered[:, span // _ONE_IN]))
+    least = LEAST_DEVIATIONS * (1 + _MORE_OF_FEW * span / len(before))
+    held_rise = held(side * known, span) - held_before
+    return abs(rise) >= least * deviation and held_rise >= _HELD * abs(rise)
+
+
+def _deviation(levels: numpy.ndarray, span: int) -> float:
+    """Of levels of spans, some of which may be on another level or a slope.
+
+    What was on another level for long makes them lie far from their median;
+    what was so for a short time, far from those some time before.
+    """
+    apart = [
+        _OF_MEDIAN
+        * float(numpy.median(numpy.abs(levels[each:] - levels[:-each])))
+        / math.sqrt(2)
+        for each in (max(each, span) // _EACH for each in _APART)
+        if len(levels) >= 2 * each
+    ]
+    around = _OF_MEDIAN * _middle_distance(levels)
+    return min(max(apart, default=around), around)
+
+
+def _median(values: numpy.ndarray) -> float:
+    """As `numpy.median`, which takes twice as long for its checks."""
+    middle = len(values) // 2
+    # Of an even number, the mean of two.
+    ordered = numpy.partition(values, (middle - 1, middle))
+    if len(values) % 2:
+        return float(ordered[middle])
+    return float((ordered[middle - 1] + ordered[middle]) / 2)
+
+
+def _middle_distance(values: numpy.ndarray) -> float:
+    return float(numpy.median(numpy.abs(values - numpy.median(values))))
+
+
+def begins(values: numpy_typing.ArrayLike) -> int:
+    """Index of the first value of a step or of a ramp that lasts to the end.
+
+    :param values: two at least, in order of time
+    """
+    found = numpy.asarray(values, dtype=float)
+    count = len(found)
+    places = numpy.arange(1, count)
+    away = found - found.mean()
+    # Of each place, of the values from it on: their number, and the sums of
+    # the values, of their distance to the place before, and of both.
+    number = count - places
+    total = away[::-1].cumsum()[::-1][1:]
+    weighted = (away * numpy.arange(count))[::-1].cumsum()[::-1][1:]
+    step = _explained(total, number, number, count)
+    ramp = _explained(
+        weighted - (places - 1) * total,
+        number * (number + 1) / 2,
+        number * (number + 1) * (2 * number + 1) / 6,
+        count,
+    )
+    best = ramp if ramp.max() > step.max() else step
+    return int(places[best.argmax()])
+
+
+def _explained(
+    product: numpy.ndarray,
+    total: numpy.ndarray,
+    squares: numpy.ndarray,
+    count: int,
+) -> numpy.ndarray:
+    """What a regression on a shape explains of a sum of squares.
+
+    :param product: sums of the values, of which the mean is 0, by the shape
+    :param total: sums of the shape
+    :param squares: sums of the squares of the shape
+    :param count: of the values
+    """
+    return product**2 / (squares - total**2 / count)

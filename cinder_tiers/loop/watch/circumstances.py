@@ -2,10 +2,13 @@
 
 """What else changed in a cluster when the latency of a tier did.
 
-Two windows that follow one another are compared, fact by fact, for some
-minutes around the change. What differs is named with its time, the nearest
-first. It happened at the same time, and nothing more is said: a cause may be
-among it, or a consequence, or neither.
+What changes at a moment, such as the configuration, is looked for in windows
+that follow one another. What goes up and down, such as the load of an image,
+is compared by its medians before the change and after it, so that what grew
+slowly is seen and what jitters is not; when it began to change is estimated as
+it is of the latency. What differs is named with its time, the nearest first.
+It happened at the same time, and nothing more is said: a cause may be among
+it, or a consequence, or neither.
 
 Pure.
 """
@@ -13,53 +16,121 @@ Pure.
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
+from dataclasses import dataclass
 import datetime
 import itertools
 import statistics
 
+from cinder_tiers.loop.watch import change
 from cinder_tiers.loop.watch import series
 
 #: Looked at before the change and after it, in seconds.
 BEFORE_S = 300.0
 AFTER_S = 120.0
+#: Medians are of so many seconds before it: twice as long and more than a
+#: cause may precede it.
+MEDIAN_S = 900.0
+#: And of so many of the latest windows.
+LATEST_WINDOWS = 9
 #: An OSD is slow if it takes so many times as long as the median of all.
 SLOW_OSD = 3.0
 # And at least this long, in ms: below it, noise.
-_SLOW_OSD_MS = 5.0
-#: A load grew if it is so many times as great.
-GREATER_LOAD = 2.0
-# And by so many I/Os in a second, at least.
+_SLOW_OSD_MS = 2.0
+#: What goes up and down grew if it is so many times as great.
+GREATER = 1.5
+# And by so many I/Os in a second, or placement groups, at least.
 _LEAST_IOPS = 10.0
+_LEAST_GROUPS = 5.0
+# Of the same time are those of so many seconds.
+_PRECISION_S = 120.0
 #: So many images are the busiest of more (observe.ceph.activity.MOST_IMAGES).
 FULL_LIST = 10
 #: Named of each change.
 MOST_NAMED = 8
 
 
-def around(windows: Sequence[series.Window], since: float) -> tuple[str, ...]:
+@dataclass(frozen=True, kw_only=True)
+class _Compared:
+    """The windows around a change that have a status."""
+
+    before: Sequence[series.Status]
+    #: from it on
+    after: Sequence[series.Status]
+    #: when each began, seconds since the epoch
+    began_at: Sequence[float]
+
+    @property
+    def all(self) -> Sequence[series.Status]:
+        return (*self.before, *self.after)
+
+    def medians(
+        self, value: Callable[[series.Status], float | None]
+    ) -> tuple[float, float, float] | None:
+        """(before, after, when it began to change) of a fact.
+
+        :returns: None if it was not read on both sides
+        """
+        before, after = (
+            [one for each in some if (one := value(each)) is not None]
+            for some in (self.before, self.after[-LATEST_WINDOWS:])
+        )
+        if not before or not after:
+            return None
+        known = [
+            (moment, one)
+            for moment, each in zip(self.began_at, self.all, strict=True)
+            if (one := value(each)) is not None
+        ]
+        return (
+            statistics.median(before),
+            statistics.median(after),
+            known[change.begins([one for _, one in known])][0],
+        )
+
+
+def around(
+    windows: Sequence[series.Window],
+    since: float,
+    *,
+    until: float | None = None,
+) -> tuple[str, ...]:
     """What changed at the time of a change, nearest first.
 
     :param windows: in order of time
-    :param since: when the first window on the new level began, in seconds
-        since the epoch
+    :param since: when the change began, in seconds since the epoch
+    :param until: when it was seen; None: soon after it began
     :returns: sentences, each with its time of day in UTC
     """
+    until = max(until or 0.0, since + AFTER_S)
     near = [
         window
         for window in windows
-        if -BEFORE_S <= window.began_at - since <= AFTER_S
+        if since - MEDIAN_S <= window.began_at <= until
         and window.status is not None
     ]
+    both = _Compared(
+        before=[each.status for each in near if each.began_at < since],
+        after=[each.status for each in near if each.began_at >= since],
+        began_at=[each.began_at for each in near],
+    )
     found = [
-        (abs(after.began_at - since), after.began_at, text)
+        (after.began_at, text, rank)
         for before, after in itertools.pairwise(near)
-        for compare in _COMPARED
+        if before.began_at >= since - BEFORE_S
+        for compare, rank in _AT_ONCE
         for text in compare(before.status, after.status)
     ]
-    found.sort(key=lambda each: each[0])
+    found += [
+        (*each, rank)
+        for compare, rank in _BY_MEDIANS
+        for each in compare(both)
+    ]
+    found.sort(
+        key=lambda each: (abs(each[0] - since) // _PRECISION_S, each[2])
+    )
     return tuple(
         f'{time_text(began_at)} {text}'
-        for _, began_at, text in found[:MOST_NAMED]
+        for began_at, text, _ in found[:MOST_NAMED]
     )
 
 
@@ -108,71 +179,117 @@ def _osds(before: series.Status, after: series.Status) -> Iterator[str]:
         yield f'osd.{osd} came up'
 
 
-def _groups(before: series.Status, after: series.Status) -> Iterator[str]:
-    for what, old, new in (
-        ('recovery', before.recovering, after.recovering),
-        ('scrubbing', before.scrubbing, after.scrubbing),
+def _groups(both: _Compared) -> Iterator[tuple[float, str]]:
+    for what, value in (
+        ('recovery', lambda status: status.recovering),
+        ('scrubbing', lambda status: status.scrubbing),
     ):
-        if old is None or new is None or bool(old) == bool(new):
+        found = both.medians(value)
+        if found is None:
             continue
-        if new:
-            yield f'{what} of placement groups began ({new})'
+        old, new, began_at = found
+        if new and not old:
+            text = f'began ({new:.0f})'
+        elif old and not new:
+            text = 'ended'
+        elif _grew(old, new, _LEAST_GROUPS):
+            text = f'grew from {old:.0f} to {new:.0f}'
         else:
-            yield f'{what} of placement groups ended'
+            continue
+        yield began_at, f'{what} of placement groups {text}'
 
 
-def _slow_osds(before: series.Status, after: series.Status) -> Iterator[str]:
-    if before.osd_ms is None or after.osd_ms is None:
+def _slow_osds(both: _Compared) -> Iterator[tuple[float, str]]:
+    all_osds = both.medians(_median_ms)
+    if all_osds is None:
         return
-    for name in sorted(_slow(after) - _slow(before)):
-        yield (
-            f'osd.{name} became slow: {after.osd_ms[name]:g} ms to commit, '
-            f'the median of all is {_median_ms(after):g} ms'
+    middle_ms = all_osds[1]
+    for name in sorted(
+        {name for each in both.after for name in each.osd_ms or ()}
+    ):
+        # One that is not among the slowest is as others are.
+        found = both.medians(
+            lambda status, name=name: (
+                None
+                if status.osd_ms is None
+                else status.osd_ms.get(name, _median_ms(status))
+            )
         )
-
-
-def _median_ms(status: series.Status) -> float:
-    if status.osd_median_ms is not None:
-        return status.osd_median_ms
-    return statistics.median(status.osd_ms.values())
-
-
-def _slow(status: series.Status) -> set[str]:
-    if not status.osd_ms:
-        return set()
-    least = max(_SLOW_OSD_MS, SLOW_OSD * _median_ms(status))
-    return {name for name, ms in status.osd_ms.items() if ms >= least}
-
-
-def _images(before: series.Status, after: series.Status) -> Iterator[str]:
-    if before.image_iops is None or after.image_iops is None:
-        return
-    # One that was not among the busiest did no more than the least of them.
-    most = 0.0
-    if len(before.image_iops) >= FULL_LIST:
-        most = min(before.image_iops.values())
-    for name, iops in after.image_iops.items():
-        old = before.image_iops.get(name)
-        if _grew(most if old is None else old, iops):
-            known = f'{most:.0f} or less' if old is None and most else ''
+        if found is None:
+            continue
+        old_ms, new_ms, began_at = found
+        if new_ms >= max(
+            _SLOW_OSD_MS, SLOW_OSD * middle_ms
+        ) and new_ms >= GREATER * max(old_ms, 1.0):
             yield (
-                f'image {name} went from {known or f"{old or 0:.0f}"} to'
-                f' {iops:.0f} IOPS'
+                began_at,
+                f'osd.{name} became slow: {new_ms:g} ms to commit, '
+                f'the median of all is {middle_ms:g} ms',
             )
 
 
-def _load(before: series.Status, after: series.Status) -> Iterator[str]:
-    if before.client_iops is None or after.client_iops is None:
-        return
-    if _grew(before.client_iops, after.client_iops):
+def _all_osds(both: _Compared) -> Iterator[tuple[float, str]]:
+    found = both.medians(_median_ms)
+    if found is not None and _grew(found[0], found[1], _SLOW_OSD_MS):
         yield (
-            f'the load of the tier went from {before.client_iops:.0f} to '
-            f'{after.client_iops:.0f} IOPS'
+            found[2],
+            f'the median of all OSDs went from {found[0]:g} to {found[1]:g} ms'
+            ' to commit',
         )
 
 
-def _grew(before: float, after: float) -> bool:
-    return after >= max(GREATER_LOAD * before, before + _LEAST_IOPS)
+def _median_ms(status: series.Status) -> float | None:
+    if status.osd_median_ms is not None:
+        return status.osd_median_ms
+    return statistics.median(status.osd_ms.values()) if status.osd_ms else None
+
+
+def _images(both: _Compared) -> Iterator[tuple[float, str]]:
+    for name in sorted(
+        {name for each in both.after for name in each.image_iops or ()}
+    ):
+        # One that is not among the busiest does no more than the least of
+        # them.
+        found = both.medians(
+            lambda status, name=name: (
+                None
+                if status.image_iops is None
+                else status.image_iops.get(name, _most_iops(status))
+            )
+        )
+        if found is None or not _grew(found[0], found[1], _LEAST_IOPS):
+            continue
+        listed = [
+            name in each.image_iops
+            for each in both.before
+            if each.image_iops is not None
+        ]
+        less = ' or less' if found[0] and 2 * sum(listed) < len(listed) else ''
+        yield (
+            found[2],
+            f'image {name} went from {found[0]:.0f}{less} to {found[1]:.0f} '
+            'IOPS',
+        )
+
+
+def _most_iops(status: series.Status) -> float:
+    if len(status.image_iops) < FULL_LIST:
+        return 0.0
+    return min(status.image_iops.values())
+
+
+def _load(both: _Compared) -> Iterator[tuple[float, str]]:
+    found = both.medians(lambda status: status.client_iops)
+    if found is not None and _grew(found[0], found[1], _LEAST_IOPS):
+        yield (
+            found[2],
+            f'the load of the tier went from {found[0]:.0f} to {found[1]:.0f} '
+            'IOPS',
+        )
+
+
+def _grew(before: float, after: float, least: float) -> bool:
+    return after >= max(GREATER * before, before + least)
 
 
 def _health(before: series.Status, after: series.Status) -> Iterator[str]:
@@ -182,16 +299,16 @@ def _health(before: series.Status, after: series.Status) -> Iterator[str]:
         yield f'health check {check} appeared'
 
 
-#: Of the same time, those first that are somebody's doing.
-_COMPARED: tuple[
-    Callable[[series.Status, series.Status], Iterator[str]], ...
+# (function, rank): of the same time, those first that are somebody's doing.
+_AT_ONCE: tuple[
+    tuple[Callable[[series.Status, series.Status], Iterator[str]], int], ...
+] = ((_configuration, 0), (_pools, 1), (_osds, 2), (_health, 8))
+_BY_MEDIANS: tuple[
+    tuple[Callable[[_Compared], Iterator[tuple[float, str]]], int], ...
 ] = (
-    _configuration,
-    _pools,
-    _osds,
-    _groups,
-    _slow_osds,
-    _images,
-    _load,
-    _health,
+    (_groups, 3),
+    (_slow_osds, 4),
+    (_images, 5),
+    (_load, 6),
+    (_all_osds, 7),
 )

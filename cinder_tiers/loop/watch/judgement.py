@@ -5,6 +5,7 @@
 Pure.
 """
 
+import bisect
 from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,20 +15,23 @@ import itertools
 import math
 import statistics
 
+import numpy
+
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.loop.watch import change
 from cinder_tiers.loop.watch import circumstances
 from cinder_tiers.loop.watch import expectation
 from cinder_tiers.loop.watch import series
+from cinder_tiers.loop.watch import usual
 
 #: An I/O that has no completion for so long is said to hang, in seconds.
 HANGS_S = 10.0
 #: A greater latency that has lasted so long is what the tier now has; only an
 #: expectation still says that it is too great.
 REMEMBERED_S = 3600.0
-#: But it is said for as many windows at least: a change is found in the fifth
+#: But it is said of as many windows at least: a change is found in the tenth
 #: one on the new level, which is later than that if there are few in an hour.
-REMEMBERED_WINDOWS = 3 * change.LEAST_WINDOWS
+REMEMBERED_WINDOWS = 2 * change.SHORT
 
 
 class State(enum.Enum):
@@ -75,9 +79,7 @@ def added(
     windows = (*kept.windows, window)[-series.MOST_WINDOWS :]
     changed = replace(kept, windows=windows)
     for direction in series.DIRECTIONS:
-        found = _change(changed, direction, least_percent)
-        if found is not None:
-            changed = replace(changed, changes=(*changed.changes, found))
+        changed = _compared(changed, direction, least_percent)
     findings = expectation.judge(expect, windows)
     changed = replace(
         changed,
@@ -108,32 +110,55 @@ def _until(kept: series.Series, moment: float) -> series.Series:
             for name, since in kept.broken_since.items()
             if since < moment
         },
+        hours=tuple(
+            each for each in kept.hours or () if each.number * 3600 < moment
+        ),
     )
 
 
-def _change(
+def _compared(
     kept: series.Series, direction: str, least_percent: float
-) -> series.LevelChange | None:
-    """A change since the last one."""
+) -> series.Series:
+    """A series with what its latest window says of reads or writes."""
     last = kept.last_change(direction)
     measured = [
         (window.began_at, level)
         for window in kept.windows
         if (level := window.level(direction)) is not None
-        and (last is None or window.began_at >= last.since)
     ]
-    found = change.find(
-        [level for _, level in measured], least_percent=least_percent
-    )
-    if found is None:
-        return None
-    since = measured[found.index][0]
-    return series.LevelChange(
+    now = kept.windows[-1].began_at
+    if not measured or measured[-1][0] != now:
+        return kept
+    began_at = [moment for moment, _ in measured]
+    first = 0 if last is None else bisect.bisect_left(began_at, last.since)
+    if len(began_at) - first < change.LEAST_WINDOWS:
+        return kept
+    levels = numpy.array([level for _, level in measured])
+    hours = kept.hours or ()
+    found = usual.unusual(
+        hours,
         direction=direction,
-        since=since,
-        before_ms=math.exp(found.before),
-        after_ms=math.exp(found.after),
-        circumstances=circumstances.around(kept.windows, since),
+        began_at=began_at,
+        levels=levels,
+        first=first,
+        least_percent=least_percent,
+    )
+    if found is not None:
+        since = began_at[found.index]
+        one = series.LevelChange(
+            direction=direction,
+            since=since,
+            before_ms=math.exp(found.before),
+            after_ms=math.exp(found.after),
+            circumstances=circumstances.around(kept.windows, since, until=now),
+            found_at=now,
+        )
+        kept = replace(kept, changes=(*kept.changes, one))
+    return replace(
+        kept,
+        hours=usual.noted(
+            hours, direction=direction, moment=now, levels=levels
+        ),
     )
 
 
@@ -164,10 +189,11 @@ def verdict(
         for each in findings
         if each.outcome is expectation.Outcome.CANNOT_TELL
     ]
-    if len(kept.windows) < change.LEAST_BEFORE + change.LEAST_WINDOWS:
+    least = change.LEAST_BEFORE + change.SHORT
+    if len(kept.windows) < least:
         unknown.append(
             f'{len(kept.windows)} windows: a change of the latency is seen '
-            f'from {change.LEAST_BEFORE + change.LEAST_WINDOWS} on'
+            f'from {least} on'
         )
     return Verdict(
         state=State.UNKNOWN if unknown else State.SOUND,
@@ -176,11 +202,12 @@ def verdict(
     )
 
 
-def _is_remembered(kept: series.Series, since: float) -> bool:
-    """Whether a change of that time is still said."""
-    after = sum(window.began_at >= since for window in kept.windows)
+def _is_remembered(kept: series.Series, found: series.LevelChange) -> bool:
+    """Whether a change is still said."""
+    after = sum(window.began_at >= found.since for window in kept.windows)
+    last_said = max(found.since, found.found_at or 0.0)
     return (
-        kept.windows[-1].began_at - since <= REMEMBERED_S
+        kept.windows[-1].began_at - last_said <= REMEMBERED_S
         or after <= REMEMBERED_WINDOWS
     )
 
@@ -216,7 +243,7 @@ def _rise(
 
     rises: list[series.LevelChange] = []
     for each in sorted(kept.changes, key=lambda change_: change_.since):
-        if each.direction != direction or not _is_remembered(kept, each.since):
+        if each.direction != direction or not _is_remembered(kept, each):
             continue
         after = math.log(max(each.after_ms, 1e-3))
         rises = [rise for rise in rises if is_above(after, rise)]

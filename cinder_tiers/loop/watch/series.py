@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from dataclasses import field
 from dataclasses import fields
 from dataclasses import replace
+import functools
 import itertools
 import math
 import re
@@ -35,6 +36,10 @@ WINDOW_S = 20.0
 MOST_WINDOWS = 1440
 #: Changes kept of a tier.
 MOST_CHANGES = 100
+#: Age of the oldest hour kept, in hours: a week, and one for that beside it.
+OLDEST_HOUR = 7 * 24 + 1
+#: Hours kept of both directions.
+MOST_HOURS = len(DIRECTIONS) * (OLDEST_HOUR + 1)
 #: Latencies of a direction in a window, and entries of a list or mapping in
 #: it, at most.
 MOST_VALUES = 1000
@@ -151,10 +156,17 @@ class Window:
         found = self.latencies_ms(direction)
         return statistics.median(found) if found else None
 
+    @functools.cached_property
+    def _levels(self) -> dict[str, float | None]:
+        medians = {each: self.median_ms(each) for each in DIRECTIONS}
+        return {
+            each: None if found is None else math.log(max(found, 1e-3))
+            for each, found in medians.items()
+        }
+
     def level(self, direction: str) -> float | None:
         """Logarithm of the median latency in ms; None without an I/O."""
-        found = self.median_ms(direction)
-        return None if found is None else math.log(max(found, 1e-3))
+        return self._levels[direction]
 
 
 def latencies_ms(
@@ -184,11 +196,30 @@ class LevelChange:
     after_ms: float
     #: what else changed at the same time, nearest first
     circumstances: tuple[str, ...] = ()
+    #: when the window began in which it was found; None: not known, as of a
+    #: series of earlier releases
+    found_at: float | None = record.omitted()
 
     @property
     def is_worse(self) -> bool:
         """Whether the latency is greater than before."""
         return self.after_ms > self.before_ms
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hour:
+    """An hour of a direction."""
+
+    #: write or read
+    direction: str
+    #: of the hour, since the epoch
+    number: int
+    #: the highest latency that nearly all windows of a short span had
+    highest_ms: float
+    #: and of a long one
+    lasting_ms: float
+    #: the lowest level of a short span
+    lowest_ms: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,6 +235,8 @@ class Series:
     changes: tuple[LevelChange, ...] = ()
     #: {expectation that is not met: since when, seconds since the epoch}
     broken_since: Mapping[str, float] = field(default_factory=dict)
+    #: of the last week, in order of time; None: a series of earlier releases
+    hours: tuple[Hour, ...] | None = record.omitted()
 
     def last_change(self, direction: str) -> LevelChange | None:
         """The latest change of reads or writes; None without one."""
@@ -216,12 +249,14 @@ class Series:
 def write(series: Series) -> str:
     """The text of a file.
 
-    The oldest windows and changes are left out where there are too many.
+    Of windows, changes and hours, the oldest are left out if there are too
+    many.
     """
     kept = replace(
         series,
         windows=series.windows[-MOST_WINDOWS:],
         changes=series.changes[-MOST_CHANGES:],
+        hours=series.hours and series.hours[-MOST_HOURS:],
     )
     return record.dumps(kept, version=VERSION)
 
@@ -232,7 +267,7 @@ def read(text: str | bytes) -> Series:
     :raises ValueError: it is none; the message says why
     """
     found = record.loads(Series, text, version=VERSION)
-    _check(found, windows=MOST_WINDOWS, changes=MOST_CHANGES)
+    _check(found, windows=MOST_WINDOWS, changes=MOST_CHANGES, hours=MOST_HOURS)
     for window in found.windows:
         _check(window)
         if window.pending not in ('', *DIRECTIONS):
@@ -240,9 +275,9 @@ def read(text: str | bytes) -> Series:
         if window.status is not None:
             _check(window.status)
             _check_ranges(window.status.osds_up or ())
-    for change in found.changes:
-        _check(change)
-        if change.direction not in DIRECTIONS:
+    for each in (*found.changes, *(found.hours or ())):
+        _check(each)
+        if each.direction not in DIRECTIONS:
             raise ValueError('direction: expected write or read')
     return found
 

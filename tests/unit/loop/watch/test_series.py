@@ -29,6 +29,14 @@ QUIET = series.Status(
     pool_options={'tier-database size': '3'},
 )
 
+AN_HOUR = {
+    'direction': 'write',
+    'number': 472_000,
+    'highest_ms': 3.0,
+    'lasting_ms': 2.0,
+    'lowest_ms': 1.0,
+}
+
 
 def near(ms):
     """Ten latencies that differ by a thousandth each."""
@@ -208,8 +216,8 @@ class SeldomTestCase(testtools.TestCase):
                     {},
                 )
                 said.append(verdict.state)
-            # It is found in the fifth window.
-            self.assertEqual([judgement.State.SLOWER] * 10, said[35:45], gap_s)
+            # It is found in the tenth window.
+            self.assertEqual([judgement.State.SLOWER] * 10, said[40:50], gap_s)
             # In the end, it is what the tier has.
             self.assertEqual(
                 judgement.State.SLOWER
@@ -260,7 +268,7 @@ class CameBackTestCase(testtools.TestCase):
             found.append((verdict.state, ''.join(verdict.reasons[:1])))
         return found
 
-    @ddt.data(5, 6, 7, 8, 9, 10, 12, 15, 30)
+    @ddt.data(11, 12, 15, 30)
     def test_what_came_back_is_not_slower(self, slow):
         found = self.verdicts((60, 10), (slow, 30), (100, 10))
         states = [state for state, _ in found]
@@ -278,7 +286,7 @@ class CameBackTestCase(testtools.TestCase):
             r'(19|20|21)\S* ms$',
         )
         self.assertEqual(
-            {judgement.State.SLOWER}, {state for state, _ in found[66:]}
+            {judgement.State.SLOWER}, {state for state, _ in found[71:]}
         )
 
     def test_of_two_rises_the_latest_that_is_left_is_said(self):
@@ -466,6 +474,21 @@ class SeriesTestCase(testtools.TestCase):
         self.assertEqual(['probe.p99_ms_max'], list(kept.broken_since))
         self.assertEqual(kept, series.read(series.write(kept)))
 
+    def test_a_series_of_earlier_releases_is_read(self):
+        document = json.loads(series.write(self.kept()))
+        del document['hours']
+        found = series.read(json.dumps(document))
+        self.assertIsNone(found.hours)
+        kept, _ = judgement.added(found, window(30), {})
+        self.assertEqual(self.kept().windows, kept.windows[:-1])
+        self.assertEqual(kept, series.read(series.write(kept)))
+
+    def test_an_hour_is_read(self):
+        document = json.loads(series.write(self.kept()))
+        document['hours'] = [AN_HOUR]
+        found = series.read(json.dumps(document))
+        self.assertEqual((series.Hour(**AN_HOUR),), found.hours)
+
     def test_osds_are_ranges_in_their_order(self):
         document = json.loads(series.write(self.kept()))
         status = document['windows'][0]['status'] = {
@@ -484,10 +507,12 @@ class SeriesTestCase(testtools.TestCase):
             kept,
             windows=kept.windows * 100,
             changes=kept.changes * 200,
+            hours=kept.hours * 400,
         )
         found = series.read(series.write(many))
         self.assertEqual(series.MOST_WINDOWS, len(found.windows))
         self.assertEqual(series.MOST_CHANGES, len(found.changes))
+        self.assertEqual(series.MOST_HOURS, len(found.hours))
 
     @ddt.data(
         {'version': 2},
@@ -496,6 +521,10 @@ class SeriesTestCase(testtools.TestCase):
         {'windows': [3]},
         {'windows': [{}] * 2000},
         {'changes': [{'direction': 'up'}]},
+        {'hours': [{'direction': 'write', 'number': 1}]},
+        {'hours': [{**AN_HOUR, 'direction': 'up'}]},
+        {'hours': [{**AN_HOUR, 'highest_ms': -1}]},
+        {'hours': [AN_HOUR] * 1000},
         {'broken_since': {'x': 'y'}},
         {'broken_since': {'x': -1}},
         {'broken_since': {str(one): 1 for one in range(1001)}},
