@@ -44,9 +44,9 @@ _RESULT_WRITTEN = re.compile(r'.* The result is in (/.+)$')
 _RANDOM_WRITES = 'randwrite-4k'
 #: How often each pattern is measured if results are to be compared.
 _COMPARED_REPEATS = 3
-#: Else two short repeats, which take little longer than one of the task's: a
+#: Else as many short ones, which take little longer than one of the task's: a
 #: single one has no interval, and so no answer.
-_SHORT_REPEATS: dict[str, object] = {'repeats': 2, 'runtime_seconds': 4}
+_SHORT_REPEATS: dict[str, object] = {'repeats': 3, 'runtime_seconds': 3}
 #: Exit status of ``openstack tier compare``: something is worse.
 _WORSE = 4
 #: Whom the lab's guest lets in with a key pair.
