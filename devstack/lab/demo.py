@@ -44,9 +44,20 @@ _RESULT_WRITTEN = re.compile(r'.* The result is in (/.+)$')
 _RANDOM_WRITES = 'randwrite-4k'
 #: How often each pattern is measured if results are to be compared.
 _COMPARED_REPEATS = 3
-#: Else as many short ones, which take little longer than one of the task's: a
-#: single one has no interval, and so no answer.
-_SHORT_REPEATS: dict[str, object] = {'repeats': 3, 'runtime_seconds': 3}
+#: Else as many of one pattern, which take little longer than one of both of the
+#: task's: a single one has no interval, and so no answer.
+_ONE_PATTERN: dict[str, object] = {
+    'repeats': 3,
+    'runtime_seconds': 4,
+    'patterns': [
+        {
+            'name': _RANDOM_WRITES,
+            'rw': 'randwrite',
+            'bs': '4k',
+            'iodepth': 32,
+        }
+    ],
+}
 #: Exit status of ``openstack tier compare``: something is worse.
 _WORSE = 4
 #: Whom the lab's guest lets in with a key pair.
@@ -119,12 +130,10 @@ def demo(report: pathlib.Path, transports: Sequence[str]) -> None:
     )
     report.parent.mkdir(parents=True, exist_ok=True)
     # A claim about two results rests on repeats of each.
-    repeats = (
-        {'repeats': _COMPARED_REPEATS}
-        if len(transports) > 1
-        else _SHORT_REPEATS
+    arguments = (
+        {'repeats': _COMPARED_REPEATS} if len(transports) > 1 else _ONE_PATTERN
     )
-    rally = _start_rally(transports[0], repeats)
+    rally = _start_rally(transports[0], arguments)
     tasks = []
     announced: list[str] = []
     with concurrent.futures.ThreadPoolExecutor() as pool:
@@ -144,7 +153,7 @@ def demo(report: pathlib.Path, transports: Sequence[str]) -> None:
         finally:
             tasks.append(_follow(rally, transports[0], take_result))
         for transport in transports[1:]:
-            rally = _start_rally(transport, repeats)
+            rally = _start_rally(transport, arguments)
             tasks.append(_follow(rally, transport, take_result))
         for task in tasks:
             if not task.passed:
@@ -477,7 +486,7 @@ def _follow(
 
 
 def _start_rally(
-    transport: str, repeats: dict[str, object]
+    transport: str, arguments: dict[str, object]
 ) -> subprocess.Popen[str]:
     # The start disk is polled by all guests, which a throttled disk feels.
     return subprocess.Popen(
@@ -492,7 +501,7 @@ def _start_rally(
                 {
                     'start_volume_backend': 'tier-database',
                     'ceph_conf': os.environ['CEPH_CONF'],
-                    **repeats,
+                    **arguments,
                     'transport': (
                         {'kind': 'ssh', 'user': _GUEST_USER}
                         if transport == 'ssh'

@@ -25,7 +25,8 @@ class ShowHeadroom(results_command.ResultsLister):
 
     _epilog = """Exit status: 0 there is room for one more volume before each
 expectation, sold and carried; 4 for one of them there is none; 3 something
-could not be determined, and there is room for the rest; 1 an error occurred; 2
+could not be determined, or nothing is expected, and there is room for the
+rest; 1 an error occurred; 2
 a wrong argument; 6 Cinder did not answer.
 
 Example: openstack tier headroom database curve.json --expect p99_ms_max=50

@@ -137,8 +137,8 @@ def find(
 
     :raises base.CommandFailed: a file cannot be read, or there is no curve of
         the tier.
-    :raises errors.LinesError: nothing is expected of the tier, or a service
-        did not answer.
+    :raises errors.LinesError: the tiers file cannot be read, or a service did
+        not answer.
     """
     if parsed_args.volumes is not None and not parsed_args.per_volume_iops:
         raise errors.WrongArguments(
@@ -154,7 +154,8 @@ def find(
         table=_TABLE,
         items=answers,
         is_worse=rooms.Finding.NONE_LEFT in found,
-        is_unknown=rooms.Finding.CANNOT_TELL in found,
+        # Without an expectation there is no answer for a script.
+        is_unknown=not found or rooms.Finding.CANNOT_TELL in found,
     )
 
 
@@ -394,31 +395,25 @@ def _limits(
     parsed_args: argparse.Namespace,
     read: list[run_result.RunResult],
 ) -> dict[str, _Limits]:
-    """{curve: the limits that it is looked at for}.
+    """{curve: the limits that it is looked at for}; there may be none.
 
     :raises base.CommandFailed: the results have no such curve.
-    :raises errors.TiersError: nothing is expected of a curve that was named,
-        or of none of them.
+    :raises errors.TiersError: the tiers file cannot be read.
     """
     names = _curve_names(read, parsed_args)
     if parsed_args.expect:
         return dict.fromkeys(names, tuple(dict.fromkeys(parsed_args.expect)))
     found = {name: _declared_limits(tier, name) for name in names}
     bare = [name for name, limits in found.items() if not limits]
-    if bare and (parsed_args.curves or len(bare) == len(found)):
-        raise errors.TiersError(
-            f'the tier {parsed_args.tier} expects no latency of '
-            f'{", ".join(bare)}: name one, such as --expect p99_ms_max=50'
-        )
     if bare:
         tier.shown.warn(
             [
                 f'the tier {parsed_args.tier} expects no latency of '
-                f'{", ".join(bare)}, which is left out: name one with '
-                '--expect, and its curve with --curve'
+                f'{", ".join(bare)}: only the knee and 70 % of the most are '
+                'shown; name a limit, such as --expect p99_ms_max=50'
             ]
         )
-    return {name: limits for name, limits in found.items() if limits}
+    return found
 
 
 def _declared_limits(tier: _Tier, curve: str) -> _Limits:

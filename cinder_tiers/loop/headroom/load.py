@@ -24,6 +24,7 @@ import dataclasses
 from dataclasses import dataclass
 import itertools
 import math
+import statistics
 
 from scipy import optimize
 
@@ -34,6 +35,9 @@ from cinder_tiers.loop.headroom import curve as load_curve
 OPERATE_SHARE = 0.7
 #: With fewer, each is an end or the only one between them.
 LEAST_STEPS_OF_KNEE = 5
+#: With so many times the load, a latency that is hardly more is not its.
+_MORE_LOAD = 2
+_HARDLY_MORE = 1.25
 _ONE_REPEAT = 'one repeat has no interval: expected at least 2'
 
 
@@ -242,7 +246,7 @@ def _within_steps(
             curve,
             f'the latency is{"" if breaks else " in some repeats"} more than'
             f' {most_ms:g} ms at the first step, {first.asked_iops} IOPS:'
-            f' {_advice(curve, -1, first)}',
+            f' {_not_of_load(curve, usable) or _advice(curve, -1, first)}',
             at_most_iops=max(first.iops) if breaks else None,
         )
     if math.inf in found:
@@ -255,6 +259,33 @@ def _within_steps(
             at_least_iops=min(last.iops) if kept else None,
         )
     return _over_repeats(found, curve)
+
+
+def _not_of_load(
+    curve: load_curve.Curve, usable: Sequence[load_curve.Step]
+) -> str:
+    """That the latency is that of pauses, and not of load; empty: it is not.
+
+    Less load would not shorten them.
+    """
+    done = [step for step in usable if step is not curve.first_saturated()]
+    if not done:
+        return ''
+    first, last = done[0], done[-1]
+    low_ms, high_ms = (
+        statistics.fmean(step.latencies_ms) for step in (first, last)
+    )
+    if (
+        last.asked_iops < _MORE_LOAD * first.asked_iops
+        or high_ms > _HARDLY_MORE * low_ms
+    ):
+        return ''
+    return (
+        f'it hardly depends on the load ({low_ms:.4g} ms at'
+        f' {first.asked_iops} IOPS, {high_ms:.4g} ms at {last.asked_iops}):'
+        f' look for what pauses I/Os, such as scrubs, recovery or a full write'
+        f' cache, since fewer volumes would not help'
+    )
 
 
 def _advice(curve: load_curve.Curve, way: int, end: load_curve.Step) -> str:

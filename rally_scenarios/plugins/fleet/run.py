@@ -38,6 +38,7 @@ from rally_scenarios.plugins.environment import probe
 from rally_scenarios.plugins.fleet import announcement
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import kept as kept_fleets
+from rally_scenarios.plugins.fleet import progress
 from rally_scenarios.plugins.fleet import repeat_watch
 from rally_scenarios.plugins.fleet import report as fleet_report
 from rally_scenarios.plugins.fleet import resources as fleet_resources
@@ -586,6 +587,9 @@ class FleetRun:
             clock=self._context.clock,
             readers=self._context.access.readers,
             pace=self._context.access.pace,
+            hear_event=progress.RunProgress(
+                self._context.plan.slots, [guest.name for guest in guests]
+            ).hear,
         )
         plan = self._context.plan
         watch = plan.stop and repeat_watch.RepeatWatch(

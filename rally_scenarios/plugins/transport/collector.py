@@ -39,6 +39,12 @@ _STEP_SECONDS = 0.5
 _LAST_WORDS_SECONDS = 60
 # Of a guest that does not answer in the end, what is shown of its last text.
 _KEPT_CHARS = 4096
+# What guests say when something is wrong.
+_TROUBLE = frozenset({'BROKEN', 'LATE', 'FIO-FAILED', 'FAILED'})
+
+
+def _nothing(_guest: str, _event: frames.Event) -> None:
+    """Take in nothing."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -76,6 +82,7 @@ class ResultCollector:
         readers: int = guest_readers.READERS,
         pace: guest_readers.Pace | None = None,
         last_words_seconds: float = _LAST_WORDS_SECONDS,
+        hear_event: Callable[[str, frames.Event], None] = _nothing,
     ) -> None:
         """Begin with nothing read.
 
@@ -90,6 +97,7 @@ class ResultCollector:
         :param pace: of requests to Nova; None: its default
         :param last_words_seconds: how long to wait in the end for who does
             not answer
+        :param hear_event: told each thing that a guest says, once
         """
         self._clock = clock
         self._nova = nova
@@ -110,6 +118,8 @@ class ResultCollector:
             for guest in guests
         }
         self._told: dict[str, int] = {}
+        self._troubled: set[tuple[str, str]] = set()
+        self._hear_event = hear_event
         self._read_began_ms: dict[str, int] = {}
         self._first_seen: dict[
             str, dict[common_clock.Key, common_clock.FirstSeen]
@@ -393,7 +403,11 @@ class ResultCollector:
         self._leads = self._leads or console.event('LEADING') is not None
         self._note_times(name, reading)
         for event in events[self._told.get(name, 0) :]:
-            LOG.info(
+            self._hear_event(name, event)
+            LOG.log(
+                logging.INFO
+                if self._is_trouble(name, event)
+                else logging.DEBUG,
                 '%s (%s): %s %s %s',
                 name,
                 self._guests[name].tier,
@@ -402,6 +416,13 @@ class ResultCollector:
                 event.text,
             )
         self._told[name] = len(events)
+
+    def _is_trouble(self, name: str, event: frames.Event) -> bool:
+        """Whether people want to know at once; of each kind the first."""
+        if event.name not in _TROUBLE or (name, event.name) in self._troubled:
+            return False
+        self._troubled.add((name, event.name))
+        return True
 
     def _note_times(self, name: str, reading: _Reading | None) -> None:
         """Note of what is new that it came since the reading before."""

@@ -226,6 +226,32 @@ class LoadTest(testtools.TestCase):
         self.assertEqual((None, None), (found.iops, found.at_least_iops))
         self.assertIn('in some repeats', found.reason)
 
+    def test_pauses_are_not_taken_for_load(self):
+        """Of a tier that stops for a while at any load."""
+        found = load.within(
+            curve(
+                {
+                    20: ([20] * 2, [480, 500]),
+                    60: ([60] * 2, [500, 490]),
+                    100: ([100] * 2, [505, 510]),
+                    140: ([120] * 2, [900, 950]),
+                }
+            ),
+            50,
+        )
+        self.assertIn(
+            'it hardly depends on the load (490 ms at 20 IOPS, 507.5 ms at'
+            ' 100): look for what pauses I/Os',
+            found.reason,
+        )
+        self.assertNotIn('less load:', found.reason)
+        # Of a queue, less load would help; and of one step, nothing is known.
+        for found in (
+            load.within(of_queue(100, [40, 90]), 10),
+            load.within(of_queue(100, [120]), 10),
+        ):
+            self.assertIn('add steps of less load', found.reason)
+
     def test_a_limit_that_breaks_with_less_load_contradicts(self):
         steps = {
             20: ([20, 20], [80, 81]),

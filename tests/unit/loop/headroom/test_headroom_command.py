@@ -304,9 +304,17 @@ class FromTheCloudTestCase(Results, tiers_file_case.TiersFileTestCase):
                 ),
             )
         )
-        ran = self.run_tier('headroom', 'database', path, *TOLD)
-        self.assertEqual(1, ran.status)
+        ran = self.run_tier('headroom', 'database', path, *TOLD, '-f', 'json')
+        self.assertEqual(3, ran.status, ran.stderr)
         self.assertIn('expects no latency of w, v', ran.stderr)
+        self.assertEqual(
+            {
+                (curve, until)
+                for curve in ('w', 'v')
+                for until in ('knee of p99', '70 % of the most')
+            },
+            {(row['Curve'], row['Until']) for row in json.loads(ran.stdout)},
+        )
         self.write(
             self.text.replace(
                 '  general:', '    expect: {w: {p99_ms_max: 100}}\n  general:'
@@ -314,19 +322,16 @@ class FromTheCloudTestCase(Results, tiers_file_case.TiersFileTestCase):
         )
         ran = self.run_tier('headroom', 'database', path, *TOLD, '-f', 'json')
         self.assertEqual(0, ran.status, ran.stderr)
-        self.assertIn('no latency of v, which is left out', ran.stderr)
-        self.assertEqual(
-            {'w'}, {row['Curve'] for row in json.loads(ran.stdout)}
-        )
+        self.assertIn('no latency of v: only the knee', ran.stderr)
         ran = self.run_tier(
             'headroom', 'database', path, *TOLD, '--curve', 'v'
         )
-        self.assertEqual(1, ran.status)
+        self.assertEqual(3, ran.status, ran.stderr)
 
     def test_what_is_sold_and_expected_comes_from_the_cloud(self):
         self.result = self.write_result(curve_run())
         ran = self.run_tier('headroom', 'database', self.result)
-        self.assertEqual(1, ran.status)
+        self.assertEqual(3, ran.status, ran.stderr)
         self.assertIn('expects no latency of w', ran.stderr)
         self.write(
             self.text.replace(

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""How far a run is, in lines of the log for people.
+
+What guests say word for word is logged at the level DEBUG by the collector.
+"""
+
+from collections.abc import Collection
+
+from oslo_log import log as logging
+
+from cinder_tiers.figures.fleet import duration
+from cinder_tiers.figures.fleet import schedule
+from cinder_tiers.figures.protocol import frames
+
+LOG = logging.getLogger(__name__)
+
+# Of events that every guest has once: what they mean.
+_PHASES = {
+    'BOOT': 'have booted',
+    'PREPARED': 'have prepared their disks',
+}
+
+
+class RunProgress:
+    """Says when all guests have come so far, and which turn it is."""
+
+    def __init__(
+        self, plan: schedule.Schedule, guests: Collection[str]
+    ) -> None:
+        """Begin before guests have said anything.
+
+        :param plan: of all repeats that there may be
+        :param guests: names of all of the fleet
+        """
+        self._plan = plan
+        self._slots = {slot.number: slot for slot in plan.slots}
+        self._guests = frozenset(guests)
+        self._reached: dict[str, set[str]] = {name: set() for name in _PHASES}
+        self._last_slot = -1
+
+    def hear(self, guest: str, event: frames.Event) -> None:
+        """Take in what a guest has said."""
+        if event.name in _PHASES:
+            self._reach(event.name, guest)
+        elif event.name == 'START':
+            self._begin(event.integer('slot'))
+
+    def _reach(self, phase: str, guest: str) -> None:
+        reached = self._reached[phase]
+        if guest in reached or guest not in self._guests:
+            return
+        reached.add(guest)
+        if len(reached) == len(self._guests):
+            LOG.info('All %d guests %s', len(reached), _PHASES[phase])
+
+    def _begin(self, number: int | None) -> None:
+        # Guests are read one after another: a turn is news only once.
+        if number not in self._slots or number <= self._last_slot:
+            return
+        self._last_slot = number
+        slot = self._slots[number]
+        LOG.info(
+            'Turn %d of %d: %s on %s%s; about %s left',
+            number + 1,
+            len(self._slots),
+            slot.pattern.name,
+            slot.tier,
+            f', repeat {slot.repeat} of {self._plan.repeats}'
+            if self._plan.repeats > 1
+            else '',
+            duration.in_words(self._plan.seconds - slot.begin_seconds),
+        )
