@@ -44,8 +44,8 @@ _RESULT_WRITTEN = re.compile(r'.* The result is in (/.+)$')
 _RANDOM_WRITES = 'randwrite-4k'
 #: How often each pattern is measured if results are to be compared.
 _COMPARED_REPEATS = 3
-#: Else as many of one pattern, which take little longer than one of both of the
-#: task's: a single one has no interval, and so no answer.
+#: Else as many of one pattern, which take little longer than one of each: a
+#: single one has no interval, and so no answer.
 _ONE_PATTERN: dict[str, object] = {
     'repeats': 3,
     'runtime_seconds': 4,

@@ -21,6 +21,8 @@ from cinder_tiers.loop.report import rows as report_rows
 
 #: Patterns of which there is a sentence; of more, the tables tell.
 _MOST = 4
+#: An interval beyond these says no more than that nothing is known.
+_LEAST_TIMES, _MOST_TIMES = 0.01, 100
 _KINDS = {
     'read': 'sequential reads',
     'write': 'sequential writes',
@@ -96,6 +98,14 @@ def _clause(claim: comparison.Claim, first: str, second: str) -> str:
         return f'no relevant difference between {second} and {first}'
     if claim.difference_percent is None:
         return f'cannot tell {second} from {first}: {claim.reason}'
+    if (
+        1 + claim.low_percent / 100 < _LEAST_TIMES
+        or 1 + claim.high_percent / 100 > _MOST_TIMES
+    ):
+        return (
+            f'cannot tell {second} from {first}: the repeats are too few, or'
+            f' differ too much'
+        )
     return (
         f'cannot tell {second} from {first} ({_times(claim.low_percent)} to'
         f' {_times(claim.high_percent)} times)'
