@@ -96,7 +96,7 @@ def _clause(claim: comparison.Claim, first: str, second: str) -> str:
         )
     if finding is comparison.Finding.NO_RELEVANT_DIFFERENCE:
         return f'no relevant difference between {second} and {first}'
-    if claim.difference_percent is None:
+    if claim.low_percent is None or claim.high_percent is None:
         return f'cannot tell {second} from {first}: {claim.reason}'
     if (
         1 + claim.low_percent / 100 < _LEAST_TIMES
@@ -145,7 +145,7 @@ def _compared(
         for name, text in words_of(run).items()
     }
     reasons = {
-        claim.reason if claim.difference_percent is None else None
+        claim.reason if claim.low_percent is None else None
         for found in of_pattern.values()
         for claim in found
     }

@@ -21,6 +21,7 @@ from cinder_tiers.loop.fault import of_run
 from cinder_tiers.loop.report import answers
 from cinder_tiers.loop.report import claims
 from cinder_tiers.loop.report import curves
+from cinder_tiers.loop.report import differences
 from cinder_tiers.loop.report import directions
 from cinder_tiers.loop.report import effects_chart as effect_figures
 from cinder_tiers.loop.report import environment
@@ -69,6 +70,8 @@ class Report:
     claims: claims.Claims | None
     #: what was found, in sentences; empty if there is none to begin with
     answers: tuple[str, ...] = ()
+    #: the differences that claims are about
+    differences: tuple[figure.Figure, ...] = ()
 
     @property
     def kinds_of_caveats(self) -> tuple[str, ...]:
@@ -312,5 +315,8 @@ def report(
             results,
             found_claims.found if found_claims else (),
             question.quantities[0],
+        ),
+        differences=differences.figures(
+            found_claims.found if found_claims else ()
         ),
     )

@@ -125,8 +125,10 @@ def page(
     checksum = base64.b64encode(hashlib.sha256(style.encode()).digest())
     charts = {
         id(chart): _drawn(chart)
-        for part in report.parts
-        for found in part.figures
+        for found in (
+            *report.differences,
+            *(each for part in report.parts for each in part.figures),
+        )
         for chart in found.charts
     }
     parts: tuple[report_content.Part, ...] | None = report.parts

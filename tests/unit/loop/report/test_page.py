@@ -272,8 +272,7 @@ class FiguresTestCase(testtools.TestCase):
         )
 
     def test_bars_are_drawn_to_scale(self):
-        (alternative, svg, _dark), *_ = self.page.pictures()
-        self.assertIn('randread-4k', alternative)
+        svg = self.groups('Bars of IOPS, randread-4k')
         widths = [
             float(found[1])
             for node in svg.iter(f'{page_reader.SVG}path')
@@ -576,8 +575,8 @@ class FirstLinesTestCase(testtools.TestCase):
                 runs.run(tiers=('one',), patterns=1),
                 runs.run(tiers=('one',), patterns=1, factor=3),
             ),
-            r'<h1>4k random reads: one \(1.json\) does [23].[0-9] times one'
-            r' \(0.json\) \(',
+            '<h1>Cannot tell 1.json from 0.json: one run each: cannot tell a'
+            ' change of the storage from a change between runs; three runs',
         )
 
     def test_a_single_tier_has_its_figure(self):
@@ -1011,7 +1010,11 @@ class HostileTestCase(testtools.TestCase):
         page = page_reader.Page(
             text_of(runs.run(tiers=tiers, patterns=1, repeats=2))
         )
-        _alternative, svg, _dark = page.pictures()[0]
+        svg = next(
+            each[1]
+            for each in page.pictures()
+            if each[0].startswith('Bars of IOPS')
+        )
         labels = [
             node.text
             for node in svg.iter(f'{page_reader.SVG}text')

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Differences that claims are about: a bar a pattern, the first side is 100.
+
+What can be claimed is found by ``loop.compare``.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Sequence
+
+from cinder_tiers.loop.compare import comparison
+from cinder_tiers.loop.report import claims as report_claims
+from cinder_tiers.loop.report import figure
+from cinder_tiers.loop.report import rows as report_rows
+
+_FIRST = 100.0
+_UNKNOWN = 7
+_STYLES = {comparison.Finding.WORSE: 1, comparison.Finding.BETTER: 2}
+_KEYS = (
+    figure.Key(name='better', style=_STYLES[comparison.Finding.BETTER]),
+    figure.Key(name='worse', style=_STYLES[comparison.Finding.WORSE]),
+    figure.Key(name='no difference can be claimed', style=_UNKNOWN),
+)
+#: An interval from few repeats may be so wide that bars could not be seen.
+_MOST_OF_LONGEST_BAR = 2
+_COLUMNS = (
+    figure.Column(title='What'),
+    figure.Column(title='Pattern'),
+    figure.Column(title='Finding'),
+    figure.Column(title='Second, first = 100', digits=1),
+    figure.Column(title='From', digits=1),
+    figure.Column(title='To', digits=1),
+)
+
+
+def _pair(claim: comparison.Claim) -> str:
+    """What is compared with what, as a chart is called."""
+    tiers = claim.second_tier
+    if claim.first_tier != claim.second_tier:
+        tiers = f'{claim.second_tier} against {claim.first_tier}'
+    return f'{claim.side}: {tiers}' if claim.side else tiers
+
+
+def _in_hundreds(percent: float) -> float:
+    return _FIRST + percent
+
+
+def _bars(claims: Sequence[comparison.Claim]) -> Iterator[figure.Bar]:
+    longest = _MOST_OF_LONGEST_BAR * max(
+        _FIRST, *(_in_hundreds(each.difference_percent) for each in claims)
+    )
+    for claim in claims:
+        yield figure.Bar(
+            label=claim.pattern,
+            style=_STYLES.get(claim.finding, _UNKNOWN),
+            value=_in_hundreds(claim.difference_percent),
+            low=_in_hundreds(claim.low_percent),
+            high=min(longest, _in_hundreds(claim.high_percent)),
+        )
+
+
+def _cells(claim: comparison.Claim) -> tuple[str | float | None, ...]:
+    return (
+        _pair(claim),
+        claim.pattern,
+        claim.finding.value,
+        _in_hundreds(claim.difference_percent),
+        _in_hundreds(claim.low_percent),
+        _in_hundreds(claim.high_percent),
+    )
+
+
+def _said(claim: comparison.Claim) -> str:
+    effect, low, high = (
+        report_rows.number(value) for value in _cells(claim)[3:]
+    )
+    return (
+        f'{claim.pattern} {effect}, from {low} to {high},'
+        f' {claim.finding.value}'
+    )
+
+
+def _chart(
+    name: str, quantity: str, claims: Sequence[comparison.Claim]
+) -> figure.Chart:
+    return figure.Chart(
+        title=name,
+        drawing=figure.Bars(
+            unit=f'{quantity}, first = 100',
+            bars=tuple(_bars(claims)),
+            reference=_FIRST,
+        ),
+        alternative=f'{quantity} of {name}, the first is 100: '
+        + '; '.join(map(_said, claims)),
+    )
+
+
+def figures(
+    claims: Sequence[comparison.Claim],
+) -> tuple[figure.Figure, ...]:
+    """One for each quantity of which a difference is known.
+
+    :param claims: of a report; those of which nothing is known are not drawn
+    """
+    known = [
+        claim
+        for claim in claims
+        if None
+        not in (
+            claim.difference_percent,
+            claim.low_percent,
+            claim.high_percent,
+        )
+    ]
+    made = []
+    for quantity in dict.fromkeys(claim.quantity for claim in known):
+        pairs: dict[str, list[comparison.Claim]] = {}
+        for claim in known:
+            if claim.quantity == quantity:
+                pairs.setdefault(_pair(claim), []).append(claim)
+        of_quantity = [each for found in pairs.values() for each in found]
+        title = report_claims.quantity_text(of_quantity[0])
+        made.append(
+            figure.Figure(
+                title=f'Differences of {title}',
+                dispensable=0,
+                caption='A bar is the ratio of the second to the first, which'
+                ' is 100, the dashed line. The line over its end is the'
+                ' interval of that ratio beside all other claims, drawn to at'
+                ' most twice the longest bar.',
+                keys=_KEYS,
+                charts=tuple(
+                    _chart(name, title, found) for name, found in pairs.items()
+                ),
+                table=figure.Table(
+                    columns=_COLUMNS, rows=tuple(map(_cells, of_quantity))
+                ),
+            )
+        )
+    return tuple(made)
