@@ -331,8 +331,9 @@ class FromTheCloudTestCase(Results, tiers_file_case.TiersFileTestCase):
     def test_what_is_sold_and_expected_comes_from_the_cloud(self):
         self.result = self.write_result(curve_run())
         ran = self.run_tier('headroom', 'database', self.result)
-        self.assertEqual(3, ran.status, ran.stderr)
+        self.assertEqual(1, ran.status, ran.stderr)
         self.assertIn('expects no latency of w', ran.stderr)
+        self.assertIn("has no volume type 'database'", ran.stderr)
         self.write(
             self.text.replace(
                 'total_iops_sec: 500', 'write_iops_sec: 8'
