@@ -103,7 +103,7 @@ class DocumentedTasksTestCase(testtools.TestCase):
 
     def test_there_are_commands(self):
         self.assertEqual(
-            {'compare', 'recommend', 'repeats', 'report', 'trend'},
+            {'compare', 'recommend', 'repeats', 'report', 'result', 'trend'},
             {words[0] for words in COMMANDS},
         )
 
