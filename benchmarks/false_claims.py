@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How often a comparison of runs claims what is not so, or finds what is.
+"""Measure how often a comparison of runs claims a difference that is none.
 
     python -m benchmarks.false_claims
 
@@ -48,8 +48,8 @@ MOST_RUNS = 500
 def _run(draw, repeats, *, common=0.0, each=0.0):
     """Normal noise: 3 % of each repeat, and that of the whole run.
 
-    :param common: of all patterns of a run, a standard deviation
-    :param each: of each pattern of a run
+    :param common: standard deviation of what all patterns of a run share
+    :param each: standard deviation of each pattern of a run
     """
     return (
         draw.normal(0, 0.03, (QUANTITIES, PATTERNS, repeats))
@@ -110,9 +110,10 @@ NOISES = {
 def simulate(draw, noise, runs, repeats, *, change=0.0):
     """The figures of a comparison: of each quantity, those of each pattern.
 
-    :param noise: of NOISES
+    :param noise: a key of NOISES
     :param runs: (of the first side, of the second, of history)
-    :param change: of the second side, in logarithms, of each pattern or all
+    :param change: logarithm of the true ratio of the second side to the
+        first, one for each pattern or the same for all
     """
     first, second, history = (
         numpy.exp([NOISES[noise](draw, repeats) for _run in range(count)])
@@ -153,14 +154,15 @@ def judge(found):
 
 
 def is_claimed(difference, share):
-    """Whether it is better or worse."""
+    """Say whether a difference is claimed to be better or worse."""
     return share * difference.p_differs() <= 1 - differences.CONFIDENCE
 
 
 def has_claim(figures):
-    """Whether a comparison claims anything: (by its first claims, by any).
+    """Say whether a comparison claims anything.
 
-    :param figures: as ``simulate`` has them
+    :param figures: as ``simulate`` returns them
+    :returns: (whether a first claim does, whether any claim does)
     """
     judged = [judge(of_quantity) for of_quantity in figures]
     of_all = any(is_claimed(first, SHARES[0]) for first, _each in judged)
@@ -186,12 +188,11 @@ def false_claims(draw, noise, runs, repeats, comparisons):
 
 
 def found_changes(draw, noise, repeats, comparisons):
-    """Of changes of 10 %, as many runs as asked for: (pattern, all, runs).
+    """Count the changes of 10 % that are found with the runs asked for.
 
-    :returns: for the claim of the pattern, and for the first claim if all
-        patterns have it: in percent how many are found; how many runs the
-        pilots asked for, on average; and how many pilots asked for no more
-        than MOST_RUNS, in percent; others are left out
+    :returns: two rows, for a change of one pattern and for one of all: the
+        percentage found, the mean number of runs that the pilots asked for,
+        and the percentage of pilots that asked for at most MOST_RUNS
     """
     one = numpy.zeros(PATTERNS)
     one[0] = TEN_PERCENT

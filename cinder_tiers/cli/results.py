@@ -93,9 +93,10 @@ def add_files(
 
 
 def files_of(path: str) -> list[str]:
-    """The result files that a user means by a path, a file or a folder.
+    """Find the result files that a path names, of a file or a folder.
 
-    :returns: of a folder its files named *.json, in order of their names
+    :returns: the path of a file; of a folder, the paths of its *.json files,
+        sorted by name
     :raises base.CommandFailed: there is none in the folder, or it cannot be
         read.
     """
@@ -192,7 +193,7 @@ def add_wanted_difference(
 ) -> None:
     """Adds --wanted-difference, in percent, as `wanted_difference`.
 
-    :param counted: what would show it: such as "blocks"
+    :param counted: what would show the difference, such as "blocks"
     """
     parser.add_argument(
         '--wanted-difference',

@@ -5,8 +5,8 @@
 The repeats of a run know nothing of how another run on the same storage would
 differ: it has another fleet, in another place, at another time.  Such noise
 may be normal, may have heavy tails, or may have levels: a whole run is then
-fast or slow, by chance.  ``tests/long/test_false_claims.py`` measures how
-often each of them is taken for a difference.
+fast or slow, by chance.  ``benchmarks/false_claims.py`` measures how often
+each of them is taken for a difference.
 
 Must not know what the figures are of.
 """

@@ -154,7 +154,7 @@ def find(
         table=_TABLE,
         items=answers,
         is_worse=rooms.Finding.NONE_LEFT in found,
-        # Without an expectation there is no answer for a script.
+        # If nothing is expected, status 0 would promise room.
         is_unknown=not found or rooms.Finding.CANNOT_TELL in found,
     )
 

@@ -5,21 +5,27 @@
 What can be claimed is found by ``loop.compare``.
 """
 
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
+import operator
 
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.report import claims as report_claims
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
+from cinder_tiers.loop.sweep import effects
 
-_FIRST = 100.0
-_UNKNOWN = 7
-_STYLES = {comparison.Finding.WORSE: 1, comparison.Finding.BETTER: 2}
+UNKNOWN = 7
+STYLES = {comparison.Finding.WORSE: 1, comparison.Finding.BETTER: 2}
+#: What the colours of claims stand for.
+CLAIMED = (
+    figure.Key(name='better', style=STYLES[comparison.Finding.BETTER]),
+    figure.Key(name='worse', style=STYLES[comparison.Finding.WORSE]),
+)
 _KEYS = (
-    figure.Key(name='better', style=_STYLES[comparison.Finding.BETTER]),
-    figure.Key(name='worse', style=_STYLES[comparison.Finding.WORSE]),
-    figure.Key(name='no difference can be claimed', style=_UNKNOWN),
+    *CLAIMED,
+    figure.Key(name='no difference can be claimed', style=UNKNOWN),
 )
 #: An interval from few repeats may be so wide that bars could not be seen.
 _MOST_OF_LONGEST_BAR = 2
@@ -41,21 +47,28 @@ def _pair(claim: comparison.Claim) -> str:
     return f'{claim.side}: {tiers}' if claim.side else tiers
 
 
-def _in_hundreds(percent: float) -> float:
-    return _FIRST + percent
+def bars(
+    claims: Sequence[comparison.Claim],
+    label: Callable[[comparison.Claim], str],
+) -> Iterator[figure.Bar]:
+    """A bar of each claim, the ratio of the second side to the first.
 
-
-def _bars(claims: Sequence[comparison.Claim]) -> Iterator[figure.Bar]:
+    :param claims: of which the difference and its interval are known
+    :param label: gives the label of a bar
+    """
     longest = _MOST_OF_LONGEST_BAR * max(
-        _FIRST, *(_in_hundreds(each.difference_percent) for each in claims)
+        [
+            effects.HUNDRED,
+            *(effects.in_hundreds(each.difference_percent) for each in claims),
+        ]
     )
     for claim in claims:
         yield figure.Bar(
-            label=claim.pattern,
-            style=_STYLES.get(claim.finding, _UNKNOWN),
-            value=_in_hundreds(claim.difference_percent),
-            low=_in_hundreds(claim.low_percent),
-            high=min(longest, _in_hundreds(claim.high_percent)),
+            label=label(claim),
+            style=STYLES.get(claim.finding, UNKNOWN),
+            value=effects.in_hundreds(claim.difference_percent),
+            low=effects.in_hundreds(claim.low_percent),
+            high=min(longest, effects.in_hundreds(claim.high_percent)),
         )
 
 
@@ -64,9 +77,9 @@ def _cells(claim: comparison.Claim) -> tuple[str | float | None, ...]:
         _pair(claim),
         claim.pattern,
         claim.finding.value,
-        _in_hundreds(claim.difference_percent),
-        _in_hundreds(claim.low_percent),
-        _in_hundreds(claim.high_percent),
+        effects.in_hundreds(claim.difference_percent),
+        effects.in_hundreds(claim.low_percent),
+        effects.in_hundreds(claim.high_percent),
     )
 
 
@@ -87,8 +100,8 @@ def _chart(
         title=name,
         drawing=figure.Bars(
             unit=f'{quantity}, first = 100',
-            bars=tuple(_bars(claims)),
-            reference=_FIRST,
+            bars=tuple(bars(claims, operator.attrgetter('pattern'))),
+            reference=effects.HUNDRED,
         ),
         alternative=f'{quantity} of {name}, the first is 100: '
         + '; '.join(map(_said, claims)),

@@ -8,9 +8,11 @@ whether one can be claimed, is found by ``loop.compare``.
 
 from collections.abc import Iterator
 from collections.abc import Sequence
+import operator
 
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.report import claims as report_claims
+from cinder_tiers.loop.report import differences
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
 from cinder_tiers.loop.sweep import effects
@@ -30,16 +32,12 @@ _COLUMNS = (
     figure.Column(title='Blocks needed', digits=0),
     figure.Column(title='Reason'),
 )
-_DEFAULT, _UNKNOWN = 0, 7
-_STYLES = {comparison.Finding.WORSE: 1, comparison.Finding.BETTER: 2}
+_DEFAULT = 0
 _KEYS = (
     figure.Key(name='default', style=_DEFAULT),
-    figure.Key(name='better', style=_STYLES[comparison.Finding.BETTER]),
-    figure.Key(name='worse', style=_STYLES[comparison.Finding.WORSE]),
-    figure.Key(name='no effect can be claimed', style=_UNKNOWN),
+    *differences.CLAIMED,
+    figure.Key(name='no effect can be claimed', style=differences.UNKNOWN),
 )
-#: An interval from few blocks may be so wide that bars could not be seen.
-_MOST_OF_LONGEST_BAR = 2
 
 
 def _ratio(percent: float | None) -> float | None:
@@ -77,24 +75,6 @@ def _unmeasured_cells(
     )
 
 
-def _bars(claims: Sequence[comparison.Claim]) -> Iterator[figure.Bar]:
-    known = [each for each in claims if each.difference_percent is not None]
-    longest = _MOST_OF_LONGEST_BAR * max(
-        [
-            effects.HUNDRED,
-            *(effects.in_hundreds(each.difference_percent) for each in known),
-        ]
-    )
-    for claim in known:
-        yield figure.Bar(
-            label=claim.side,
-            style=_STYLES.get(claim.finding, _UNKNOWN),
-            value=effects.in_hundreds(claim.difference_percent),
-            low=effects.in_hundreds(claim.low_percent),
-            high=min(longest, effects.in_hundreds(claim.high_percent)),
-        )
-
-
 def _said(claim: comparison.Claim) -> str:
     if claim.difference_percent is None:
         return f'{claim.side} {claim.finding.value}'
@@ -130,7 +110,14 @@ def _chart(
                     low=None,
                     high=None,
                 ),
-                *_bars(claims),
+                *differences.bars(
+                    [
+                        each
+                        for each in claims
+                        if each.difference_percent is not None
+                    ],
+                    operator.attrgetter('side'),
+                ),
             ),
             reference=effects.HUNDRED,
         ),

@@ -299,7 +299,7 @@ def _health(before: series.Status, after: series.Status) -> Iterator[str]:
         yield f'health check {check} appeared'
 
 
-# (function, rank): of the same time, those first that are somebody's doing.
+# (function, rank): of causes at one time, what an administrator did is first.
 _AT_ONCE: tuple[
     tuple[Callable[[series.Status, series.Status], Iterator[str]], int], ...
 ] = ((_configuration, 0), (_pools, 1), (_osds, 2), (_health, 8))

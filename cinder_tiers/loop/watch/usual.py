@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether a tier has a latency now and then, so that it is no change.
+"""Which latencies a tier reaches again and again, such as in a nightly job.
 
 Kept is how high the latency was in each hour of a week, for some minutes and
 for a quarter of an hour, and how low. A job of each hour or half hour is felt
@@ -83,7 +83,7 @@ def unusual(
     first: int,
     least_percent: float,
 ) -> change.Change | None:
-    """The change that the latest windows are behind, if it is no usual one.
+    """Find the change that the latest windows follow, unless it is usual.
 
     What often was high for some minutes may never have been so for longer:
     each span is compared with spans as long.

@@ -244,6 +244,20 @@ class FiguresTestCase(testtools.TestCase):
             f'better: {found.count(comparison.Finding.BETTER)}', self.text
         )
 
+    def test_differences_are_those_of_the_claims(self):
+        found = comparison.tiers_of_run(self.run_result, QUESTION).claims
+        rows = self.page.table('What', 'Pattern', 'Finding', 'From')
+        # One table a quantity: the first is that of IOPS.
+        self.assertEqual(
+            [
+                (claim.pattern, claim.finding.value)
+                for tier in dict.fromkeys(each.second_tier for each in found)
+                for claim in found
+                if (claim.quantity, claim.second_tier) == ('iops', tier)
+            ],
+            [(row['Pattern'], row['Finding']) for row in rows],
+        )
+
     def test_that_one_repeat_proves_nothing_is_told_once(self):
         text = text_of(runs.run(repeats=1))
         self.assertEqual(
