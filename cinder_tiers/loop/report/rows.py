@@ -19,6 +19,8 @@ from cinder_tiers.figures.stats import intervals
 from cinder_tiers.loop.report import figure
 
 
+#: Beside a chart; all of them are at the top.
+_MOST_CAVEATS = 3
 #: The first columns of the table of a figure.
 NAMES = (figure.Column(title='Tier'), figure.Column(title='Pattern'))
 
@@ -80,7 +82,8 @@ def _of_profile(
     return pattern.name, pattern.rw
 
 
-def _of_guests(count: int) -> str:
+def of_guests(count: int) -> str:
+    """How many guests, in words."""
     return '1 guest' if count == 1 else f'{count} guests'
 
 
@@ -95,7 +98,7 @@ def rows(result: run_result.RunResult) -> tuple[Row, ...]:
         for found in tier.patterns:
             name, kind = _of_profile(result, found)
             guests = max((len(slot.guests) for slot in found.slots), default=0)
-            step = _of_guests(guests) if steps else ''
+            step = of_guests(guests) if steps else ''
             if several:
                 group, words = name, (tier.tier, step)
                 colour = ('', tier.tier)
@@ -169,7 +172,7 @@ def line_charts(
             for row in group:
                 steps.setdefault(row.guests, []).append(row)
             made += [
-                chart(f'{name}, {_of_guests(guests)}', tuple(members))
+                chart(f'{name}, {of_guests(guests)}', tuple(members))
                 for guests, members in steps.items()
             ]
     return tuple(made)
@@ -200,12 +203,16 @@ def caveats_of(
 
     :param kinds: only these; None: all
     """
-    return tuple(
+    found = [
         f'{caveat.about}: {caveat.text}'
         for row in group
         for caveat in row.caveats
         if kinds is None or caveat.about in kinds
-    )
+    ]
+    if len(found) > _MOST_CAVEATS:
+        left = len(found) - _MOST_CAVEATS
+        found[_MOST_CAVEATS:] = [f'{left} more, see "Read with care"']
+    return tuple(found)
 
 
 def ms(nanoseconds: float | None) -> float | None:
