@@ -194,6 +194,20 @@ def find_quantity(name: str) -> Limit | None:
     return limit
 
 
+def quantity(name: str) -> Limit:
+    """What tiers are compared by, as a limit of it.
+
+    :param name: as in `find_quantity`
+    :raises ValueError: there is none of that name
+    """
+    found = find_quantity(name)
+    if found is None:
+        raise ValueError(
+            f'quantity {name[:60]!r}: expected {QUANTITIES_EXPECTED}'
+        )
+    return found
+
+
 def of_directions(
     names: collections.abc.Iterable[str],
     directions: collections.abc.Collection[str],
