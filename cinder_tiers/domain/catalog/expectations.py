@@ -170,6 +170,18 @@ def find(name: str) -> Limit | None:
     )
 
 
+def limit(name: str) -> Limit:
+    """The limit of a name.
+
+    :param name: as in `find`
+    :raises ValueError: there is none of that name
+    """
+    found = find(name)
+    if found is None:
+        raise ValueError(f'limit {name[:60]!r}: expected {NAMES_EXPECTED}')
+    return found
+
+
 def _metric(name: str) -> _Metric:
     if _METRIC_OF_TIME.fullmatch(name):
         return _OF_TIME

@@ -27,7 +27,7 @@ class _Effect(columns.FormattableColumn):
         claim = self._value
         return {
             **{
-                name: None if value is None else effects.in_hundreds(value)
+                name: effects.in_hundreds(value)
                 for name, value in (
                     ('effect', claim.difference_percent),
                     ('low', claim.low_percent),
