@@ -18,6 +18,7 @@ import functools
 import itertools
 import json
 import sys
+import typing
 
 import jsonschema
 
@@ -132,7 +133,7 @@ def check(
     *,
     described: dict[str, object] | None = None,
     what: str = 'the tiers file',
-) -> tuple[object, tuple[errors.Problem, ...]]:
+) -> tuple[typing.Any, tuple[errors.Problem, ...]]:
     """Compares a document with the schema.
 
     :param described: a schema without references, of another kind of file;
