@@ -17,6 +17,7 @@ import json
 import os
 import re
 import types
+import typing
 
 from cinder_tiers.clients import cache_flush
 from cinder_tiers.clients import probe_image
@@ -114,7 +115,7 @@ class Session:
         self._rados = import_binding('rados')
         self._rbd = import_binding('rbd')
 
-    def command(self, prefix: str, **arguments: object) -> object:
+    def command(self, prefix: str, **arguments: object) -> typing.Any:
         """Runs a monitor command (src/mon/MonCommands.h).
 
         :param arguments: those of the command; their names are Ceph's, and
@@ -128,7 +129,7 @@ class Session:
         output, _said = self._ask(prefix, arguments)
         return self._parsed(prefix, output)
 
-    def ask_manager(self, prefix: str, **arguments: object) -> object:
+    def ask_manager(self, prefix: str, **arguments: object) -> typing.Any:
         """Runs a command of a module of the manager, such as rbd_support.
 
         The monitors pass such a command on as well, but without the caps of
@@ -196,7 +197,9 @@ class Session:
             raise self._failure(prefix, -code, said)
         return output, said
 
-    def tell(self, osd_id: int, prefix: str, **arguments: object) -> object:
+    def tell(
+        self, osd_id: int, prefix: str, **arguments: object
+    ) -> typing.Any:
         """Asks a running OSD (`ceph tell osd.N`).
 
         :param arguments: those of the command.

@@ -143,7 +143,7 @@ def request(
     path: str,
     *ids: object,
     **arguments: object,
-) -> object:
+) -> requests.Response:
     """A call that openstacksdk has no method for, or sends wrongly.
 
     openstacksdk makes a part of the URL of any text.

@@ -340,7 +340,7 @@ def _descriptions(kind: type) -> dict[str, str]:
     }
 
 
-def _schema(hint: object, found: dict[str, dict]) -> dict[str, object]:
+def _schema(hint: object, found: dict[str, dict]) -> dict[str, Any]:
     hint, may_be_none = _optional(hint)
     if may_be_none:
         return {'anyOf': [_schema(hint, found), {'type': 'null'}]}
@@ -376,7 +376,7 @@ def _schema(hint: object, found: dict[str, dict]) -> dict[str, object]:
     }
 
 
-def _object(kind: type, found: dict[str, dict]) -> dict[str, object]:
+def _object(kind: type, found: dict[str, dict]) -> dict[str, Any]:
     hints = _hints(kind)
     names = [field.name for field in dataclasses.fields(kind)]
     texts = _descriptions(kind)
@@ -399,7 +399,7 @@ def _object(kind: type, found: dict[str, dict]) -> dict[str, object]:
     }
 
 
-def schema(kind: type) -> dict[str, object]:
+def schema(kind: type) -> dict[str, Any]:
     """The JSON schema (draft 2020-12) of a record.
 
     Descriptions are the comments above its fields (``#:``).

@@ -68,8 +68,8 @@ def plain(plan: plans.Plan) -> tuple[SavedAction, ...]:
                 name: (record.plain(before), record.plain(after))
                 for name, before, after in _fields(action)
             },
-            although=action.consented and action.consented.reason,
-            refused=action.refusal and action.refusal.reason,
+            although=action.consented.reason if action.consented else None,
+            refused=action.refusal.reason if action.refusal else None,
         )
         for action in plan.actions
     )
@@ -83,6 +83,8 @@ def _fields(
             yield one.field, one.before, one.after
         return
     resource = action.after or action.before
+    if resource is None:
+        return
     for name, value in difference.fields_of(resource).items():
         yield (name, None, value) if action.after else (name, value, None)
 

@@ -20,9 +20,9 @@ def check(value: object) -> None:
     :raises TypeError: the first that has another type than its field.
     """
     if dataclasses.is_dataclass(value):
+        kind: type = type(value)
         check_fields(
-            type(value),
-            {name: getattr(value, name) for name in _hints(type(value))},
+            kind, {name: getattr(value, name) for name in _hints(kind)}
         )
     elif isinstance(value, collections.abc.Mapping):
         for one in value.values():
@@ -75,7 +75,8 @@ def fits(hint: object) -> collections.abc.Callable[[object], bool]:
     if origin is tuple and inner[-1] is not Ellipsis:
         each = [fits(one) for one in inner]
         return lambda value: (
-            len(value) == len(each)
+            isinstance(value, tuple | list)
+            and len(value) == len(each)
             and all(one(part) for one, part in zip(each, value, strict=True))
         )
     if origin in (tuple, list, set, frozenset):

@@ -8,6 +8,7 @@ and says which did not. Writes nothing.
 
 import collections.abc
 import contextlib
+import functools
 import typing
 
 import openstack.connection
@@ -56,12 +57,12 @@ def sessions(
     :returns: a context; its value has an entry for each cluster in use.
     """
     with contextlib.ExitStack() as stack:
+
+        def opened(cluster: catalogs.Cluster) -> ceph_session.Session:
+            return stack.enter_context(open_session(cluster))
+
         yield {
-            cluster.name: attempt(
-                lambda cluster=cluster: stack.enter_context(
-                    open_session(cluster)
-                )
-            )
+            cluster.name: attempt(functools.partial(opened, cluster))
             if cluster.name in names
             else audit.Unread(reason='it was not requested')
             for cluster in catalog.clusters_in_use
@@ -81,7 +82,7 @@ def observe(
     ceph_states = {
         name: one
         if isinstance(one, audit.Unread)
-        else attempt(lambda one=one: ceph.observe(one, catalog))
+        else attempt(functools.partial(ceph.observe, one, catalog))
         for name, one in clusters.items()
     }
     return audit.Observed(
@@ -103,16 +104,20 @@ def observe(
         if catalog.ours
         else None,
         practice_facts={
-            name: practice.observe(clusters[name], catalog, state)
-            for name, state in ceph_states.items()
-            if not isinstance(state, audit.Unread)
+            name: practice.observe(one, catalog, state)
+            for name, one in clusters.items()
+            for state in [ceph_states[name]]
+            if not isinstance(one, audit.Unread)
+            and not isinstance(state, audit.Unread)
         },
         osds={
             name: one
             if isinstance(one, audit.Unread)
             else attempt(
-                lambda one=one, name=name: osd_metadata.observe(
-                    one, rocksdb_of=_with_rocksdb(catalog, name)
+                functools.partial(
+                    osd_metadata.observe,
+                    one,
+                    rocksdb_of=_with_rocksdb(catalog, name),
                 )
             )
             for name, one in clusters.items()

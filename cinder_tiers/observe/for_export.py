@@ -6,6 +6,7 @@ nothing. Must not know what becomes of it.
 """
 
 import collections.abc
+import functools
 
 import openstack.connection
 
@@ -68,7 +69,7 @@ def observe(
     locations = [one for one in map(rbd_location.location_of, backends) if one]
     asked = {
         one.name: survey.attempt(
-            lambda one=one: _cluster(one, locations, open_session)
+            functools.partial(_cluster, one, locations, open_session)
         )
         for one in clusters
     }

@@ -61,8 +61,10 @@ def observe(
             'block storage can query other projects'
         )
     hidden = [*known.hidden]
-    default = project and _default_type(
-        connection, project, known.project, known.types, hidden
+    default = (
+        _default_type(connection, project, known.project, known.types, hidden)
+        if project
+        else None
     )
     return dataclasses.replace(
         known,
@@ -207,7 +209,7 @@ def _default_type(
     with openstack_client.asking(
         'Cinder did not show the default volume type'
     ):
-        is_projects = False
+        is_projects: bool | None = False
         try:
             for one in connection.block_storage.default_types():
                 if one.project_id == project:
@@ -432,7 +434,7 @@ def read_image(
     """
     with openstack_client.asking(f'Glance did not show image {image_id}'):
         found = _by_id(connection.image, _IMAGE, image_id)
-        return found and parse_image(found)
+        return parse_image(found) if found else None
 
 
 def parse_image(found: collections.abc.Mapping) -> facts.KnownImage:

@@ -35,7 +35,9 @@ def reader(
     def kept(key: actions.Key) -> dict[str, str | None] | None:
         mask = osd_options_kind.MASKS.get(key.kind)
         if mask is not None:
-            configured = osd_options.configured_options(clusters[key.cluster])
+            configured = osd_options.configured_options(
+                clusters[key.of_cluster]
+            )
             return {
                 f'values.{name}': value
                 for name, value in configured.get(
@@ -43,6 +45,6 @@ def reader(
                 ).items()
             }
         found = read(key)
-        return found and difference.texts_of(found)
+        return None if found is None else difference.texts_of(found)
 
     return kept

@@ -170,6 +170,18 @@ def find(name: str) -> Limit | None:
     )
 
 
+def limit(name: str) -> Limit:
+    """The limit of a name.
+
+    :param name: as in `find`
+    :raises ValueError: there is none of that name
+    """
+    found = find(name)
+    if found is None:
+        raise ValueError(f'limit {name[:60]!r}: expected {NAMES_EXPECTED}')
+    return found
+
+
 def _metric(name: str) -> _Metric:
     if _METRIC_OF_TIME.fullmatch(name):
         return _OF_TIME
@@ -192,6 +204,20 @@ def find_quantity(name: str) -> Limit | None:
     if limit is None or not _metric(limit.metric).is_compared:
         return None
     return limit
+
+
+def quantity(name: str) -> Limit:
+    """What tiers are compared by, as a limit of it.
+
+    :param name: as in `find_quantity`
+    :raises ValueError: there is none of that name
+    """
+    found = find_quantity(name)
+    if found is None:
+        raise ValueError(
+            f'quantity {name[:60]!r}: expected {QUANTITIES_EXPECTED}'
+        )
+    return found
 
 
 def of_directions(

@@ -94,7 +94,8 @@ class KnownVolume:
 
     volume_id: str
     name: str | None
-    status: str
+    #: None: Cinder does not say.
+    status: str | None
     project: str
     #: Name of its type; None for a volume without one.
     type_name: str | None

@@ -55,6 +55,9 @@ class Moments:
     max_ns: int
 
 
+_OF_NO_IO = Moments(count=0, mean_ns=0.0, max_ns=0)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Direction:
     """What was read, or what was written."""
@@ -73,10 +76,10 @@ class Direction:
     runtime_ms: int
     #: completion latencies: from the submission of an I/O to its completion
     clat: histogram.LatencyHistogram
-    #: of these, as fio sums them up; None if there is none
-    clat_moments: Moments | None
-    #: from the wish for an I/O to its completion; None if there is none
-    lat: Moments | None
+    #: of these, as fio sums them up
+    clat_moments: Moments
+    #: from the wish for an I/O to its completion
+    lat: Moments
     #: from the wish to the submission; None for an engine that submits and
     #: waits in one
     slat: Moments | None
@@ -327,8 +330,8 @@ def _direction(
         total_ios=ios,
         runtime_ms=runtime_ms,
         clat=bins,
-        clat_moments=clat_moments,
-        lat=lat,
+        clat_moments=clat_moments or _OF_NO_IO,
+        lat=lat or _OF_NO_IO,
         slat=slat,
     )
 
@@ -639,7 +642,7 @@ def _result(
         runtime_ms=max(side.runtime_ms for side in sides),
         timestamp_ms=timestamp_ms,
         clat=bins[0] if len(bins) == 1 else histogram.merge(bins),
-        directions=tuple(side for side in sides if side.lat),
+        directions=tuple(side for side in sides if side.lat.count),
         syncs=syncs,
     )
 
@@ -657,6 +660,15 @@ def merged_moments(found: Sequence[Moments]) -> Moments:
     )
 
 
+def merged_slat(found: Sequence[Direction]) -> Moments | None:
+    """Submission latencies of several jobs or guests; None if one has none.
+
+    :param found: at least one
+    """
+    known = [each.slat for each in found if each.slat is not None]
+    return merged_moments(known) if len(known) == len(found) else None
+
+
 def _side_by_side(found: Sequence[Direction]) -> Direction:
     """One direction of jobs that ran at the same time."""
     return Direction(
@@ -669,9 +681,7 @@ def _side_by_side(found: Sequence[Direction]) -> Direction:
         clat=histogram.merge(each.clat for each in found),
         clat_moments=merged_moments([each.clat_moments for each in found]),
         lat=merged_moments([each.lat for each in found]),
-        slat=merged_moments([each.slat for each in found])
-        if all(each.slat for each in found)
-        else None,
+        slat=merged_slat(found),
     )
 
 

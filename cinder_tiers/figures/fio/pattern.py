@@ -238,7 +238,10 @@ class Pattern:
                 )
         if self.bssplit is not None and not (
             _BLOCK_SPLIT.fullmatch(self.bssplit)
-            and sum(self._shares_percent()) == 100
+            and sum(
+                int(part.partition('/')[2]) for part in self.bssplit.split(':')
+            )
+            == 100
         ):
             yield (
                 f'bssplit {self.bssplit!r}: expected block sizes with'
@@ -269,23 +272,14 @@ class Pattern:
         if self.end_fsync and 'write' not in self.directions:
             yield f'end_fsync with rw {self.rw}: expected one that writes'
 
-    def _shares_percent(self) -> list[int]:
-        return [
-            int(part.partition('/')[2]) for part in self.bssplit.split(':')
-        ]
-
     @property
     def bs_all_bytes(self) -> tuple[int, ...]:
         """Blocks as they are given; k and m are powers of 1024."""
-        if self.bs is not None:
-            sizes = [self.bs]
-        elif self.bsrange is not None:
-            sizes = self.bsrange.split('-')
-        else:
-            sizes = [
-                part.partition('/')[0] for part in self.bssplit.split(':')
-            ]
-        return tuple(block_bytes(size) for size in sizes)
+        given = self.bs or self.bsrange or self.bssplit or ''
+        return tuple(
+            block_bytes(part.partition('/')[0])
+            for part in re.split('[-:]', given)
+        )
 
     @property
     def bs_range_bytes(self) -> tuple[int, int]:

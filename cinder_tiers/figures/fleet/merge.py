@@ -146,10 +146,15 @@ def _start_skew(slots: Sequence[GuestSlot]) -> tuple[int, float | None]:
     skew_ms = max(starts_ms) - min(starts_ms)
     if len(slots) == 1:
         return skew_ms, 0
-    if any(slot.clock_error_ms is None for slot in slots):
+    found = [
+        (slot.started_ms, slot.clock_error_ms)
+        for slot in slots
+        if slot.clock_error_ms is not None
+    ]
+    if len(found) < len(slots):
         return skew_ms, None
-    last_ms = max(slot.started_ms + slot.clock_error_ms for slot in slots)
-    first_ms = min(slot.started_ms - slot.clock_error_ms for slot in slots)
+    last_ms = max(start_ms + error_ms for start_ms, error_ms in found)
+    first_ms = min(start_ms - error_ms for start_ms, error_ms in found)
     return skew_ms, last_ms - first_ms - skew_ms
 
 
@@ -168,9 +173,7 @@ def _directions(slots: Sequence[GuestSlot]) -> dict[str, FleetDirection]:
                 [each.clat_moments for each in of_guests]
             ),
             lat=fio_output.merged_moments([each.lat for each in of_guests]),
-            slat=fio_output.merged_moments([each.slat for each in of_guests])
-            if all(each.slat for each in of_guests)
-            else None,
+            slat=fio_output.merged_slat(of_guests),
         )
         for name, of_guests in sorted(found.items())
     }

@@ -267,7 +267,7 @@ def plan(
             f'side_by_side with the tier {tiers[0]!r} alone: expected at least'
             f' two tiers, or leave side_by_side out'
         )
-    in_turn = [(pattern, None) for pattern in patterns]
+    in_turn: list[_Item] = [(pattern, None) for pattern in patterns]
     if guest_steps:
         in_turn = [
             (pattern_of_step(pattern, guests), guests)

@@ -145,7 +145,7 @@ def _silence(console: frames.GuestConsole) -> tuple[Verdict, str]:
 
 def _field_of(console: frames.GuestConsole, name: str, key: str) -> str | None:
     event = console.event(name)
-    return event and event.fields.get(key)
+    return event.fields.get(key) if event else None
 
 
 def _event_of(
@@ -183,14 +183,16 @@ def _logs(
     :raises iops_log.LogError: a log cannot be used, or does not lie within
         the run
     """
-    times_ms = {
-        'runtime_ms': result.runtime_ms,
-        'end_ms': result.timestamp_ms,
-    }
-    directions = iops_log.parse_directions(sent.iops, **times_ms)
+    directions = iops_log.parse_directions(
+        sent.iops, runtime_ms=result.runtime_ms, end_ms=result.timestamp_ms
+    )
     if not directions or result.timestamp_ms is None:
         return {}
-    bandwidth = iops_log.parse(sent.bandwidth, **times_ms)
+    bandwidth = iops_log.parse(
+        sent.bandwidth,
+        runtime_ms=result.runtime_ms,
+        end_ms=result.timestamp_ms,
+    )
     begins_ms = next(iter(directions.values()))[0][0]
     latencies = latency_log.parse(
         sent.latencies,
@@ -264,26 +266,30 @@ def _check_within(
 
 
 def _times_ms(
-    event: frames.Event,
-    slot: schedule.Slot,
-    clock: guest_clock.GuestClock,
+    event: frames.Event, slot: schedule.Slot, *, shift_ms: int, start_ms: int
 ) -> tuple[int, int, int]:
     """Planned, real start and end of an END event on the leader's clock.
 
+    :param shift_ms: of the guest's clock
+    :param start_ms: T0 on the leader's clock
     :raises frames.DamagedResult: they are none that the script could have
         found: it plans by T0 and the schedule, and ends after it began
     """
-    times = [event.integer(key) for key in ('planned', 'real', 'end')]
-    if None not in times:
-        planned, real, end = (time - clock.shift_ms for time in times)
+    times = [
+        time - shift_ms
+        for key in ('planned', 'real', 'end')
+        if (time := event.integer(key)) is not None
+    ]
+    if len(times) == 3:
+        planned, real, end = times
         if (
-            planned == clock.start_ms + slot.begin_seconds * 1000
+            planned == start_ms + slot.begin_seconds * 1000
             and 0 <= real <= end
         ):
             return planned, real, end
     raise frames.DamagedResult(
-        f'its times: found {event.fields} with the offset {clock.shift_ms},'
-        f' expected a start {slot.begin_seconds} s after {clock.start_ms} ms,'
+        f'its times: found {event.fields} with the offset {shift_ms},'
+        f' expected a start {slot.begin_seconds} s after {start_ms} ms,'
         f' and an end'
     )
 
@@ -358,7 +364,7 @@ def _judge_slot(
             f' {slot.pattern.name}: {failed.text}',
         )
     ended = _event_of(console, 'END', slot.number)
-    if ended is None or clock.shift_ms is None:
+    if ended is None or clock.shift_ms is None or clock.start_ms is None:
         verdict, reason = _silence(console)
         if verdict is Verdict.LOST and console.event('DONE'):
             verdict = Verdict.DAMAGED
@@ -368,7 +374,9 @@ def _judge_slot(
             )
         return SlotOutcome(slot=slot, verdict=verdict, reason=reason)
     try:
-        times_ms = _times_ms(ended, slot, clock)
+        times_ms = _times_ms(
+            ended, slot, shift_ms=clock.shift_ms, start_ms=clock.start_ms
+        )
         sent = iops_log.split(console.result(slot.number))
         results = fio_output.parse_each(
             sent.output,
@@ -459,5 +467,7 @@ def complete(
         found.measured
         for outcome in outcomes
         for found in outcome.slots
-        if found.slot == slot and found.verdict is Verdict.COMPLETE
+        if found.slot == slot
+        and found.verdict is Verdict.COMPLETE
+        and found.measured is not None
     ]

@@ -16,6 +16,7 @@ name variables or hold sums.
 from collections.abc import Iterator
 from dataclasses import dataclass
 import re
+from typing import Any
 
 from cinder_tiers.domain import errors
 from cinder_tiers.figures.fio import pattern as fio_pattern
@@ -107,7 +108,7 @@ class _Lines:
                 'put it into a section',
             )
         else:
-            self._set(number, line)
+            self._set(self._current, number, line)
 
     def _open(self, number: int, name: str) -> None:
         if name == 'global':
@@ -124,7 +125,9 @@ class _Lines:
         self._current = dict(self._globals)
         self.jobs.append((number, name, self._current))
 
-    def _set(self, number: int, line: str) -> None:
+    def _set(
+        self, settings: dict[str, _Setting], number: int, line: str
+    ) -> None:
         option, _equals, value = (part.strip() for part in line.partition('='))
         option = job_options.ALIASES.get(option, option)
         refusal = job_options.refusal(option)
@@ -152,12 +155,12 @@ class _Lines:
                 'write the value itself',
             )
         else:
-            self._current[option] = _Setting(
+            settings[option] = _Setting(
                 line=number, option=option, value=value
             )
 
 
-def _values(lines: _Lines, settings: dict[str, _Setting]) -> dict[str, object]:
+def _values(lines: _Lines, settings: dict[str, _Setting]) -> dict[str, Any]:
     found = {}
     for setting in settings.values():
         try:
@@ -175,7 +178,7 @@ def _values(lines: _Lines, settings: dict[str, _Setting]) -> dict[str, object]:
 
 
 def _pattern(
-    lines: _Lines, line: int, name: str, values: dict
+    lines: _Lines, line: int, name: str, values: dict[str, Any]
 ) -> fio_pattern.Pattern | None:
     numjobs = values.get('numjobs', 1)
     mix = values.get('rwmixread')
@@ -232,7 +235,9 @@ def _pattern(
         return None
 
 
-def _patterns(lines: _Lines) -> Iterator[tuple[dict, object]]:
+def _patterns(
+    lines: _Lines,
+) -> Iterator[tuple[dict[str, Any], fio_pattern.Pattern]]:
     """(values, pattern) of each job whose options can all be read."""
     for position, (line, name, settings) in enumerate(lines.jobs):
         values = _values(lines, settings)
@@ -263,15 +268,17 @@ def _patterns(lines: _Lines) -> Iterator[tuple[dict, object]]:
                 'add stonewall',
             )
         if set(_REQUIRED) <= values.keys():
-            yield values, _pattern(lines, line, name, values)
+            pattern = _pattern(lines, line, name, values)
+            if pattern is not None:
+                yield values, pattern
 
 
 def _method(
-    lines: _Lines, jobs: list[tuple[dict, fio_pattern.Pattern]]
+    lines: _Lines, jobs: list[tuple[dict[str, Any], fio_pattern.Pattern]]
 ) -> fio_pattern.Profile | None:
     shared = {}
-    for option, default in (('runtime', None), ('ramp_time', 0)):
-        times = sorted({values.get(option, default) for values, _ in jobs})
+    for option in ('runtime', 'ramp_time'):
+        times = sorted({values.get(option, 0) for values, _ in jobs})
         if len(times) > 1:
             lines.problem(
                 1,
@@ -283,7 +290,9 @@ def _method(
         shared[option] = times[0]
     try:
         return fio_pattern.Profile(
-            region_mib=max(pattern.size_mib for _, pattern in jobs),
+            region_mib=max(
+                pattern.size_mib for _, pattern in jobs if pattern.size_mib
+            ),
             runtime_seconds=shared['runtime'],
             ramp_seconds=shared['ramp_time'],
         )

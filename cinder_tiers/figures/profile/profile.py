@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import dataclasses
 from dataclasses import dataclass
 import enum
+from typing import Any
 
 from cinder_tiers.figures.fio import pattern as fio_pattern
 
@@ -183,7 +184,7 @@ def _is_cut_away(
 def _first_and_last_of_each_rw(
     patterns: Sequence[fio_pattern.Pattern],
 ) -> list[fio_pattern.Pattern]:
-    kept = []
+    kept: list[fio_pattern.Pattern] = []
     for rw in dict.fromkeys(pattern.rw for pattern in patterns):
         same = [pattern for pattern in patterns if pattern.rw == rw]
         kept += {same[0].name: same[0], same[-1].name: same[-1]}.values()
@@ -263,7 +264,7 @@ def at_size(profile: NamedProfile, size: Size) -> NamedProfile:
 
 
 def changed(
-    profile: NamedProfile, *, repeats: int | None = None, **method: object
+    profile: NamedProfile, *, repeats: int | None = None, **method: Any
 ) -> NamedProfile:
     """The profile with values of a task in place of its own.
 

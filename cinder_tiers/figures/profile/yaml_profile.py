@@ -7,12 +7,15 @@ fio's options, with their units where fio's have none.
 
 from collections.abc import Iterator
 from collections.abc import Mapping
+import typing
+from typing import Any
 
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import spelling
 from cinder_tiers.figures.fio import pattern as fio_pattern
 from cinder_tiers.figures.profile import profile as named_profile
 
+_T = typing.TypeVar('_T')
 _REQUIRED = object()
 _TYPE_NAMES = {
     str: 'text',
@@ -86,7 +89,9 @@ class _Reader:
             )
         )
 
-    def typed(self, value: object, kind: type, key: str) -> bool:
+    def typed(
+        self, value: object, kind: type[_T], key: str
+    ) -> typing.TypeGuard[_T]:
         """Whether the value is of a type; bool is not an integer."""
         right = isinstance(value, kind) and (
             kind is bool or not isinstance(value, bool)
@@ -101,8 +106,11 @@ class _Reader:
         return right
 
     def fields(
-        self, value: object, keys: Mapping, place: str
-    ) -> tuple[dict[str, object], bool]:
+        self,
+        value: object,
+        keys: Mapping[str, tuple[type, object]],
+        place: str,
+    ) -> tuple[dict[str, Any], bool]:
         """Values by key, with defaults, and whether none is missing."""
         if not self.typed(value, dict, place or 'the file'):
             return {}, False
@@ -135,7 +143,7 @@ class _Reader:
                 )
         return found, len(self.problems) == before
 
-    def each(self, values: list, kind: type, place: str) -> tuple:
+    def each(self, values: list, kind: type[_T], place: str) -> tuple[_T, ...]:
         """The elements of a list that have the type."""
         return tuple(
             value
@@ -143,7 +151,9 @@ class _Reader:
             if self.typed(value, kind, f'{place}[{number}]')
         )
 
-    def made(self, kind: type, place: str, values: dict) -> object:
+    def made(
+        self, kind: type[_T], place: str, values: dict[str, Any]
+    ) -> _T | None:
         """An object of a class that checks itself; None if it refuses."""
         try:
             return kind(**values)
@@ -152,7 +162,9 @@ class _Reader:
             return None
 
 
-def _patterns(reader: _Reader, values: list) -> Iterator:
+def _patterns(
+    reader: _Reader, values: list
+) -> Iterator[fio_pattern.Pattern | None]:
     for number, value in enumerate(values):
         place = f'patterns[{number}]'
         fields, complete = reader.fields(value, _PATTERN_KEYS, place)

@@ -195,7 +195,7 @@ class GuestConsole:
             for event in self.events
             if event.name == 'END'
         ]
-        lines = {
+        lines: dict[int, tuple[int, ...]] = {
             slot: ()
             for slot in ended
             if slot is not None

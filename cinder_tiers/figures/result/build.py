@@ -66,23 +66,36 @@ def _guest_figures(
     outcome: verdict.GuestOutcome, found: verdict.SlotOutcome
 ) -> run_result.GuestFigures:
     measured = found.measured
-    result = measured and measured.result
+    if measured is None:
+        return run_result.GuestFigures(
+            guest=outcome.guest,
+            verdict=found.verdict.value,
+            reason=found.reason,
+            planned_ms=None,
+            started_ms=None,
+            ended_ms=None,
+            iops=None,
+            bw_bytes=None,
+            total_ios=None,
+            p99_ns=None,
+        )
+    result = measured.result
     return run_result.GuestFigures(
         guest=outcome.guest,
         verdict=found.verdict.value,
         reason=found.reason,
-        planned_ms=measured and measured.planned_ms,
-        started_ms=measured and measured.started_ms,
-        ended_ms=measured and measured.ended_ms,
-        iops=result and result.iops,
-        bw_bytes=result and result.bw_bytes,
-        total_ios=result and result.total_ios,
-        p99_ns=result and result.clat.percentile_ns(99),
-        cpu=measured and measured.cpu,
+        planned_ms=measured.planned_ms,
+        started_ms=measured.started_ms,
+        ended_ms=measured.ended_ms,
+        iops=result.iops,
+        bw_bytes=result.bw_bytes,
+        total_ios=result.total_ios,
+        p99_ns=result.clat.percentile_ns(99),
+        cpu=measured.cpu,
         longest_stall_s=steadiness.longest_stall_s(
             [iops for _ms, iops in measured.series]
         )
-        if measured and measured.series
+        if measured.series
         else None,
         volumes=tuple(
             run_result.VolumeFigures(
@@ -94,11 +107,11 @@ def _guest_figures(
             )
             for volume, each in measured.volumes
         )
-        if measured and measured.volumes
+        if measured.volumes
         else None,
-        rates=_rates(measured) if measured and measured.series else None,
+        rates=_rates(measured) if measured.series else None,
         latency=_latency(latency_log.in_equal_times(measured.latencies))
-        if measured and measured.latencies
+        if measured.latencies
         else None,
     )
 
@@ -137,13 +150,20 @@ def _latency(found: latency_log.Counted) -> run_result.LatencyOverTime:
     )
 
 
+def _sent_latencies(
+    guests: Sequence[merge.GuestSlot],
+) -> list[latency_log.Latencies]:
+    """Latencies of each guest; none if not all of them sent theirs."""
+    found = [guest.latencies for guest in guests if guest.latencies]
+    return found if len(found) == len(guests) else []
+
+
 def _latency_together(
     guests: Sequence[merge.GuestSlot],
 ) -> run_result.LatencyOverTime | None:
     """Latencies of a slot's guests; None if not all of them sent theirs."""
-    found = [guest.latencies for guest in guests]
-    lengths = {each and each.step_ms for each in found}
-    if None in lengths or len(lengths) != 1:
+    found = _sent_latencies(guests)
+    if len({each.step_ms for each in found}) != 1:
         return None
     return _latency(
         latency_log.together(list(map(latency_log.in_equal_times, found)))
@@ -167,7 +187,7 @@ def directions(
             if len(found.directions) > 1
             else None,
             clat_moments=_moments(each.clat_moments),
-            slat_moments=each.slat and _moments(each.slat),
+            slat_moments=_moments(each.slat) if each.slat else None,
             lat_moments=_moments(each.lat),
         )
         for name, each in found.directions.items()
@@ -196,11 +216,12 @@ def _merged(
         fairness=intervals.fairness(iops) if any(iops) else None,
         start_skew_error_ms=found.start_skew_error_ms,
         directions=directions(found),
-        syncs=found.syncs
-        and run_result.SyncFigures(
+        syncs=run_result.SyncFigures(
             lat=run_result.latencies(found.syncs.lat),
             moments=_moments(found.syncs.moments),
-        ),
+        )
+        if found.syncs
+        else None,
     )
 
 
@@ -263,11 +284,12 @@ def _latency_windows(
     Those of different guests do not begin at the same moment, so all are
     widened to whole seconds.
     """
-    if not guests or not all(guest.latencies for guest in guests):
+    sent = _sent_latencies(guests)
+    if not sent:
         return None
     found: dict[tuple[int, int, str], list[histogram.LatencyHistogram]] = {}
-    for guest in guests:
-        for each in guest.latencies.windows:
+    for latencies in sent:
+        for each in latencies.windows:
             begin_ms = each.begin_ms // 1000 * 1000
             end_ms = -(-each.end_ms // 1000) * 1000
             found.setdefault((begin_ms, end_ms, each.direction), []).append(
@@ -348,16 +370,19 @@ def _over_repeats(
     estimate_mean: Callable[[Sequence[float]], intervals.Estimate],
 ) -> dict[str, run_result.DirectionEstimates] | None:
     """Directions of repeats; one that a repeat does not have is left out."""
-    if not complete or any(each.directions is None for each in complete):
+    directions = [
+        each.directions for each in complete if each.directions is not None
+    ]
+    if not directions or len(directions) < len(complete):
         return None
     names = [
         name
-        for name in complete[0].directions
-        if all(name in each.directions for each in complete)
+        for name in directions[0]
+        if all(name in each for each in directions)
     ]
     found = {}
     for name in names:
-        of_repeats = [each.directions[name] for each in complete]
+        of_repeats = [each[name] for each in directions]
         found[name] = run_result.DirectionEstimates(
             iops=estimate_mean([each.iops for each in of_repeats]),
             bw_bytes=estimate_mean([each.bw_bytes for each in of_repeats]),
@@ -393,6 +418,8 @@ def pattern_result(
         if slot.merged is not None and slot.merged.guests == len(slot.guests)
     ]
 
+    syncs = [each.syncs for each in complete if each.syncs]
+
     def estimate(values: Sequence[float]) -> intervals.Estimate | None:
         return estimate_mean(values) if complete else None
 
@@ -411,9 +438,9 @@ def pattern_result(
         directions=_over_repeats(complete, estimate_mean),
         asked=asked,
         sync_lat=run_result.latencies(
-            histogram.merge(each.syncs.lat.histogram() for each in complete)
+            histogram.merge(each.lat.histogram() for each in syncs)
         )
-        if complete and all(each.syncs for each in complete)
+        if syncs and len(syncs) == len(complete)
         else None,
     )
 

@@ -15,6 +15,7 @@ import math
 import re
 
 from cinder_tiers.figures.fio import histogram
+from cinder_tiers.figures.fleet import guest_system
 from cinder_tiers.figures.fleet import merge
 from cinder_tiers.figures.result import ceph as ceph_result
 from cinder_tiers.figures.result import result as run_result
@@ -146,16 +147,19 @@ def _skew(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
 
 def _peaks(
     pattern: run_result.PatternResult,
-    percent_of: Callable[[run_result.GuestFigures], float | None],
+    percent_of: Callable[
+        [run_result.GuestFigures, guest_system.CpuUse], float | None
+    ],
 ) -> str:
     """Guests with their highest percentages over the slots, in words.
 
-    :param percent_of: of one guest in one slot; None where nothing is wrong
+    :param percent_of: of one guest in one slot, and what its CPUs did; None
+        where nothing is wrong
     """
-    found = {}
+    found: dict[str, float] = {}
     for slot in pattern.slots:
         for guest in slot.guests:
-            percent = guest.cpu and percent_of(guest)
+            percent = percent_of(guest, guest.cpu) if guest.cpu else None
             if percent is not None:
                 found[guest.guest] = max(found.get(guest.guest, 0), percent)
     return _some(
@@ -164,8 +168,10 @@ def _peaks(
 
 
 def _steal(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
-    def percent_of(guest: run_result.GuestFigures) -> float | None:
-        steal = guest.cpu.steal_percent
+    def percent_of(
+        _guest: run_result.GuestFigures, cpu: guest_system.CpuUse
+    ) -> float | None:
+        steal = cpu.steal_percent
         return steal if steal and steal > STEAL_LIMIT_PERCENT else None
 
     for name, pattern in _patterns(run):
@@ -186,10 +192,10 @@ def _busy_cpus(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     }
 
     def percent_of(
-        wanted: int, guest: run_result.GuestFigures
+        wanted: int, guest: run_result.GuestFigures, cpu: guest_system.CpuUse
     ) -> float | None:
         own = cpus.get(guest.guest)
-        busy = guest.cpu.busy_percent
+        busy = cpu.busy_percent
         # Each volume has jobs of its own.
         wanted *= len(guest.volumes or ()) or 1
         if own is None or busy < BUSY_LIMIT_PERCENT * min(wanted, own) / own:
@@ -266,18 +272,17 @@ def _stalls(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
     """Of a whole tier, or else of some of its guests."""
     for name, pattern in _patterns(run):
         of_tier = [
-            slot for slot in pattern.slots if slot.steadiness.longest_stall_s
+            (stall_s, slot)
+            for slot in pattern.slots
+            if (stall_s := slot.steadiness.longest_stall_s)
         ]
         if of_tier:
-            worst = max(
-                of_tier, key=lambda slot: slot.steadiness.longest_stall_s
-            )
+            worst_s, worst = max(of_tier, key=lambda each: each[0])
             yield (
                 'stall',
                 f'{name}: in {len(of_tier)} of {len(pattern.slots)} repeats'
                 f' no guest completed an I/O, or next to none, for up to'
-                f' {worst.steadiness.longest_stall_s:g} s (repeat'
-                f' {worst.repeat})',
+                f' {worst_s:g} s (repeat {worst.repeat})',
             )
             continue
         longest: dict[str, float] = {}
@@ -392,7 +397,7 @@ def _never_written(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
         )
         return
     region_bytes = run.profile.method.region_mib * 1024**2
-    found = {}
+    found: dict[str, list[str]] = {}
     for guest in run.guests:
         image = guest.image
         if (

@@ -73,7 +73,7 @@ def clat_of(
     if limit.direction is None:
         return merged.clat
     if limit.direction == expectations.SYNC:
-        return merged.syncs and merged.syncs.lat
+        return merged.syncs.lat if merged.syncs else None
     found = _directions(merged, limit)
     # The only direction has those of all, which are not written twice.
     return (found[0].clat or merged.clat) if found else None
@@ -157,16 +157,18 @@ def figure(
     :returns: None if it has no such figure: nothing was done that has a
         latency or could be shared, or the result does not tell (``not_told``)
     """
-    merged = slot.merged
     if limit.time_percent is not None:
         return _iops_of_time(slot, limit.time_percent)
+    if limit.metric == 'guest_iops':
+        known = [each.iops for each in slot.guests if each.iops is not None]
+        if len(known) < len(slot.guests):
+            return None
+        return min(known) if limit.is_least else max(known)
+    merged = slot.measured
     if limit.metric in ('iops', 'mib_per_s'):
         return _throughput(merged, limit)
     if limit.metric in ('lat_mean_ms', 'lat_longest_ms'):
         return _total_latency_ms(merged, limit)
-    if limit.metric == 'guest_iops':
-        choose = min if limit.is_least else max
-        return choose(guest.iops for guest in slot.guests)
     if limit.metric == 'fairness':
         return merged.fairness
     clat = clat_of(merged, limit)
@@ -174,7 +176,7 @@ def figure(
         return None
     if limit.percent is not None:
         return clat.histogram().percentile_ns(limit.percent) / 1e6
-    if limit.direction == expectations.SYNC:
+    if limit.direction == expectations.SYNC and merged.syncs:
         return merged.syncs.moments.mean_ns / 1e6
     told = [each for each in _directions(merged, limit) if each.total_ios]
     if told:
@@ -185,6 +187,18 @@ def figure(
         / sum(count for _ns, count in clat.bins)
         / 1e6
     )
+
+
+def of_complete(
+    slots: Sequence[run_result.SlotResult], limit: expectations.Limit
+) -> list[float]:
+    """The limited quantity of each repeat in which all guests are complete.
+
+    :returns: none if one of these has no such figure
+    """
+    found = [figure(slot, limit) for slot in complete(slots)]
+    known = [value for value in found if value is not None]
+    return known if len(known) == len(found) else []
 
 
 def not_told(
@@ -199,8 +213,12 @@ def not_told(
         if all(slot.series for slot in slots):
             return ''
         return 'the result does not have the IOPS of each second of all guests'
+    if limit.metric == 'guest_iops':
+        if all(each.iops is not None for s in slots for each in s.guests):
+            return ''
+        return 'the result does not have the IOPS of each guest'
     if limit.direction == expectations.SYNC:
-        if all(slot.merged.syncs for slot in slots):
+        if all(slot.measured.syncs for slot in slots):
             return ''
         return (
             'the result has no latencies of syncs: expected one of a pattern'
@@ -208,7 +226,7 @@ def not_told(
         )
     needs_directions = limit.direction or limit.metric.startswith('lat_')
     if needs_directions and any(
-        slot.merged.directions is None for slot in slots
+        slot.measured.directions is None for slot in slots
     ):
         return (
             'the result does not tell reads from writes, and has no total'
@@ -228,15 +246,15 @@ def too_long_for_fio(
     if limit.percent is None:
         return ''
     for slot in slots:
-        clat = clat_of(slot.merged, limit)
-        moments = [
-            each.clat_moments for each in _directions(slot.merged, limit)
-        ]
-        if limit.direction == expectations.SYNC:
-            moments = [slot.merged.syncs.moments]
+        merged = slot.measured
+        clat = clat_of(merged, limit)
+        moments = [each.clat_moments for each in _directions(merged, limit)]
+        if limit.direction == expectations.SYNC and merged.syncs:
+            moments = [merged.syncs.moments]
         longest_ns = max((each.max_ns for each in moments), default=0)
         if (
-            longest_ns > histogram.MOST_NS
+            clat
+            and longest_ns > histogram.MOST_NS
             and clat.bins[-1][0] == histogram.LAST_BUCKET_NS
             and clat.histogram().percentile_ns(limit.percent)
             == histogram.LAST_BUCKET_NS
@@ -283,7 +301,7 @@ def too_few_ios(
     if limit.percent is None and limit.direction is None:
         return ''
     what = f'{limit.direction}s' if limit.direction else 'I/Os'
-    least = min(_ios(slot.merged, limit) for slot in slots)
+    least = min(_ios(slot.measured, limit) for slot in slots)
     if limit.percent is None:
         if least >= LEAST_ABOVE:
             return ''
@@ -312,4 +330,4 @@ def resolution(
     if limit.unit == 'ms':
         return BUCKET_WIDTH
     # One I/O more or less was counted.
-    return 1 / min(_ios(slot.merged, limit) or 1 for slot in slots)
+    return 1 / min(_ios(slot.measured, limit) or 1 for slot in slots)

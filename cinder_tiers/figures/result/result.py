@@ -212,7 +212,7 @@ class LatencyOverTime:
 
 
 # {fields: the record that has them}
-_OVER_TIME = {
+_OVER_TIME: dict[frozenset[str], type[RatesOverTime | LatencyOverTime]] = {
     frozenset(field.name for field in dataclasses.fields(kind)): kind
     for kind in (RatesOverTime, LatencyOverTime)
 }
@@ -454,6 +454,19 @@ class SlotResult:
     #: latencies of each few seconds as histograms; null if they were not
     #: wanted, or not all complete guests sent some
     latency_windows: tuple[LatencyWindow, ...] | None = None
+
+    @property
+    def measured(self) -> MergedFigures:
+        """What its complete guests did together.
+
+        :raises ValueError: no guest is complete
+        """
+        if self.merged is None:
+            raise ValueError(
+                f'repeat {self.repeat}: found no complete guest, expected at'
+                f' least one'
+            )
+        return self.merged
 
     def __post_init__(self) -> None:
         """Check the numbers, which may come from a file.
@@ -1007,7 +1020,7 @@ def _check(pattern: PatternResult) -> None:
         pattern.clat,
         pattern.sync_lat,
         *(each.clat for each in merged),
-        *(each.syncs and each.syncs.lat for each in merged),
+        *(each.syncs.lat for each in merged if each.syncs),
         *(
             found.clat
             for each in merged

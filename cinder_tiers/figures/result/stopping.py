@@ -32,16 +32,14 @@ def _series(
             ):
                 if percent is None:
                     continue
-                limit = expectations.find_quantity(name)
+                limit = expectations.quantity(name)
                 # A percentile of too few I/Os has no interval to rely on.
                 usable = slots
                 if slots and figures.too_few_ios(slots, limit):
                     usable = []
                 yield stopping.Series(
                     name=f'{tier} {pattern.pattern}: {name}',
-                    values=tuple(
-                        figures.figure(slot, limit) for slot in usable
-                    ),
+                    values=tuple(figures.of_complete(usable, limit)),
                     limit_percent=percent,
                     resolution=figures.resolution(usable, limit)
                     if usable

@@ -77,9 +77,7 @@ def p99_over_time_ns(
 
 def _quantity(percent: float, direction: str | None) -> expectations.Limit:
     name = f'p{percent:g}_ms'
-    return expectations.find_quantity(
-        f'{direction}_{name}' if direction else name
-    )
+    return expectations.quantity(f'{direction}_{name}' if direction else name)
 
 
 def merged_percentile_ns(
@@ -98,18 +96,21 @@ def merged_percentile_ns(
     """
     complete = figures.complete(slots)
     limit = _quantity(percent, direction)
+    found = [
+        clat
+        for each in complete
+        if (clat := figures.clat_of(each.measured, limit))
+    ]
     if (
         not complete
         or figures.not_told(complete, limit)
-        or any(
-            figures.clat_of(each.merged, limit) is None for each in complete
-        )
+        or len(found) < len(complete)
         or figures.too_few_ios(complete, limit)
     ):
         return None
-    return histogram.merge(
-        figures.clat_of(each.merged, limit).histogram() for each in complete
-    ).percentile_ns(percent)
+    return histogram.merge(each.histogram() for each in found).percentile_ns(
+        percent
+    )
 
 
 def estimate(
@@ -124,11 +125,11 @@ def estimate(
         has no such figure, or it rests on too few I/Os
     """
     complete = figures.complete(slots)
-    limit = expectations.find_quantity(quantity)
+    limit = expectations.quantity(quantity)
     if not complete or figures.not_told(complete, limit):
         return None
-    values = [figures.figure(slot, limit) for slot in complete]
-    if None in values or figures.too_few_ios(complete, limit):
+    values = figures.of_complete(complete, limit)
+    if not values or figures.too_few_ios(complete, limit):
         return None
     return intervals.estimate_geometric_mean(values, looks=looks)
 
@@ -137,7 +138,7 @@ def least_ios(slots: Sequence[run_result.SlotResult]) -> int:
     """Fewest I/Os of a complete repeat; 0 if there is none."""
     return min(
         (
-            slot.merged.clat.histogram().count
+            slot.measured.clat.histogram().count
             for slot in figures.complete(slots)
         ),
         default=0,

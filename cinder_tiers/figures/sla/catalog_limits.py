@@ -46,7 +46,8 @@ def read_catalog(
     :raises cinder_tiers.domain.errors.ProblemsFound: not a tiers file, or an
         expectation is wrong; all problems
     """
-    if isinstance(document, Mapping) and 'include' in document:
+    catalog = document if isinstance(document, Mapping) else {}
+    if 'include' in catalog:
         raise errors.ProblemsFound(
             [
                 errors.Problem(
@@ -58,8 +59,8 @@ def read_catalog(
                 )
             ]
         )
-    tiers = document.get('tiers') if isinstance(document, Mapping) else None
-    if not isinstance(tiers, Mapping) or document.get('version') != _VERSION:
+    tiers = catalog.get('tiers')
+    if not isinstance(tiers, Mapping) or catalog.get('version') != _VERSION:
         raise errors.ProblemsFound(
             [
                 errors.Problem(

@@ -142,7 +142,7 @@ class Order:
                 f'by {self.by} with direction {self.direction}: expected'
                 f' direction {named.direction}, or leave it out'
             )
-        if self.limit is None:
+        if expectations.find_quantity(self.quantity) is None:
             wrong.append(
                 f'by {self.quantity[:60]!r}: expected'
                 f' {expectations.QUANTITIES_EXPECTED}'
@@ -186,9 +186,9 @@ class Order:
         return -factor if self.limit.is_least else factor
 
     @property
-    def limit(self) -> expectations.Limit | None:
+    def limit(self) -> expectations.Limit:
         """What is compared, as a limit of it."""
-        return expectations.find_quantity(self.quantity)
+        return expectations.quantity(self.quantity)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,22 +310,10 @@ def _slots(
     return patterns[pattern].slots
 
 
-def _figures(
-    slots: Sequence[run_result.SlotResult], limit: expectations.Limit
-) -> list[float]:
-    """The limited quantity of each repeat in which all guests are complete.
-
-    Empty if one of these has no such figure.
-    """
-    found = [figures.figure(slot, limit) for slot in figures.complete(slots)]
-    known = [value for value in found if value is not None]
-    return known if len(known) == len(found) else []
-
-
 def _why_none(
     slots: Sequence[run_result.SlotResult], limit: expectations.Limit
 ) -> str:
-    """Why ``_figures`` has none."""
+    """Why ``figures.of_complete`` has none."""
     complete = figures.complete(slots)
     if not complete:
         return 'no repeat has all guests'
@@ -344,7 +332,7 @@ def _outcome(
     def kept(value: float) -> bool:
         return value >= bound if limit.is_least else value <= bound
 
-    if found.low is None:
+    if found.low is None or found.high is None:
         ends = {kept(found.mean)}
     else:
         # Repeats in one bucket of fio have an interval without width.
@@ -435,7 +423,7 @@ def _of_limit(
         raise ValueError(f'{place}: unknown limit {name!r}')
     side = 'at least' if limit.is_least else 'at most'
     asked = f'{side} {_amount(bound, limit)}'
-    values = _figures(slots, limit)
+    values = figures.of_complete(slots, limit)
     if not values:
         complete = len(figures.complete(slots))
         why = f', and {_why_none(slots, limit)}' if complete else ''
@@ -514,7 +502,7 @@ def _orders(
         if pair.difference is None:
             yield Finding(outcome=pair.outcome, text=pair.text)
         else:
-            yield _of_pair(pair, next(adjusted), len(claims))
+            yield _of_pair(pair, pair.difference, next(adjusted), len(claims))
 
 
 def _pair(
@@ -527,19 +515,18 @@ def _pair(
     )
     if order.at_least_percent:
         text += f', at least {order.at_least_percent:g} %'
-    found = {
-        place.name: _slots(result, place.tier, place.pattern)
-        for place in (better, worse)
-    }
-    missing = [
-        f'{name}: {slots}'
-        for name, slots in found.items()
-        if isinstance(slots, str)
-    ] or [
-        f'{name}: {_why_none(slots, limit)}'
-        for name, slots in found.items()
-        if not _figures(slots, limit)
-    ]
+    found: list[Sequence[run_result.SlotResult]] = []
+    not_run = []
+    none = []
+    for place in (better, worse):
+        slots = _slots(result, place.tier, place.pattern)
+        if isinstance(slots, str):
+            not_run.append(f'{place.name}: {slots}')
+            continue
+        found.append(slots)
+        if not figures.of_complete(slots, limit):
+            none.append(f'{place.name}: {_why_none(slots, limit)}')
+    missing = not_run or none
     if missing:
         return _Pair(
             text=f'{text}: {", ".join(missing)}',
@@ -548,14 +535,14 @@ def _pair(
         )
     by_repeat = [
         {slot.repeat: slot for slot in figures.complete(slots)}
-        for slots in found.values()
+        for slots in found
     ]
     both = sorted(by_repeat[0].keys() & by_repeat[1].keys())
-    sides = [
-        [figures.figure(of_place[repeat], limit) for repeat in both]
-        for of_place in by_repeat
+    of_places = [
+        [of_place[repeat] for repeat in both] for of_place in by_repeat
     ]
-    used = [of_place[repeat] for of_place in by_repeat for repeat in both]
+    sides = [figures.of_complete(slots, limit) for slots in of_places]
+    used = [slot for slots in of_places for slot in slots]
     if len(both) < 2:
         return _Pair(
             text=f'{text}: {_means(sides, limit)}{len(both)} repeats with all'
@@ -571,10 +558,7 @@ def _pair(
     too_few = figures.too_few_ios(used, limit)
     if too_few:
         return _Pair(text=text + too_few, order=order)
-    too_long = [
-        figures.too_long_for_fio([of_place[repeat] for repeat in both], limit)
-        for of_place in by_repeat
-    ]
+    too_long = [figures.too_long_for_fio(slots, limit) for slots in of_places]
     if all(too_long):
         return _Pair(text=text + too_long[0], order=order)
     return _Pair(
@@ -600,14 +584,19 @@ def _means(sides: Sequence[Sequence[float]], limit: expectations.Limit) -> str:
     )
 
 
-def _of_pair(pair: _Pair, probability: float, claims: int) -> Finding:
+def _of_pair(
+    pair: _Pair,
+    found: differences.Difference,
+    probability: float,
+    claims: int,
+) -> Finding:
     """Whether the first is better than the second, by as much as is asked.
 
+    :param found: of the second to the first
     :param probability: that they differ by just what is asked, corrected for
         other claims
     :param claims: how many there are
     """
-    found = pair.difference
     low, high = found.interval_percent()
     text = (
         f'{pair.text}the second differs by {found.percent:+.1f} %, 95 % from'

@@ -161,18 +161,19 @@ def estimate_geometric_mean(
     if min(found) < 0:
         raise ValueError(f'values {found[:5]}: expected none below 0')
     arithmetic = estimate_mean(found, looks=looks)
-    if min(found) == 0 or len(found) == 1:
+    if min(found) == 0:
         return dataclasses.replace(
             arithmetic,
-            mean=0.0 if min(found) == 0 else found[0],
+            mean=0.0,
             low=None,
             high=None,
-            method='no interval: in a repeat there was nothing'
-            if min(found) == 0
-            else arithmetic.method,
+            method='no interval: in a repeat there was nothing',
         )
     logarithms = [math.log(value) for value in found]
     of_logarithms = estimate_mean(logarithms, looks=looks)
+    if of_logarithms.low is None or of_logarithms.high is None:
+        # Of one value, both means are the value.
+        return arithmetic
     return dataclasses.replace(
         arithmetic,
         mean=_exponential(of_logarithms.mean),

@@ -160,11 +160,10 @@ def _stall(values: np.ndarray, first: int, last: int) -> Stall:
         and values[end + 1] < _PART_OF_A_STALL
     ):
         end += 1
-    missing = 1 - values[begin : end + 1]
-    return Stall(at=first, seconds=float(missing.sum()))
+    return Stall(at=first, seconds=float((1 - values[begin : end + 1]).sum()))
 
 
-def find_stalls(values: Sequence[float]) -> list[Stall]:
+def find_stalls(values: Sequence[float] | np.ndarray) -> list[Stall]:
     """Times of about 2 s and more without a completion.
 
     >>> find_stalls([100] * 9 + [50, 0, 50] + [100] * 9)

@@ -115,10 +115,10 @@ class Wide:
 
 
 def _half_percent(series: Series, looks: int) -> float:
-    if len(series.values) < 2:
+    if not series.values:
         return math.inf
     found = intervals.estimate_mean(series.values, looks=looks)
-    if not found.mean > 0:
+    if found.high is None or not found.mean > 0:
         return math.inf
     # Repeats in one bucket scatter by what cannot be seen.
     least = series.resolution / math.sqrt(12) / math.sqrt(found.values)

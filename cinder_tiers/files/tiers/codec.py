@@ -9,6 +9,7 @@ tiers.
 """
 
 import dataclasses
+import typing
 
 from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
@@ -75,10 +76,10 @@ _SCHEDULER = shapes.word(limits.IO_SCHEDULERS)
 class _Size(shapes.Scalar):
     """Bytes; in the file a number, or with a unit such as 64K."""
 
-    def read(self, value: object) -> object:
+    def read(self, value: typing.Any) -> typing.Any:
         return units.size_bytes(str(value))
 
-    def write(self, value: object) -> object:
+    def write(self, value: typing.Any) -> typing.Any:
         return f'{value // 1024}K'
 
 
@@ -104,7 +105,7 @@ _ALLOC_SIZE = _Size(
 class _Bytes(shapes.Scalar):
     """Bytes; in the file a number, or a text with a unit such as 4Gi."""
 
-    def read(self, value: object) -> object:
+    def read(self, value: typing.Any) -> typing.Any:
         if isinstance(value, str) and value != pool_options.UNSET:
             return units.size_bytes(value)
         return value
@@ -488,7 +489,7 @@ _POOL_FIELDS = (
 
 
 def _make_cache(
-    *, mode: str, stale_reads: bool, settings: dict, **pool: object
+    *, mode: str, stale_reads: bool, settings: dict, **pool: typing.Any
 ) -> catalogs.Cache:
     """A cache in a cluster that is named only above it."""
     return catalogs.Cache(
@@ -555,7 +556,7 @@ _CACHE = shapes.Record(
 
 
 def _make_rbd(
-    *, cache: catalogs.Cache | None = None, **attributes: object
+    *, cache: catalogs.Cache | None = None, **attributes: typing.Any
 ) -> catalogs.RbdPool:
     if cache is not None:
         cache = dataclasses.replace(
@@ -729,11 +730,11 @@ _RBD = shapes.Record(
 class _QosLimit(shapes.Scalar):
     """Text for Cinder; a number in the file where it means the same text."""
 
-    def read(self, value: object) -> object:
+    def read(self, value: typing.Any) -> typing.Any:
         # Cinder keeps text, so 500 and "500" are the same.
         return str(value)
 
-    def write(self, value: object) -> object:
+    def write(self, value: typing.Any) -> typing.Any:
         is_number = (
             value.isascii()
             and value.isdecimal()

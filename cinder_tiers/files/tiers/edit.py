@@ -12,6 +12,7 @@ import copy
 import difflib
 import os
 import re
+import typing
 
 import yaml
 
@@ -53,7 +54,7 @@ def patch(path: str, whole: includes.Whole, changes: Changes) -> str:
     by_file: dict[str, dict[catalogs.Path, catalogs.Value]] = {}
     for place, value in changes.items():
         by_file.setdefault(_file_of(whole, place), {})[place] = value
-    found = []
+    found: list[str] = []
     for file, changed in by_file.items():
         name = os.path.relpath(os.path.realpath(file), folder)
         if name.startswith('..') or not _NAME.fullmatch(name):
@@ -93,9 +94,11 @@ def difference(
     :param name: of the file, as it is to stand in the diff.
     """
     # Not splitlines: some characters within a line are ends of lines to it.
-    lines = (re.findall(r'[^\n]*\n|[^\n]+', text) for text in (before, after))
+    old, new = (
+        re.findall(r'[^\n]*\n|[^\n]+', text) for text in (before, after)
+    )
     for line in difflib.unified_diff(
-        *lines, fromfile=f'a/{name}', tofile=f'b/{name}'
+        old, new, fromfile=f'a/{name}', tofile=f'b/{name}'
     ):
         yield line if line.endswith('\n') else f'{line}\n{_NO_NEWLINE}'
 
@@ -118,7 +121,7 @@ def with_values(text: str, changes: Changes) -> str:
     return changed
 
 
-def _value_of(text: str) -> object:
+def _value_of(text: str) -> typing.Any:
     try:
         found = yaml_document.read(text, file='')
     except errors.ProblemsFound as error:

@@ -16,6 +16,7 @@ Must not know what the values mean.
 import collections.abc
 import dataclasses
 import os
+import typing
 
 from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
@@ -37,7 +38,7 @@ class Whole:
     """What a tiers file says, with all that it includes."""
 
     #: As of `yaml_document.Document`, without the key `include`.
-    value: object
+    value: typing.Any
     source: catalogs.Source
     problems: tuple[errors.Problem, ...]
     #: Names of the files for messages, in the order in which they count.
@@ -67,7 +68,7 @@ class _Node:
     """A value, and where it or its key was written."""
 
     #: dict of text to nodes, list of nodes, or a single value.
-    value: object
+    value: typing.Any
     file: str
     line: int
 

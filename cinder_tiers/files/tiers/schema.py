@@ -18,6 +18,7 @@ import functools
 import itertools
 import json
 import sys
+import typing
 
 import jsonschema
 
@@ -44,7 +45,7 @@ _OVERRIDE = '_override'
 
 
 @functools.cache
-def schema() -> dict[str, object]:
+def schema() -> dict[str, typing.Any]:
     """The JSON schema of the tiers file (draft 2020-12)."""
     return codec.schema()
 
@@ -82,8 +83,9 @@ def published() -> str:
 
 
 def _override(
-    subschema: dict[str, object], definitions: dict[str, dict[str, object]]
-) -> dict[str, object]:
+    subschema: dict[str, typing.Any],
+    definitions: dict[str, dict[str, typing.Any]],
+) -> dict[str, typing.Any]:
     """The schema of what takes the place of a value, or changes a mapping.
 
     Nothing is required in it, and it may be null. A list takes the place of
@@ -130,9 +132,9 @@ def check(
     value: object,
     source: catalogs.Source,
     *,
-    described: dict[str, object] | None = None,
+    described: dict[str, typing.Any] | None = None,
     what: str = 'the tiers file',
-) -> tuple[object, tuple[errors.Problem, ...]]:
+) -> tuple[typing.Any, tuple[errors.Problem, ...]]:
     """Compares a document with the schema.
 
     :param described: a schema without references, of another kind of file;
@@ -308,7 +310,9 @@ def _clip(value: object) -> str:
     )
 
 
-def _without(value: object, error: jsonschema.ValidationError) -> object:
+def _without(
+    value: typing.Any, error: jsonschema.ValidationError
+) -> typing.Any:
     """The document without what an error complains of.
 
     Names of tiers and clusters stay, or other rules would speak of tiers and
@@ -330,7 +334,7 @@ def _without(value: object, error: jsonschema.ValidationError) -> object:
     return _drop(value, path)
 
 
-def _drop(value: object, path: catalogs.Path) -> object:
+def _drop(value: typing.Any, path: catalogs.Path) -> typing.Any:
     if not path:
         return {}
     holder = value

@@ -17,8 +17,8 @@ import typing
 from cinder_tiers.domain.catalog import limits
 
 #: {name: schema} of the shapes that are used in several places.
-Definitions = dict[str, dict[str, object]]
-_Attributes = dict[str, object]
+Definitions = dict[str, dict[str, typing.Any]]
+_Attributes = dict[str, typing.Any]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -45,11 +45,11 @@ class Shape(abc.ABC):
     def rules(self, found: Definitions) -> dict[str, object]:
         """The schema without its description."""
 
-    def read(self, value: object) -> object:
+    def read(self, value: typing.Any) -> typing.Any:
         """What a plain value means; None when too much of it is missing."""
         return value
 
-    def write(self, value: object) -> object:
+    def write(self, value: typing.Any) -> typing.Any:
         """The plain value that `read` reads so."""
         return value
 
@@ -165,11 +165,11 @@ class Constant(Shape):
         """The value itself."""
         return {'const': self.value}
 
-    def read(self, value: object) -> object:
+    def read(self, value: typing.Any) -> typing.Any:
         """What it means that the value is there."""
         return self.means
 
-    def write(self, value: object) -> object:
+    def write(self, value: typing.Any) -> typing.Any:
         """The only value."""
         return self.value
 
@@ -200,14 +200,14 @@ class ListOf(Shape):
             keywords['uniqueItems'] = True
         return {**keywords, 'items': self.items.schema(found)}
 
-    def read(self, value: object) -> object:
+    def read(self, value: typing.Any) -> typing.Any:
         """A tuple of texts, or the text in place of the list."""
         if isinstance(value, str):
             return (value,) if self.alone_is_item else value
         # One that is not text stays, so that later ones keep their lines.
         return tuple(map(str, value))
 
-    def write(self, value: object) -> object:
+    def write(self, value: typing.Any) -> typing.Any:
         """A list, or the text in place of it."""
         return value if isinstance(value, str) else list(value)
 
@@ -230,11 +230,11 @@ class MapOf(Shape):
             'additionalProperties': self.values.schema(found),
         }
 
-    def read(self, value: object) -> object:
+    def read(self, value: typing.Any) -> typing.Any:
         """{name: value}"""
         return {name: self.values.read(one) for name, one in value.items()}
 
-    def write(self, value: object) -> object:
+    def write(self, value: typing.Any) -> typing.Any:
         """{name: value}"""
         return {name: self.values.write(one) for name, one in value.items()}
 
@@ -262,7 +262,7 @@ class Settings(Shape):
             for name, one in self.known.items()
         }
 
-    def read(self, value: object) -> object:
+    def read(self, value: typing.Any) -> typing.Any:
         """{name: value} of the settings that are there."""
         return {
             name: self.known[name].read(one)
@@ -270,7 +270,7 @@ class Settings(Shape):
             if name in self.known
         }
 
-    def write(self, value: object) -> object:
+    def write(self, value: typing.Any) -> typing.Any:
         """{name: value}"""
         return {
             name: self.known[name].write(one) for name, one in value.items()
@@ -304,7 +304,7 @@ def field(
     )
 
 
-def _attributes_of(value: object) -> _Attributes:
+def _attributes_of(value: typing.Any) -> _Attributes:
     return {
         one.name: getattr(value, one.name) for one in dataclasses.fields(value)
     }
@@ -360,15 +360,15 @@ class Record(Shape):
             keywords['required'] = list(self.required)
         if self.one_of:
             keywords['oneOf'] = [{'required': [key]} for key in self.one_of]
-        properties: dict[str, object] = {}
+        properties: dict[str, typing.Any] = {}
         for one in self.fields:
-            if one.key is None:
-                properties.update(one.shape.properties(found))
-            else:
+            if one.key is not None:
                 properties[one.key] = {
                     'title': one.meaning,
                     **one.shape.schema(found),
                 }
+            elif isinstance(one.shape, Settings):
+                properties.update(one.shape.properties(found))
         return {**keywords, 'properties': properties}
 
     def defaults_of(self, attributes: _Attributes) -> _Attributes:
@@ -378,7 +378,7 @@ class Record(Shape):
         """
         return {**_defaults_of(self.kind), **self.more_defaults(attributes)}
 
-    def read(self, value: object, **given: object) -> object:
+    def read(self, value: typing.Any, **given: typing.Any) -> typing.Any:
         """The object; None when a part that it needs is missing.
 
         :param given: attributes that the mapping does not hold.
@@ -387,9 +387,11 @@ class Record(Shape):
             return None
         attributes = {**self.stand_ins, **given}
         for one in self.fields:
+            if one.attribute is None:
+                continue
             if one.key is None:
                 attributes[one.attribute] = one.shape.read(value)
-            elif one.key in value and one.attribute is not None:
+            elif one.key in value:
                 found = one.shape.read(value[one.key])
                 if found is not None:
                     attributes[one.attribute] = found
@@ -407,15 +409,17 @@ class Record(Shape):
         """Whether it is an object of `kind`."""
         return isinstance(value, self.kind)
 
-    def write(self, value: object) -> object:
+    def write(self, value: typing.Any) -> typing.Any:
         """{key: value} of what is not the default."""
         attributes = self.take(value)
         defaults = self.defaults_of(attributes)
-        written = {}
+        written: dict[str, typing.Any] = {}
         for one in self.fields:
-            found = attributes.get(one.attribute)
+            # Without an attribute, the shape knows its only value.
+            found = attributes.get(one.attribute) if one.attribute else None
             is_default = (
                 one.key not in (*self.required, *self.one_of)
+                and one.attribute is not None
                 and one.attribute in defaults
                 and found == defaults[one.attribute]
             )
@@ -425,7 +429,10 @@ class Record(Shape):
                 written[one.key] = one.shape.write(found)
         if self.not_empty and not written:
             first = self.fields[0]
-            written[first.key] = first.shape.write(attributes[first.attribute])
+            if first.key is not None and first.attribute is not None:
+                written[first.key] = first.shape.write(
+                    attributes[first.attribute]
+                )
         return written
 
 
@@ -437,7 +444,7 @@ class Named(MapOf):
     #: Whether the catalog has them in a tuple; else in a mapping by name.
     in_tuple: bool = False
 
-    def read(self, value: object) -> object:
+    def read(self, value: typing.Any) -> typing.Any:
         """The records."""
         found = {
             name: self.values.read(one, name=name)
@@ -445,7 +452,7 @@ class Named(MapOf):
         }
         return tuple(found.values()) if self.in_tuple else found
 
-    def write(self, value: object) -> object:
+    def write(self, value: typing.Any) -> typing.Any:
         """{name: record}"""
         pairs = (
             ((one.name, one) for one in value)

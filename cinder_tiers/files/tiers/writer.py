@@ -8,6 +8,7 @@ whatever is in it. Must not know where the catalog came from.
 
 import collections.abc
 import textwrap
+import typing
 
 import yaml
 
@@ -46,7 +47,7 @@ def write(
 
 
 def lay_out(
-    values: dict[str, object],
+    values: dict[str, typing.Any],
     *,
     comments: Comments,
     project_names: collections.abc.Mapping[str, str],
@@ -130,7 +131,7 @@ class _Writing:
         if isinstance(value, dict):
             for below, one in value.items():
                 self.entry(below, one, (*path, below), indent + _STEP)
-        else:
+        elif isinstance(value, list):
             for one in value:
                 note = (
                     self._project_names.get(one)

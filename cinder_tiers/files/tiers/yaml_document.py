@@ -12,6 +12,7 @@ import collections.abc
 import dataclasses
 import itertools
 import re
+import typing
 
 import yaml
 
@@ -44,7 +45,7 @@ class Document:
     """What a YAML text says."""
 
     #: dict, list, str, int, float, bool or None; keys of a dict are str.
-    value: object
+    value: typing.Any
     source: catalogs.Source
     #: What is wrong but did not hinder reading on.
     problems: tuple[errors.Problem, ...]

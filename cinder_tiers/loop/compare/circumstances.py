@@ -208,10 +208,11 @@ def _pools(
 ) -> Iterator[Circumstance]:
     """Ceph pools of the same name that are not set up the same."""
     readings = [
-        run.ceph and (run.ceph.after or run.ceph.before)
+        reading
         for run in (first, second)
+        if run.ceph and (reading := run.ceph.after or run.ceph.before)
     ]
-    if not all(readings):
+    if len(readings) < 2:
         return
     one, other = readings
     for name in sorted(one.pools.keys() & other.pools.keys()):

@@ -174,6 +174,17 @@ class Claim:
     variation_percent: float | None = None
 
     @property
+    def change_percent(self) -> tuple[float, float, float] | None:
+        """The difference with both ends of its interval; None without one."""
+        if (
+            self.difference_percent is None
+            or self.low_percent is None
+            or self.high_percent is None
+        ):
+            return None
+        return self.difference_percent, self.low_percent, self.high_percent
+
+    @property
     def sentence(self) -> str:
         """What is claimed, in one line, without saying of what."""
         if self.difference_percent is None:
@@ -192,10 +203,10 @@ class Claim:
 
     def is_no_worse(self, least_difference_percent: float) -> bool:
         """Whether it is shown not to be worse by more than so much."""
-        if self.low_percent is None:
+        if self.low_percent is None or self.high_percent is None:
             return False
         margin = differences.logarithm(least_difference_percent)
-        if expectations.find_quantity(self.quantity).is_least:
+        if expectations.quantity(self.quantity).is_least:
             return differences.logarithm(self.low_percent) >= -margin
         return differences.logarithm(self.high_percent) <= margin
 
@@ -348,7 +359,7 @@ def pairs_of_tiers(
             f' {" or ".join(sorted(patterns)) or "no pattern"}: expected at'
             f' least two tiers to compare'
         )
-    observed = []
+    observed: list[_Observed] = []
     before: dict[str, None] = {}
     for one, other in itertools.combinations(of_tiers, 2):
         sides = of_tiers[one], of_tiers[other]
@@ -401,7 +412,7 @@ def runs(
         pattern is of what is asked for
     """
     observed = []
-    found = {}
+    found: dict[str, None] = {}
     named = {run.run for side in (first, *others.values()) for run in side}
     history = [run for run in history if run.run not in named]
     wrong = []
@@ -478,7 +489,9 @@ def treatments(
         second = [treatment.runs[block] for block in blocks]
         try:
             together = _tiers_together(
-                first, second, tiers and {tier: tier for tier in tiers}
+                first,
+                second,
+                {tier: tier for tier in tiers} if tiers else None,
             )
         except ComparisonError as error:
             wrong.append(f'{treatment.name}: {error}')
@@ -566,7 +579,7 @@ def _saying_more(
             for direction in ('', 'read_', 'write_')
         }
     for name in quantities:
-        limit = expectations.find_quantity(name)
+        limit = expectations.quantity(name)
         if limit.direction is not None and all(
             each.directions == (limit.direction,) for each in known
         ):
@@ -659,14 +672,15 @@ def _observe_runs(
 
 def _all_together(observed: Sequence[_Observed]) -> Iterator[_Observed]:
     """The geometric mean of the patterns of a tier, if there are several."""
-    known = [each for each in observed if each.runs is not None]
+    known = [each.runs for each in observed if each.runs is not None]
     if len(known) < 2:
         return
-    found = between_runs.together([each.runs for each in known])
+    first = next(each for each in observed if each.runs is not None)
+    found = between_runs.together(known)
     count = f'{len(known)} of {len(observed)} patterns'
     yield _of_runs(
         dataclasses.replace(
-            known[0].claim,
+            first.claim,
             pattern=ALL_PATTERNS,
             reason=f'geometric mean of {count}; '
             if len(known) < len(observed)
@@ -675,7 +689,7 @@ def _all_together(observed: Sequence[_Observed]) -> Iterator[_Observed]:
             second=_geometric_mean_of(found.second),
         ),
         found,
-        is_least=known[0].is_least,
+        is_least=first.is_least,
     )
 
 
@@ -708,7 +722,8 @@ def _of_runs(
                 finding=Finding.CANNOT_TELL,
                 reason=claim.reason + _too_few_runs(fewer, more, history),
                 difference_percent=differences.percent(
-                    math.log(claim.second) - math.log(claim.first)
+                    math.log(_geometric_mean_of(found.second))
+                    - math.log(_geometric_mean_of(found.first))
                 ),
             ),
         )
@@ -774,7 +789,7 @@ def _side(
     question: Question,
 ) -> _Side:
     found = []
-    without = frozenset()
+    without: frozenset[str] = frozenset()
     lost = ''
     for run in side:
         result = next(
@@ -802,9 +817,7 @@ def _side(
         without |= {
             name
             for name in question.quantities
-            if not figures.is_about(
-                expectations.find_quantity(name), run, result
-            )
+            if not figures.is_about(expectations.quantity(name), run, result)
         }
         found.append(result.slots)
         if not lost and not figures.complete(result.slots):
@@ -871,7 +884,7 @@ def _observe(
     history: Sequence[_Side] = (),
 ) -> Iterator[_Observed]:
     for name in question.quantities:
-        limit = expectations.find_quantity(name)
+        limit = expectations.quantity(name)
         if name in first.without | second.without and not reason:
             continue
         claim = Claim(
@@ -1027,9 +1040,10 @@ def _values(
             [one for one, _other in pairs],
             [other for _one, other in pairs],
         )
-    return tuple(
+    one_side, other_side = (
         [_geometric_mean(values) for values in side] for side in of_runs
     )
+    return one_side, other_side
 
 
 def _observations(first: _Side, second: _Side, within: Within) -> str:
@@ -1045,9 +1059,8 @@ def _looks(first: _Side, second: _Side) -> int:
     return max(first.looks, second.looks)
 
 
-def _geometric_mean(values: Sequence[float]) -> float | None:
-    if not values:
-        return None
+def _geometric_mean(values: Sequence[float]) -> float:
+    """Of at least one value; 0 if one of them is."""
     if min(values) <= 0:
         return 0.0
     return differences.value(differences.mean_logarithm(values))
@@ -1060,7 +1073,7 @@ def _shown(
 
     A percentile of too few I/Os is shown in no table, nor beside a claim.
     """
-    found = _geometric_mean(values)
+    found = _geometric_mean(values) if values else None
     if (
         found is not None
         and limit.percent is not None
@@ -1160,6 +1173,7 @@ def _decide(
         if each.difference is None
         else _decided(
             each,
+            each.difference,
             question,
             shares[each.claim.pattern != ALL_PATTERNS],
             len(known),
@@ -1170,7 +1184,9 @@ def _decide(
 
 def _with_common_noise(observed: Sequence[_Observed]) -> list[_Observed]:
     """See ``between_runs.with_common_noise``, for each quantity of a tier."""
-    groups: dict[tuple[str, ...], list[int]] = {}
+    groups: dict[
+        tuple[str, ...], list[tuple[int, differences.Difference]]
+    ] = {}
     for place, each in enumerate(observed):
         claim = each.claim
         if each.within is Within.NOTHING and each.difference is not None:
@@ -1184,27 +1200,26 @@ def _with_common_noise(observed: Sequence[_Observed]) -> list[_Observed]:
                     name or '',
                 ),
                 [],
-            ).append(place)
+            ).append((place, each.difference))
     found = list(observed)
-    for places in groups.values():
-        for place, difference in zip(
-            places,
-            between_runs.with_common_noise(
-                [found[each].difference for each in places]
-            ),
+    for members in groups.values():
+        for (place, _own), common in zip(
+            members,
+            between_runs.with_common_noise([own for _place, own in members]),
             strict=True,
         ):
-            found[place] = dataclasses.replace(
-                found[place], difference=difference
-            )
+            found[place] = dataclasses.replace(found[place], difference=common)
     return found
 
 
 def _decided(
-    observed: _Observed, question: Question, share: int, claims: int
+    observed: _Observed,
+    difference: differences.Difference,
+    question: Question,
+    share: int,
+    claims: int,
 ) -> Claim:
     """The claim, of which one in share of all false ones may be."""
-    difference = observed.difference
     low, high = difference.interval_percent(claims=share)
     alpha = 1 - differences.CONFIDENCE
     margin = differences.logarithm(question.least_difference_percent)
@@ -1275,7 +1290,7 @@ def _decided(
 def _how(observed: _Observed) -> str:
     """By what test, and of how many observations."""
     fewer, more = sorted(observed.counts)
-    if observed.difference.is_paired:
+    if observed.runs is None:
         return (
             f'paired t within {observed.observations},'
             f' {fewer} {observed.observations}'

@@ -74,14 +74,18 @@ class Needs:
     @property
     def repeats(self) -> int | None:
         """So that all of them are shown; None if one has no number."""
-        found = [need.repeats for need in self.needs]
-        return None if None in found else max(found, default=None)
+        return _most([need.repeats for need in self.needs])
 
     @property
     def seconds(self) -> int | None:
         """Of a run with so many repeats; None if it is not known."""
-        found = [need.seconds for need in self.needs]
-        return None if None in found else max(found, default=None)
+        return _most([need.seconds for need in self.needs])
+
+
+def _most(found: Sequence[int | None]) -> int | None:
+    """The greatest; None if one is not known, or there is none."""
+    known = [each for each in found if each is not None]
+    return max(known, default=None) if len(known) == len(found) else None
 
 
 def of_run(
@@ -182,12 +186,11 @@ def of_variation(
         needs=(
             _with_time(
                 need,
-                run
-                and (
-                    _seconds(run, need.repeats)
-                    if between is Between.TIERS
-                    else _seconds_of_runs(run, need.repeats)
-                ),
+                None
+                if run is None
+                else _seconds(run, need.repeats)
+                if between is Between.TIERS
+                else _seconds_of_runs(run, need.repeats),
             ),
         ),
     )

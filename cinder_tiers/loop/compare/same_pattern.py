@@ -23,7 +23,7 @@ def named(
     :param side: that may have it
     :raises ValueError: a profile does not have it
     """
-    known = {}
+    known: dict[fio_pattern.Pattern, str] = {}
     for run in side:
         for tier in run.tiers:
             for each in tier.patterns:

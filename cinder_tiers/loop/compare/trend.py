@@ -119,9 +119,7 @@ def over_time(
         for pattern in tier.patterns
         for quantity in quantities
         if pattern.slots
-        and figures.is_about(
-            expectations.find_quantity(quantity), run, pattern
-        )
+        and figures.is_about(expectations.quantity(quantity), run, pattern)
     )
     if not tested:
         raise comparison.no_pattern(quantities)
@@ -158,7 +156,7 @@ def _observed(
     pattern: str,
     quantity: str,
 ) -> Iterator[_Observation | LeftOut]:
-    limit = expectations.find_quantity(quantity)
+    limit = expectations.quantity(quantity)
     for run in runs:
         slots = [
             slot
@@ -171,10 +169,10 @@ def _observed(
         if not slots:
             continue
         complete = figures.complete(slots)
-        values = [figures.figure(slot, limit) for slot in complete]
+        values = figures.of_complete(complete, limit)
         if not complete:
             reason = figures.NONE_COMPLETE
-        elif all(value and value > 0 for value in values):
+        elif values and min(values) > 0:
             reason = figures.too_few_ios(complete, limit)
         else:
             reason = (
@@ -258,7 +256,7 @@ def _levels(
     least: float,
     least_runs: int,
 ) -> Iterator[Level]:
-    limit = expectations.find_quantity(quantity)
+    limit = expectations.quantity(quantity)
     observed = list(_observed(runs, tier, pattern, quantity))
     series = [each for each in observed if isinstance(each, _Observation)]
     left_out = (

@@ -63,7 +63,7 @@ def end(
     :param osds: reads the OSDs.
     :raises errors.TiersError: Ceph does not answer or refuses.
     """
-    osd = osds().get(target.osd)
+    osd = None if target.osd is None else osds().get(target.osd)
     if osd is None:
         raise errors.ActionFailed(f'{target} no longer exists')
     kind = target.fault.kind
@@ -84,7 +84,7 @@ def stand(target: faults.Target, osds: Osds) -> str:
     :param osds: reads the OSDs.
     :raises errors.TiersError: Ceph does not answer or refuses.
     """
-    osd = osds().get(target.osd)
+    osd = None if target.osd is None else osds().get(target.osd)
     if osd is None:
         return 'gone'
     if target.fault.kind is faults.Kind.OSD_OUT:

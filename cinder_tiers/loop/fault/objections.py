@@ -104,14 +104,19 @@ def of_target(
 def _of_osd(
     target: faults.Target, facts: cluster_facts.Facts
 ) -> collections.abc.Iterator[str]:
-    osd = facts.osds.get(target.osd)
-    if target.osd not in facts.holders or osd is None:
+    osd_id = target.osd
+    if (
+        osd_id is None
+        or osd_id not in facts.holders
+        or osd_id not in facts.osds
+    ):
         known = ', '.join(map(str, sorted(facts.holders))) or 'none'
         yield (
             f'{target} has no data of pool {target.pool}; expected one of the '
             f'OSDs {known}; name one of them'
         )
         return
+    osd = facts.osds[osd_id]
     if not osd.is_up or osd.weight != 1:
         yield (
             f'{target} is {"up" if osd.is_up else "down"} with the '
@@ -124,12 +129,12 @@ def _of_osd(
             f'{target} or the cluster has the flags {", ".join(flags)}; '
             'expected none of them; unset them first'
         )
-    if target.osd in facts.not_to_stop:
+    if osd_id in facts.not_to_stop:
         yield (
             f'{target}: "ceph osd ok-to-stop" says: '
-            f'{facts.not_to_stop[target.osd]}'
+            f'{facts.not_to_stop[osd_id]}'
         )
-    for pool in facts.pools_on.get(target.osd, ()):
+    for pool in facts.pools_on.get(osd_id, ()):
         left, needed = pool.size - 1, max(pool.min_size, pool.least + 1)
         if left < needed:
             yield (
@@ -140,18 +145,18 @@ def _of_osd(
                 'raise size or lower min_size'
             )
     if target.fault.kind is faults.Kind.OSD_OUT:
-        if target.osd in facts.upmapped:
+        if osd_id in facts.upmapped:
             yield (
                 f'{target} has placement groups mapped by pg-upmap-items, '
                 'which Ceph removes permanently when the OSD is out; '
                 'expected none; name another OSD, or remove them ("ceph '
                 'osd rm-pg-upmap-items")'
             )
-        yield from _of_room(target, facts)
+        yield from _of_room(target, osd_id, facts)
 
 
 def _of_room(
-    target: faults.Target, facts: cluster_facts.Facts
+    target: faults.Target, osd_id: int, facts: cluster_facts.Facts
 ) -> collections.abc.Iterator[str]:
     """The data of an OSD that is out must fit where they are moved to."""
     if isinstance(facts.usage, usages.Unknown):
@@ -161,14 +166,12 @@ def _of_room(
         )
         return
     sizes = facts.usage.osds
-    for pool in facts.pools_on.get(target.osd, ()):
-        others = receivers(target.osd, pool, facts)
+    for pool in facts.pools_on.get(osd_id, ()):
+        others = receivers(osd_id, pool, facts)
         known = [sizes[one] for one in others if one in sizes]
-        if not others or target.osd not in sizes:
+        if not others or osd_id not in sizes:
             continue
-        used = sizes[target.osd].used_bytes + sum(
-            one.used_bytes for one in known
-        )
+        used = sizes[osd_id].used_bytes + sum(one.used_bytes for one in known)
         total = sum(one.total_bytes for one in known)
         ratio = facts.usage.nearfull_ratio
         if used > ratio * total:
@@ -214,13 +217,18 @@ def receivers(
     near = _in_bucket_of(here, domain, others)
     if rule is None or rule.root is None:
         found = near or others
-    elif rule.sub_failure_domain is not None:
+    elif (
+        rule.sub_failure_domain is not None
+        and rule.replicas_per_failure_domain is not None
+    ):
         found = _takers(
             here,
             rule.sub_failure_domain,
             rule.replicas_per_failure_domain,
             near,
-        ) or _in_another(here, rule, pool.size, others)
+        ) or _in_another(
+            here, domain, rule.failure_domains_for(pool.size), others
+        )
     else:
         found = _takers(here, domain, pool.size, others)
     return tuple(one.osd_id for one in found)
@@ -248,19 +256,20 @@ def _takers(
 
 def _in_another(
     here: ceph_state.Osd,
-    rule: ceph_state.CrushRule,
-    size: int,
+    domain: str,
+    needed: int,
     others: list[ceph_state.Osd],
 ) -> list[ceph_state.Osd]:
-    """Returns the OSDs in other failure domains that receive the data."""
-    domain = rule.failure_domain
+    """Returns the OSDs in other failure domains that receive the data.
+
+    :param needed: the number of failure domains that the pool needs.
+    """
     elsewhere = [
         one
         for one in others
         if one.location.get(domain) not in (None, here.location.get(domain))
     ]
-    spare = _number_of(domain, elsewhere) >= rule.failure_domains_for(size)
-    return elsewhere if spare else []
+    return elsewhere if _number_of(domain, elsewhere) >= needed else []
 
 
 def _number_of(domain: str, osds: list[ceph_state.Osd]) -> int:

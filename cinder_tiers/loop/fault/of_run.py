@@ -132,7 +132,7 @@ def _of_direction(
     if direction is not None:
         series = response.Series(
             begins_at=series.begins_at,
-            values=run.slot.series_of_directions[direction],
+            values=(run.slot.series_of_directions or {})[direction],
         )
     windows = run.slot.latency_windows
     return (
@@ -185,6 +185,7 @@ def _clock_error_s(
         for guest in result.guests
         if guest.tier == run.tier.tier
     ]
-    if not errors_ms or None in errors_ms:
+    known_ms = [each for each in errors_ms if each is not None]
+    if not known_ms or len(known_ms) < len(errors_ms):
         return _UNKNOWN_ERROR_S
-    return max(errors_ms) / 1000
+    return max(known_ms) / 1000

@@ -274,7 +274,9 @@ def respond(series: Series, span: Span, rule: Rule | None = None) -> Response:
         stall_s = max(
             (
                 stall.seconds
-                for stall in steadiness.find_stalls(series.values)
+                for stall in steadiness.find_stalls(
+                    [each or 0.0 for each in series.values]
+                )
                 if stall.at >= begin
             ),
             default=0.0,
@@ -388,7 +390,7 @@ def _unknown_before(series: Series, span: Span, begin: int, rule: Rule) -> str:
     if series.is_more_better:
         if not any(before):
             return 'nothing was completed before the fault'
-        stalls = steadiness.find_stalls(before)
+        stalls = steadiness.find_stalls([each or 0.0 for each in before])
         if stalls:
             return (
                 f'a stall of {stalls[0].seconds:g} s before the fault, at'

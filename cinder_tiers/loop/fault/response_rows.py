@@ -36,22 +36,24 @@ class _Line:
     @property
     def run(self) -> run_result.PatternRun | None:
         """What was measured."""
-        return self.answer and self.answer.run
+        return self.answer.run if self.answer else None
 
     @property
     def iops(self) -> response.Response | None:
         """How its IOPS responded."""
-        return self.answer and self.answer.iops
+        return self.answer.iops if self.answer else None
 
     @property
     def p99(self) -> latencies.Latencies | None:
         """How its latency responded."""
-        return self.answer and self.answer.p99
+        return self.answer.p99 if self.answer else None
 
     @property
     def lasted_s(self) -> float | None:
         """How long the fault lasted."""
-        return self.answer and self.answer.made.ended - self.answer.made.began
+        if self.answer is None:
+            return None
+        return self.answer.made.ended - self.answer.made.began
 
     @property
     def is_counted(self) -> bool:
@@ -158,7 +160,7 @@ def _lines(
         )
         return
     for fault in one.measured.faults:
-        if not results_argument.is_known(fault):
+        if results_argument.times_of(fault) is None:
             yield _Line(
                 slot=one,
                 fault=fault.name,
@@ -183,7 +185,7 @@ def _answers(
     rule: response.Rule,
 ) -> list[of_run.Answer]:
     reason = 'the command left no result'
-    if one.measured.result_file is not None:
+    if one.measured and one.measured.result_file is not None:
         try:
             run = results.read(
                 sweep_files.result_path(path, one.measured.result_file)

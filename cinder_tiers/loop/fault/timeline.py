@@ -54,7 +54,7 @@ class _Course:
     def waits(self) -> bool:
         return self.record.began is None and not self.record.problem
 
-    def note(self, **fields: object) -> None:
+    def note(self, **fields: typing.Any) -> None:
         self.record = dataclasses.replace(self.record, **fields)
 
     def complain(self, problem: str) -> None:

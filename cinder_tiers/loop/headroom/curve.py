@@ -67,7 +67,7 @@ class Step:
         """
         found = self.estimate_iops(looks=looks)
         wanted = PACED_SHARE * self.asked_iops
-        if found.low is None:
+        if found.low is None or found.high is None:
             return Saturation.CANNOT_TELL
         if found.high < wanted:
             return Saturation.SATURATED
@@ -138,15 +138,15 @@ def of_run(
     """
     steps = sorted(
         (
-            pattern
+            (pattern.asked, pattern)
             for each in run.tiers
             if each.tier == tier
             for pattern in each.patterns
             if pattern.asked and pattern.asked.curve == name
         ),
-        key=lambda each: each.asked.iops,
+        key=lambda step: step[0].iops,
     )
-    if not steps or not figures.is_about(quantity, run, steps[0]):
+    if not steps or not figures.is_about(quantity, run, steps[0][1]):
         return None
     return _curve(tier, name, steps, quantity, looks=run.looks)
 
@@ -154,34 +154,34 @@ def of_run(
 def _curve(
     tier: str,
     name: str,
-    patterns: Sequence[run_result.PatternResult],
+    steps: Sequence[tuple[run_result.AskedLoad, run_result.PatternResult]],
     quantity: expectations.Limit,
     *,
     looks: int,
 ) -> Curve:
-    asked = [each.asked.iops for each in patterns]
+    asked = [each.iops for each, _pattern in steps]
     if len(set(asked)) < len(asked):
         raise CurveError(
             f'{tier} {name}: two steps ask for the same load, of'
             f' {", ".join(map(str, asked))} IOPS: expected one of each'
         )
     complete = [
-        {slot.repeat: slot for slot in figures.complete(each.slots)}
-        for each in patterns
+        {slot.repeat: slot for slot in figures.complete(pattern.slots)}
+        for _asked, pattern in steps
     ]
     common = sorted(set.intersection(*(set(each) for each in complete)))
     if not common:
         raise CurveError(
             f'{tier} {name}: no repeat has all guests of all'
-            f' {len(patterns)} steps: see the verdicts of the guests'
+            f' {len(steps)} steps: see the verdicts of the guests'
         )
     return Curve(
         tier=tier,
         name=name,
         quantity=quantity,
         steps=tuple(
-            _step(each, [slots[repeat] for repeat in common], quantity)
-            for each, slots in zip(patterns, complete, strict=True)
+            _step(*each, [slots[repeat] for repeat in common], quantity)
+            for each, slots in zip(steps, complete, strict=True)
         ),
         repeats=len(common),
         looks=looks,
@@ -189,20 +189,21 @@ def _curve(
 
 
 def _step(
+    asked: run_result.AskedLoad,
     pattern: run_result.PatternResult,
     slots: Sequence[run_result.SlotResult],
     quantity: expectations.Limit,
 ) -> Step:
-    found = [figures.figure(slot, quantity) for slot in slots]
+    found = figures.of_complete(slots, quantity)
     reason = figures.not_told(slots, quantity)
-    if not reason and None in found:
+    if not reason and not found:
         reason = f'in a repeat {figures.nothing_done(quantity)}'
     reason = reason or figures.too_few_ios(slots, quantity)
     return Step(
         pattern=pattern.pattern,
-        asked_iops=pattern.asked.iops,
-        volume_iops=pattern.asked.volume_iops,
-        iops=tuple(slot.merged.iops for slot in slots),
+        asked_iops=asked.iops,
+        volume_iops=asked.volume_iops,
+        iops=tuple(slot.measured.iops for slot in slots),
         latencies_ms=() if reason else tuple(found),
         reason=reason,
     )

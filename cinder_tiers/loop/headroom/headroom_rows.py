@@ -5,6 +5,7 @@
 import argparse
 import collections.abc
 import dataclasses
+import functools
 
 from cliff import columns
 
@@ -172,9 +173,14 @@ class _Tier:
     ) -> None:
         self.shown = shown
         self._args = parsed_args
-        self._catalog: catalogs.Catalog | None = None
         self._sold: tuple[sold.SoldType, ...] | None = None
         self._carried: client_io.ClientIo | str | None = None
+
+    @functools.cached_property
+    def _catalog(self) -> catalogs.Catalog:
+        return reader.read_file(
+            self._args.catalog, include_root=self._args.include_root
+        )
 
     def declared(self) -> catalogs.Tier:
         """The tier of the tiers file.
@@ -182,10 +188,6 @@ class _Tier:
         :raises errors.TiersError: the file cannot be read, or has no such
             tier.
         """
-        if self._catalog is None:
-            self._catalog = reader.read_file(
-                self._args.catalog, include_root=self._args.include_root
-            )
         found = self._catalog.tier(self._args.tier)
         if found is None:
             raise errors.TiersError(
@@ -235,8 +237,8 @@ class _Tier:
                 value=self._args.volumes * self._args.per_volume_iops,
                 source=f'{self._args.volumes} volumes as given by --volumes',
             )
-        found = {one.name: one.iops(direction) for one in self._types()}
-        unlimited = [name for name, iops in found.items() if iops is None]
+        found = [(one.name, one.iops(direction)) for one in self._types()]
+        unlimited = [name for name, iops in found if iops is None]
         if unlimited:
             return _Known(
                 value=None,
@@ -245,7 +247,7 @@ class _Tier:
             )
         number = sum(len(one.volumes) for one in self._types())
         return _Known(
-            value=sum(found.values()),
+            value=sum(iops for _name, iops in found if iops is not None),
             source=f'{number} volumes in Cinder, each at its limit',
         )
 
@@ -305,7 +307,7 @@ def _answers(
 ) -> collections.abc.Iterator[_Answer]:
     for name, limits in _limits(tier, parsed_args, read).items():
         quantities = {
-            limit: expectations.find(limit).quantity for limit, _ in limits
+            limit: expectations.limit(limit).quantity for limit, _ in limits
         }
         curves = {
             quantity: _curve(read, parsed_args.tier, name, quantity)
@@ -332,15 +334,14 @@ def _answers(
             for basis in ('sold', 'carried'):
                 in_use = tier.in_use(basis, direction)
                 of_volume = tier.of_volume(direction)
-                unknown = [
-                    each.source
-                    for each in (in_use, of_volume)
-                    if each.value is None
-                ]
-                if unknown:
+                if in_use.value is None or of_volume.value is None:
                     room = rooms.Headroom(
                         finding=rooms.Finding.CANNOT_TELL,
-                        reason='; '.join(unknown),
+                        reason='; '.join(
+                            each.source
+                            for each in (in_use, of_volume)
+                            if each.value is None
+                        ),
                     )
                 else:
                     room = rooms.headroom(
@@ -459,7 +460,7 @@ def _curve(
         do what the quantity is about.
     """
     _check_same(read, name)
-    limit = expectations.find_quantity(quantity)
+    limit = expectations.quantity(quantity)
     parts = [
         found
         for run in read

@@ -165,9 +165,9 @@ def knee(curve: load_curve.Curve) -> Load:
             )
         found.append(at)
     loads = [usable[at].iops[repeat] for repeat, at in enumerate(found)]
-    if len(found) < 2:
-        return _over_repeats(loads, curve)
     about = intervals.estimate_mean(loads, looks=curve.looks)
+    if about.low is None or about.high is None:
+        return _over_repeats(loads, curve)
     # Kneedle gives neither end.
     before, after = usable[min(found) - 1], usable[max(found) + 1]
     return Load(

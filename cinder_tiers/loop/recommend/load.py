@@ -112,7 +112,9 @@ def compare(load: Load, pattern: Load) -> Likeness:
 
     :param pattern: of ``of_pattern``
     """
-    unlike, nearly, distance = [], [], 0.0
+    unlike: list[str] = []
+    nearly: list[str] = []
+    distance = 0.0
 
     def note(words: str, *, far: float, is_far: bool) -> None:
         nonlocal distance
@@ -127,10 +129,11 @@ def compare(load: Load, pattern: Load) -> Likeness:
             far=points / MOST_MIX_POINTS,
             is_far=points > MOST_MIX_POINTS,
         )
-    if load.is_random not in (None, pattern.is_random):
-        words = ('sequential', 'random')
+    if load.is_random is not None and load.is_random != pattern.is_random:
         note(
-            f'{words[load.is_random]}, measured {words[pattern.is_random]}',
+            'random, measured sequential'
+            if load.is_random
+            else 'sequential, measured random',
             far=math.inf,
             is_far=True,
         )
@@ -150,7 +153,7 @@ def compare(load: Load, pattern: Load) -> Likeness:
         if direction in pattern.block_bytes
         and _share(load, direction) >= _LEAST_SHARE_PERCENT
     ]
-    if load.in_flight is not None:
+    if load.in_flight is not None and pattern.in_flight is not None:
         sizes.append(
             ('{:.1f} I/Os in flight', load.in_flight, pattern.in_flight)
         )

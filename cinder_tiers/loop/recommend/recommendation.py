@@ -256,7 +256,7 @@ class _Pairs:
             for other in self.tiers:
                 for claim in self.of(other, tier):
                     if claim.difference_percent is not None:
-                        gain = _gain(claim)
+                        gain = _gain(claim.quantity, claim.difference_percent)
                         wins += (gain > 0) - (gain < 0)
                         total += gain
             return wins, total
@@ -264,10 +264,10 @@ class _Pairs:
         return sorted(self.tiers, key=lead, reverse=True)
 
 
-def _gain(claim: comparison.Claim) -> float:
+def _gain(quantity: str, difference_percent: float) -> float:
     """How much better the second side is, in percent; less than 0: worse."""
-    limit = expectations.find_quantity(claim.quantity)
-    return (1 if limit.is_least else -1) * claim.difference_percent
+    is_least = expectations.quantity(quantity).is_least
+    return (1 if is_least else -1) * difference_percent
 
 
 def _recommendation(
@@ -285,11 +285,11 @@ def _recommendation(
         )
     ]
     order = pairs.in_order()
-    lead = next((tier for tier in order if tier in best), None) or next(
-        iter(order), None
-    )
-    if lead is not None:
+    lead = next((tier for tier in order if tier in best), '')
+    if lead:
         order = [lead, *(tier for tier in order if tier != lead)]
+    elif order:
+        lead = order[0]
     places = tuple(
         Place(
             tier=tier,
@@ -364,7 +364,7 @@ def _move(
             tier=tier,
             placing=placing,
             to=to,
-            claims=pairs.of(tier, to) if to else (),
+            claims=pairs.of(tier, to) if tier and to else (),
             reason=reason,
         )
 

@@ -37,7 +37,7 @@ _KINDS = {
 
 def blocks(pattern: fio_pattern.Pattern) -> str:
     """Its block sizes, as fio spells them."""
-    return pattern.bs or pattern.bsrange or pattern.bssplit
+    return pattern.bs or pattern.bsrange or pattern.bssplit or ''
 
 
 def in_words(pattern: fio_pattern.Pattern) -> str:
@@ -106,16 +106,17 @@ def _times(percent: float) -> str:
 def _clause(claim: comparison.Claim, first: str, second: str) -> str:
     """What is found of two sides, in the words of ``answers``."""
     finding = claim.finding
-    if finding in (comparison.Finding.BETTER, comparison.Finding.WORSE):
-        times = (
-            f'{_times(claim.difference_percent)} times',
-            f'({_times(claim.low_percent)} to {_times(claim.high_percent)})',
-        )
+    change = claim.change_percent
+    if change and finding in (
+        comparison.Finding.BETTER,
+        comparison.Finding.WORSE,
+    ):
+        times, low, high = map(_times, change)
         if claim.quantity == 'iops':
-            return f'{second} does {times[0]} {first} {times[1]}'
+            return f'{second} does {times} times {first} ({low} to {high})'
         return (
-            f'{claim.quantity} of {second} is {times[0]} that of {first}'
-            f' {times[1]}'
+            f'{claim.quantity} of {second} is {times} times that of {first}'
+            f' ({low} to {high})'
         )
     if finding is comparison.Finding.NO_RELEVANT_DIFFERENCE:
         return f'no relevant difference between {second} and {first}'
@@ -195,7 +196,7 @@ def _compared(
 
 def _measured(run: run_result.RunResult, quantity: str) -> Iterator[str]:
     """Of a single tier there is nothing but its figures."""
-    unit = expectations.find_quantity(quantity).unit
+    unit = expectations.quantity(quantity).unit
     words = words_of(run)
     for tier in run.tiers:
         for pattern in tier.patterns:

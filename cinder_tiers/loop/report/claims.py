@@ -105,7 +105,8 @@ def _shown(caption: str, found: comparison.Comparison) -> Claims:
             table=figure.Table(columns=_COLUMNS, rows=()),
             found=found.claims,
         )
-    columns, rows = _COLUMNS, [_cells(claim) for claim in found.claims]
+    columns: tuple[figure.Column, ...] = _COLUMNS
+    rows = [_cells(claim) for claim in found.claims]
     if not any(claim.side for claim in found.claims):
         columns, rows = columns[1:], [row[1:] for row in rows]
     return Claims(

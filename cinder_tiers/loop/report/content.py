@@ -212,9 +212,11 @@ def of_sweep(
     :param faulty: its slots with faults
     :raises ValueError: see ``faults.figures``
     """
-    measured = [slot for slot in swept.slots if slot.run is not None]
+    measured = [
+        (slot, slot.run) for slot in swept.slots if slot.run is not None
+    ]
     default = next(
-        slot.run for slot in measured if slot.treatment == swept.default
+        run for slot, run in measured if slot.treatment == swept.default
     )
     return Report(
         parts=(
@@ -226,7 +228,7 @@ def of_sweep(
                     *_summary(dataclasses.replace(default, cost=None))[2:],
                 ),
                 caveats=_caveats(
-                    [(str(slot.number), slot.run) for slot in measured]
+                    [(str(slot.number), run) for slot, run in measured]
                 ),
                 figures=(
                     *faults_chart.figures(faulty),

@@ -14,7 +14,6 @@ import itertools
 
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.figures.result import result as run_result
-from cinder_tiers.figures.stats import intervals
 from cinder_tiers.loop.headroom import curve as load_curve
 from cinder_tiers.loop.headroom import load
 from cinder_tiers.loop.report import figure
@@ -52,14 +51,15 @@ def _read(
     result: run_result.RunResult, expected: Mapping[str, float]
 ) -> tuple[list[load_curve.Curve], list[_Cells]]:
     """Curves of several steps, and a row for each that cannot be read."""
-    found, lost = [], []
+    found: list[load_curve.Curve] = []
+    lost: list[_Cells] = []
     for quantity in dict.fromkeys(
-        (_QUANTITY, *(expectations.find(each).quantity for each in expected))
+        (_QUANTITY, *(expectations.limit(each).quantity for each in expected))
     ):
         for tier, name in _of_several_steps(result):
             try:
                 curve = load_curve.of_run(
-                    result, tier, name, expectations.find_quantity(quantity)
+                    result, tier, name, expectations.quantity(quantity)
                 )
             except load_curve.CurveError as error:
                 lost.append(
@@ -80,7 +80,7 @@ def _loads(
         '70 % of the most': load.operating_point(curve),
     }
     for name, bound in expected.items():
-        if expectations.find(name).quantity == curve.quantity.quantity:
+        if expectations.limit(name).quantity == curve.quantity.quantity:
             found[f'{name} {bound:g}'] = load.within(curve, bound)
     return found
 
@@ -89,12 +89,6 @@ def _mean_ms(step: load_curve.Step) -> float | None:
     if not step.latencies_ms:
         return None
     return sum(step.latencies_ms) / len(step.latencies_ms)
-
-
-def _ends(found: intervals.Estimate | None) -> tuple[float | None, ...]:
-    return (
-        (None,) * 3 if found is None else (found.mean, found.low, found.high)
-    )
 
 
 def _rows(
@@ -106,7 +100,7 @@ def _rows(
             *about,
             step.saturation(looks=curve.looks).value,
             step.asked_iops,
-            *_ends(step.estimate_iops(looks=curve.looks)),
+            *report_rows.ends(step.estimate_iops(looks=curve.looks)),
             _mean_ms(step),
             step.reason or '-',
         )
@@ -115,7 +109,7 @@ def _rows(
             *about,
             name,
             None,
-            *_ends(found.iops),
+            *report_rows.ends(found.iops),
             None,
             found.contradiction or found.reason or '-',
         )
@@ -172,13 +166,13 @@ def answers(
     """
     for curve in _read(result, expected)[0]:
         quantity = curve.quantity.quantity.removesuffix('_ms')
-        limits = {
-            name: bound
+        bounds = [
+            bound
             for name, bound in expected.items()
             if expectations.find(name).quantity == curve.quantity.quantity
-        }
+        ]
         clauses = []
-        for name, bound in limits.items():
+        for bound in bounds:
             found = load.within(curve, bound)
             words = _iops(found) or f'a load not known: {found.reason}'
             clauses.append(f'{quantity} within {bound:g} ms up to {words}')
@@ -210,7 +204,7 @@ def _lines(
             is_dashed=True,
         )
     for name, bound in expected.items():
-        if expectations.find(name).quantity == curve.quantity.quantity:
+        if expectations.limit(name).quantity == curve.quantity.quantity:
             yield figure.Line(
                 label=name,
                 style=figure.STYLES - 1,

@@ -53,22 +53,24 @@ def bars(
 ) -> Iterator[figure.Bar]:
     """A bar of each claim, the ratio of the second side to the first.
 
-    :param claims: of which the difference and its interval are known
+    :param claims: one of which the interval is not known has no bar
     :param label: gives the label of a bar
     """
+    known = [
+        (claim, [effects.in_hundreds(each) for each in change])
+        for claim in claims
+        if (change := claim.change_percent)
+    ]
     longest = _MOST_OF_LONGEST_BAR * max(
-        [
-            effects.HUNDRED,
-            *(effects.in_hundreds(each.difference_percent) for each in claims),
-        ]
+        [effects.HUNDRED, *(value for _claim, (value, _low, _high) in known)]
     )
-    for claim in claims:
+    for claim, (value, low, high) in known:
         yield figure.Bar(
             label=label(claim),
             style=STYLES.get(claim.finding, UNKNOWN),
-            value=effects.in_hundreds(claim.difference_percent),
-            low=effects.in_hundreds(claim.low_percent),
-            high=min(longest, effects.in_hundreds(claim.high_percent)),
+            value=value,
+            low=low,
+            high=min(longest, high),
         )
 
 
@@ -85,7 +87,8 @@ def _cells(claim: comparison.Claim) -> tuple[str | float | None, ...]:
 
 def _said(claim: comparison.Claim) -> str:
     effect, low, high = (
-        report_rows.number(value) for value in _cells(claim)[3:]
+        report_rows.number(effects.in_hundreds(value))
+        for value in claim.change_percent or (None,) * 3
     )
     return (
         f'{claim.pattern} {effect}, from {low} to {high},'
@@ -115,16 +118,7 @@ def figures(
 
     :param claims: of a report; those of which nothing is known are not drawn
     """
-    known = [
-        claim
-        for claim in claims
-        if None
-        not in (
-            claim.difference_percent,
-            claim.low_percent,
-            claim.high_percent,
-        )
-    ]
+    known = [claim for claim in claims if claim.change_percent]
     made = []
     for quantity in dict.fromkeys(claim.quantity for claim in known):
         pairs: dict[str, list[comparison.Claim]] = {}

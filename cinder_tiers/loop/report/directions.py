@@ -21,7 +21,7 @@ def _of(
 
 def _mean(row: report_rows.Row, quantity: str) -> float | None:
     found = row.estimate(quantity)
-    return found and found.mean
+    return found.mean if found else None
 
 
 def _bar(
@@ -41,13 +41,18 @@ def _bar(
 
 def _submission_ms(row: report_rows.Row, direction: str) -> float | None:
     """Mean over the complete repeats; None: it is not apart in one of them."""
+    complete = figures.complete(row.found.slots)
     found = [
-        slot.merged.directions[direction].slat_moments
-        for slot in figures.complete(row.found.slots)
+        moments.mean_ns
+        for slot in complete
+        for moments in [
+            (slot.measured.directions or {})[direction].slat_moments
+        ]
+        if moments is not None
     ]
-    if not found or None in found:
+    if not found or len(found) < len(complete):
         return None
-    return report_rows.ms(statistics.fmean(each.mean_ns for each in found))
+    return report_rows.ms(statistics.fmean(found))
 
 
 def _chart(
@@ -99,11 +104,7 @@ def directions(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
             row.tier,
             row.pattern,
             direction,
-            *(
-                iops and getattr(iops, each)
-                for iops in (row.estimate(f'{direction}_iops'),)
-                for each in ('mean', 'low', 'high')
-            ),
+            *report_rows.ends(row.estimate(f'{direction}_iops')),
             _mean(row, f'{direction}_mib_per_s'),
             _submission_ms(row, direction),
             _mean(row, f'{direction}_mean_ms'),

@@ -544,8 +544,9 @@ def _slim(node: ElementTree.Element) -> None:
     if node.tag == f'{{{_SVG}}}g' and len(node) > 1:
         for name in _INHERITED:
             values = {child.get(name) for child in node}
-            if len(values) == 1 and None not in values:
-                node.set(name, values.pop())
+            common = values.pop()
+            if common is not None and not values:
+                node.set(name, common)
                 for child in node:
                     del child.attrib[name]
 

@@ -40,19 +40,15 @@ _KEYS = (
 )
 
 
-def _ratio(percent: float | None) -> float | None:
-    return None if percent is None else effects.in_hundreds(percent)
-
-
 def _cells(claim: comparison.Claim) -> tuple[str | float | None, ...]:
     return (
         claim.side,
         claim.second_tier,
         claim.pattern,
         claim.finding.value,
-        _ratio(claim.difference_percent),
-        _ratio(claim.low_percent),
-        _ratio(claim.high_percent),
+        effects.in_hundreds(claim.difference_percent),
+        effects.in_hundreds(claim.low_percent),
+        effects.in_hundreds(claim.high_percent),
         claim.first,
         claim.second,
         claim.repeats,

@@ -185,24 +185,28 @@ def _row(
         answer.made.target,
         answer.made.ended - answer.made.began,
         *(
-            part and part.mean
-            for part in (
-                iops and iops.before,
-                iops and iops.during,
-                iops and iops.after,
-            )
+            (iops.before.mean, iops.during.mean, iops.after.mean)
+            if iops
+            else (None,) * 3
         ),
         *(
-            part and part.percentile_ms
-            for part in (
-                p99 and p99.before,
-                p99 and p99.during,
-                p99 and p99.after,
+            (
+                p99.before.percentile_ms,
+                p99.during.percentile_ms,
+                p99.after.percentile_ms,
             )
+            if p99
+            else (None,) * 3
         ),
-        iops and iops.longest_stall_s,
-        iops and iops.gets_along.after_s,
-        iops and iops.recovered.after_s,
+        *(
+            (
+                iops.longest_stall_s,
+                iops.gets_along.after_s,
+                iops.recovered.after_s,
+            )
+            if iops
+            else (None,) * 3
+        ),
         slot.healthy_s.get(answer.made.name),
         '; '.join(reasons) or '-',
     )
@@ -214,7 +218,8 @@ def figures(slots: Sequence[of_run.FaultySlot]) -> Iterator[figure.Figure]:
     :param slots: in their order
     :raises ValueError: a series is not of one second after the other
     """
-    charts, rows = [], []
+    charts: list[figure.Chart] = []
+    rows: list[tuple[str | float | None, ...]] = []
     for slot in slots:
         answers = list(of_run.answers(slot.result, slot.made))
         charts += _charts(slot, answers)

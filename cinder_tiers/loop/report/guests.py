@@ -5,6 +5,7 @@
 from collections.abc import Sequence
 import dataclasses
 import functools
+from typing import TypeVar
 
 from cinder_tiers.figures.result import figures
 from cinder_tiers.figures.result import result as run_result
@@ -12,6 +13,7 @@ from cinder_tiers.figures.result import trust
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
 
+_T = TypeVar('_T')
 # Of all charts of a page together.
 _MOST_DOTS = 1500
 _MOST_POINTS = 6000
@@ -74,17 +76,17 @@ def _without_times(slot: run_result.SlotResult) -> run_result.SlotResult:
 
 def _by_iops(
     slot: run_result.SlotResult | None,
-) -> list[run_result.GuestFigures]:
-    """Guests that have IOPS, the slowest first."""
+) -> list[tuple[float, run_result.GuestFigures]]:
+    """(IOPS, guest) of those that have IOPS, the slowest first."""
     if slot is None:
         return []
-    known = [guest for guest in slot.guests if guest.iops is not None]
-    return sorted(known, key=lambda guest: guest.iops)
+    known = [
+        (guest.iops, guest) for guest in slot.guests if guest.iops is not None
+    ]
+    return sorted(known, key=lambda each: each[0])
 
 
-def _some(
-    found: Sequence[run_result.GuestFigures], most: int
-) -> Sequence[run_result.GuestFigures]:
+def _some(found: Sequence[_T], most: int) -> Sequence[_T]:
     """Some of many, by rank, the first and the last among them."""
     if len(found) <= most:
         return found
@@ -96,17 +98,17 @@ def _chart(
     name: str, group: Sequence[report_rows.Row], most: int
 ) -> figure.Chart:
     dots = tuple(
-        figure.Dot(label=row.label, style=row.style, value=guest.iops)
+        figure.Dot(label=row.label, style=row.style, value=iops)
         for row in group
-        for guest in _some(_by_iops(_slot(row)), most)
+        for iops, _guest in _some(_by_iops(_slot(row)), most)
     )
     words = []
     for row in group:
         ranked = _by_iops(_slot(row))
         if ranked:
             words.append(
-                f'{row.label} from {report_rows.number(ranked[0].iops)} to'
-                f' {report_rows.number(ranked[-1].iops)}'
+                f'{row.label} from {report_rows.number(ranked[0][0])} to'
+                f' {report_rows.number(ranked[-1][0])}'
             )
     return figure.Chart(
         title=name,
@@ -121,16 +123,17 @@ def _cells(row: report_rows.Row) -> tuple[str | float | None, ...]:
     ranked = _by_iops(slot)
     if slot is None or not ranked:
         return (row.tier, row.pattern, *(None,) * 3, '-', None, '-', None)
+    (least, slowest), (most, fastest) = ranked[0], ranked[-1]
     return (
         row.tier,
         row.pattern,
         slot.repeat,
         len(ranked),
-        slot.merged.fairness,
-        ranked[0].guest,
-        ranked[0].iops,
-        ranked[-1].guest,
-        ranked[-1].iops,
+        slot.measured.fairness,
+        slowest.guest,
+        least,
+        fastest.guest,
+        most,
     )
 
 
@@ -177,15 +180,20 @@ def guests(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
 
 def _with_rates(
     row: report_rows.Row,
-) -> list[run_result.GuestFigures]:
-    """Guests that sent their seconds, the slowest first."""
-    return [guest for guest in _by_iops(_slot(row)) if guest.rates is not None]
+) -> list[tuple[run_result.GuestFigures, run_result.RatesOverTime]]:
+    """Guests that sent their seconds, with these, the slowest first."""
+    return [
+        (guest, guest.rates)
+        for _iops, guest in _by_iops(_slot(row))
+        if guest.rates is not None
+    ]
 
 
 def _guest_line(
-    row: report_rows.Row, guest: run_result.GuestFigures
+    row: report_rows.Row,
+    guest: run_result.GuestFigures,
+    rates: run_result.RatesOverTime,
 ) -> figure.Line:
-    rates = guest.rates
     return figure.Line(
         label=f'{row.label} {guest.guest}',
         style=row.style,
@@ -206,9 +214,9 @@ def _over_time_chart(
             x_title='second',
             y_title='IOPS of a guest',
             lines=tuple(
-                _guest_line(row, guest)
+                _guest_line(row, *each)
                 for row, ranked in found
-                for guest in _some(ranked, most)
+                for each in _some(ranked, most)
             ),
         ),
         alternative=f'IOPS of guests over time, {name}: '
@@ -217,7 +225,7 @@ def _over_time_chart(
             f' {which} with {report_rows.number(guest.iops)}'
             for row, ranked in found
             if ranked
-            for which, guest in (
+            for which, (guest, _rates) in (
                 ('slowest', ranked[0]),
                 ('fastest', ranked[-1]),
             )
@@ -228,15 +236,17 @@ def _over_time_chart(
 
 
 def _guest_cells(
-    row: report_rows.Row, guest: run_result.GuestFigures
+    row: report_rows.Row,
+    guest: run_result.GuestFigures,
+    rates: run_result.RatesOverTime,
 ) -> tuple[str | float | None, ...]:
     return (
         row.tier,
         row.pattern,
         guest.guest,
         guest.iops,
-        min(guest.rates.iops, default=None),
-        max(guest.rates.iops, default=None),
+        min(rates.iops, default=None),
+        max(rates.iops, default=None),
         report_rows.mib(guest.bw_bytes),
         report_rows.ms(trust.guest_p99_ns(guest)),
         report_rows.ms(
@@ -258,7 +268,7 @@ def over_time(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     if not any(map(_with_rates, rows)):
         return None
     points = max(
-        len(guest.rates.iops) for row in rows for guest in _with_rates(row)
+        len(rates.iops) for row in rows for _guest, rates in _with_rates(row)
     )
     most = max(
         2, min(_MOST_LINES, _MOST_POINTS // (len(rows) * max(1, points)))
@@ -286,9 +296,9 @@ def over_time(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
                 figure.Column(title='Longest stall s', digits=1),
             ),
             rows=tuple(
-                _guest_cells(row, guest)
+                _guest_cells(row, *each)
                 for row in rows
-                for guest in _some(_with_rates(row), most)
+                for each in _some(_with_rates(row), most)
             ),
         ),
     )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import math
 
 from cinder_tiers.figures.result import trust
-from cinder_tiers.figures.stats import intervals
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
@@ -39,11 +38,9 @@ def _cells(row: report_rows.Row) -> tuple[str | float | None, ...]:
         row.pattern,
         row.guests,
         f'{found.complete_repeats} of {len(found.slots)}',
-        iops and iops.mean,
-        iops and iops.low,
-        iops and iops.high,
-        iops and iops.spread_percent,
-        bandwidth and bandwidth.mean,
+        *report_rows.ends(iops),
+        iops.spread_percent if iops else None,
+        bandwidth.mean if bandwidth else None,
         *map(row.percentile_ms, _PERCENTILES),
         row.caveats_in_short,
     )
@@ -152,10 +149,10 @@ def _map(
     )
 
 
-def _estimates(
+def _means(
     rows: Sequence[report_rows.Row], quantity: str
-) -> list[intervals.Estimate | None]:
-    return [row.estimate(quantity) for row in rows]
+) -> list[float | None]:
+    return [report_rows.ends(row.estimate(quantity))[0] for row in rows]
 
 
 def heat_map(
@@ -174,8 +171,8 @@ def heat_map(
     tiers_are_rows = tiers > max(
         _MOST_COLUMNS, len({row.pattern for row in rows})
     )
-    iops = [each and each.mean for each in _estimates(rows, 'iops')]
-    p99 = [each and each.mean for each in _estimates(rows, 'p99_ms')]
+    iops = _means(rows, 'iops')
+    p99 = _means(rows, 'p99_ms')
     return figure.Figure(
         title='Which tier is good at what',
         dispensable=1,

@@ -21,6 +21,8 @@ _KINDS = frozenset({'long latencies', 'stall', 'guests missing'})
 
 
 def _points(row: report_rows.Row) -> Iterator[tuple[float, float]]:
+    if row.found.clat is None:
+        return
     found = row.found.clat.histogram()
     least = trust.least_ios(row.found.slots)
     for percent in _LONGER_PERCENT:
@@ -106,9 +108,9 @@ def distributions(rows: Sequence[report_rows.Row]) -> figure.Figure:
 def _of_repeats(row: report_rows.Row) -> tuple[tuple[float, float], ...]:
     """(IOPS, p99 in ms) of each complete repeat that has a p99."""
     return tuple(
-        (slot.merged.iops, report_rows.ms(p99_ns))
+        (slot.measured.iops, report_rows.ms(p99_ns))
         for slot in figures.complete(row.found.slots)
-        if (p99_ns := trust.percentile_ns(slot.merged.clat, 99)) is not None
+        if (p99_ns := trust.percentile_ns(slot.measured.clat, 99)) is not None
     )
 
 
@@ -198,16 +200,10 @@ def against_iops(rows: Sequence[report_rows.Row]) -> figure.Figure:
                     row.tier,
                     row.pattern,
                     row.guests,
-                    iops and iops.mean,
-                    *(
-                        p99_ms and getattr(p99_ms, each)
-                        for each in ('mean', 'low', 'high')
-                    ),
+                    report_rows.ends(row.estimate('iops'))[0],
+                    *report_rows.ends(row.estimate('p99_ms')),
                 )
                 for row in rows
-                for iops, p99_ms in (
-                    (row.estimate('iops'), row.estimate('p99_ms')),
-                )
             ),
         ),
     )

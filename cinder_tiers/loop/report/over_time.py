@@ -232,6 +232,8 @@ def _p99_points(
     latency: run_result.LatencyOverTime | None,
 ) -> tuple[tuple[float, float], ...]:
     """(second in which a time ends, p99 in ms), of times with enough I/Os."""
+    if latency is None:
+        return ()
     return tuple(
         ((at + 1) * latency.step_ms / 1000, report_rows.ms(p99_ns))
         for at, p99_ns in trust.p99_over_time_ns(latency)
@@ -265,10 +267,10 @@ def latency(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     :returns: None if no guests sent it
     """
     found = [
-        (row, slot)
+        (row, slot, slot.latency)
         for row in rows
         for slot in row.found.slots
-        if _p99_points(slot.latency)
+        if slot.latency and _p99_points(slot.latency)
     ]
     if not found:
         return None
@@ -298,16 +300,16 @@ def latency(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
                     row.tier,
                     row.pattern,
                     slot.repeat,
-                    slot.latency.step_ms / 1000,
-                    min(slot.latency.ios),
+                    sent.step_ms / 1000,
+                    min(sent.ios),
                     *(
                         choose([y for _x, y in points])
                         for choose in (min, statistics.median, max)
                     ),
                     max(points, key=lambda point: point[1])[0],
                 )
-                for row, slot in found
-                for points in (_p99_points(slot.latency),)
+                for row, slot, sent in found
+                for points in (_p99_points(sent),)
             ),
         ),
     )
@@ -324,7 +326,11 @@ def _repeats_chart(
             points=tuple(
                 (float(slot.repeat), report_rows.ms(found_ns))
                 for slot in figures.complete(row.found.slots)
-                if (found_ns := trust.percentile_ns(slot.merged.clat, percent))
+                if (
+                    found_ns := trust.percentile_ns(
+                        slot.measured.clat, percent
+                    )
+                )
                 is not None
             ),
         )

@@ -39,16 +39,13 @@ class _Mean(columns.FormattableColumn):
     def machine_readable(self) -> dict[str, float | None] | None:
         """The mean and the ends of its interval."""
         found = self._value
-        return found and {
-            'mean': found.mean,
-            'low': found.low,
-            'high': found.high,
-        }
+        if found is None:
+            return None
+        return {'mean': found.mean, 'low': found.low, 'high': found.high}
 
 
 def _sync_p99_ms(row: report_rows.Row) -> float | None:
-    found = row.estimate('sync_p99_ms')
-    return found and found.mean
+    return report_rows.ends(row.estimate('sync_p99_ms'))[0]
 
 
 class _Number(columns.FormattableColumn):

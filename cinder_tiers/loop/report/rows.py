@@ -11,6 +11,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 import dataclasses
 from dataclasses import dataclass
+from typing import overload
 
 from cinder_tiers.figures.result import caveats
 from cinder_tiers.figures.result import result as run_result
@@ -93,6 +94,7 @@ def rows(result: run_result.RunResult) -> tuple[Row, ...]:
     known = trust.caveats(result)
     several = len(result.tiers) > 1
     styles: dict[tuple[str, str], int] = {}
+    words: tuple[str, ...]
     made = []
     for tier in result.tiers:
         for found in tier.patterns:
@@ -215,6 +217,19 @@ def caveats_of(
     return tuple(found)
 
 
+def ends(
+    found: intervals.Estimate | None,
+) -> tuple[float | None, float | None, float | None]:
+    """The mean and both ends of its interval, as cells of a table."""
+    if found is None:
+        return None, None, None
+    return found.mean, found.low, found.high
+
+
+@overload
+def ms(nanoseconds: float) -> float: ...
+@overload
+def ms(nanoseconds: None) -> None: ...
 def ms(nanoseconds: float | None) -> float | None:
     """Nanoseconds as they are shown; None stays None.
 
@@ -228,6 +243,10 @@ def ms(nanoseconds: float | None) -> float | None:
         return float('inf')
 
 
+@overload
+def mib(size_bytes: float) -> float: ...
+@overload
+def mib(size_bytes: None) -> None: ...
 def mib(size_bytes: float | None) -> float | None:
     """Bytes as they are shown; None stays None."""
     if size_bytes is None:

@@ -45,9 +45,10 @@ _MOST_OF_LONGEST_BAR = 2
 
 def _trials(
     tuning: tunings.Tuning,
-) -> Iterator[tuple[str | float | None, ...]]:
+) -> Iterator[tuple[int, int, str, float | None, float | None, str]]:
     """The rows of the search, in the order of its measurements."""
-    best, number = None, 0
+    best: float | None = None
+    number = 0
     for block, taken in enumerate(tuning.history.blocks, 1):
         if taken.part is not histories.Part.SEARCH:
             continue
@@ -122,19 +123,22 @@ def _search(tuning: tunings.Tuning) -> figure.Figure | None:
 
 
 def _bars(found: list[judged.Judged]) -> Iterator[figure.Bar]:
+    known = [
+        (each, effects.in_hundreds(each.gain_percent))
+        for each in found
+        if each.gain_percent is not None
+    ]
     longest = _MOST_OF_LONGEST_BAR * max(
-        [
-            effects.HUNDRED,
-            *(effects.in_hundreds(each.gain_percent) for each in found),
-        ]
+        [effects.HUNDRED, *(value for _each, value in known)]
     )
-    for each in found:
+    for each, value in known:
+        high = effects.in_hundreds(each.high_percent)
         yield figure.Bar(
             label=each.words,
             style=_STYLES.get(each.finding, _UNKNOWN),
-            value=effects.in_hundreds(each.gain_percent),
+            value=value,
             low=effects.in_hundreds(each.low_percent),
-            high=min(longest, effects.in_hundreds(each.high_percent)),
+            high=None if high is None else min(longest, high),
         )
 
 
@@ -149,7 +153,7 @@ def _said(each: judged.Judged) -> str:
 def _confirmation(tuning: tunings.Tuning) -> figure.Figure:
     found = judged.candidates(tuning)
     confirmed = [each for each in found if each.finding in _CONFIRMED]
-    charts = ()
+    charts: tuple[figure.Chart, ...] = ()
     if confirmed:
         charts = (
             figure.Chart(

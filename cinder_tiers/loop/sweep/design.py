@@ -150,6 +150,7 @@ def treatments_of(
         `PRODUCT`: one for each combination of a value of every factor.
     :param guest: which of the places are options of who measures.
     """
+    chosen: list[tuple[tuple[catalogs.Path, catalogs.Value], ...]]
     if way == ONE_AT_A_TIME:
         chosen = [
             ((place, value),)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 import enum
+from typing import overload
 
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.figures.result import result as run_result
@@ -101,13 +102,19 @@ class Effects:
     left_out: tuple[str, ...]
 
 
-def in_hundreds(percent: float) -> float:
+@overload
+def in_hundreds(percent: float) -> float: ...
+@overload
+def in_hundreds(percent: None) -> None: ...
+def in_hundreds(percent: float | None) -> float | None:
     """A change in percent as a ratio of which the default is 100.
+
+    None stays None.
 
     >>> in_hundreds(44.5)
     144.5
     """
-    return HUNDRED + percent
+    return None if percent is None else HUNDRED + percent
 
 
 def of_sweep(

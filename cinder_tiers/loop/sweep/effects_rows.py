@@ -18,16 +18,17 @@ class _Effect(columns.FormattableColumn):
     """A claim as a ratio of which the default is 100, with its interval."""
 
     def human_readable(self) -> str:
-        found = self.machine_readable()
-        if found['effect'] is None:
+        change = self._value.change_percent
+        if change is None:
             return '-'
-        return '{effect:.1f} ({low:.1f} to {high:.1f})'.format(**found)
+        effect, low, high = (effects.in_hundreds(each) for each in change)
+        return f'{effect:.1f} ({low:.1f} to {high:.1f})'
 
     def machine_readable(self) -> dict[str, object]:
         claim = self._value
         return {
             **{
-                name: None if value is None else effects.in_hundreds(value)
+                name: effects.in_hundreds(value)
                 for name, value in (
                     ('effect', claim.difference_percent),
                     ('low', claim.low_percent),

@@ -527,7 +527,7 @@ class _Reading:
 
 def _options(
     groups: dict,
-) -> collections.abc.Iterator[tuple[catalogs.Path, str, object]]:
+) -> collections.abc.Iterator[tuple[catalogs.Path, str, typing.Any]]:
     """(place of the group, option, value or values)."""
     for group, options in groups.items():
         if group == 'qos':

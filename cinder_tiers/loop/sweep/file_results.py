@@ -194,6 +194,7 @@ def text_of(results: Results) -> str:
 
 
 def _slot(one: slot_records.SlotRecord) -> _Slot:
+    measured = one.measured
     return _Slot(
         slot=one.slot.number,
         block=one.slot.block,
@@ -202,10 +203,10 @@ def _slot(one: slot_records.SlotRecord) -> _Slot:
         reason=one.reason,
         started=one.started,
         ended=one.ended,
-        exit_status=one.measured and one.measured.exit_status,
-        result=one.measured and one.measured.result_file,
+        exit_status=measured.exit_status if measured else None,
+        result=measured.result_file if measured else None,
         is_sound=one.is_sound,
-        faults=one.measured.faults if one.measured else (),
+        faults=measured.faults if measured else (),
     )
 
 

@@ -213,7 +213,7 @@ def of_plans(
                         before=before.get(name),
                         swept=frozenset(values),
                         option_kind=(
-                            schemas[key.cluster][
+                            schemas[key.of_cluster][
                                 name.removeprefix(_VALUES)
                             ].kind
                             if key.kind is actions.Kind.OSD_OPTIONS
@@ -323,7 +323,7 @@ def brought_back(
         raise errors.ActionFailed(
             f'{key} no longer exists, so its values cannot be restored'
         )
-    if key.kind is actions.Kind.POOL:
+    if isinstance(current, ceph_state.Pool):
         return dataclasses.replace(
             current,
             options=typing.cast(dict[str, str], of(_OPTIONS)),

@@ -86,11 +86,12 @@ class Judgement:
 def asked(plan: plans.Plan) -> dict[actions.Key, int]:
     """{device class with its cluster: bytes}, where a plan changes them."""
     return {
-        action.key: int(action.after.values[TARGET])
+        action.key: int(value)
         for action in plan.actions
         if action.key.kind is actions.Kind.OSD_OPTIONS
         and isinstance(action.after, ceph_state.OsdOptions)
         and any(one.field == f'values.{TARGET}' for one in action.changes)
+        and (value := action.after.values[TARGET]) is not None
     }
 
 

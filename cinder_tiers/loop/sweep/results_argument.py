@@ -109,35 +109,33 @@ def made_faults(
     from cinder_tiers.loop.fault import of_run
 
     known = [
-        fault
+        (fault, *times)
         for fault in (one.measured.faults if one.measured else ())
-        if is_known(fault)
+        if (times := times_of(fault))
     ]
     return (
         tuple(
             of_run.Made(
                 name=fault.name,
                 target=fault.target,
-                began=fault.began,
-                ended=fault.ended,
+                began=began,
+                ended=ended,
             )
-            for fault in known
+            for fault, began, ended in known
         ),
         {
-            fault.name: round(fault.healthy - fault.ended, 1)
-            for fault in known
+            fault.name: round(fault.healthy - ended, 1)
+            for fault, _began, ended in known
             if fault.healthy is not None
         },
     )
 
 
-def is_known(fault: faults.FaultRecord) -> bool:
-    """Whether it is known when a fault began and ended."""
-    return (
-        fault.began is not None
-        and fault.ended is not None
-        and fault.began <= fault.ended
-    )
+def times_of(fault: faults.FaultRecord) -> tuple[float, float] | None:
+    """When a fault began and ended; None: that is not known."""
+    if fault.began is None or fault.ended is None or fault.began > fault.ended:
+        return None
+    return fault.began, fault.ended
 
 
 def faulty_slots(

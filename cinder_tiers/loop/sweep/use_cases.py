@@ -56,7 +56,7 @@ from cinder_tiers import workflow
 # OSDs of a busy cluster hear of a new option seconds later.
 _SETTLE_S = 30.0
 
-_Connection = openstack.connection.Connection
+_Connection: typing.TypeAlias = openstack.connection.Connection
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -197,6 +197,8 @@ def _prepared(
     if not file.faults.faults:
         return prepared, None
     tier = file.catalogs[design.DEFAULT].tier(file.sweep.tier)
+    if not isinstance(tier, catalogs.CephTier):
+        raise ValueError(f'tier {file.sweep.tier} has no Ceph pool to strike')
     means = _means(clusters, tier.rbd.cluster, tier.rbd.data_pool)
     facts, targets = means.facts(file.faults.faults, file.sweep.seed)
     objections.check(targets, facts)
@@ -459,7 +461,9 @@ def _bring_back(
     """
     values: list[restoring.Restored | fault_means.Mended] = []
     failure = None
-    for target in journal.faults if mend is not None else ():
+    for target in journal.faults:
+        if mend is None:
+            break
         try:
             values.append(mend(target))
         except errors.TiersError as error:

@@ -158,11 +158,9 @@ def choose(found: Iterable[Confirmation]) -> Confirmation | None:
         key=lambda each: sum(map(bool, each.candidate)),
     )
     chosen = None
+    least_percent = -math.inf
     for each in better:
-        if (
-            chosen is None
-            or each.difference.interval_percent()[0]
-            > chosen.difference.percent
-        ):
-            chosen = each
+        gain = each.difference
+        if gain and gain.interval_percent()[0] > least_percent:
+            chosen, least_percent = each, gain.percent
     return chosen

@@ -199,7 +199,7 @@ def effects(
                 key=lambda each: fitted(each)[0],
             )
     factor = fitted(deviations)[1]
-    variances = np.repeat(
+    variances: np.ndarray = np.repeat(
         np.square(deviations), [each.shape[1] for each in (*values, wholes)]
     )
     known = linalg.solve_triangular(

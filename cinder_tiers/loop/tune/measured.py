@@ -45,7 +45,7 @@ def least_gain_percent(goal: str, asked_percent: float) -> float:
     :param goal: name as in ``expectations.find_quantity``
     :param asked_percent: a smaller one is none, whatever can be seen
     """
-    if expectations.find_quantity(goal).percent is None:
+    if expectations.quantity(goal).percent is None:
         return asked_percent
     return max(asked_percent, 100 * figures.BUCKET_WIDTH)
 
@@ -67,7 +67,7 @@ def gain(
         goal is better or less; None: a pattern of the default has no figure
         in the other run, or there is none
     """
-    limit = expectations.find_quantity(goal)
+    limit = expectations.quantity(goal)
     first, second = (_figure(run, tier, limit) for run in (default, treated))
     if not first or not first.keys() <= second.keys():
         return None

@@ -256,7 +256,7 @@ class Study:
                     value=0.0,
                 )
             )
-        blocks = []
+        blocks: list[histories.Taken] = []
         while (key := _BLOCK.format(len(blocks) + 1)) in found:
             blocks.append(record.read(histories.Taken, found[key]['taken']))
             self._untold = list(map(int, found[key]['trials']))

@@ -65,6 +65,8 @@ class _Space:
 
     #: {place in the tiers file: values, without that of the tiers file}
     values: collections.abc.Mapping[catalogs.Path, tuple[catalogs.Value, ...]]
+    #: how long the command takes for a slot
+    slot_minutes: float
 
     def changes(
         self, candidate: _Candidate
@@ -82,7 +84,7 @@ class _Space:
         """What a candidate changes, as sweep files have it."""
         found: dict[str, object] = {}
         for place, value in self.changes(candidate).items():
-            holder = found
+            holder: dict = found
             for key in place[2:-1]:
                 if key != 'rbd':
                     holder = holder.setdefault(key, {})
@@ -280,7 +282,7 @@ class _Tuning:
                 '%s',
                 outlook.least_slots,
                 sweep_command.duration(
-                    outlook.least_slots * self._file.sweep.slot_minutes
+                    outlook.least_slots * self._space.slot_minutes
                 ),
             )
         rows = []
@@ -310,7 +312,7 @@ class _Tuning:
         from cinder_tiers.loop.tune import budget as budgets
 
         return budgets.outlook(
-            self._args.budget / (60 * self._file.sweep.slot_minutes),
+            self._args.budget / (60 * self._space.slot_minutes),
             [len(values) + 1 for values in self._space.values.values()],
             wanted_percent=self._args.wanted_difference,
             least_percent=self._least_percent,
@@ -318,7 +320,7 @@ class _Tuning:
 
     def _length(self, outlook: 'budgets.Outlook') -> str:
         """What the budget is enough for, in words."""
-        minutes = self._file.sweep.slot_minutes
+        minutes = self._space.slot_minutes
         slots = int(self._args.budget / 60 / minutes)
         return (
             f'options: {len(self._space.values)}, combinations of their '
@@ -489,7 +491,7 @@ class _Tuning:
         slot_s = (
             history.seconds / slots
             if slots and history.seconds
-            else 60 * self._file.sweep.slot_minutes
+            else 60 * self._space.slot_minutes
         )
         return (self._args.budget - history.seconds) / slot_s
 
@@ -511,9 +513,9 @@ class _Tuning:
 
         names = {_name(each): each for each in block.candidates}
         outcomes: list[histories.Outcome] = []
-        found = self._measured_before(block.number, names)
-        if found is not None:
-            return *found, None
+        before = self._measured_before(block.number, names)
+        if before is not None:
+            return *before, None
         began = time.monotonic()
         try:
             found, back = self._run(block.number, names, interrupt)
@@ -660,7 +662,7 @@ class _Tuning:
                 'tier': self._args.tier,
                 'blocks': 1,
                 'seed': self._seed + number,
-                'slot_minutes': self._file.sweep.slot_minutes,
+                'slot_minutes': self._space.slot_minutes,
                 'treatments': {
                     name: self._space.groups(candidate)
                     for name, candidate in names.items()
@@ -680,7 +682,7 @@ class _Tuning:
         self._keep(study)
         tuning = self._tuning(study)
         proposed = tuning.history.proposed
-        if tuning.history.end is histories.End.BETTER:
+        if proposed and tuning.history.end is histories.End.BETTER:
             self._propose(tuning, proposed)
         elif tuning.history.end.is_over:
             self._command.log.warning('%s', tuning.history.end.value)
@@ -796,10 +798,11 @@ def _space_of(
                 'remove it',
             )
         values.setdefault(place, []).append(value)
-    if problems:
+    if problems or sweep.slot_minutes is None:
         raise errors.ProblemsFound(problems)
     return _Space(
-        values={place: tuple(each) for place, each in values.items()}
+        values={place: tuple(each) for place, each in values.items()},
+        slot_minutes=sweep.slot_minutes,
     )
 
 
@@ -824,7 +827,7 @@ def _option(place: catalogs.Path) -> str:
     return '.'.join(map(str, place[2:]))
 
 
-def _declared(value: object, place: catalogs.Path) -> str:
+def _declared(value: typing.Any, place: catalogs.Path) -> str:
     """A value of the tiers file as text; empty: it is not there."""
     for key in place:
         value = value.get(key) if isinstance(value, dict) else None

@@ -110,9 +110,12 @@ def sound_slots(
                 )
             except exceptions.CommandError:
                 continue
-            for slot in sorted(
-                swept.slots,
-                key=lambda slot, name=swept.default: slot.treatment != name,
+            found = [
+                (slot.treatment != swept.default, slot.number, slot.run)
+                for slot in swept.slots
+                if slot.run is not None
+            ]
+            for _is_treated, slot_number, run in sorted(
+                found, key=lambda each: each[0]
             ):
-                if slot.run is not None:
-                    yield f'{number}.{slot.number}', slot.run
+                yield f'{number}.{slot_number}', run

@@ -197,7 +197,7 @@ def begins(values: numpy_typing.ArrayLike) -> int:
     away = found - found.mean()
     # Of each place, of the values from it on: their number, and the sums of
     # the values, of their distance to the place before, and of both.
-    number = count - places
+    number: numpy.ndarray = count - places
     total = away[::-1].cumsum()[::-1][1:]
     weighted = (away * numpy.arange(count))[::-1].cumsum()[::-1][1:]
     step = _explained(total, number, number, count)

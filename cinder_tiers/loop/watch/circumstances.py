@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 from dataclasses import dataclass
 import datetime
+import functools
 import itertools
 import statistics
 
@@ -103,22 +104,22 @@ def around(
     """
     until = max(until or 0.0, since + AFTER_S)
     near = [
-        window
+        (window.began_at, window.status)
         for window in windows
         if since - MEDIAN_S <= window.began_at <= until
         and window.status is not None
     ]
     both = _Compared(
-        before=[each.status for each in near if each.began_at < since],
-        after=[each.status for each in near if each.began_at >= since],
-        began_at=[each.began_at for each in near],
+        before=[status for began_at, status in near if began_at < since],
+        after=[status for began_at, status in near if began_at >= since],
+        began_at=[began_at for began_at, _status in near],
     )
     found = [
-        (after.began_at, text, rank)
-        for before, after in itertools.pairwise(near)
-        if before.began_at >= since - BEFORE_S
+        (began_at, text, rank)
+        for (before_at, before), (began_at, after) in itertools.pairwise(near)
+        if before_at >= since - BEFORE_S
         for compare, rank in _AT_ONCE
-        for text in compare(before.status, after.status)
+        for text in compare(before, after)
     ]
     found += [
         (*each, rank)
@@ -148,7 +149,7 @@ def time_text(seconds: float) -> str:
 def _configuration(
     before: series.Status, after: series.Status
 ) -> Iterator[str]:
-    if None in (before.config_version, after.config_version):
+    if before.config_version is None or after.config_version is None:
         return
     if after.config_version > before.config_version:
         names = ', '.join(after.config_names or ())
@@ -207,14 +208,7 @@ def _slow_osds(both: _Compared) -> Iterator[tuple[float, str]]:
     for name in sorted(
         {name for each in both.after for name in each.osd_ms or ()}
     ):
-        # One that is not among the slowest is as others are.
-        found = both.medians(
-            lambda status, name=name: (
-                None
-                if status.osd_ms is None
-                else status.osd_ms.get(name, _median_ms(status))
-            )
-        )
+        found = both.medians(functools.partial(_commit_ms, name=name))
         if found is None:
             continue
         old_ms, new_ms, began_at = found
@@ -226,6 +220,13 @@ def _slow_osds(both: _Compared) -> Iterator[tuple[float, str]]:
                 f'osd.{name} became slow: {new_ms:g} ms to commit, '
                 f'the median of all is {middle_ms:g} ms',
             )
+
+
+def _commit_ms(status: series.Status, name: str) -> float | None:
+    """Of an OSD; one that is not among the slowest is as others are."""
+    if status.osd_ms is None:
+        return None
+    return status.osd_ms.get(name, _median_ms(status))
 
 
 def _all_osds(both: _Compared) -> Iterator[tuple[float, str]]:
@@ -248,15 +249,7 @@ def _images(both: _Compared) -> Iterator[tuple[float, str]]:
     for name in sorted(
         {name for each in both.after for name in each.image_iops or ()}
     ):
-        # One that is not among the busiest does no more than the least of
-        # them.
-        found = both.medians(
-            lambda status, name=name: (
-                None
-                if status.image_iops is None
-                else status.image_iops.get(name, _most_iops(status))
-            )
-        )
+        found = both.medians(functools.partial(_iops, name=name))
         if found is None or not _grew(found[0], found[1], _LEAST_IOPS):
             continue
         listed = [
@@ -272,7 +265,15 @@ def _images(both: _Compared) -> Iterator[tuple[float, str]]:
         )
 
 
-def _most_iops(status: series.Status) -> float:
+def _iops(status: series.Status, name: str) -> float | None:
+    """Of an image, at most.
+
+    One that is not among the busiest does no more than the least of them.
+    """
+    if status.image_iops is None:
+        return None
+    if name in status.image_iops:
+        return status.image_iops[name]
     if len(status.image_iops) < FULL_LIST:
         return 0.0
     return min(status.image_iops.values())

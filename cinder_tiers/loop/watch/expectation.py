@@ -177,7 +177,7 @@ def _judged(limit: _Limit, windows: Sequence[series.Window]) -> Finding:
     return _finding(
         limit,
         period,
-        is_broken=estimate.low > limit.value_ms,
+        is_broken=estimate.low is not None and estimate.low > limit.value_ms,
         text=(
             f'mean {estimate.mean:.4g} ms ({estimate.low:.4g} to'
             f' {estimate.high:.4g})'

@@ -87,7 +87,7 @@ def added(
         broken_since={
             each.name: kept.broken_since.get(each.name, each.since)
             for each in findings
-            if each.outcome is expectation.Outcome.BROKEN
+            if each.since is not None
         },
     )
     return changed, verdict(changed, findings, least_percent=least_percent)

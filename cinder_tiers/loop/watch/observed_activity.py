@@ -12,6 +12,7 @@ import dataclasses
 import math
 import statistics
 import time
+import typing
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
@@ -87,7 +88,7 @@ class Reader:
         :param pools: of the tier, first the one that Cinder names.
         """
         session = self._session
-        found: dict[str, object] = {}
+        found: dict[str, typing.Any] = {}
         for read_facts in (
             self._status,
             lambda: parse_osd_dump(self._dump, pools),

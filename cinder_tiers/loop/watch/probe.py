@@ -16,8 +16,13 @@ from cinder_tiers.loop.watch import series
 
 
 class _Operation(typing.Protocol):
-    result: int
-    took_s: float
+    @property
+    def result(self) -> int:
+        """Negative: its error."""
+
+    @property
+    def took_s(self) -> float:
+        """Up to its end, or until now."""
 
     def wait(self, seconds: float) -> bool:
         """Whether it is complete within some seconds."""
@@ -95,13 +100,13 @@ class Probe:
                 latencies[direction].append(operation.took_s * 1000)
             if direction == 'write':
                 self._begin('read')
-        pending, operation = self._under_way or ('', None)
+        left = self._under_way
         return series.Window(
             began_at=began_at,
             write_ms=tuple(latencies['write']),
             read_ms=tuple(latencies['read']),
-            pending=pending,
-            pending_s=operation.took_s if operation else 0.0,
+            pending=left[0] if left else '',
+            pending_s=left[1].took_s if left else 0.0,
             failed=failed,
         )
 
@@ -120,7 +125,7 @@ class Probe:
     def _ended(self, until: float) -> tuple[str, _Operation] | None:
         """The I/O under way; None if it does not end before its window."""
         found = self._under_way
-        while not self._stop.is_set():
+        while found is not None and not self._stop.is_set():
             rest_s = until - time.monotonic()
             if found[1].wait(min(max(rest_s, 0.0), self._LOOK_EVERY_S)):
                 self._under_way = None

@@ -282,7 +282,9 @@ def read(text: str | bytes) -> Series:
     return found
 
 
-def _check(value: object, **most: int) -> None:
+def _check(
+    value: Series | Window | Status | LevelChange | Hour, **most: int
+) -> None:
     """Checks the numbers of a record, and how many entries its fields have.
 
     :param most: of a field, where that is not MOST_VALUES

@@ -51,7 +51,7 @@ class Watched:
 class _Tier:
     """A tier that is watched, with what is open for it."""
 
-    tier: catalogs.Tier
+    tier: catalogs.CephTier
     reader: observed_activity.Reader
     probe: probes.Probe
     kept: series.Series
@@ -174,7 +174,7 @@ def _opened(
     sessions: dict[str, ceph_clients.Session] = {}
     opened = []
     for tier in tiers:
-        if tier.rbd is None:
+        if not isinstance(tier, catalogs.CephTier):
             continue
         cluster = tier.rbd.cluster
         if cluster not in sessions:

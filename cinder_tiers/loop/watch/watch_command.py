@@ -9,6 +9,7 @@ import argparse
 import collections.abc
 import signal
 import threading
+import types
 import typing
 
 from cliff import columns
@@ -18,10 +19,12 @@ from cinder_tiers.cli import exit_status
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli import results_command
 from cinder_tiers.cli import values
+from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.files.tiers import reader
 
 if typing.TYPE_CHECKING:
+    from cinder_tiers.loop.watch import files
     from cinder_tiers.loop.watch import use_case as watching
 
 _COLUMNS = (
@@ -129,7 +132,7 @@ Example: openstack tier watch --tier database --for 10min -f json
         :raises base.CommandFailed: expected failures, or numpy and scipy
             are not installed.
         """
-        watching = results_command.load(
+        module = results_command.load(
             'cinder_tiers.loop.watch.use_case',
             command='tier watch',
             extra='rally',
@@ -141,23 +144,23 @@ Example: openstack tier watch --tier database --for 10min -f json
             catalog = reader.read_file(
                 parsed_args.catalog, include_root=parsed_args.include_root
             )
-            tiers = watching.chosen(catalog, parsed_args.tiers)
+            tiers = module.chosen(catalog, parsed_args.tiers)
             kept = files.SeriesFiles(parsed_args.state)
             if parsed_args.remove:
-                return self._remove(watching, catalog, tiers, kept)
+                return self._remove(module, catalog, tiers, kept)
             windows = None
             if parsed_args.once:
                 windows = 1
             elif parsed_args.seconds:
                 windows = max(1, round(parsed_args.seconds / series.WINDOW_S))
             found = self._watch(
-                watching, catalog, tiers, kept, windows, parsed_args
+                module, catalog, tiers, kept, windows, parsed_args
             )
         self.exit_status = status_of(found)
         return _COLUMNS, [
             *map(_row, found),
             *(
-                _row_of_not_watched(tier.name, watching.NOT_WATCHED)
+                _row_of_not_watched(tier.name, module.NOT_WATCHED)
                 for tier in tiers
                 if tier.rbd is None
             ),
@@ -165,10 +168,10 @@ Example: openstack tier watch --tier database --for 10min -f json
 
     def _watch(
         self,
-        watching: object,
-        catalog: object,
-        tiers: object,
-        kept: object,
+        module: types.ModuleType,
+        catalog: catalogs.Catalog,
+        tiers: collections.abc.Sequence[catalogs.Tier],
+        kept: 'files.SeriesFiles',
         windows: int | None,
         parsed_args: argparse.Namespace,
     ) -> 'list[watching.Watched]':
@@ -209,7 +212,7 @@ Example: openstack tier watch --tier database --for 10min -f json
             if threading.current_thread() is threading.main_thread()
         }
         try:
-            return watching.watch(
+            return module.watch(
                 catalog=catalog,
                 tiers=tiers,
                 kept=kept,
@@ -240,9 +243,13 @@ Example: openstack tier watch --tier database --for 10min -f json
             self.log.error('%s', cells.printable(text))
 
     def _remove(
-        self, watching: object, catalog: object, tiers: object, kept: object
+        self,
+        module: types.ModuleType,
+        catalog: catalogs.Catalog,
+        tiers: collections.abc.Sequence[catalogs.Tier],
+        kept: 'files.SeriesFiles',
     ) -> _Shown:
-        had = watching.remove(catalog=catalog, tiers=tiers, kept=kept)
+        had = module.remove(catalog=catalog, tiers=tiers, kept=kept)
         return ('Tier', 'Image removed'), [
             (cells.printable(tier.name), cells.YesNo(tier.name in had))
             for tier in tiers

@@ -20,9 +20,8 @@ ERRORS = (AttributeError, LookupError, TypeError, ValueError)
 _ASKS = frozenset({'command', 'tell', 'ask_manager'})
 _LONG = 200
 
-_Reader = typing.TypeVar(
-    '_Reader', bound=collections.abc.Callable[..., object]
-)
+_Answer = typing.TypeVar('_Answer')
+_Rest = typing.ParamSpec('_Rest')
 
 
 class UnknownAnswer(errors.TiersError):
@@ -55,20 +54,31 @@ class _Asked:
         return ask
 
 
-def in_known_form(read: _Reader) -> _Reader:
+def in_known_form(
+    read: collections.abc.Callable[
+        typing.Concatenate[ceph_session.Session, _Rest], _Answer
+    ],
+) -> collections.abc.Callable[
+    typing.Concatenate[ceph_session.Session, _Rest], _Answer
+]:
     """Decorates a function that reads a cluster, the session first.
 
     It raises `UnknownAnswer` in place of what an answer of another form
     raises, or if what it returns is not of the types that it declares.
     """
 
+    # It takes what stands in the place of a session, too.
+    read_in_place: collections.abc.Callable[..., _Answer] = read
+
     @functools.wraps(read)
     def netted(
-        session: ceph_session.Session, *arguments: object, **named: object
-    ) -> object:
+        session: ceph_session.Session,
+        *arguments: _Rest.args,
+        **named: _Rest.kwargs,
+    ) -> _Answer:
         asked = _Asked(session)
         try:
-            found = read(asked, *arguments, **named)
+            found = read_in_place(asked, *arguments, **named)
             if not field_types.fits(_returns(read))(found):
                 raise TypeError(f'{str(found)[:_LONG]!r}')
             field_types.check(found)
@@ -91,5 +101,5 @@ def _said(error: Exception) -> str:
 
 
 @functools.cache
-def _returns(read: _Reader) -> object:
+def _returns(read: collections.abc.Callable[..., object]) -> object:
     return typing.get_type_hints(read).get('return', object)

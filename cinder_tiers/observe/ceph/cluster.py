@@ -7,6 +7,7 @@ Must not know any kind of resource.
 
 import collections.abc
 import dataclasses
+import typing
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
@@ -29,9 +30,10 @@ def observe(
         crush_rules={}, erasure_code_profiles={}, pools={}, users={}, osds=()
     )
     for one in registry.CEPH.values():
-        found = dataclasses.replace(
-            found, **_fields(session, one.observe, catalog, found)
+        fields: dict[str, typing.Any] = _fields(
+            session, one.observe, catalog, found
         )
+        found = dataclasses.replace(found, **fields)
     return found
 
 

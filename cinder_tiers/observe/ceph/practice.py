@@ -109,7 +109,7 @@ def parse_osd_options(
             by_section.setdefault(one['section'], []).append(one)
     found = {}
     for osd in osds:
-        values = {}
+        values: dict[str, str] = {}
         for section in ('global', 'osd', f'osd.{osd.osd_id}'):
             fitting = [
                 (rank, one['name'], one['value'])
@@ -214,8 +214,9 @@ def _op_queues(
         for osd_id in heapq.nsmallest(MOST_ASKED, lie_on.of([pool])):
             if osd_id not in known:
                 known[osd_id] = _op_queue(session, osd_id, ceph.mclock)
-            if known[osd_id] is not None:
-                found[pool] = known[osd_id]
+            queue = known[osd_id]
+            if queue is not None:
+                found[pool] = queue
                 break
     return found
 

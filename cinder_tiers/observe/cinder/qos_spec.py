@@ -32,7 +32,9 @@ def read(
     """A QoS spec; None when it does not exist."""
     with openstack_client.asking_as_admin(f'show QoS spec {name}'):
         found = qos_specs.find(connection.block_storage, name)
-        return found and _state_of(
+        if found is None:
+            return None
+        return _state_of(
             found,
             {
                 row.name

@@ -65,7 +65,7 @@ def observe(
             'policy volume_extension:access_types_qos_specs_id must allow it'
         )
     return tuple(
-        _sold_type(connection, one, specs.get(one.qos_specs_id))
+        _sold_type(connection, one, specs.get(one.qos_specs_id or ''))
         for one in sorted(found, key=lambda one: (one.name != name, one.name))
     )
 

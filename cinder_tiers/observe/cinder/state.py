@@ -7,6 +7,7 @@ Must not know where the connection came from, nor any kind of resource.
 
 import collections.abc
 import dataclasses
+import typing
 
 import openstack.connection
 
@@ -42,7 +43,9 @@ def observe(
     found = cinder_state.CinderState(volume_types={})
     for kind, one in registry.CINDER.items():
         with openstack_client.asking_as_admin(f'show each {kind.value}'):
-            fields = one.observe(connection, scope, found)
+            fields: dict[str, typing.Any] = one.observe(
+                connection, scope, found
+            )
             for name in _OF_NUMBERS & fields.keys():
                 field_types.check(fields[name])
         found = dataclasses.replace(found, **fields)

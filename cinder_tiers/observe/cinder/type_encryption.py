@@ -39,7 +39,9 @@ def read(
     """The encryption of a volume type; None when it has none."""
     with openstack_client.asking_as_admin(f'show volume type {name}'):
         found = volume_types.find(connection.block_storage, name)
-    return found and _read(connection, observed_types.parse_volume_type(found))
+    if found is None:
+        return None
+    return _read(connection, observed_types.parse_volume_type(found))
 
 
 def _read(

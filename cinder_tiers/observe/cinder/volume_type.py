@@ -63,7 +63,9 @@ def read(
     """A volume type; None when it does not exist."""
     with openstack_client.asking_as_admin(f'show volume type {name}'):
         found = volume_types.find(connection.block_storage, name)
-        return found and _with_projects(connection, parse_volume_type(found))
+        if found is None:
+            return None
+        return _with_projects(connection, parse_volume_type(found))
 
 
 def read_volume_types(
@@ -222,6 +224,9 @@ def _volumes(
     connection: openstack.connection.Connection,
     resource: cinder_state.VolumeType,
 ) -> list[_Row]:
+    if resource.type_id is None:
+        # Without one, Cinder would list all volumes.
+        raise ValueError(f'volume type {resource.name} has no id')
     with openstack_client.asking_as_admin(
         f'list volumes of volume type {resource.name}'
     ):

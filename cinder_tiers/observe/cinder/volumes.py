@@ -8,6 +8,7 @@ Writes nothing. Must not know what is looked for in them.
 """
 
 import collections.abc
+import functools
 
 import openstack.connection
 
@@ -101,15 +102,21 @@ def residency(
     clones: dict[str, str] = {}
     of_cluster: dict[str, str] = {}
     for cluster in catalog.clusters_in_use:
+        if not cluster.images_pool:
+            continue
         session = clusters[cluster.name]
-        if cluster.images_pool and not isinstance(session, audit.Unread):
-            session = survey.attempt(
-                lambda session=session: clones.update(_clones(session))
+        found = (
+            session
+            if isinstance(session, audit.Unread)
+            else survey.attempt(
+                functools.partial(_clones, session, cluster.images_pool)
             )
-        if cluster.images_pool:
-            of_cluster[cluster.name] = (
-                session.reason if isinstance(session, audit.Unread) else ''
-            )
+        )
+        if isinstance(found, audit.Unread):
+            of_cluster[cluster.name] = found.reason
+        else:
+            of_cluster[cluster.name] = ''
+            clones |= found
     return audit_volumes.Residency(
         clones=clones,
         unread={
@@ -121,8 +128,7 @@ def residency(
     )
 
 
-def _clones(session: ceph_session.Session) -> dict[str, str]:
-    pool = session.cluster.images_pool
+def _clones(session: ceph_session.Session, pool: str) -> dict[str, str]:
     return {
         clone.removeprefix(_RBD_PREFIX): f'{pool}/{image}'
         for image, clone in session.clones(pool)

@@ -93,8 +93,8 @@ def _told(name: str, stored: _Stored, *places: tuple[str, str]) -> str | None:
 
 
 def _number(text: str | None) -> float | None:
-    with contextlib.suppress(TypeError, ValueError):
-        return float(text)
+    with contextlib.suppress(ValueError):
+        return None if text is None else float(text)
     return None
 
 

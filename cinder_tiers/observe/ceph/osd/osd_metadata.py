@@ -149,7 +149,7 @@ def rocksdb_compressions(
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if (text or '').isdecimal() else None
+    return int(text) if text and text.isdecimal() else None
 
 
 def schedulers(
@@ -174,7 +174,7 @@ def schedulers(
 
 
 def _flag(text: str | None) -> bool | None:
-    return {'0': False, '1': True}.get(text)
+    return {'0': False, '1': True}.get(text or '')
 
 
 def _file_system(f_type: str | None) -> str | None:

@@ -8,6 +8,7 @@ running OSD of a device class or host what it made of that.
 import collections.abc
 import contextlib
 import errno
+import typing
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.clients import side_by_side
@@ -27,6 +28,7 @@ _LOCAL = {'cmdline', 'env', 'file'}
 #: Of a command that the user may not send.
 REFUSED = (errno.EACCES, errno.EPERM)
 _UNKNOWN = 'unknown'
+_Answer = typing.TypeVar('_Answer')
 _NO_OPTION = (errno.ENOENT, errno.EINVAL)
 
 
@@ -38,7 +40,7 @@ def observe_classes(
     """Options of the OSDs of device classes, as the catalog declares them."""
     declared: dict[str, set[str]] = {}
     for tier in catalog.tiers_of(session.cluster.name):
-        if tier.rbd.osd_options:
+        if tier.rbd.osd_options and tier.rbd.device_class:
             declared.setdefault(tier.rbd.device_class, set()).update(
                 tier.rbd.osd_options
             )
@@ -461,9 +463,9 @@ def _reservers(
 
 def ask_each(
     osd_ids: collections.abc.Iterable[int],
-    ask: collections.abc.Callable[[int], object],
+    ask: collections.abc.Callable[[int], _Answer],
     *passed_over: int,
-) -> dict[int, object]:
+) -> dict[int, _Answer]:
     """Ask OSDs side by side, so that one that hangs costs its time once.
 
     :param ask: asks the OSD of an id, in a thread.
@@ -474,7 +476,7 @@ def ask_each(
     :raises errors.TiersError: what `ask` raises for any other reason.
     """
 
-    def attempt(osd_id: int) -> object:
+    def attempt(osd_id: int) -> _Answer | None:
         try:
             return ask(osd_id)
         except ceph_session.CommandFailed as error:

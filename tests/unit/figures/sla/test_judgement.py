@@ -69,6 +69,17 @@ class LimitTest(testtools.TestCase):
         )
         self.assertEqual([expected], judge(found, **{name: bound})[0])
 
+    def test_a_guest_without_iops_is_not_measured(self):
+        """A file may say that it is complete all the same."""
+        slot = results.slot([200, 300])
+        odd = dataclasses.replace(slot.guests[0], iops=None)
+        slot = dataclasses.replace(slot, guests=(odd, *slot.guests[1:]))
+        outcomes, (text,) = judge(
+            results.run({'fast': {'4k': [slot]}}), guest_iops_min=100
+        )
+        self.assertEqual([Outcome.NOT_MEASURED], outcomes)
+        self.assertIn('does not have the IOPS of each guest', text)
+
     @ddt.data(
         # fio's own mean, of which no bucket has the end.
         ('mean_ms_max', 2000, Outcome.BROKEN),
