@@ -2,7 +2,8 @@
 
 """Three weeks of each load after its first day, planted rises and causes.
 
-``python -m tests.long.test_watch_simulated`` prints the table of watch.rst.
+``python -m tests.long.test_watch_simulated`` prints the table
+that doc/source/admin/watch.rst sums up.
 """
 
 import ddt
