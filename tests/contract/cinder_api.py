@@ -5,7 +5,6 @@
 With it come a real scheduler, and stand-ins for Keystone and Glance.
 """
 
-import functools
 import multiprocessing
 import pathlib
 import tempfile
@@ -15,23 +14,11 @@ _CONTEXT = multiprocessing.get_context('forkserver')
 _CONTEXT.set_forkserver_preload(['tests.contract.imported_cinder'])
 
 
-@functools.cache
-def _templates():
-    """A folder for Cinder's database before any request.
-
-    Not made on import: the process of each API imports this module, too, and
-    ends without a clean-up.
-    """
-    return tempfile.TemporaryDirectory()
-
-
-def _serve(folder, database, orders, errors):
+def _serve(folder, orders, errors):
     """In the process of its own."""
     from tests.contract import serve_cinder_api
 
-    serve_cinder_api.main(
-        folder=folder, database=database, orders=orders, errors=errors
-    )
+    serve_cinder_api.main(folder=folder, orders=orders, errors=errors)
 
 
 class CinderApi:
@@ -49,7 +36,6 @@ class CinderApi:
             target=_serve,
             kwargs={
                 'folder': pathlib.Path(self._folder.name),
-                'database': pathlib.Path(_templates().name) / 'db',
                 'orders': theirs,
                 'errors': self._errors,
             },

@@ -2,8 +2,9 @@
 
 """Serves Cinder's real API on sqlite, on a free port.
 
-`main` is run in a process of its own: it sends the port once it answers, and
-runs until the pipe is closed. Each message of the pipe is an order, what and
+`load` makes the application, for all that are forked from its process. `main`
+is run in a process of its own: it sends the port once it answers, and runs
+until the pipe is closed. Each message of the pipe is an order, what and
 its arguments, which it answers: `backend` adds a capability report of a
 backend to a real scheduler, `volume` and `snapshot` add one to the database,
 `no_volume` deletes a volume, `default_type` sets the default volume type of a
@@ -21,7 +22,6 @@ import datetime
 import io
 import os
 import pathlib
-import shutil
 import socketserver
 import sqlite3
 import sys
@@ -30,6 +30,7 @@ import uuid
 import wsgiref.simple_server
 import wsgiref.util
 
+from tests.contract import cinder_api
 from tests.contract import folded_names
 from tests.contract import stand_ins
 
@@ -37,7 +38,7 @@ CONF = """[DEFAULT]
 state_path = {folder}
 auth_strategy = keystone
 transport_url = fake://
-api_paste_config = {folder}/api-paste.ini
+api_paste_config = {loaded}/api-paste.ini
 log_file = {folder}/log
 service_down_time = 86400
 scheduler_driver_init_wait_time = 1
@@ -48,7 +49,7 @@ connection = sqlite:///{folder}/db
 # No test survives the machine.
 sqlite_synchronous = false
 [oslo_policy]
-policy_file = {folder}/policy.yaml
+policy_file = {loaded}/policy.yaml
 [oslo_concurrency]
 lock_path = {folder}
 [coordination]
@@ -293,8 +294,26 @@ class Orders:
         return ident
 
 
-def write_configuration(folder):
-    """Cinder's configuration in a folder; returns its path."""
+def write_configuration(folder, loaded):
+    """Cinder's configuration in a folder; returns its path.
+
+    :param loaded: the folder that `load` got.
+    """
+    conf = folder / 'cinder.conf'
+    conf.write_text(CONF.format(folder=folder, loaded=loaded), 'utf-8')
+    return conf
+
+
+def load(folder):
+    """Loads Cinder's application, and has it answer one request.
+
+    Both take a second, and are alike for all that a process forks: they have
+    another configuration and another database, in which nothing differs but
+    where they are.
+
+    :param folder: stays for as long as the application is used.
+    :returns: Cinder's database before any other request, an sqlite file.
+    """
     paste = pathlib.Path(sys.prefix) / 'etc' / 'cinder' / 'api-paste.ini'
     text = paste.read_text('utf-8')
     if AUTH_TOKEN not in text:
@@ -303,9 +322,52 @@ def write_configuration(folder):
         text.replace(AUTH_TOKEN, f'{__name__}:token_factory'), 'utf-8'
     )
     (folder / 'policy.yaml').write_text(POLICY, 'utf-8')
-    conf = folder / 'cinder.conf'
-    conf.write_text(CONF.format(folder=folder), 'utf-8')
-    return conf
+    conf = write_configuration(folder, folder)
+    # Cinder reads it when its application is imported.
+    sys.argv = ['cinder-api', '--config-file', str(conf)]
+    from cinder.common import config
+    from cinder.db import api as db_api
+    from cinder.db import migration
+    from cinder import policy
+
+    config.CONF(sys.argv[1:], project='cinder')
+    migration.db_sync()
+    database = (folder / 'db').read_bytes()
+    from cinder.wsgi import api  # looks into the database when imported
+
+    project = cinder_api.PROJECT
+    environ = {'HTTP_X_AUTH_TOKEN': f'admin:{project}'}
+    wsgiref.util.setup_testing_defaults(environ)
+    environ['PATH_INFO'] = f'/v3/{project}/types'
+    answers = []
+    body = api.application(environ, lambda *answer: answers.append(answer))
+    if not answers[0][0].startswith('200'):
+        raise RuntimeError(
+            f'cinder-api: {answers[0][0]}, expected 200: {b"".join(body)}'
+        )
+    # With each of its checks, fifty for a list of types, oslo.policy would look
+    # whether a file of rules has changed. None does.
+    policy._ENFORCER.use_conf = False
+    # No connection is to be shared with what is forked.
+    db_api.get_engine().dispose()
+    return database
+
+
+def _configure(folder, loaded):
+    """Has what `load` loaded use another database and another folder."""
+    from cinder.common import config
+    from cinder import coordination
+    from oslo_log import log
+
+    from cinder_tiers.doors.volume_types import volume_type_rows
+
+    conf = write_configuration(folder, loaded)
+    config.CONF(['--config-file', str(conf)], project='cinder')
+    log.setup(config.CONF, 'cinder')
+    contexts = volume_type_rows.db_api.main_context_manager
+    contexts.patch_factory(contexts.make_new_manager())
+    coordination.COORDINATOR.stop()
+    coordination.COORDINATOR.start()
 
 
 def _let_cinder_ask(keystone):
@@ -326,32 +388,20 @@ def _let_cinder_ask(keystone):
     api_utils.get_project = get_project
 
 
-def main(*, folder, database, orders, errors):
+def main(*, folder, orders, errors):
     """Writes the configuration, makes the database and serves.
 
-    :param database: a file with Cinder's database before any request; is made
-        if it is missing.
     :param orders: a connection of multiprocessing.
     :param errors: the file that gets standard error.
     """
     with errors.open('wb') as stream:
         os.dup2(stream.fileno(), sys.stderr.fileno())
-    conf = write_configuration(folder)
-    sys.argv = ['cinder-api', '--config-file', str(conf)]
-    from cinder import objects
+    from cinder.wsgi import api
 
-    objects.register_all()  # before what comes next, as cinder.cmd.api does
-    from cinder.common import config
-    from cinder.db import migration
+    from tests.contract import imported_cinder
 
-    config.CONF(sys.argv[1:], project='cinder')
-    if database.exists():
-        shutil.copyfile(database, folder / 'db')
-    else:
-        migration.db_sync()
-        shutil.copyfile(folder / 'db', database)
-    from cinder.wsgi import api  # looks into the database when imported
-
+    (folder / 'db').write_bytes(imported_cinder.DATABASE)
+    _configure(folder, imported_cinder.FOLDER)
     keystone, glance = stand_ins.Keystone(), stand_ins.Glance()
     applications = {'identity': keystone, 'image': glance}
 

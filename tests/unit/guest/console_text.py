@@ -35,10 +35,10 @@ def result(slot, output, *, guest='g000', run=RUN, packed=None, width=480):
         packed = gzip.compress(output, mtime=0)
     text = base64.b64encode(packed).decode()
     parts = [text[at : at + width] for at in range(0, len(text), width)]
+    whole = digest(packed)
     return [
         frame(
-            f'{run} {guest} data {slot} {seq}/{len(parts)}'
-            f' {digest(packed)} {part}'
+            f'{run} {guest} data {slot} {seq}/{len(parts)} {whole} {part}'
         )
         for seq, part in enumerate(parts, start=1)
     ]

@@ -65,7 +65,12 @@ class LocalFleet:
         clock=None,
         fill=True,
         latency_seconds=None,
+        copies=1,
     ):
+        """With one copy, guests end when they have told their results.
+
+        With more, they wait for the end of the schedule first.
+        """
         self.folder = folder
         self.tiers = tiers
         self.plan = plan
@@ -85,6 +90,7 @@ class LocalFleet:
             ready_seconds=ready_seconds,
             lead_seconds=3,
             succession_seconds=succession_seconds,
+            copies=copies,
         )
         self.processes = {}
 
@@ -205,7 +211,7 @@ class LocalFleetCase(testtools.TestCase):
 class FleetScriptTest(LocalFleetCase):
     def test_a_fleet_starts_together_tier_after_tier(self):
         """Both shells, two tiers; all guests end with a usable result."""
-        fleet = self.fleet(['fast', 'fast', 'slow', 'slow'])
+        fleet = self.fleet(['fast', 'fast', 'slow', 'slow'], copies=2)
         for number, shell in enumerate(['busybox', 'dash', 'dash', 'busybox']):
             fleet.start(number, shell=shell)
         fleet.wait()

@@ -289,7 +289,7 @@ class RealConsoleTest(test_fleet_script.LocalFleetCase):
         )
 
     def test_a_damaged_console_of_a_guest_is_true_or_named(self):
-        self.local = self.fleet(['fast', 'fast'])
+        self.local = self.fleet(['fast', 'fast'], copies=2)
         self.local.start(0, shell='busybox')
         self.local.start(1, shell='dash')
         self.local.wait()

@@ -25,7 +25,7 @@ WAIT_SECONDS = 600
 class KeptFleetTest(script_tests.LocalFleetCase):
     def setUp(self):
         super().setUp()
-        self.kept = self.fleet(['fast', 'fast'], ready_seconds=60)
+        self.kept = self.fleet(['fast', 'fast'], ready_seconds=60, copies=2)
         self.kept.orders = dataclasses.replace(
             self.kept.orders, keep=True, orders_key=KEY
         )

@@ -9,6 +9,7 @@ posh 0.14.1 is left out: its wait fails after its read -r ("invalid option").
 import shutil
 
 from cinder_tiers.figures.fleet import verdict
+from rally_scenarios.guest import orders
 from tests.unit.guest import test_fleet_script
 
 
@@ -20,7 +21,7 @@ class ShellsTest(test_fleet_script.LocalFleetCase):
             for name, argv in test_fleet_script.SHELLS.items()
             if shutil.which(argv[0])
         )
-        fleet = self.fleet(['fast'] * len(shells))
+        fleet = self.fleet(['fast'] * len(shells), copies=2)
         for number, shell in enumerate(shells):
             fleet.start(number, shell=shell)
         fleet.wait()
@@ -37,3 +38,8 @@ class ShellsTest(test_fleet_script.LocalFleetCase):
                 )
             },
         )
+        for number, shell in enumerate(shells):
+            told = fleet.console_path(number).read_text()
+            self.assertEqual(
+                2, told.count(f' {orders.guest_name(number)} event 1 '), shell
+            )
