@@ -449,15 +449,3 @@ def judge(
             for found in slots
         ),
     )
-
-
-def complete(
-    outcomes: Sequence[GuestOutcome], slot: schedule.Slot
-) -> list[merge.GuestSlot]:
-    """What the guests did that are complete in a slot."""
-    return [
-        found.measured
-        for outcome in outcomes
-        for found in outcome.slots
-        if found.slot == slot and found.verdict is Verdict.COMPLETE
-    ]

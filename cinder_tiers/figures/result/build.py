@@ -27,6 +27,7 @@ from cinder_tiers.figures.profile import profile as named_profile
 from cinder_tiers.figures.result import caveats
 from cinder_tiers.figures.result import ceph as ceph_result
 from cinder_tiers.figures.result import environment as result_environment
+from cinder_tiers.figures.result import guest_times
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.figures.stats import intervals
 from cinder_tiers.figures.stats import steadiness
@@ -96,9 +97,46 @@ def _guest_figures(
         )
         if measured and measured.volumes
         else None,
-        rates=_rates(measured) if measured and measured.series else None,
+    )
+
+
+def _with_times(
+    found: run_result.PatternResult, complete: Sequence[merge.GuestSlot]
+) -> run_result.PatternResult:
+    """A pattern with the values over time of the guests that are drawn.
+
+    :param complete: guests of the repeat of which they are drawn
+    """
+    drawn = guest_times.slot_of(found.slots)
+    kept = guest_times.guests_of(drawn) if drawn else frozenset()
+    measured = {each.guest: each for each in complete if each.guest in kept}
+    return dataclasses.replace(
+        found,
+        slots=tuple(
+            dataclasses.replace(
+                slot,
+                guests=tuple(
+                    _guest_over_time(guest, measured[guest.guest])
+                    if guest.guest in measured
+                    else guest
+                    for guest in slot.guests
+                ),
+            )
+            if slot is drawn
+            else slot
+            for slot in found.slots
+        ),
+    )
+
+
+def _guest_over_time(
+    found: run_result.GuestFigures, measured: merge.GuestSlot
+) -> run_result.GuestFigures:
+    return dataclasses.replace(
+        found,
+        rates=_rates(measured) if measured.series else None,
         latency=_latency(latency_log.in_equal_times(measured.latencies))
-        if measured and measured.latencies
+        if measured.latencies
         else None,
     )
 
@@ -284,20 +322,40 @@ def _latency_windows(
     )
 
 
+_OfSlot = tuple[verdict.GuestOutcome, verdict.SlotOutcome]
+
+
+def _of_slots(
+    outcomes: Sequence[verdict.GuestOutcome],
+) -> dict[int, list[_OfSlot]]:
+    """{number of a slot: what each of its guests did}.
+
+    Of a large fleet, to look for those of a slot each time takes minutes.
+    """
+    found: dict[int, list[_OfSlot]] = {}
+    for outcome in outcomes:
+        for each in outcome.slots:
+            found.setdefault(each.slot.number, []).append((outcome, each))
+    return found
+
+
+def _complete(of_guests: Sequence[_OfSlot]) -> list[merge.GuestSlot]:
+    """What the guests did that are complete in a slot."""
+    return [
+        found.measured
+        for _outcome, found in of_guests
+        if found.verdict is verdict.Verdict.COMPLETE
+    ]
+
+
 def _slot(
     slot: schedule.Slot,
-    outcomes: Sequence[verdict.GuestOutcome],
+    of_guests: Sequence[_OfSlot],
     *,
     has_latency_windows: bool,
 ) -> run_result.SlotResult:
-    of_guests = [
-        (outcome, found)
-        for outcome in outcomes
-        for found in outcome.slots
-        if found.slot == slot
-    ]
     return slot_of(
-        verdict.complete(outcomes, slot),
+        _complete(of_guests),
         number=slot.number,
         repeat=slot.repeat,
         guests=tuple(
@@ -474,25 +532,34 @@ def pattern_results(
     :param has_latency_windows: see ``build_result``
     """
     turns = plan.of_tier(tier)
+    of_slots = _of_slots(outcomes)
     found = []
     for pattern in _listed(
         dict.fromkeys(slot.pattern for slot in turns), profile
     ):
         of_pattern = [slot for slot in turns if slot.pattern == pattern]
         slots = [
-            _slot(slot, outcomes, has_latency_windows=has_latency_windows)
+            _slot(
+                slot,
+                of_slots.get(slot.number, ()),
+                has_latency_windows=has_latency_windows,
+            )
             for slot in of_pattern
         ]
-        found.append(
-            pattern_result(
-                pattern.name,
+        of_all = pattern_result(
+            pattern.name,
+            slots,
+            looks=looks,
+            asked=_asked(
+                pattern,
                 slots,
-                looks=looks,
-                asked=_asked(
-                    pattern,
-                    slots,
-                    has_guest_steps=of_pattern[0].guests is not None,
-                ),
+                has_guest_steps=of_pattern[0].guests is not None,
+            ),
+        )
+        drawn = guest_times.slot_of(slots)
+        found.append(
+            _with_times(
+                of_all, _complete(of_slots[drawn.number]) if drawn else ()
             )
         )
     return tuple(found)

@@ -256,9 +256,10 @@ class GuestFigures:
     #: null if it works on a single one
     volumes: tuple[VolumeFigures, ...] | None = None
     #: of the seconds, or of longer times where there are more than 60; null
-    #: without values of each second
+    #: without values of each second, and of guests that no report draws (see
+    #: ``guest_times``)
     rates: RatesOverTime | None = None
-    #: null if the guest did not send it
+    #: null if the guest did not send it, and of those likewise
     latency: LatencyOverTime | None = None
 
     def __post_init__(self) -> None:

@@ -50,6 +50,16 @@ SHELLS = {
 }
 
 
+def complete(outcomes, slot):
+    """What the guests did that are complete in a slot."""
+    return [
+        found.measured
+        for outcome in outcomes
+        for found in outcome.slots
+        if found.slot == slot and found.verdict is verdict.Verdict.COMPLETE
+    ]
+
+
 class LocalFleet:
     """Guests that are processes on this machine, sharing one start disk."""
 
@@ -223,7 +233,7 @@ class FleetScriptTest(LocalFleetCase):
             self.assertLessEqual(outcome.clock_samples, 12)
         self.assertTrue(all(o.clock_samples for o in outcomes[1:]))
         fast, slow = (
-            merge.merge(verdict.complete(outcomes, slot))
+            merge.merge(complete(outcomes, slot))
             for slot in fleet.plan.slots
         )
         self.assertEqual((2, 2), (fast.guests, slow.guests))
@@ -301,7 +311,7 @@ class FleetScriptTest(LocalFleetCase):
             ],
         )
         alone, both = (
-            merge.merge(verdict.complete(outcomes, slot))
+            merge.merge(complete(outcomes, slot))
             for slot in fleet.plan.slots
         )
         self.assertEqual((1, 2), (alone.guests, both.guests))
