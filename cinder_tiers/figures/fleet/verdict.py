@@ -208,10 +208,9 @@ def _logs(
                 ended_ms,
             )
     if latencies:
-        last_ms = max(each.end_ms for each in latencies.windows)
         _check_within(
             begins_ms + shift_ms,
-            last_ms + shift_ms,
+            latencies.last_ms + shift_ms,
             started_ms,
             # It is due when its time is over, also if fio ended before.
             ended_ms + latencies.step_ms,
@@ -225,18 +224,7 @@ def _logs(
         'bw_series': tuple(
             (at_ms, kib * 1024) for at_ms, kib in _moved(bandwidth, shift_ms)
         ),
-        'latencies': latencies
-        and dataclasses.replace(
-            latencies,
-            windows=tuple(
-                dataclasses.replace(
-                    each,
-                    begin_ms=each.begin_ms + shift_ms,
-                    end_ms=each.end_ms + shift_ms,
-                )
-                for each in latencies.windows
-            ),
-        ),
+        'latencies': latencies and latencies.moved(shift_ms),
     }
 
 
