@@ -93,7 +93,9 @@ class Latencies:
             'H', (place[ns] for each in bins for ns, _count in each)
         )
         counts = [count for each in bins for _ns, count in each]
-        self._counts = array('I' if max(counts) < 2**32 else 'Q', counts)
+        self._counts = array(
+            'I' if max(counts, default=0) < 2**32 else 'Q', counts
+        )
 
     @property
     def windows(self) -> tuple[Window, ...]:

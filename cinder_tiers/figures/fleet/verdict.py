@@ -437,3 +437,31 @@ def judge(
             for found in slots
         ),
     )
+
+
+#: A guest, and what it did in one slot.
+OfGuest = tuple[GuestOutcome, SlotOutcome]
+
+
+def by_slot(outcomes: Sequence[GuestOutcome]) -> dict[int, list[OfGuest]]:
+    """{number of a slot: what each of its guests did}.
+
+    Of a large fleet, to look for those of a slot each time takes minutes.
+    """
+    found: dict[int, list[OfGuest]] = {}
+    for outcome in outcomes:
+        for each in outcome.slots:
+            found.setdefault(each.slot.number, []).append((outcome, each))
+    return found
+
+
+def complete(of_guests: Sequence[OfGuest]) -> list[merge.GuestSlot]:
+    """What the guests did that are complete in a slot.
+
+    :param of_guests: all of the slot, as ``by_slot`` has them
+    """
+    return [
+        found.measured
+        for _outcome, found in of_guests
+        if found.verdict is Verdict.COMPLETE
+    ]

@@ -322,40 +322,14 @@ def _latency_windows(
     )
 
 
-_OfSlot = tuple[verdict.GuestOutcome, verdict.SlotOutcome]
-
-
-def _of_slots(
-    outcomes: Sequence[verdict.GuestOutcome],
-) -> dict[int, list[_OfSlot]]:
-    """{number of a slot: what each of its guests did}.
-
-    Of a large fleet, to look for those of a slot each time takes minutes.
-    """
-    found: dict[int, list[_OfSlot]] = {}
-    for outcome in outcomes:
-        for each in outcome.slots:
-            found.setdefault(each.slot.number, []).append((outcome, each))
-    return found
-
-
-def _complete(of_guests: Sequence[_OfSlot]) -> list[merge.GuestSlot]:
-    """What the guests did that are complete in a slot."""
-    return [
-        found.measured
-        for _outcome, found in of_guests
-        if found.verdict is verdict.Verdict.COMPLETE
-    ]
-
-
 def _slot(
     slot: schedule.Slot,
-    of_guests: Sequence[_OfSlot],
+    of_guests: Sequence[verdict.OfGuest],
     *,
     has_latency_windows: bool,
 ) -> run_result.SlotResult:
     return slot_of(
-        _complete(of_guests),
+        verdict.complete(of_guests),
         number=slot.number,
         repeat=slot.repeat,
         guests=tuple(
@@ -532,7 +506,7 @@ def pattern_results(
     :param has_latency_windows: see ``build_result``
     """
     turns = plan.of_tier(tier)
-    of_slots = _of_slots(outcomes)
+    of_slots = verdict.by_slot(outcomes)
     found = []
     for pattern in _listed(
         dict.fromkeys(slot.pattern for slot in turns), profile
@@ -559,7 +533,8 @@ def pattern_results(
         drawn = guest_times.slot_of(slots)
         found.append(
             _with_times(
-                of_all, _complete(of_slots[drawn.number]) if drawn else ()
+                of_all,
+                verdict.complete(of_slots[drawn.number]) if drawn else (),
             )
         )
     return tuple(found)
