@@ -20,7 +20,8 @@ from cinder_tiers.loop.headroom import load
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
 
-_QUANTITY = 'p99_ms'
+# Those of syncs where the pattern has some.
+_QUANTITIES = ('p99_ms', 'sync_p99_ms')
 _COLUMNS = (
     figure.Column(title='Tier'),
     figure.Column(title='Pattern'),
@@ -54,7 +55,7 @@ def _read(
     """Curves of several steps, and a row for each that cannot be read."""
     found, lost = [], []
     for quantity in dict.fromkeys(
-        (_QUANTITY, *(expectations.find(each).quantity for each in expected))
+        (*_QUANTITIES, *(expectations.find(each).quantity for each in expected))
     ):
         for tier, name in _of_several_steps(result):
             try:
