@@ -34,12 +34,16 @@ class ResultsOfBeforeTestCase(testtools.TestCase):
         self.assertIn(ran.status, (0, 3), ran.stderr)
         self.assertEqual(
             [
-                (tier['tier'], pattern['pattern'], pattern['iops']['mean'])
+                (
+                    tier['tier'],
+                    pattern['pattern'],
+                    round(pattern['iops']['mean'], 6),
+                )
                 for tier in written['tiers']
                 for pattern in tier['patterns']
             ],
             [
-                (row['Tier'], row['Pattern'], row['IOPS']['mean'])
+                (row['Tier'], row['Pattern'], round(row['IOPS']['mean'], 6))
                 for row in json.loads(ran.stdout)
             ],
         )
