@@ -15,10 +15,12 @@ consoles that the cloud holds are subtracted.
 
 import argparse
 import collections
+import contextlib
 import json
 import logging
 import pathlib
 import resource
+import sys
 import tempfile
 import time
 
@@ -77,12 +79,25 @@ def measure_command(words):
     from openstackclient import shell
 
     started_cpu_s = time.process_time()
-    status = shell.main(words)
+    if words[1] == 'report':
+        words[-1:-1] = ['-o']
+    with contextlib.redirect_stdout(sys.stderr):
+        status = shell.main(words)
     return {
         'status': status,
         'cpu_s': time.process_time() - started_cpu_s,
         'peak_mib': _peak_mib(),
     }
+
+
+def _measured(options, *words):
+    return new_process.measure(
+        'benchmarks.large_fleet',
+        *('--guests-per-tier', options.guests_per_tier),
+        *('--repeats', options.repeats),
+        '--in-this-process',
+        *words,
+    )
 
 
 def main():
@@ -100,14 +115,40 @@ def main():
     options = parser.parse_args()
     if options.in_this_process:
         what, *words = options.in_this_process
-        if what == 'command':
-            found = measure_command(words)
-        else:
+        if what == 'run':
             found = measure_run(
                 options.guests_per_tier, options.repeats, words[0]
             )
-        print(json.dumps(found, indent=1))
+        else:
+            found = measure_command(['tier', what, *words])
+        print(json.dumps(found), file=sys.__stdout__)
         return
+    with tempfile.TemporaryDirectory() as folder:
+        run = _measured(options, 'run', folder)
+        page = f'{folder}/page.html'
+        commands = {
+            'result': _measured(options, 'result', run['file']),
+            'report': _measured(options, 'report', run['file'], page),
+        }
+    if options.json:
+        options.json.write_text(json.dumps({'run': run, **commands}))
+    turns = run['guest_turns']
+    own_mib = run['peak_mib'] - run['before_mib'] - run['consoles_mib']
+    print(
+        f'{turns} turns of guests, each {run["file_bytes"] / turns:.0f} bytes'
+        f' of {run["file_bytes"] / 2**20:.1f} MiB of the result file,'
+        f' {run["rally_bytes"] / turns:.0f} bytes of what Rally keeps,'
+        f' {1024 * own_mib / turns:.0f} KiB of {own_mib:.0f} MiB of memory,'
+        f' {1000 * run["cpu_s"] / turns:.0f} ms of processor time'
+    )
+    print(f'{run["lines"]} lines of the log:')
+    for text, count in run['lines_by_text']:
+        print(f'{count:6} {text}')
+    for name, found in commands.items():
+        print(
+            f'tier {name}: {found["cpu_s"]:.1f} s of processor time,'
+            f' {found["peak_mib"]:.0f} MiB'
+        )
 
 
 if __name__ == '__main__':

@@ -41,10 +41,15 @@ class LargeFleet:
     """
 
     def __init__(
-        self, *, guests_per_tier, repeats, runtime_seconds=60
+        self, *, guests_per_tier, repeats, runtime_seconds=60, patterns=None
     ):
+        """Make the cloud.
+
+        :param patterns: how many of PATTERNS; None: all
+        """
+        self.patterns = dict(list(PATTERNS.items())[:patterns])
         self.guests = guests_per_tier * len(TIERS)
-        self.turns = repeats * len(PATTERNS)
+        self.turns = repeats * len(self.patterns)
         self._repeats = repeats
         self._runtime_seconds = runtime_seconds
         self._guests_per_tier = guests_per_tier
@@ -116,7 +121,7 @@ class LargeFleet:
                         'iodepth': iodepth,
                     }
                     for name, (direction, block_bytes, iodepth, _ms) in (
-                        PATTERNS.items()
+                        self.patterns.items()
                     )
                 ],
                 flavor='1',
