@@ -51,9 +51,7 @@ def some(found: Sequence[_Each], most: int) -> Sequence[_Each]:
 
 def guests_of(slot: run_result.SlotResult) -> frozenset[str]:
     """Names of the guests of a repeat that are drawn."""
-    return frozenset(
-        each.guest for each in some(by_iops(slot), MOST_GUESTS)
-    )
+    return frozenset(each.guest for each in some(by_iops(slot), MOST_GUESTS))
 
 
 def only_drawn(run: run_result.RunResult) -> run_result.RunResult:

@@ -55,7 +55,10 @@ def _read(
     """Curves of several steps, and a row for each that cannot be read."""
     found, lost = [], []
     for quantity in dict.fromkeys(
-        (*_QUANTITIES, *(expectations.find(each).quantity for each in expected))
+        (
+            *_QUANTITIES,
+            *(expectations.find(each).quantity for each in expected),
+        )
     ):
         for tier, name in _of_several_steps(result):
             try:

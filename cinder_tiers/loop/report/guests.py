@@ -109,7 +109,11 @@ def _with_rates(
     row: report_rows.Row,
 ) -> list[run_result.GuestFigures]:
     """Guests that sent their seconds, the slowest first."""
-    return [guest for guest in guest_times.by_iops(_slot(row)) if guest.rates is not None]
+    return [
+        guest
+        for guest in guest_times.by_iops(_slot(row))
+        if guest.rates is not None
+    ]
 
 
 def _guest_line(

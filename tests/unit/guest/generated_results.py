@@ -59,7 +59,9 @@ def _unused():
     }
 
 
-def sent(jobname, *, direction, block_bytes, iodepth, seconds, median_ms, seed):
+def sent(
+    jobname, *, direction, block_bytes, iodepth, seconds, median_ms, seed
+):
     """What a guest sends of a run: fio's json+, rates, latencies of seconds.
 
     :param direction: read or write

@@ -33,6 +33,20 @@ _VARIANTS = 16
 _MAY_HAVE = 10**6
 
 
+@functools.cache
+def _variant(job, number, seconds):
+    direction, block_bytes, iodepth, median_ms = PATTERNS[job]
+    return generated_results.sent(
+        job,
+        direction=direction,
+        block_bytes=block_bytes,
+        iodepth=iodepth,
+        seconds=seconds,
+        median_ms=median_ms * (1 + number / 10),
+        seed=number,
+    )
+
+
 class LargeFleet:
     """Makes a fleet, runs it and keeps what came of it.
 
@@ -78,20 +92,8 @@ class LargeFleet:
         )
 
     def _sent(self, guest, _slot, job, _volumes):
-        return self._variant(job, int(guest[1:]) % _VARIANTS)
-
-    @functools.cache
-    def _variant(self, job, number):
-        direction, block_bytes, iodepth, median_ms = PATTERNS[job]
-        return generated_results.sent(
-            job,
-            direction=direction,
-            block_bytes=block_bytes,
-            iodepth=iodepth,
-            seconds=self._runtime_seconds,
-            median_ms=median_ms * (1 + number / 10),
-            seed=number,
-        )
+        number = int(guest[1:]) % _VARIANTS
+        return _variant(job, number, self._runtime_seconds)
 
     def run(self, folder):
         """Run it.
