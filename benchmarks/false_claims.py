@@ -4,11 +4,11 @@
 
     python -m benchmarks.false_claims
 
-simulates comparisons of runs with 16 patterns, of which IOPS and p99 are
-known, and claims of them what "openstack tier compare" would. Prints, for each
-noise and number of runs on both sides, and of history, how many percent of the
-comparisons of the same storage have any claim of better or worse; a quarter of
-them each has 2, 3, 5 and 8 repeats. Then prints how many percent of true
+simulates comparisons of runs with 16 patterns, of which IOPS and p99, or the
+p99 of writes and of syncs, are known, and claims of them what "openstack tier
+compare" would. Prints, for each noise and number of runs on both sides, and of
+history, how many percent of the comparisons of the same storage have any claim
+of better or worse; a quarter of them each has 2, 3, 5 and 8 repeats. Then prints how many percent of true
 differences of 10 % are found with as many runs as a comparison of three on
 each side asks for: in a single pattern by the claim of it, and in all patterns
 by the first claim.
@@ -16,10 +16,14 @@ by the first claim.
 
 import argparse
 import json
+import math
 import pathlib
 
 import numpy
+from scipy import stats
 
+from cinder_tiers.figures.fio import histogram
+from cinder_tiers.figures.result import figures
 from cinder_tiers.figures.stats import between_runs
 from cinder_tiers.figures.stats import differences
 from cinder_tiers.loop.compare import comparison
@@ -79,6 +83,44 @@ def _shift(draw, repeats, patterns):
     return _run(draw, repeats) + 0.2 * (numpy.arange(repeats) >= begin)
 
 
+def _quantiles_ms():
+    """Latencies of syncs: log-normal, and one of 150 ten times as long."""
+    grid_ms = numpy.geomspace(0.1, 5000, 20_000)
+
+    def below(median_ms, sigma):
+        return stats.norm.cdf(numpy.log(grid_ms / median_ms) / sigma)
+
+    return below(3, 0.35) * (149 / 150) + below(30, 0.6) / 150, grid_ms
+
+
+_SYNC_SHARES, _SYNC_MS = _quantiles_ms()
+#: In each repeat; of fewer, a result has no p99.
+SYNCS = figures.ios_needed(99)
+_BUCKETS_NS = numpy.array(
+    sorted(
+        each
+        for each in histogram.fio_buckets().values()
+        if each <= histogram.LAST_BUCKET_NS
+    )
+)
+
+
+def _sync_p99(draw, repeats):
+    """P99 of syncs as fio counts them, with 5 % between runs.
+
+    As few calls as there may be: of n independent ones the k-th longest has a
+    share of Beta(k, n - k + 1) of all below it.
+    """
+    shape = (QUANTITIES, PATTERNS, repeats)
+    rank = math.ceil(0.99 * SYNCS)
+    found_ms = numpy.interp(
+        draw.beta(rank, SYNCS - rank + 1, shape), _SYNC_SHARES, _SYNC_MS
+    ) * numpy.exp(draw.normal(0, 0.05))
+    return numpy.log(
+        _BUCKETS_NS[numpy.searchsorted(_BUCKETS_NS, 1e6 * found_ms)] / 1e6
+    )
+
+
 #: {name: draws the logarithms of a run, by quantity, pattern and repeat}
 NOISES = {
     'repeats 3 %': _run,
@@ -104,7 +146,10 @@ NOISES = {
         _run(draw, repeats)
         + 0.03 * draw.standard_t(2.5, (QUANTITIES, PATTERNS, 1))
     ),
+    'sync p99': _sync_p99,
 }
+#: What cannot be distinguished, see ``figures.resolution``.
+RESOLUTIONS = {'sync p99': figures.BUCKET_WIDTH}
 
 
 def simulate(draw, noise, runs, repeats, *, change=0.0):
@@ -135,7 +180,7 @@ def simulate(draw, noise, runs, repeats, *, change=0.0):
                 first=of(first, quantity, pattern),
                 second=of(second, quantity, pattern),
                 history=of(history, quantity, pattern),
-                resolution=1e-4,
+                resolution=RESOLUTIONS.get(noise, 1e-4),
             )
             for pattern in range(PATTERNS)
         ]
@@ -158,13 +203,13 @@ def is_claimed(difference, share):
     return share * difference.p_differs() <= 1 - differences.CONFIDENCE
 
 
-def has_claim(figures):
+def has_claim(found):
     """Say whether a comparison claims anything.
 
-    :param figures: as ``simulate`` returns them
+    :param found: as ``simulate`` returns them
     :returns: (whether a first claim does, whether any claim does)
     """
-    judged = [judge(of_quantity) for of_quantity in figures]
+    judged = [judge(of_quantity) for of_quantity in found]
     of_all = any(is_claimed(first, SHARES[0]) for first, _each in judged)
     return of_all, of_all or any(
         is_claimed(each, SHARES[1])

@@ -53,7 +53,7 @@ def plain(value: object) -> object:
         return {
             field.name: plain(found)
             for field in dataclasses.fields(value)
-            if (found := getattr(value, field.name)) is not None
+            if (found := getattr(value, field.name)) != field.default
             or _OMITTED not in field.metadata
         }
     if isinstance(value, enum.Enum):
@@ -65,9 +65,14 @@ def plain(value: object) -> object:
     return sorted(value) if isinstance(value, frozenset) else value
 
 
-def omitted() -> Any:
-    """A field of a dataclass that is not written while it is None."""
-    return dataclasses.field(default=None, metadata={_OMITTED: True})
+def omitted(default: object = None) -> Any:
+    """A field of a dataclass that is not written while it has its default.
+
+    Nor need it be in what is read: that may be of before there was the field.
+
+    :param default: that means the same as no such field
+    """
+    return dataclasses.field(default=default, metadata={_OMITTED: True})
 
 
 @functools.cache

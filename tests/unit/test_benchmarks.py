@@ -68,6 +68,18 @@ class SweepEffectsTestCase(BenchmarkTestCase):
             self.assertLessEqual(row['from %'], row['to %'])
 
 
+class LargeFleetTestCase(BenchmarkTestCase):
+    def test_a_fleet_is_run_and_its_result_shown(self):
+        lines = self.run_it(
+            'large_fleet', '--guests-per-tier', '2', '--repeats', '1'
+        )
+        self.assertIn('36 turns of guests, each ', lines[0])
+        found = json.loads(self.file.read_text('utf-8'))
+        self.assertEqual({'run', 'result', 'report'}, set(found))
+        self.assertEqual(0, found['report']['status'])
+        self.assertIn('tier report: ', lines[-1])
+
+
 class TuningTestCase(BenchmarkTestCase):
     def test_each_search_has_a_row_of_each_truth(self):
         heading, *rows = self.run_it('tuning', '--tunings', '1')

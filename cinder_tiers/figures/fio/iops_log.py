@@ -186,6 +186,8 @@ def total(
     if not directions:
         return ()
     each = list(directions.values())
+    if len(each) == 1:
+        return tuple(each[0])
     return _added_up(
         [at_ms for at_ms, _iops in each[0]],
         [[iops for _ms, iops in series] for series in each],

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import re
 
 from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain import record
 
 # fio HOWTO, "rw=str": the ones that neither trim nor need a second option.
 WORKLOADS = (
@@ -126,18 +127,18 @@ class Pattern:
     #: default, evenly
     rate_process: str | None = None
     #: writes of a job after each of which it calls fdatasync; None: never
-    fdatasync: int | None = None
+    fdatasync: int | None = record.omitted()
     #: likewise fsync
-    fsync: int | None = None
+    fsync: int | None = record.omitted()
     #: one of ``SYNCS``; None: writes are not durable when they are done
-    sync: str | None = None
+    sync: str | None = record.omitted()
     #: whether the page cache is left out; with it, each write must be made
     #: durable, or the cache would answer instead of the tier
-    direct: bool = True
+    direct: bool = record.omitted(True)
     #: how random I/Os are spread, such as ``zipf:1.1``; None: evenly
-    random_distribution: str | None = None
+    random_distribution: str | None = record.omitted()
     #: pause of a job between two I/Os in microseconds
-    thinktime_us: int | None = None
+    thinktime_us: int | None = record.omitted()
 
     def __post_init__(self) -> None:
         """Check all fields.

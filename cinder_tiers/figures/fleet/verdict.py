@@ -210,10 +210,9 @@ def _logs(
                 ended_ms,
             )
     if latencies:
-        last_ms = max(each.end_ms for each in latencies.windows)
         _check_within(
             begins_ms + shift_ms,
-            last_ms + shift_ms,
+            latencies.last_ms + shift_ms,
             started_ms,
             # It is due when its time is over, also if fio ended before.
             ended_ms + latencies.step_ms,
@@ -227,18 +226,7 @@ def _logs(
         'bw_series': tuple(
             (at_ms, kib * 1024) for at_ms, kib in _moved(bandwidth, shift_ms)
         ),
-        'latencies': latencies
-        and dataclasses.replace(
-            latencies,
-            windows=tuple(
-                dataclasses.replace(
-                    each,
-                    begin_ms=each.begin_ms + shift_ms,
-                    end_ms=each.end_ms + shift_ms,
-                )
-                for each in latencies.windows
-            ),
-        ),
+        'latencies': latencies and latencies.moved(shift_ms),
     }
 
 
@@ -459,15 +447,29 @@ def judge(
     )
 
 
-def complete(
-    outcomes: Sequence[GuestOutcome], slot: schedule.Slot
-) -> list[merge.GuestSlot]:
-    """What the guests did that are complete in a slot."""
+#: A guest, and what it did in one slot.
+OfGuest = tuple[GuestOutcome, SlotOutcome]
+
+
+def by_slot(outcomes: Sequence[GuestOutcome]) -> dict[int, list[OfGuest]]:
+    """{number of a slot: what each of its guests did}.
+
+    Of a large fleet, to look for those of a slot each time takes minutes.
+    """
+    found: dict[int, list[OfGuest]] = {}
+    for outcome in outcomes:
+        for each in outcome.slots:
+            found.setdefault(each.slot.number, []).append((outcome, each))
+    return found
+
+
+def complete(of_guests: Sequence[OfGuest]) -> list[merge.GuestSlot]:
+    """What the guests did that are complete in a slot.
+
+    :param of_guests: all of the slot, as ``by_slot`` has them
+    """
     return [
         found.measured
-        for outcome in outcomes
-        for found in outcome.slots
-        if found.slot == slot
-        and found.verdict is Verdict.COMPLETE
-        and found.measured is not None
+        for _outcome, found in of_guests
+        if found.verdict is Verdict.COMPLETE and found.measured is not None
     ]

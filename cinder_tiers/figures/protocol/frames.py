@@ -161,7 +161,9 @@ class GuestConsole:
         """
         self._run = run
         self._guest = guest
-        self._known: set[str] = set()
+        # Of lines that are known, what tells them from others: a large fleet
+        # has some hundred thousand.
+        self._known: set[int] = set()
         self._events: dict[int, Event] = {}
         self._parts: dict[int, dict[int, str]] = {}
         self._claims: dict[int, set[tuple[int, str]]] = {}
@@ -234,7 +236,7 @@ class GuestConsole:
             if start < 0:
                 continue
             line = line[start : start + _MAX_LINE_CHARS].rstrip('\r')
-            if line in self._known or self._take(line):
+            if hash(line) in self._known or self._take(line):
                 continue
             # It may be in the making: then _take forgets it later.
             if len(self._damaged) < _MAX_EVENTS:
@@ -293,7 +295,7 @@ class GuestConsole:
         )
         if not take(int(frame['number']), frame['rest']):
             return False
-        self._known.add(line)
+        self._known.add(hash(line))
         # An earlier reading may have ended in the middle of this line.
         self._damaged = {d for d in self._damaged if not line.startswith(d)}
         return True

@@ -27,6 +27,7 @@ from cinder_tiers.figures.profile import profile as named_profile
 from cinder_tiers.figures.result import caveats
 from cinder_tiers.figures.result import ceph as ceph_result
 from cinder_tiers.figures.result import environment as result_environment
+from cinder_tiers.figures.result import guest_times
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.figures.stats import intervals
 from cinder_tiers.figures.stats import steadiness
@@ -109,6 +110,43 @@ def _guest_figures(
         )
         if measured.volumes
         else None,
+    )
+
+
+def _with_times(
+    found: run_result.PatternResult, complete: Sequence[merge.GuestSlot]
+) -> run_result.PatternResult:
+    """A pattern with the values over time of the guests that are drawn.
+
+    :param complete: guests of the repeat of which they are drawn
+    """
+    drawn = guest_times.slot_of(found.slots)
+    kept = guest_times.guests_of(drawn) if drawn else frozenset()
+    measured = {each.guest: each for each in complete if each.guest in kept}
+    return dataclasses.replace(
+        found,
+        slots=tuple(
+            dataclasses.replace(
+                slot,
+                guests=tuple(
+                    _guest_over_time(guest, measured[guest.guest])
+                    if guest.guest in measured
+                    else guest
+                    for guest in slot.guests
+                ),
+            )
+            if slot is drawn
+            else slot
+            for slot in found.slots
+        ),
+    )
+
+
+def _guest_over_time(
+    found: run_result.GuestFigures, measured: merge.GuestSlot
+) -> run_result.GuestFigures:
+    return dataclasses.replace(
+        found,
         rates=_rates(measured) if measured.series else None,
         latency=_latency(latency_log.in_equal_times(measured.latencies))
         if measured.latencies
@@ -308,18 +346,12 @@ def _latency_windows(
 
 def _slot(
     slot: schedule.Slot,
-    outcomes: Sequence[verdict.GuestOutcome],
+    of_guests: Sequence[verdict.OfGuest],
     *,
     has_latency_windows: bool,
 ) -> run_result.SlotResult:
-    of_guests = [
-        (outcome, found)
-        for outcome in outcomes
-        for found in outcome.slots
-        if found.slot == slot
-    ]
     return slot_of(
-        verdict.complete(outcomes, slot),
+        verdict.complete(of_guests),
         number=slot.number,
         repeat=slot.repeat,
         guests=tuple(
@@ -501,25 +533,35 @@ def pattern_results(
     :param has_latency_windows: see ``build_result``
     """
     turns = plan.of_tier(tier)
+    of_slots = verdict.by_slot(outcomes)
     found = []
     for pattern in _listed(
         dict.fromkeys(slot.pattern for slot in turns), profile
     ):
         of_pattern = [slot for slot in turns if slot.pattern == pattern]
         slots = [
-            _slot(slot, outcomes, has_latency_windows=has_latency_windows)
+            _slot(
+                slot,
+                of_slots.get(slot.number, ()),
+                has_latency_windows=has_latency_windows,
+            )
             for slot in of_pattern
         ]
-        found.append(
-            pattern_result(
-                pattern.name,
+        of_all = pattern_result(
+            pattern.name,
+            slots,
+            looks=looks,
+            asked=_asked(
+                pattern,
                 slots,
-                looks=looks,
-                asked=_asked(
-                    pattern,
-                    slots,
-                    has_guest_steps=of_pattern[0].guests is not None,
-                ),
+                has_guest_steps=of_pattern[0].guests is not None,
+            ),
+        )
+        drawn = guest_times.slot_of(slots)
+        found.append(
+            _with_times(
+                of_all,
+                verdict.complete(of_slots[drawn.number]) if drawn else (),
             )
         )
     return tuple(found)

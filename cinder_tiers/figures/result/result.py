@@ -4,7 +4,8 @@
 
 JSON; ``etc/cinder-tiers/result.schema.json`` is its schema.  The version
 counts up with every change that a reader could stumble over; this code reads
-its own and refuses others.
+its own and refuses others.  A field that is new in a version is
+``record.omitted``, so that files of before are read.
 
 Every figure has its unit in its name.  What is not known is null and has a
 reason beside it, never a default.
@@ -256,9 +257,10 @@ class GuestFigures:
     #: null if it works on a single one
     volumes: tuple[VolumeFigures, ...] | None = None
     #: of the seconds, or of longer times where there are more than 60; null
-    #: without values of each second
+    #: without values of each second, and of guests that no report draws (see
+    #: ``guest_times``)
     rates: RatesOverTime | None = None
-    #: null if the guest did not send it
+    #: null if the guest did not send it, and of those likewise
     latency: LatencyOverTime | None = None
 
     def __post_init__(self) -> None:
@@ -380,7 +382,7 @@ class MergedFigures:
     #: they are not separate
     directions: Mapping[str, DirectionFigures] | None = None
     #: null if a guest has none, or in files of before they were counted
-    syncs: SyncFigures | None = None
+    syncs: SyncFigures | None = record.omitted()
 
     def __post_init__(self) -> None:
         """Check the numbers, which may come from a file.
@@ -531,7 +533,7 @@ class PatternResult:
     asked: AskedLoad | None = None
     #: calls of fdatasync or fsync of these repeats, merged; null if none is
     #: complete, or one has none
-    sync_lat: Latencies | None = None
+    sync_lat: Latencies | None = record.omitted()
 
     def __post_init__(self) -> None:
         """Check the directions, which may come from a file.
@@ -754,7 +756,7 @@ class RunResult:
     #: of those that were submitted
     iops_of_completions: bool = True
     #: title of the task that ran it; null: it is not known
-    task: str | None = None
+    task: str | None = record.omitted()
 
     def __post_init__(self) -> None:
         """Check the version and that nothing of the environment is missing.

@@ -31,6 +31,8 @@ from cinder_tiers.observe import for_audit
 _IOPS = 'IOPS'
 #: What is taken for the latency of a curve where no expectation names one.
 _DEFAULT_QUANTITY = 'p99_ms'
+#: Beside it, of patterns whose writes are made durable: what a database waits.
+_SYNC_QUANTITY = 'sync_p99_ms'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -325,10 +327,13 @@ def _answers(
             for limit, bound in limits
         ]
         plain = curves[_DEFAULT_QUANTITY]
-        rows += [
-            (plain, 'knee of p99', load.knee(plain), False),
-            (plain, '70 % of the most', load.operating_point(plain), False),
-        ]
+        rows.append((plain, 'knee of p99', load.knee(plain), False))
+        syncs = _found_curve(read, parsed_args.tier, name, _SYNC_QUANTITY)
+        if syncs is not None:
+            rows.append((syncs, 'knee of sync p99', load.knee(syncs), False))
+        rows.append(
+            (plain, '70 % of the most', load.operating_point(plain), False)
+        )
         direction = _direction(read, parsed_args.tier, name)
         for curve, until, within, is_expected in rows:
             for basis in ('sold', 'carried'):
@@ -459,6 +464,22 @@ def _curve(
     :raises load_curve.CurveError: they do not have the same, or one does not
         do what the quantity is about.
     """
+    found = _found_curve(read, tier, name, quantity)
+    if found is None:
+        raise load_curve.CurveError(
+            f'{tier} {name}: it has no {quantity}: expected a latency of '
+            'what the pattern does'
+        )
+    return found
+
+
+def _found_curve(
+    read: list[run_result.RunResult], tier: str, name: str, quantity: str
+) -> load_curve.Curve | None:
+    """A curve of all results; None: it does not do what the quantity is of.
+
+    :raises load_curve.CurveError: they do not have the same.
+    """
     _check_same(read, name)
     limit = expectations.quantity(quantity)
     parts = [
@@ -466,12 +487,7 @@ def _curve(
         for run in read
         if (found := load_curve.of_run(run, tier, name, limit)) is not None
     ]
-    if not parts:
-        raise load_curve.CurveError(
-            f'{tier} {name}: it has no {quantity}: expected a latency of '
-            'what the pattern does'
-        )
-    return load_curve.joined(parts)
+    return load_curve.joined(parts) if parts else None
 
 
 def _direction(

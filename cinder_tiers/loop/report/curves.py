@@ -19,7 +19,8 @@ from cinder_tiers.loop.headroom import load
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
 
-_QUANTITY = 'p99_ms'
+# Those of syncs where the pattern has some.
+_QUANTITIES = ('p99_ms', 'sync_p99_ms')
 _COLUMNS = (
     figure.Column(title='Tier'),
     figure.Column(title='Pattern'),
@@ -54,7 +55,10 @@ def _read(
     found: list[load_curve.Curve] = []
     lost: list[_Cells] = []
     for quantity in dict.fromkeys(
-        (_QUANTITY, *(expectations.limit(each).quantity for each in expected))
+        (
+            *_QUANTITIES,
+            *(expectations.limit(each).quantity for each in expected),
+        )
     ):
         for tier, name in _of_several_steps(result):
             try:
@@ -169,7 +173,7 @@ def answers(
         bounds = [
             bound
             for name, bound in expected.items()
-            if expectations.find(name).quantity == curve.quantity.quantity
+            if expectations.limit(name).quantity == curve.quantity.quantity
         ]
         clauses = []
         for bound in bounds:

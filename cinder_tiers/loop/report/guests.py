@@ -3,95 +3,23 @@
 """Guests beside each other: whether all of a tier got the same."""
 
 from collections.abc import Sequence
-import dataclasses
 import functools
-from typing import TypeVar
 
-from cinder_tiers.figures.result import figures
+from cinder_tiers.figures.result import guest_times
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.figures.result import trust
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
 
-_T = TypeVar('_T')
 # Of all charts of a page together.
 _MOST_DOTS = 1500
 _MOST_POINTS = 6000
-# Of a tier in a chart.
-_MOST_LINES = 12
 _KINDS = frozenset({'steal', 'guest CPU', 'guests missing'})
-
-
-def _slot_of(
-    pattern: run_result.PatternResult,
-) -> run_result.SlotResult | None:
-    """The last repeat in which all guests are complete."""
-    complete = figures.complete(pattern.slots)
-    return complete[-1] if complete else None
 
 
 def _slot(row: report_rows.Row) -> run_result.SlotResult | None:
     """The repeat of which guests are drawn."""
-    return _slot_of(row.found)
-
-
-def only_drawn(run: run_result.RunResult) -> run_result.RunResult:
-    """A run without the values over time of guests that are not drawn.
-
-    Of a large fleet they are most of what a result takes in memory.
-
-    :param run: which has them of all repeats
-    """
-
-    def drawn(pattern: run_result.PatternResult) -> run_result.PatternResult:
-        kept = _slot_of(pattern)
-        return dataclasses.replace(
-            pattern,
-            slots=tuple(
-                slot if slot is kept else _without_times(slot)
-                for slot in pattern.slots
-            ),
-        )
-
-    return dataclasses.replace(
-        run,
-        tiers=tuple(
-            dataclasses.replace(
-                tier, patterns=tuple(map(drawn, tier.patterns))
-            )
-            for tier in run.tiers
-        ),
-    )
-
-
-def _without_times(slot: run_result.SlotResult) -> run_result.SlotResult:
-    return dataclasses.replace(
-        slot,
-        guests=tuple(
-            dataclasses.replace(guest, rates=None, latency=None)
-            for guest in slot.guests
-        ),
-    )
-
-
-def _by_iops(
-    slot: run_result.SlotResult | None,
-) -> list[tuple[float, run_result.GuestFigures]]:
-    """(IOPS, guest) of those that have IOPS, the slowest first."""
-    if slot is None:
-        return []
-    known = [
-        (guest.iops, guest) for guest in slot.guests if guest.iops is not None
-    ]
-    return sorted(known, key=lambda each: each[0])
-
-
-def _some(found: Sequence[_T], most: int) -> Sequence[_T]:
-    """Some of many, by rank, the first and the last among them."""
-    if len(found) <= most:
-        return found
-    last = len(found) - 1
-    return [found[round(at * last / (most - 1))] for at in range(most)]
+    return guest_times.slot_of(row.found.slots)
 
 
 def _chart(
@@ -100,11 +28,13 @@ def _chart(
     dots = tuple(
         figure.Dot(label=row.label, style=row.style, value=iops)
         for row in group
-        for iops, _guest in _some(_by_iops(_slot(row)), most)
+        for iops, _guest in guest_times.some(
+            guest_times.by_iops(_slot(row)), most
+        )
     )
     words = []
     for row in group:
-        ranked = _by_iops(_slot(row))
+        ranked = guest_times.by_iops(_slot(row))
         if ranked:
             words.append(
                 f'{row.label} from {report_rows.number(ranked[0][0])} to'
@@ -120,7 +50,7 @@ def _chart(
 
 def _cells(row: report_rows.Row) -> tuple[str | float | None, ...]:
     slot = _slot(row)
-    ranked = _by_iops(slot)
+    ranked = guest_times.by_iops(slot)
     if slot is None or not ranked:
         return (row.tier, row.pattern, *(None,) * 3, '-', None, '-', None)
     (least, slowest), (most, fastest) = ranked[0], ranked[-1]
@@ -184,7 +114,7 @@ def _with_rates(
     """Guests that sent their seconds, with these, the slowest first."""
     return [
         (guest, guest.rates)
-        for _iops, guest in _by_iops(_slot(row))
+        for _iops, guest in guest_times.by_iops(_slot(row))
         if guest.rates is not None
     ]
 
@@ -216,7 +146,7 @@ def _over_time_chart(
             lines=tuple(
                 _guest_line(row, *each)
                 for row, ranked in found
-                for each in _some(ranked, most)
+                for each in guest_times.some(ranked, most)
             ),
         ),
         alternative=f'IOPS of guests over time, {name}: '
@@ -271,7 +201,11 @@ def over_time(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
         len(rates.iops) for row in rows for _guest, rates in _with_rates(row)
     )
     most = max(
-        2, min(_MOST_LINES, _MOST_POINTS // (len(rows) * max(1, points)))
+        2,
+        min(
+            guest_times.MOST_GUESTS,
+            _MOST_POINTS // (len(rows) * max(1, points)),
+        ),
     )
     return figure.Figure(
         title='Guests over time',
@@ -298,7 +232,7 @@ def over_time(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
             rows=tuple(
                 _guest_cells(row, *each)
                 for row in rows
-                for each in _some(_with_rates(row), most)
+                for each in guest_times.some(_with_rates(row), most)
             ),
         ),
     )

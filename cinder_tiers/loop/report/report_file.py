@@ -7,11 +7,11 @@ import pathlib
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import results
+from cinder_tiers.figures.result import guest_times
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.files import write_atomic
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.report import content
-from cinder_tiers.loop.report import guests
 from cinder_tiers.loop.report import html
 from cinder_tiers.loop.report import pdf
 from cinder_tiers.loop.sweep import effects
@@ -63,7 +63,7 @@ def report(parsed_args: argparse.Namespace) -> content.Report:
             )
         if found:
             return alone(parsed_args)
-    read = results.read_all(paths, has_times=True, kept=guests.only_drawn)
+    read = results.read_all(paths, has_times=True, kept=guest_times.only_drawn)
     return content.report(
         _by_short_name(read),
         comparison.Question(

@@ -22,6 +22,17 @@ _PHASES = {
 }
 
 
+def part_done(what: str, number: int, of: int) -> None:
+    """Say how many of many things are done, ten times in all.
+
+    :param what: that is done
+    :param number: of the one that was done last, from 0
+    :param of: how many there are
+    """
+    if 10 * (number + 1) // of > 10 * number // of:
+        LOG.info('%s: %d of %d', what, number + 1, of)
+
+
 class RunProgress:
     """Says when all guests have come so far, and which turn it is."""
 

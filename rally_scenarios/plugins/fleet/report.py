@@ -30,6 +30,8 @@ COST_TITLE = 'CinderTiers: expected and actual time'
 COST_COLUMNS = ('part', 'expected s', 'actual s')
 CONSOLE_TITLE = 'CinderTiers: console tail of incomplete guests'
 _CONSOLE_LINES = 15
+# In a large fleet all may be incomplete.
+_MOST_CONSOLES = 20
 _RESULT_LINE = re.compile(r'@ctiers \w+ \w+ \w+ data ', re.ASCII)
 
 
@@ -131,14 +133,17 @@ def console_output(texts: Mapping[str, str]) -> dict:
 
     :param texts: {guest name: all of its console that was last read}
     """
+    shown = list(texts)[:_MOST_CONSOLES]
+    left = list(texts)[_MOST_CONSOLES:]
     return {
         'title': CONSOLE_TITLE,
         'chart_plugin': 'TextArea',
         'data': [
             f'{guest}: {line}'
-            for guest, text in texts.items()
-            for line in last_lines(text)
-        ],
+            for guest in shown
+            for line in last_lines(texts[guest])
+        ]
+        + ([f'not shown: {", ".join(left)}'] if left else []),
     }
 
 

@@ -21,6 +21,7 @@ from rally_scenarios.guest import next_orders
 from rally_scenarios.guest import orders
 from rally_scenarios.plugins.fleet import kept
 from rally_scenarios.plugins.fleet import orders_disk
+from rally_scenarios.plugins.fleet import progress
 from rally_scenarios.plugins.fleet import shape as fleet_shape
 from rally_scenarios.plugins.results import store
 from rally_scenarios.plugins import servers
@@ -195,12 +196,13 @@ class FleetResources:
                     user_data=scripts[number],
                 )
             )
-            LOG.info(
+            LOG.debug(
                 'Guest %s of tier %s is server %s',
                 orders.guest_name(number),
                 tier,
                 self._servers[-1],
             )
+            progress.part_done('Servers asked for', number, len(self._tiers))
             if start:
                 servers.wait_for_attachment(
                     self._nova,

@@ -54,6 +54,11 @@ from rally_scenarios.plugins.transport import collector as result_collector
 
 LOG = logging.getLogger(__name__)
 
+# Of guests that are not complete: whose console is in the log, and how many
+# an error names; in a large fleet all of them may be.
+_MOST_CONSOLES = 5
+_MOST_NAMED = 20
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunContext:
@@ -654,7 +659,7 @@ class FleetRun:
             self._add_output(additive=additive)
         if consoles:
             self._add_output(complete=fleet_report.console_output(consoles))
-        for guest, text in consoles.items():
+        for guest, text in list(consoles.items())[:_MOST_CONSOLES]:
             LOG.warning(
                 'Guest %s is not complete; its console ends:\n%s',
                 guest,
@@ -729,7 +734,9 @@ def _fail_unless_complete(result: run_result.RunResult) -> None:
         if guest.verdict != 'complete'
     ]
     if bad:
+        more = len(bad) - _MOST_NAMED
         raise servers.FleetError(
             f'{len(bad)} of {len(result.guests)} guests are not complete: '
-            + ' | '.join(bad)
+            + ' | '.join(bad[:_MOST_NAMED])
+            + (f' | and {more} more, see the result file' if more > 0 else '')
         )

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 
+from cinder_tiers.figures.result import guest_times
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.figures.result import trust
 
@@ -49,6 +50,9 @@ GUEST_TABLE_COLUMNS = (
     'verdict',
     'reason',
 )
+# The page of Rally has all of them in its source.
+_MOST_GUEST_ROWS = 500
+_MOST_ROWS_OF_TURN = 20
 PERCENTILES = (50, 95, 99, 99.9)
 # In place of a number that does not exist; Rally's schema has no null.
 NO_NUMBER = '-'
@@ -102,11 +106,29 @@ def _tier_row(run: run_result.PatternRun) -> list:
     ]
 
 
+def _shown_guests(
+    slot: run_result.SlotResult, *, all_of_them: bool
+) -> Iterable[run_result.GuestFigures]:
+    """Of many: those that are not complete, the slowest and the fastest."""
+    if all_of_them:
+        return slot.guests
+    ranked = guest_times.by_iops(slot)
+    ends = {each.guest for each in (*ranked[:1], *ranked[-1:])}
+    return [
+        each
+        for each in slot.guests
+        if each.verdict != 'complete' or each.guest in ends
+    ][:_MOST_ROWS_OF_TURN]
+
+
 def _guest_rows(result: run_result.RunResult) -> Iterator[list]:
     """A row for each guest and slot, guest by guest."""
+    rows = sum(len(run.slot.guests) for run in result.runs)
     of_guest: dict[str, list] = {}
     for run in result.runs:
-        for found in run.slot.guests:
+        for found in _shown_guests(
+            run.slot, all_of_them=rows <= _MOST_GUEST_ROWS
+        ):
             of_guest.setdefault(found.guest, []).append((run, found))
     for guest in result.guests:
         for run, found in of_guest.get(guest.guest, ()):
@@ -158,7 +180,10 @@ def complete_outputs(result: run_result.RunResult) -> list[dict]:
         # Last, as it is long: a row for each guest and slot.
         table(
             GUEST_TABLE_TITLE,
-            'Only complete results count towards the figures of a tier',
+            'Only complete results count towards the figures of a tier. Of'
+            f' more than {_MOST_GUEST_ROWS} rows those are shown that are not'
+            ' complete, and the slowest and fastest guest of each turn, at'
+            f' most {_MOST_ROWS_OF_TURN} of a turn',
             GUEST_TABLE_COLUMNS,
             _guest_rows(result),
         ),

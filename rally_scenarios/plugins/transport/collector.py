@@ -25,6 +25,7 @@ from oslo_log import log as logging
 from cinder_tiers.figures.fleet import common_clock
 from cinder_tiers.figures.fleet import verdict
 from cinder_tiers.figures.protocol import frames
+from rally_scenarios.plugins import few_lines
 from rally_scenarios.plugins import servers
 from rally_scenarios.plugins.transport import console
 from rally_scenarios.plugins.transport import readers as guest_readers
@@ -39,6 +40,8 @@ _STEP_SECONDS = 0.5
 _LAST_WORDS_SECONDS = 60
 # Of a guest that does not answer in the end, what is shown of its last text.
 _KEPT_CHARS = 4096
+# Of a guest, that differ and are told.
+_MOST_PROBLEMS = 10
 # What guests say when something is wrong.
 _TROUBLE = frozenset({'BROKEN', 'LATE', 'FIO-FAILED', 'FAILED'})
 
@@ -118,13 +121,14 @@ class ResultCollector:
             for guest in guests
         }
         self._told: dict[str, int] = {}
+        self._lines = few_lines.FewLines()
         self._troubled: set[tuple[str, str]] = set()
         self._hear_event = hear_event
         self._read_began_ms: dict[str, int] = {}
         self._first_seen: dict[
             str, dict[common_clock.Key, common_clock.FirstSeen]
         ] = {name: {} for name in self._guests}
-        self._problems: dict[str, str] = {}
+        self._problems: dict[str, set[str]] = {}
         self._dead: set[str] = set()
         self._ended: set[str] = set()
         self._complete: set[str] = set()
@@ -312,8 +316,11 @@ class ResultCollector:
         if ask is None:
             self.readings[name] += 1
         else:
-            LOG.info(
-                'Asking %s again for %d events and lines', name, ask.count
+            LOG.log(
+                self._lines.level('asked again'),
+                'Asking %s again for %d events and lines',
+                name,
+                ask.count,
             )
 
     def _read(
@@ -381,9 +388,21 @@ class ResultCollector:
         """Once, and not at every reading."""
         # Each request has an id of its own.
         told = problem.partition(' (Request-ID: ')[0]
-        if self._problems.get(name) != told:
-            LOG.info('Could not read %s: %s', name, problem)
-        self._problems[name] = told
+        known = self._problems.setdefault(name, set())
+        if told in known or len(known) >= _MOST_PROBLEMS:
+            return
+        known.add(told)
+        LOG.log(
+            self._lines.level(
+                'could not be read'
+                if name in self._last_text
+                # Most have no console before they boot.
+                else 'not heard yet'
+            ),
+            'Could not read %s: %s',
+            name,
+            problem,
+        )
 
     def _take_in(
         self, name: str, text: str, reading: _Reading | None = None
@@ -405,7 +424,7 @@ class ResultCollector:
         for event in events[self._told.get(name, 0) :]:
             self._hear_event(name, event)
             LOG.log(
-                logging.INFO
+                self._lines.level(event.name)
                 if self._is_trouble(name, event)
                 else logging.DEBUG,
                 '%s (%s): %s %s %s',
@@ -448,7 +467,8 @@ class ResultCollector:
 
     def _note_status(self, name: str, status: str) -> None:
         if status != 'ACTIVE' and name not in self._dead:
-            LOG.warning(
+            LOG.log(
+                self._lines.level(f'server is {status}', logging.WARNING),
                 'Server %s of guest %s is %s',
                 self._guests[name].server_id,
                 name,

@@ -15,10 +15,10 @@ from osc_lib import exceptions
 import testtools
 
 from cinder_tiers.cli import results
+from cinder_tiers.figures.result import guest_times
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.report import content
-from cinder_tiers.loop.report import guests
 from cinder_tiers.loop.report import report_file
 from tests.unit.loop.report import runs
 
@@ -115,7 +115,7 @@ class ResultMemoryTest(testtools.TestCase):
         path = self.file(run_result.write(run))
         results.read(path, has_times=True)
         kept, made = {}, {}
-        for name, only in (('all', None), ('drawn', guests.only_drawn)):
+        for name, only in (('all', None), ('drawn', guest_times.only_drawn)):
             tracemalloc.start()
             self.addCleanup(tracemalloc.stop)
             found = results.read_all([path], has_times=True, kept=only)

@@ -30,6 +30,13 @@ def _histogram(clat_ms):
     return histogram.from_counts(counts)
 
 
+def _moments(values_ms):
+    return run_result.Moments(
+        mean_ns=1e6 * sum(values_ms) / len(values_ms),
+        max_ns=round(1e6 * max(values_ms)),
+    )
+
+
 def direction(iops, clat_ms, *, more_ms=0, bw_bytes=2**20, alone=False):
     """What was read, or written, in a repeat.
 
@@ -38,31 +45,33 @@ def direction(iops, clat_ms, *, more_ms=0, bw_bytes=2**20, alone=False):
     :param more_ms: by which the total latency of each is longer
     :param alone: whether there is no other direction
     """
-
-    def moments(values_ms):
-        return run_result.Moments(
-            mean_ns=1e6 * sum(values_ms) / len(values_ms),
-            max_ns=round(1e6 * max(values_ms)),
-        )
-
     return run_result.DirectionFigures(
         iops=iops,
         bw_bytes=bw_bytes,
         total_ios=len(clat_ms),
         clat=None if alone else run_result.latencies(_histogram(clat_ms)),
-        clat_moments=moments(clat_ms),
+        clat_moments=_moments(clat_ms),
         slat_moments=None,
-        lat_moments=moments([each + more_ms for each in clat_ms]),
+        lat_moments=_moments([each + more_ms for each in clat_ms]),
     )
 
 
-def slot(iops, *, clat_ms=(1,), without=0, bw_bytes=2**20, directions=None):
+def slot(
+    iops,
+    *,
+    clat_ms=(1,),
+    without=0,
+    bw_bytes=2**20,
+    directions=None,
+    sync_ms=(),
+):
     """One repeat.
 
     :param iops: of each complete guest
     :param clat_ms: completion latencies of all guests, each of one I/O
     :param without: how many guests more are lost
     :param directions: {read or write: see ``direction``}; None: not told
+    :param sync_ms: how long each call took that made writes durable
     """
     clat = _histogram(clat_ms)
     guests = [
@@ -105,6 +114,12 @@ def slot(iops, *, clat_ms=(1,), without=0, bw_bytes=2**20, directions=None):
         window=steadiness.Window(start_ms=0, end_ms=1),
         fairness=intervals.fairness(iops) if any(iops) else None,
         directions=directions,
+        syncs=run_result.SyncFigures(
+            lat=run_result.latencies(_histogram(sync_ms)),
+            moments=_moments(sync_ms),
+        )
+        if sync_ms
+        else None,
     )
     return run_result.SlotResult(
         number=0,

@@ -7,6 +7,7 @@ so that they can be damaged on purpose.
 """
 
 import base64
+import functools
 import gzip
 import hashlib
 
@@ -25,6 +26,12 @@ def event(number, words, *, guest='g000', run=RUN):
     return frame(f'{run} {guest} event {number} {words}')
 
 
+@functools.lru_cache
+def _packed(output):
+    """In a large fleet many send the same."""
+    return gzip.compress(output, mtime=0)
+
+
 def result(slot, output, *, guest='g000', run=RUN, packed=None, width=480):
     """Framed lines of a result, one string each.
 
@@ -32,7 +39,7 @@ def result(slot, output, *, guest='g000', run=RUN, packed=None, width=480):
     :param packed: sent in place of the gzip data of ``output``
     """
     if packed is None:
-        packed = gzip.compress(output, mtime=0)
+        packed = _packed(output)
     text = base64.b64encode(packed).decode()
     parts = [text[at : at + width] for at in range(0, len(text), width)]
     whole = digest(packed)
@@ -45,12 +52,20 @@ def result(slot, output, *, guest='g000', run=RUN, packed=None, width=480):
 
 
 def whole_run(
-    slots, *, guest='g000', run=RUN, start_ms=50000, offset_ms=200, width=480
+    slots,
+    *,
+    guest='g000',
+    run=RUN,
+    start_ms=50000,
+    offset_ms=200,
+    width=480,
+    slot_ms=9000,
 ):
     """Lines of a guest that does all of its slots and is done.
 
     :param slots: [(slot number, planned start in ms after T0, fio output),
         ...]
+    :param slot_ms: from the planned start of each to its end
     """
     lines = [
         event(1, 'BOOT at=9000 kernel=6.1.0', guest=guest, run=run),
@@ -77,7 +92,7 @@ def whole_run(
             event(
                 number,
                 f'END slot={slot} planned={planned}'
-                f' real={planned + 10} end={planned + 9000}',
+                f' real={planned + 10} end={planned + slot_ms}',
                 guest=guest,
                 run=run,
             ),

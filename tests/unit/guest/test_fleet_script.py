@@ -229,8 +229,8 @@ class FleetScriptTest(LocalFleetCase):
             self.assertLessEqual(outcome.clock_samples, 12)
         self.assertTrue(all(o.clock_samples for o in outcomes[1:]))
         fast, slow = (
-            merge.merge(verdict.complete(outcomes, slot))
-            for slot in fleet.plan.slots
+            merge.merge(verdict.complete(of_guests))
+            for _slot, of_guests in sorted(verdict.by_slot(outcomes).items())
         )
         self.assertEqual((2, 2), (fast.guests, slow.guests))
         started_ms = [o.slots[0].measured.started_ms for o in outcomes]
@@ -307,8 +307,8 @@ class FleetScriptTest(LocalFleetCase):
             ],
         )
         alone, both = (
-            merge.merge(verdict.complete(outcomes, slot))
-            for slot in fleet.plan.slots
+            merge.merge(verdict.complete(of_guests))
+            for _slot, of_guests in sorted(verdict.by_slot(outcomes).items())
         )
         self.assertEqual((1, 2), (alone.guests, both.guests))
         self.assert_none_starts_early(outcomes)

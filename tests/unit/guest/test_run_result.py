@@ -15,6 +15,7 @@ from cinder_tiers.figures.fleet import verdict
 from cinder_tiers.figures.profile import profile as named_profile
 from cinder_tiers.figures.protocol import frames
 from cinder_tiers.figures.result import build
+from cinder_tiers.figures.result import guest_times
 from cinder_tiers.figures.result import result as run_result
 from tests.unit.figures import recorded
 from tests.unit.figures import results
@@ -327,18 +328,18 @@ class RunResultTest(testtools.TestCase):
             ),
             outcome('g001', output=text([10, 20], latencies=[{320: 100}] * 2)),
         )
-        slot = found.tiers[0].patterns[0].slots[0]
+        slot, *_others, last = found.tiers[0].patterns[0].slots
         self.assertEqual(
-            [(100, 50), (10, 20)], [guest.rates.iops for guest in slot.guests]
+            [(100, 50), (10, 20)], [guest.rates.iops for guest in last.guests]
         )
         self.assertEqual(
             [(409600, 204800), (40960, 81920)],
-            [guest.rates.bw_bytes for guest in slot.guests],
+            [guest.rates.bw_bytes for guest in last.guests],
         )
         self.assertEqual(
             [450560, 286720], [bw_bytes for _ms, bw_bytes in slot.bw_series]
         )
-        first, second = (guest.latency for guest in slot.guests)
+        first, second = (guest.latency for guest in last.guests)
         self.assertEqual((100, 100), first.ios)
         self.assertEqual((200, 200), slot.latency.ios)
         # Of 100, one is above p99; of 200, two may be, and one is.
@@ -346,6 +347,34 @@ class RunResultTest(testtools.TestCase):
         self.assertEqual(second.p99_ns, slot.latency.p99_ns)
         self.assertEqual(57000, slot.latency.begin_ms)
         self.assertEqual(found, run_result.read(run_result.write(found)))
+
+    def test_of_many_guests_those_that_are_drawn_are_kept_over_time(self):
+        """In the last repeat that is complete, evenly by rank."""
+        names = [f'g{number:03d}' for number in range(40)]
+        found = result(
+            *(
+                outcome(
+                    name,
+                    output=text([100 + at] * 3, latencies=[{300: 9}] * 3),
+                )
+                for at, name in enumerate(names)
+            )
+        )
+        *others, last = found.tiers[0].patterns[0].slots
+        kept = [guest.guest for guest in last.guests if guest.rates]
+        self.assertEqual(guest_times.MOST_GUESTS, len(kept))
+        self.assertEqual(
+            kept, [guest.guest for guest in last.guests if guest.latency]
+        )
+        self.assertEqual({'g000', 'g039'}, {kept[0], kept[-1]})
+        for slot in others:
+            self.assertEqual(40, len(slot.guests))
+            self.assertEqual(3, len(slot.series))
+            self.assertEqual(3 * 9 * 40, sum(slot.latency.ios))
+            self.assertEqual(
+                [(None, None)] * 40,
+                [(guest.rates, guest.latency) for guest in slot.guests],
+            )
 
     def test_a_long_run_of_a_guest_is_kept_as_sixty_times(self):
         measured = dataclasses.replace(
@@ -365,7 +394,7 @@ class RunResultTest(testtools.TestCase):
             outcome('g000', output=text([100, 50], latencies=[{300: 9}] * 2)),
             outcome('g001'),
         )
-        slot = found.tiers[0].patterns[0].slots[0]
+        slot = found.tiers[0].patterns[0].slots[-1]
         self.assertIsNone(slot.latency)
         self.assertEqual((), slot.bw_series)
         self.assertIsNotNone(slot.guests[0].latency)

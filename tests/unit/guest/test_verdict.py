@@ -307,6 +307,11 @@ class VerdictTest(testtools.TestCase):
         self.assertEqual(V.DAMAGED, outcome(lines, late_after_ms=9).verdict)
 
 
+def complete(outcomes, slot):
+    """What the guests did that are complete in a slot."""
+    return verdict.complete(verdict.by_slot(outcomes).get(slot.number, ()))
+
+
 class CompleteTest(testtools.TestCase):
     def test_only_complete_guests_are_in_the_figures(self):
         healthy = [
@@ -318,16 +323,16 @@ class CompleteTest(testtools.TestCase):
             guest='g002',
             late_after_ms=1,
         )
-        found = verdict.complete([*healthy, late, outcome([])], PLAN.slots[0])
+        found = complete([*healthy, late, outcome([])], PLAN.slots[0])
         self.assertEqual(['g000', 'g001'], [each.guest for each in found])
         self.assertAlmostEqual(1001 / 2.001, found[0].result.iops)
 
     def test_without_a_complete_guest_there_is_no_figure(self):
-        self.assertEqual([], verdict.complete([outcome([])], PLAN.slots[0]))
+        self.assertEqual([], complete([outcome([])], PLAN.slots[0]))
 
     def test_a_tiers_guests_are_not_in_another_tiers_slot(self):
         found = outcome(console.whole_run(SLOTS))
-        self.assertEqual([], verdict.complete([found], PLAN.slots[2]))
+        self.assertEqual([], complete([found], PLAN.slots[2]))
 
 
 class HeardOutTest(testtools.TestCase):

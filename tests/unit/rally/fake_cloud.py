@@ -24,8 +24,6 @@ from rally_scenarios.guest import next_orders
 from tests.unit.figures import recorded
 from tests.unit.guest import console_text
 
-# Guests need no time to boot, and a reading takes this long.
-_SECONDS_PER_READING = 2
 _TIME = re.compile(r' (?:at|real|end)=([0-9]+)')
 
 
@@ -48,6 +46,11 @@ class Cloud:
     :ivar deletes_unanswered: how many requests to delete a server nobody
         answers
     :ivar most_in_build: how many servers were in the making at once
+    :ivar seconds_per_reading: guests need no time to boot, and a reading of
+        one takes this long
+    :ivar sent: what a guest sends of a slot, of (guest, slot, name of the fio
+        job, on how many data volumes it runs): by default a recording
+    :ivar slot_ms: from the planned start of a slot to its end
     """
 
     def __init__(self, images, multiattach_types):
@@ -77,6 +80,9 @@ class Cloud:
         self.deletes_unanswered = 0
         self.most_servers = 100
         self.most_in_build = 0
+        self.seconds_per_reading = 2
+        self.sent = _recording
+        self.slot_ms = 9000
         self.everything_made = []
         self.readings = 0
         # Consoles are read by several threads.
@@ -84,7 +90,7 @@ class Cloud:
 
     def clock(self):
         """Seconds, as the guests' clocks count them."""
-        return self.readings * _SECONDS_PER_READING
+        return self.readings * self.seconds_per_reading
 
     def _limits(self):
         return types.SimpleNamespace(
@@ -250,7 +256,7 @@ def _jobs(userdata):
     return found
 
 
-def _recording(job, volumes):
+def _recording(_guest, _slot, job, volumes):
     """What fio printed once, as if the job had been called so.
 
     :param volumes: on how many data volumes it runs, each with a job
@@ -514,12 +520,15 @@ class _Servers:
                 (
                     slot,
                     begin_seconds * 1000,
-                    _recording(server.jobs[slot], len(server.data)),
+                    self._cloud.sent(
+                        guest, slot, server.jobs[slot], len(server.data)
+                    ),
                 )
                 for slot, begin_seconds, _seconds in slots
             ],
             guest=guest,
             run=found['CT_RUN'],
+            slot_ms=self._cloud.slot_ms,
         )
         if found['CT_START_BY'] == 'clock':
             lines[3] = console_text.event(

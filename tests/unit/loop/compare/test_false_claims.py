@@ -24,34 +24,48 @@ QUANTITIES = ('iops', 'mib_per_s')
 SLOT = results.slot([1.0], clat_ms=(1,) * 10_000)
 
 
-def result_runs(figures, side, name):
+def rates(iops, speed):
+    """A repeat of such IOPS and bandwidth."""
+    return dataclasses.replace(
+        SLOT,
+        merged=dataclasses.replace(
+            SLOT.merged, iops=iops, bw_bytes=round(2**40 * speed)
+        ),
+    )
+
+
+def latencies(p99_ms, sync_p99_ms):
+    """A repeat of such latencies, of writes and of the syncs after them."""
+    return results.slot(
+        [1.0],
+        clat_ms=[p99_ms] * false_claims.SYNCS,
+        sync_ms=[sync_p99_ms] * false_claims.SYNCS,
+    )
+
+
+def result_runs(figures, side, name, slot):
     """Results of the runs of a side, as a fleet would have them.
 
     :param figures: as ``false_claims.simulate`` has them
     :param side: first, second or history
     :param name: of the runs, a digit
+    :param slot: makes a repeat of its figures, one of each quantity
     """
-    iops, bandwidth = (
+    first, second = (
         [getattr(pattern, side) for pattern in of_quantity]
         for of_quantity in figures
     )
-    names = [f'p{number}' for number in range(len(iops))]
+    names = [f'p{number}' for number in range(len(first))]
     (pattern,) = results.PROFILE.patterns
-    for run in iops[0]:
+    pattern = dataclasses.replace(pattern, rw='write', fdatasync=1)
+    for run in first[0]:
         found = results.run(
             {
                 'general': {
                     each: [
-                        dataclasses.replace(
-                            SLOT,
-                            merged=dataclasses.replace(
-                                SLOT.merged,
-                                iops=rate,
-                                bw_bytes=round(2**40 * speed),
-                            ),
-                        )
-                        for rate, speed in zip(
-                            iops[at][run], bandwidth[at][run], strict=True
+                        slot(*values)
+                        for values in zip(
+                            first[at][run], second[at][run], strict=True
                         )
                     ]
                     for at, each in enumerate(names)
@@ -79,6 +93,8 @@ class FalseClaimsTestCase(testtools.TestCase):
             ('bimodal runs', (3, 3, 0), 2),
             ('heavy tails', (1, 9, 0), 3),
             ('AR(1) repeats', (2, 5, 0), 5),
+            ('sync p99', (3, 3, 0), 3),
+            ('sync p99', (2, 5, 0), 8),
         ):
             found = false_claims.false_claims(
                 draw, noise, runs, repeats, COMPARISONS
@@ -91,23 +107,32 @@ class FalseClaimsTestCase(testtools.TestCase):
 
     def test_as_tier_compare_does(self):
         draw = numpy.random.default_rng(3)
-        for runs, change in (
-            ((3, 3, 0), 0.0),
-            ((3, 3, 0), 0.7),
-            ((1, 1, 17), 0.5),
-            ((2, 5, 0), numpy.linspace(-1.0, 1.0, false_claims.PATTERNS)),
+        patterns = ('patterns 5 %', QUANTITIES, rates)
+        syncs = ('sync p99', ('p99_ms', 'sync_p99_ms'), latencies)
+        for (noise, quantities, slot), runs, change in (
+            (patterns, (3, 3, 0), 0.0),
+            (patterns, (3, 3, 0), 0.7),
+            (patterns, (1, 1, 17), 0.5),
+            (
+                patterns,
+                (2, 5, 0),
+                numpy.linspace(-1.0, 1.0, false_claims.PATTERNS),
+            ),
+            (syncs, (3, 3, 0), 0.0),
+            (syncs, (2, 5, 0), 0.7),
+            (syncs, (1, 1, 17), 0.5),
         ):
             figures = false_claims.simulate(
-                draw, 'patterns 5 %', runs, 2, change=change
+                draw, noise, runs, 2, change=change
             )
             sides = [
-                list(result_runs(figures, *each))
+                list(result_runs(figures, *each, slot))
                 for each in (('first', 'a'), ('second', 'b'), ('history', 'c'))
             ]
             claims = comparison.runs(
                 sides[0],
                 {'': sides[1]},
-                comparison.Question(quantities=QUANTITIES),
+                comparison.Question(quantities=quantities),
                 history=sides[2],
             ).claims
             judged = [false_claims.judge(each) for each in figures]

@@ -32,9 +32,20 @@ P99 = ('--expect', 'p99_ms_max=100')
 MOST = CAPACITY - 10 * math.log(100)
 
 
-def curve_run(*, tier='database', name='w', factors=(0.99, 1, 1.01)):
-    """A run with the curve of M/M/1."""
-    base = fio_pattern.Pattern(name=name, rw='randwrite', bs='4k')
+def curve_run(
+    *, tier='database', name='w', factors=(0.99, 1, 1.01), sync_times=0
+):
+    """A run with the curve of M/M/1.
+
+    :param sync_times: how many times the latency of a write that of the sync
+        after it is; 0: there are none
+    """
+    base = fio_pattern.Pattern(
+        name=name,
+        rw='randwrite',
+        bs='4k',
+        fdatasync=1 if sync_times else None,
+    )
     patterns = []
     for asked in STEPS:
         done = min(asked, 0.999 * CAPACITY)
@@ -44,7 +55,13 @@ def curve_run(*, tier='database', name='w', factors=(0.99, 1, 1.01)):
                 name,
                 asked,
                 [
-                    results.slot([done], clat_ms=[p99_ms * factor] * 1000)
+                    results.slot(
+                        [done],
+                        clat_ms=[p99_ms * factor] * 1000,
+                        sync_ms=[sync_times * p99_ms * factor] * 1000
+                        if sync_times
+                        else (),
+                    )
                     for factor in factors
                 ],
             )
@@ -115,6 +132,47 @@ class ToldTestCase(Results, testtools.TestCase):
             0.7 * 0.999 * CAPACITY, row['Load at most']['iops'], 2
         )
         self.assertEqual(6, len(found))
+
+    def test_what_a_database_waits_for_is_planned_by_its_syncs(self):
+        """A tier keeps the limit of writes when that of syncs is broken."""
+        path = self.write_result(curve_run(sync_times=2), 'syncs.json')
+        limits = (*P99, '--expect', 'sync_p99_ms_max=100')
+        ran = self.told('database', path, *limits, *TOLD, '-f', 'json')
+        self.assertEqual((0, ''), (ran.status, ran.stderr))
+        found = rows(ran)
+        # A sync takes twice as long as a write: 50 ms of a write.
+        for until, most in (
+            ('p99_ms_max 100', MOST),
+            ('sync_p99_ms_max 100', CAPACITY - 20 * math.log(100)),
+        ):
+            row = found[until, 'sold']
+            self.assertAlmostEqual(most, row['Load at most']['iops'], 0)
+            self.assertEqual(
+                math.floor((most - 50) / 5), row['More volumes']['volumes']
+            )
+        self.assertIn(('knee of sync p99', 'sold'), found)
+        self.assertEqual(10, len(found))
+        # Of more volumes than its syncs allow, none is left.
+        ran = self.told(
+            *('database', path, *limits, '--load', '0', '-f', 'json'),
+            *('--per-volume-iops', '5', '--volumes', '20'),
+        )
+        self.assertEqual(4, ran.status, ran.stderr)
+        self.assertEqual(
+            ('room', 'none left'),
+            tuple(
+                rows(ran)[f'{each}_max 100', 'sold']['Finding']
+                for each in ('p99_ms', 'sync_p99_ms')
+            ),
+        )
+
+    def test_a_pattern_without_syncs_has_none_to_plan_by(self):
+        ran = self.told(
+            *('database', self.result, '--expect', 'sync_p99_ms_max=10'),
+            *TOLD,
+        )
+        self.assertEqual((1, ''), (ran.status, ran.stdout))
+        self.assertIn('it has no sync_p99_ms', ran.stderr)
 
     def test_csv_and_value_have_the_text_of_the_table(self):
         options = ('-c', 'Load at most', '-c', 'In use', '-c', 'More volumes')
@@ -281,6 +339,26 @@ class ToldTestCase(Results, testtools.TestCase):
 
 
 class FromTheCloudTestCase(Results, tiers_file_case.TiersFileTestCase):
+    def test_what_the_tiers_file_promises_of_syncs_is_planned(self):
+        path = self.write_result(curve_run(sync_times=2))
+        self.write(
+            self.text.replace(
+                '  general:',
+                '    expect: {w: {p99_ms_max: 100, sync_p99_ms_max: 40}}\n'
+                '  general:',
+            )
+        )
+        ran = self.run_tier('headroom', 'database', path, *TOLD, '-f', 'json')
+        # 160 - 50 ln(100) IOPS, and less than the volumes there are.
+        self.assertEqual(4, ran.status, ran.stderr)
+        self.assertEqual(
+            ('room', 'none left'),
+            tuple(
+                rows(ran)[until, 'sold']['Finding']
+                for until in ('p99_ms_max 100', 'sync_p99_ms_max 40')
+            ),
+        )
+
     def test_a_curve_of_which_nothing_is_expected_is_left_out(self):
         runs = [curve_run(name=name) for name in ('w', 'v')]
         path = self.write_result(
