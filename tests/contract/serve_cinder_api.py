@@ -345,8 +345,8 @@ def load(folder):
         raise RuntimeError(
             f'cinder-api: {answers[0][0]}, expected 200: {b"".join(body)}'
         )
-    # With each of its checks, fifty for a list of types, oslo.policy would look
-    # whether a file of rules has changed. None does.
+    # With each of its checks, fifty for a list of types, oslo.policy would
+    # look whether a file of rules has changed. None does.
     policy._ENFORCER.use_conf = False
     # No connection is to be shared with what is forked.
     db_api.get_engine().dispose()
