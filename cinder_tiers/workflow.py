@@ -11,6 +11,7 @@ functions.
 import collections.abc
 import contextlib
 import dataclasses
+import typing
 
 import openstack.connection
 
@@ -48,7 +49,7 @@ from cinder_tiers.observe import visible_cloud
 # OSDs of a busy cluster hear of a new option seconds later.
 _SETTLE_S = 30.0
 
-_Connection = openstack.connection.Connection
+_Connection: typing.TypeAlias = openstack.connection.Connection
 _Sessions = dict[str, ceph_clients.Session]
 #: Opens sessions with the clusters in use of a catalog, by their names.
 OpenClusters = collections.abc.Callable[

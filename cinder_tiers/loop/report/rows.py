@@ -11,7 +11,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 import dataclasses
 from dataclasses import dataclass
-from typing import overload
+from typing import TypeVar
 
 from cinder_tiers.figures.result import caveats
 from cinder_tiers.figures.result import result as run_result
@@ -22,6 +22,7 @@ from cinder_tiers.loop.report import figure
 
 #: Beside a chart; all of them are at the top.
 _MOST_CAVEATS = 3
+_Amount = TypeVar('_Amount', float, None, float | None)
 #: The first columns of the table of a figure.
 NAMES = (figure.Column(title='Tier'), figure.Column(title='Pattern'))
 
@@ -226,11 +227,7 @@ def ends(
     return found.mean, found.low, found.high
 
 
-@overload
-def ms(nanoseconds: float) -> float: ...
-@overload
-def ms(nanoseconds: None) -> None: ...
-def ms(nanoseconds: float | None) -> float | None:
+def ms(nanoseconds: _Amount) -> _Amount:
     """Nanoseconds as they are shown; None stays None.
 
     Whole numbers of a file have any size: what no float can be is infinite.
@@ -243,11 +240,7 @@ def ms(nanoseconds: float | None) -> float | None:
         return float('inf')
 
 
-@overload
-def mib(size_bytes: float) -> float: ...
-@overload
-def mib(size_bytes: None) -> None: ...
-def mib(size_bytes: float | None) -> float | None:
+def mib(size_bytes: _Amount) -> _Amount:
     """Bytes as they are shown; None stays None."""
     if size_bytes is None:
         return None

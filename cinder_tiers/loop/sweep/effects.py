@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
 import enum
-from typing import overload
+from typing import TypeVar
 
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.figures.result import result as run_result
@@ -27,6 +27,7 @@ QUANTITIES = (
     *OF_ALL,
     *expectations.of_directions(OF_ALL, expectations.DIRECTIONS),
 )
+_Percent = TypeVar('_Percent', float, None, float | None)
 #: Of the default.
 HUNDRED = 100.0
 
@@ -102,11 +103,7 @@ class Effects:
     left_out: tuple[str, ...]
 
 
-@overload
-def in_hundreds(percent: float) -> float: ...
-@overload
-def in_hundreds(percent: None) -> None: ...
-def in_hundreds(percent: float | None) -> float | None:
+def in_hundreds(percent: _Percent) -> _Percent:
     """A change in percent as a ratio of which the default is 100.
 
     None stays None.

@@ -70,6 +70,15 @@ class JudgeTestCase(testtools.TestCase):
             for osd_id, osd in FACTS.items()
         }
 
+    def test_a_target_that_is_no_longer_set_is_asked_of_no_host(self):
+        """What OSDs have then is Ceph's default, and no treatment's."""
+        unset = plan(0)
+        (action,) = unset.actions
+        after = dataclasses.replace(action.after, values={memory.TARGET: None})
+        unset.actions = (dataclasses.replace(action, after=after),)
+        self.assertEqual(memory.Judgement(), self.judge(unset=unset))
+        self.assertEqual([], self.asked)
+
     def test_more_than_a_host_has_is_refused(self):
         found = self.judge(large=plan(64 * GIB))
         (objection,) = found.objections
