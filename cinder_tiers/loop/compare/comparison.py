@@ -907,8 +907,8 @@ def _observe(
         sides = _values(first, second, limit, within=within)
         claim = dataclasses.replace(
             claim,
-            first=_shown(sides[0], limit),
-            second=_shown(sides[1], limit),
+            first=_shown(first, sides[0], limit),
+            second=_shown(second, sides[1], limit),
             repeats=min(map(len, sides)),
             is_paired=within is not Within.NOTHING,
         )
@@ -1066,9 +1066,20 @@ def _geometric_mean(values: Sequence[float]) -> float:
     return differences.value(differences.mean_logarithm(values))
 
 
-def _shown(values: Sequence[float], limit: expectations.Limit) -> float | None:
-    """The figure of a side; None for a latency of nothing."""
+def _shown(
+    side: _Side, values: Sequence[float], limit: expectations.Limit
+) -> float | None:
+    """The figure of a side; None for a latency of nothing.
+
+    A percentile of too few I/Os is shown in no table, nor beside a claim.
+    """
     found = _geometric_mean(values) if values else None
+    if (
+        found is not None
+        and limit.percent is not None
+        and figures.too_few_ios(_complete(side), limit)
+    ):
+        return None
     return None if limit.unit == 'ms' and not found else found
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 
 from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.figures.fio import load_step
 from cinder_tiers.figures.fio import pattern as fio_pattern
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.figures.result import trust
@@ -52,15 +53,37 @@ def in_words(pattern: fio_pattern.Pattern) -> str:
     return words
 
 
+def _load(
+    run: run_result.RunResult,
+    found: run_result.PatternResult,
+    pattern: fio_pattern.Pattern,
+) -> str:
+    """Which load a step had, behind ``in_words``; empty for no step."""
+    if run.has_guest_steps:
+        guests = int(found.pattern.rpartition('.g')[2])
+        return f', {report_rows.of_guests(guests)}'
+    iops = load_step.asked_iops(pattern)
+    return '' if iops is None else f', {iops} IOPS asked of each volume'
+
+
 def words_of(run: run_result.RunResult) -> dict[str, str]:
-    """{pattern of a result: what it does}, no two of them alike."""
-    found = {}
+    """What patterns of a result do, each in other words.
+
+    :returns: {pattern: words}; of the steps of a load, the last alone
+    """
+    last: dict[str, tuple[str, str]] = {}
     for tier in run.tiers:
         for each in tier.patterns:
             try:
-                found[each.pattern] = in_words(run.pattern_of(each))
+                pattern = run.pattern_of(each)
             except ValueError:
-                found[each.pattern] = each.pattern
+                last[each.pattern] = each.pattern, each.pattern
+                continue
+            last[load_step.curve_name(pattern)] = (
+                each.pattern,
+                in_words(pattern) + _load(run, each, pattern),
+            )
+    found = dict(last.values())
     counts = collections.Counter(found.values())
     return {
         name: words
@@ -163,6 +186,8 @@ def _compared(
         )
         return
     for pattern, found in of_pattern.items():
+        if pattern not in words and pattern != comparison.ALL_PATTERNS:
+            continue
         clauses = dict.fromkeys(
             _of_claim(each, first_result, names) for each in found
         )
@@ -175,16 +200,19 @@ def _measured(run: run_result.RunResult, quantity: str) -> Iterator[str]:
     words = words_of(run)
     for tier in run.tiers:
         for pattern in tier.patterns:
+            if pattern.pattern not in words:
+                continue
             found = trust.estimate(pattern.slots, quantity, looks=run.looks)
-            said = 'is not known'
+            said = f'{quantity} is not known'
             if found is not None:
-                said = f'{report_rows.number(found.mean)} {unit} ' + (
+                what = 'does' if quantity == 'iops' else f'has {quantity} of'
+                said = f'{what} {report_rows.number(found.mean)} {unit} ' + (
                     '(one repeat, no interval)'
                     if found.low is None
                     else f'({report_rows.number(found.low)} to'
                     f' {report_rows.number(found.high)})'
                 )
-            yield f'{words[pattern.pattern]}: {tier.tier} {quantity} {said}'
+            yield f'{words[pattern.pattern]}: {tier.tier} {said}'
 
 
 def answers(
@@ -244,8 +272,10 @@ def measured(run: run_result.RunResult) -> tuple[str, figure.Table]:
         (
             *([run.task] if run.task else []),
             run.ended_at[:16].replace('T', ' ') + ' UTC',
-            f'{run.guests_per_tier} guests of each tier',
-            f'{run.profile.repeats} repeats of {method.runtime_seconds} s',
+            f'{report_rows.of_guests(run.guests_per_tier)} of each tier',
+            f'{run.profile.repeats} '
+            + ('repeat' if run.profile.repeats == 1 else 'repeats')
+            + f' of {method.runtime_seconds} s',
             *(
                 value if value.startswith(name) else f'{name} {value}'
                 for name, value in facts.items()

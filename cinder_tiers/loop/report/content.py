@@ -37,6 +37,10 @@ from cinder_tiers.loop.sweep import effects
 from cinder_tiers.loop.tune import tuning as tunings
 
 
+#: Charts of results side by side; of more, each result has its own.
+_MOST_SIDE_BY_SIDE = 12
+
+
 @dataclass(frozen=True, kw_only=True)
 class Part:
     """What is shown of one result."""
@@ -142,6 +146,10 @@ def _figures(
     of_tiers: claims.Claims | None,
 ) -> Iterator[figure.Figure]:
     rows = report_rows.rows(result)
+    # Of a curve, no bar says what the load does.
+    curve = curves.curves(result, expected)
+    if curve is not None:
+        yield curve
     yield intervals.figures(rows, trust.why_dashes(result))
     heat_map = intervals.heat_map(rows, of_tiers.found if of_tiers else ())
     if heat_map is not None:
@@ -149,7 +157,6 @@ def _figures(
     yield latencies.distributions(rows)
     yield latencies.against_iops(rows)
     for found in (
-        curves.curves(result, expected),
         over_time.seconds(rows),
         over_time.bandwidth(rows),
         over_time.latency(rows),
@@ -288,6 +295,42 @@ def _caveats(
     )
 
 
+def _side_by_side(
+    results: Mapping[str, run_result.RunResult],
+) -> Iterator[figure.Figure]:
+    """Each pattern of a tier in all results, such as before and after.
+
+    :returns: nothing of a single result, or of too many charts or results
+    """
+    rows = tuple(
+        dataclasses.replace(
+            row,
+            tier=name,
+            pattern=f'{row.pattern} on {row.tier}',
+            group=f'{row.pattern} on {row.tier}',
+            label=name,
+            style=at % figure.STYLES,
+            caveats=(),
+        )
+        for at, (name, result) in enumerate(results.items())
+        for row in report_rows.rows(result)
+    )
+    if (
+        not 1 < len(results) <= figure.STYLES
+        or len({row.group for row in rows}) > _MOST_SIDE_BY_SIDE
+    ):
+        return
+    for found in (intervals.figures(rows, ''), latencies.distributions(rows)):
+        _tier, *columns = found.table.columns
+        yield dataclasses.replace(
+            found,
+            title=f'{found.title}, side by side',
+            table=dataclasses.replace(
+                found.table, columns=(figure.Column(title='Result'), *columns)
+            ),
+        )
+
+
 def report(
     results: Mapping[str, run_result.RunResult],
     question: comparison.Question,
@@ -313,12 +356,20 @@ def report(
             for name, found in results.items()
         ),
         claims=found_claims,
-        answers=answers.answers(
-            results,
-            found_claims.found if found_claims else (),
-            question.quantities[0],
+        answers=(
+            *(
+                ()
+                if others
+                else curves.answers(results[first], expected or {})
+            ),
+            *answers.answers(
+                results,
+                found_claims.found if found_claims else (),
+                question.quantities[0],
+            ),
         ),
-        differences=differences.figures(
-            found_claims.found if found_claims else ()
+        differences=(
+            *differences.figures(found_claims.found if found_claims else ()),
+            *_side_by_side(results),
         ),
     )

@@ -148,6 +148,42 @@ def _said(curve: load_curve.Curve, expected: Mapping[str, float]) -> str:
     return f'{curve.tier} {steps or "no latency"}; {loads}'
 
 
+def _iops(found: load.Load) -> str:
+    """A load in words; empty if it is not known."""
+    if found.iops is not None:
+        return f'{report_rows.number(found.iops.mean)} IOPS'
+    if found.at_least_iops is not None:
+        return f'at least {report_rows.number(found.at_least_iops)} IOPS'
+    return ''
+
+
+def answers(
+    result: run_result.RunResult, expected: Mapping[str, float]
+) -> Iterator[str]:
+    """A sentence for each curve: what it keeps, and where its knee is.
+
+    :param expected: {limit of latency: its value in ms}
+    """
+    for curve in _read(result, expected)[0]:
+        quantity = curve.quantity.quantity.removesuffix('_ms')
+        limits = {
+            name: bound
+            for name, bound in expected.items()
+            if expectations.limit(name).quantity == curve.quantity.quantity
+        }
+        clauses = []
+        for bound in limits.values():
+            found = load.within(curve, bound)
+            words = _iops(found) or f'a load not known: {found.reason}'
+            clauses.append(f'{quantity} within {bound:g} ms up to {words}')
+        knee = load.knee(curve)
+        if words := _iops(knee):
+            clauses.append(f'{quantity} rises steeply beyond {words}')
+        if not clauses:
+            clauses.append(f'no knee of {quantity} found: {knee.reason}')
+        yield f'{curve.name} on {curve.tier}: {", and ".join(clauses)}'
+
+
 def _lines(
     curve: load_curve.Curve, style: int, expected: Mapping[str, float]
 ) -> Iterator[figure.Line]:
@@ -155,13 +191,16 @@ def _lines(
     yield figure.Line(label=curve.tier, style=style, points=points)
     if not points:
         return
-    highest = max(latency for _iops, latency in points)
+    latencies = [latency for _iops, latency in points]
     found = _loads(curve, expected)['knee']
     if found.iops is not None:
         yield figure.Line(
             label=f'{curve.tier}, knee',
             style=style,
-            points=((found.iops.mean, 0.0), (found.iops.mean, highest)),
+            points=(
+                (found.iops.mean, min(latencies)),
+                (found.iops.mean, max(latencies)),
+            ),
             is_dashed=True,
         )
     for name, bound in expected.items():
@@ -186,6 +225,8 @@ def _chart(
             x_title='IOPS',
             y_title=f'{group[0].quantity.quantity.removesuffix("_ms")}, ms',
             has_marks=True,
+            # Past the knee it grows by as much as the run lasts.
+            y_is_log=True,
             lines=tuple(
                 line
                 for curve in group
@@ -220,8 +261,9 @@ def curves(
     return figure.Figure(
         title='Load curves',
         dispensable=1,
-        caption='Latency against the IOPS that were done, at more and more'
-        ' load, over the repeats in which all guests are complete. An upright'
+        caption='Latency, on a logarithmic axis, against the IOPS that were'
+        ' done, at more and more load, over the repeats in which all guests'
+        ' are complete. An upright'
         ' dashed line is the knee, beyond which the latency rises steeply'
         ' (Kneedle); a level one is what is expected. The table has the'
         ' intervals over the repeats, whether each load was done, the knee,'

@@ -182,9 +182,14 @@ def _bars(drawing: figure.Bars) -> altair.LayerChart:
         for bar in drawing.bars
         if bar.low is not None and bar.high is not None
     ]
-    longest = max(max(bar.value, bar.high or 0.0) for bar in drawing.bars)
-    y = altair.Y('label:N', title=None, sort=None)
     references = [] if drawing.reference is None else [drawing.reference]
+    longest = max(
+        [
+            *references,
+            *(max(bar.value, bar.high or 0.0) for bar in drawing.bars),
+        ]
+    )
+    y = altair.Y('label:N', title=None, sort=None)
     bars = altair.Chart(
         _rows(
             *(

@@ -162,10 +162,11 @@ def heat_map(
 
     :param rows: of a run
     :param claims: of its tiers; what they cannot tell is not painted
-    :returns: None if a single tier ran
+    :returns: None if a single tier ran, or a single pattern, of which the
+        intervals say all
     """
     tiers = len({row.tier for row in rows})
-    if tiers < 2:
+    if tiers < 2 or len({row.pattern for row in rows}) < 2:
         return None
     tiers_are_rows = tiers > max(
         _MOST_COLUMNS, len({row.pattern for row in rows})

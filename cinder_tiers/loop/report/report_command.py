@@ -23,7 +23,8 @@ class WriteReport(results_command.ResultsCommand):
 
     To a file whose name ends in .pdf, or with --type pdf, the same page is
     printed by a Chromium of this host, which reaches no network: that of
-    $CINDER_TIERS_CHROMIUM, else one on $PATH.
+    $CINDER_TIERS_CHROMIUM, else one on $PATH. It leaves out the tables behind
+    the charts, but for that of IOPS.
     """
 
     _epilog = """Exit status: 0 the report is written; 1 an error occurred; 2 a

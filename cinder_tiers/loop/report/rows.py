@@ -21,6 +21,8 @@ from cinder_tiers.loop.report import figure
 
 
 _Amount = TypeVar('_Amount', float, None, float | None)
+#: Beside a chart; all of them are at the top.
+_MOST_CAVEATS = 3
 #: The first columns of the table of a figure.
 NAMES = (figure.Column(title='Tier'), figure.Column(title='Pattern'))
 
@@ -82,7 +84,8 @@ def _of_profile(
     return pattern.name, pattern.rw
 
 
-def _of_guests(count: int) -> str:
+def of_guests(count: int) -> str:
+    """How many guests, in words."""
     return '1 guest' if count == 1 else f'{count} guests'
 
 
@@ -98,7 +101,7 @@ def rows(result: run_result.RunResult) -> tuple[Row, ...]:
         for found in tier.patterns:
             name, kind = _of_profile(result, found)
             guests = max((len(slot.guests) for slot in found.slots), default=0)
-            step = _of_guests(guests) if steps else ''
+            step = of_guests(guests) if steps else ''
             if several:
                 group, words = name, (tier.tier, step)
                 colour = ('', tier.tier)
@@ -172,7 +175,7 @@ def line_charts(
             for row in group:
                 steps.setdefault(row.guests, []).append(row)
             made += [
-                chart(f'{name}, {_of_guests(guests)}', tuple(members))
+                chart(f'{name}, {of_guests(guests)}', tuple(members))
                 for guests, members in steps.items()
             ]
     return tuple(made)
@@ -203,12 +206,16 @@ def caveats_of(
 
     :param kinds: only these; None: all
     """
-    return tuple(
+    found = [
         f'{caveat.about}: {caveat.text}'
         for row in group
         for caveat in row.caveats
         if kinds is None or caveat.about in kinds
-    )
+    ]
+    if len(found) > _MOST_CAVEATS:
+        left = len(found) - _MOST_CAVEATS
+        found[_MOST_CAVEATS:] = [f'{left} more, see "Read with care"']
+    return tuple(found)
 
 
 def ends(

@@ -305,6 +305,7 @@ class RunsTestCase(testtools.TestCase):
         ).claims
         self.assertEqual(comparison.Finding.CANNOT_TELL, claim.finding)
         self.assertIn('expected at least 10000 I/Os', claim.reason)
+        self.assertEqual((None, None), (claim.first, claim.second))
 
     def test_no_io_at_all_tells_nothing(self):
         (claim,) = self.compare(one_tier(1, 1), one_tier(0, 5)).claims

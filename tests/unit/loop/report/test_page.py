@@ -596,8 +596,13 @@ class FirstLinesTestCase(testtools.TestCase):
     def test_a_single_tier_has_its_figure(self):
         self.assertRegex(
             self.first_lines(runs.run(tiers=('one',), patterns=1)),
-            '<h1>4k random reads: one iops [0-9.]+ IOPS [(][0-9.]+ to',
+            '<h1>4k random reads: one does [0-9.]+ IOPS [(][0-9.]+ to',
         )
+
+    def test_of_steps_the_last_is_told(self):
+        found = self.first_lines(runs.run(patterns=1, steps=(1, 2, 4)))
+        self.assertIn('<h1>4k random reads, 4 guests: database does', found)
+        self.assertNotIn('2 guests', found)
 
     def test_one_repeat_is_told_in_the_first_lines(self):
         found = self.first_lines(runs.run(repeats=1))
@@ -638,6 +643,26 @@ class SeveralTestCase(testtools.TestCase):
             self.assertIn(each, page.texts)
         self.assertIn('0.json', page.texts)
         self.assertIn('1.json', page.texts)
+
+    def test_before_and_after_stand_side_by_side(self):
+        results = [runs.run(patterns=2), runs.run(patterns=2, factor=2)]
+        page = page_reader.Page(text_of(*results))
+        (bars,) = [
+            alternative
+            for alternative, _light, _dark in page.pictures()
+            if alternative.startswith('Bars of IOPS, randread-4k on database')
+        ]
+        self.assertRegex(bars, '0.json [0-9].*; 1.json [0-9]')
+        shown = [
+            row['Result']
+            for row in page.table('Result', 'Pattern', 'IOPS')
+            if row['Pattern'] == 'randread-4k on database'
+        ]
+        self.assertEqual(['0.json', '1.json'], shown)
+
+    def test_many_charts_are_not_repeated_side_by_side(self):
+        run = runs.run(patterns=5, seconds=2)
+        self.assertNotIn('side by side', text_of(run, run))
 
     def test_the_time_is_told_beside_what_it_took(self):
         run = dataclasses.replace(
@@ -1122,6 +1147,11 @@ class CurvesTestCase(testtools.TestCase):
             for alternative, _light, _dark in page.pictures()
             if alternative.startswith('Latency against the load, w, p99_ms')
         ]
+        self.assertIn(
+            'w on fast: p99 within 100 ms up to 114 IOPS, and p99 rises'
+            ' steeply beyond 140 IOPS',
+            page.texts,
+        )
         self.assertEqual(1, len(told))
         self.assertIn('knee at 140', told[0])
         self.assertIn('p99_ms_max 100 at 114', told[0])
