@@ -37,9 +37,7 @@ def result(slot, output, *, guest='g000', run=RUN, packed=None, width=480):
     parts = [text[at : at + width] for at in range(0, len(text), width)]
     whole = digest(packed)
     return [
-        frame(
-            f'{run} {guest} data {slot} {seq}/{len(parts)} {whole} {part}'
-        )
+        frame(f'{run} {guest} data {slot} {seq}/{len(parts)} {whole} {part}')
         for seq, part in enumerate(parts, start=1)
     ]
 
