@@ -326,9 +326,11 @@ def load(folder):
     # Cinder reads it when its application is imported.
     sys.argv = ['cinder-api', '--config-file', str(conf)]
     from cinder.common import config
-    from cinder.db import api as db_api
+    from cinder import coordination
     from cinder.db import migration
     from cinder import policy
+
+    from cinder_tiers.doors.volume_types import volume_type_rows
 
     config.CONF(sys.argv[1:], project='cinder')
     migration.db_sync()
@@ -348,8 +350,9 @@ def load(folder):
     # With each of its checks, fifty for a list of types, oslo.policy would
     # look whether a file of rules has changed. None does.
     policy._ENFORCER.use_conf = False
-    # No connection is to be shared with what is forked.
-    db_api.get_engine().dispose()
+    # No connection and no thread that beats is shared with what is forked.
+    volume_type_rows.db_api.get_engine().dispose()
+    coordination.COORDINATOR.stop()
     return database
 
 
@@ -366,7 +369,6 @@ def _configure(folder, loaded):
     log.setup(config.CONF, 'cinder')
     contexts = volume_type_rows.db_api.main_context_manager
     contexts.patch_factory(contexts.make_new_manager())
-    coordination.COORDINATOR.stop()
     coordination.COORDINATOR.start()
 
 
