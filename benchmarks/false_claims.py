@@ -8,10 +8,10 @@ simulates comparisons of runs with 16 patterns, of which IOPS and p99, or the
 p99 of writes and of syncs, are known, and claims of them what "openstack tier
 compare" would. Prints, for each noise and number of runs on both sides, and of
 history, how many percent of the comparisons of the same storage have any claim
-of better or worse; a quarter of them each has 2, 3, 5 and 8 repeats. Then prints how many percent of true
-differences of 10 % are found with as many runs as a comparison of three on
-each side asks for: in a single pattern by the claim of it, and in all patterns
-by the first claim.
+of better or worse; a quarter of them each has 2, 3, 5 and 8 repeats. Then
+prints how many percent of true differences of 10 % are found with as many runs
+as a comparison of three on each side asks for: in a single pattern by the
+claim of it, and in all patterns by the first claim.
 """
 
 import argparse
