@@ -463,5 +463,5 @@ def complete(of_guests: Sequence[OfGuest]) -> list[merge.GuestSlot]:
     return [
         found.measured
         for _outcome, found in of_guests
-        if found.verdict is Verdict.COMPLETE
+        if found.verdict is Verdict.COMPLETE and found.measured is not None
     ]

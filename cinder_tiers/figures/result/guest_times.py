@@ -34,8 +34,12 @@ def by_iops(
     """Guests that have IOPS, the slowest first."""
     if slot is None:
         return []
-    known = [guest for guest in slot.guests if guest.iops is not None]
-    return sorted(known, key=lambda guest: guest.iops)
+    known = [
+        (guest.iops, place)
+        for place, guest in enumerate(slot.guests)
+        if guest.iops is not None
+    ]
+    return [slot.guests[place] for _iops, place in sorted(known)]
 
 
 def some(found: Sequence[_Each], most: int) -> Sequence[_Each]:
