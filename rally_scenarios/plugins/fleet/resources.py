@@ -10,12 +10,15 @@ that all of it can be deleted whatever happened between.  Single requests are
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
+from concurrent import futures
+import functools
 from typing import Any
 
 from cinderclient import exceptions as cinder_exceptions
 from novaclient import exceptions as nova_exceptions
 from oslo_log import log as logging
 
+from cinder_tiers.figures.fleet import duration
 from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.guest import next_orders
 from rally_scenarios.guest import orders
@@ -177,42 +180,74 @@ class FleetResources:
         flavor_id: str,
         timeout_seconds: float,
     ) -> list[servers.Guest]:
-        """Boot all guests: one after another if they share a start volume.
+        """Boot all guests, one after another only if they share a volume.
 
         :raises servers.FleetError: one ended in an error, or it took
             too long
         """
         if self._shape.spread:
             self._create_groups()
-        scripts = self._scripts(fleet_orders)
-        for number, tier in enumerate(self._tiers):
-            data = self._data_volumes[number] if self._data_volumes else ()
-            start = [self.start_volume] if self.start_volume else []
-            self._servers.append(
-                self._create_server(
-                    number,
-                    flavor_id=flavor_id,
-                    volume_ids=[self._boot_volumes[number], *start, *data],
-                    user_data=scripts[number],
-                )
+        asks = [
+            functools.partial(
+                self._create_server,
+                number,
+                flavor_id=flavor_id,
+                user_data=script,
             )
-            LOG.debug(
-                'Guest %s of tier %s is server %s',
-                orders.guest_name(number),
-                tier,
-                self._servers[-1],
-            )
-            progress.part_done('Servers asked for', number, len(self._tiers))
-            if start:
-                servers.wait_for_attachment(
-                    self._nova,
-                    self._cinder,
-                    server_id=self._servers[-1],
-                    start_volume_id=self.start_volume,
-                    timeout_seconds=timeout_seconds,
-                )
+            for number, script in enumerate(self._scripts(fleet_orders))
+        ]
+        if self.start_volume:
+            self._boot_in_turn(asks, timeout_seconds)
+        else:
+            self._boot_at_once(asks)
         servers.wait_for_servers(self._nova, self._servers, timeout_seconds)
         return self._guests()
+
+    def _boot_in_turn(
+        self, asks: Sequence[Callable[[], str]], timeout_seconds: float
+    ) -> None:
+        """Ask for a server when the one before has the start volume."""
+        for number, ask in enumerate(asks):
+            self._servers.append(ask())
+            self._told(number, self._servers[-1])
+            servers.wait_for_attachment(
+                self._nova,
+                self._cinder,
+                server_id=self._servers[-1],
+                start_volume_id=self.start_volume,
+                timeout_seconds=timeout_seconds,
+            )
+
+    def _boot_at_once(self, asks: Sequence[Callable[[], str]]) -> None:
+        """Ask for all servers, for some of them at the same time.
+
+        Nova looks at the volumes of each before it answers.
+        """
+        with futures.ThreadPoolExecutor(duration.BOOTS_AT_ONCE) as pool:
+            asked = [pool.submit(ask) for ask in asks]
+            try:
+                for number, each in enumerate(asked):
+                    self._told(number, each.result())
+            finally:
+                for each in asked:
+                    each.cancel()
+                futures.wait(asked)
+                # Beside one that is refused, others are made: all of them are
+                # to be deleted.
+                self._servers = [
+                    each.result()
+                    for each in asked
+                    if not each.cancelled() and each.exception() is None
+                ]
+
+    def _told(self, number: int, server_id: str) -> None:
+        LOG.debug(
+            'Guest %s of tier %s is server %s',
+            orders.guest_name(number),
+            self._tiers[number],
+            server_id,
+        )
+        progress.part_done('Servers asked for', number, len(self._tiers))
 
     def _position(self, number: int) -> int:
         """Of a guest among those of its tier, from 0."""
@@ -368,9 +403,12 @@ class FleetResources:
             self._group_of_tier[tier] = self._groups[-1]
 
     def _create_server(self, number: int, **request: Any) -> str:
+        data = self._data_volumes[number] if self._data_volumes else ()
+        start = [self.start_volume] if self.start_volume else []
         return servers.create_server(
             self._nova,
             name=self._new_name(),
+            volume_ids=[self._boot_volumes[number], *start, *data],
             options=self._server_options,
             group_id=self._group_of_tier.get(self._tiers[number])
             if self._position(number) < self._most_in_group

@@ -13,6 +13,7 @@ import itertools
 import json
 import re
 import threading
+import time
 import types
 
 from cinderclient import exceptions as cinder_exceptions
@@ -46,6 +47,8 @@ class Cloud:
     :ivar deletes_unanswered: how many requests to delete a server nobody
         answers
     :ivar most_in_build: how many servers were in the making at once
+    :ivar most_asked: how many servers were asked for at once
+    :ivar seconds_per_create: how long Nova thinks of a server
     :ivar seconds_per_reading: guests need no time to boot, and a reading of
         one takes this long
     :ivar sent: what a guest sends of a slot, of (guest, slot, name of the fio
@@ -80,6 +83,8 @@ class Cloud:
         self.deletes_unanswered = 0
         self.most_servers = 100
         self.most_in_build = 0
+        self.most_asked = self._asked = 0
+        self.seconds_per_create = 0
         self.seconds_per_reading = 2
         self.sent = _recording
         self.slot_ms = 9000
@@ -87,6 +92,12 @@ class Cloud:
         self.readings = 0
         # Consoles are read by several threads.
         self.one_request = threading.RLock()
+
+    def asked_at_once(self, more):
+        """So many more servers are asked for, that are not made yet."""
+        with self.one_request:
+            self._asked += more
+            self.most_asked = max(self.most_asked, self._asked)
 
     def clock(self):
         """Seconds, as the guests' clocks count them."""
@@ -354,6 +365,33 @@ class _Servers:
         self._version = tuple(int(part) for part in version.split('.'))
 
     def create(
+        self,
+        name,
+        image,
+        flavor,
+        *,
+        block_device_mapping_v2,
+        nics,
+        userdata,
+        config_drive,
+        **options,
+    ):
+        self._cloud.asked_at_once(+1)
+        time.sleep(self._cloud.seconds_per_create)
+        with self._cloud.one_request:
+            self._cloud.asked_at_once(-1)
+            return self._create(
+                name,
+                image,
+                flavor,
+                block_device_mapping_v2=block_device_mapping_v2,
+                nics=nics,
+                userdata=userdata,
+                config_drive=config_drive,
+                **options,
+            )
+
+    def _create(
         self,
         name,
         image,

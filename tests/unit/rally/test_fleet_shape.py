@@ -5,6 +5,7 @@
 
 import ddt
 import jsonschema
+from novaclient import exceptions as nova_exceptions
 from rally.common.objects import task as task_objects
 from rally import plugins
 import testtools
@@ -99,6 +100,40 @@ class ClockStartTest(ShapeCase):
         )
         self.assertEqual(4, self.cloud.most_in_build)
         self.assert_nothing_is_left()
+
+    def test_nova_is_asked_for_some_servers_at_once(self):
+        """Without a volume that one after another must take."""
+        self.cloud.seconds_per_create = 0.1
+        self.run_scenario(start=CLOCK)
+        self.assertEqual(4, self.cloud.most_asked)
+        self.assertEqual(
+            ['g000', 'g001', 'g002', 'g003'],
+            [guest.guest for guest in self.result().guests],
+        )
+        self.assert_nothing_is_left()
+        self.cloud.most_asked = 0
+        self.run_scenario(result_folder=str(self.results / 'in-turn'))
+        self.assertEqual(1, self.cloud.most_asked)
+
+    def test_of_many_servers_none_is_left_if_one_is_refused(self):
+        self.cloud.seconds_per_create = 0.02
+        self.cloud.most_servers = 13
+        error = self.assertRaises(
+            nova_exceptions.Forbidden,
+            self.run_scenario,
+            start=CLOCK,
+            guests_per_tier=15,
+        )
+        self.assertIn('Quota exceeded for instances', str(error))
+        self.assertEqual({}, self.cloud.servers_by_id)
+        self.assertEqual(
+            [],
+            [
+                each
+                for each in self.cloud.volumes_by_id.values()
+                if each.servers
+            ],
+        )
 
     def test_with_a_start_volume_they_boot_one_after_another(self):
         self.run_scenario()

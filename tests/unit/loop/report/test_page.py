@@ -1096,7 +1096,7 @@ class CurvesTestCase(testtools.TestCase):
 
     STEPS = (20, 60, 100, 120, 140, 180)
 
-    def run_result(self):
+    def run_result(self, sync_times=0):
         def p99_ms(asked):
             return 4605 / (160 - min(asked, 159.8))
 
@@ -1109,6 +1109,8 @@ class CurvesTestCase(testtools.TestCase):
                     results.slot(
                         [min(asked, 159.8)],
                         clat_ms=[p99_ms(asked) * factor] * 1000,
+                        sync_ms=[sync_times * p99_ms(asked) * factor]
+                        * (1000 if sync_times else 0),
                     )
                     for factor in (0.99, 1, 1.01)
                 ],
@@ -1155,6 +1157,19 @@ class CurvesTestCase(testtools.TestCase):
         self.assertEqual(1, len(told))
         self.assertIn('knee at 140', told[0])
         self.assertIn('p99_ms_max 100 at 114', told[0])
+
+    def test_syncs_have_a_curve_of_their_own(self):
+        found = curves.curves(
+            self.run_result(sync_times=2), {'sync_p99_ms_max': 100.0}
+        )
+        self.assertEqual(
+            ['w, p99_ms', 'w, sync_p99_ms'],
+            [chart.title for chart in found.charts],
+        )
+        # 160 - 4605 / 50, as a sync takes twice as long.
+        self.assertIn(
+            'sync_p99_ms_max 100 at 67.9', found.charts[1].alternative
+        )
 
     def test_a_curve_that_cannot_be_read_hides_no_other(self):
         sound = self.run_result()
