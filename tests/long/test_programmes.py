@@ -62,6 +62,21 @@ class ProgrammesTest(testtools.TestCase):
         found = self.run_it('invariants', '--examples', str(EXAMPLES))
         self.assertEqual((EXAMPLES, {}), (found['examples'], found['broken']))
 
+    def test_hundreds_of_guests_leave_what_is_documented(self):
+        """As doc/source/user/large-clouds.rst has it, and some more."""
+        found = self.run_it('large_fleet')
+        run = found['run']
+        self.assertEqual(300 * 18, run['guest_turns'])
+        self.assertLess(run['file_bytes'], 3.5 * 2**20)
+        self.assertLess(run['rally_bytes'], 50_000)
+        self.assertLess(run['lines'], 130)
+        self.assertLess(
+            run['peak_mib'] - run['before_mib'] - run['consoles_mib'], 550
+        )
+        for command in ('result', 'report'):
+            self.assertEqual(0, found[command]['status'])
+            self.assertLess(found[command]['peak_mib'], 600)
+
     def test_few_comparisons_claim_what_is_not_so(self):
         found = self.run_it('false_claims')
         percents = {
