@@ -345,9 +345,9 @@ def compare(
         iops = measured.get(estimate.tier, 0.0)
         deviation = iops / estimate.iops - 1
         print(
-            f'{estimate.tier}: {iops:.0f} IOPS of 4k random write measured, '
-            f'{estimate.disks} disks x {estimate.disk_iops} / '
-            f'{estimate.replicas} = {estimate.iops:.0f} expected '
+            f'{estimate.tier}: {iops:.0f} IOPS of 4k random writes. Its '
+            f'throttle allows {estimate.disks} disks x {estimate.disk_iops} '
+            f'IOPS / {estimate.replicas} copies = {estimate.iops:.0f} '
             f'({deviation:+.0%})'
         )
         if abs(deviation) > TOLERANCE:

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 import math
 
 from cinder_tiers.domain.catalog import expectations
-from cinder_tiers.figures.fio import histogram
 from cinder_tiers.figures.result import caveats as result_caveats
 from cinder_tiers.figures.result import figures
 from cinder_tiers.figures.result import result as run_result
@@ -72,44 +71,6 @@ def p99_over_time_ns(
             zip(latency.ios, latency.p99_ns, strict=True)
         )
         if p99_ns > 0 and figures.has_percentile(ios, 99)
-    )
-
-
-def _quantity(percent: float, direction: str | None) -> expectations.Limit:
-    name = f'p{percent:g}_ms'
-    return expectations.quantity(f'{direction}_{name}' if direction else name)
-
-
-def merged_percentile_ns(
-    slots: Sequence[run_result.SlotResult],
-    percent: float,
-    *,
-    direction: str | None = None,
-) -> int | None:
-    """A percentile of all repeats in which all guests are complete, merged.
-
-    :param slots: the repeats of a pattern of a tier
-    :param percent: 1 or more, less than 100
-    :param direction: read or write; None: both together
-    :returns: None if no repeat is complete, or if one has too few I/Os, so
-        that what is shown is what can be compared
-    """
-    complete = figures.complete(slots)
-    limit = _quantity(percent, direction)
-    found = [
-        clat
-        for each in complete
-        if (clat := figures.clat_of(each.measured, limit))
-    ]
-    if (
-        not complete
-        or figures.not_told(complete, limit)
-        or len(found) < len(complete)
-        or figures.too_few_ios(complete, limit)
-    ):
-        return None
-    return histogram.merge(each.histogram() for each in found).percentile_ns(
-        percent
     )
 
 
@@ -179,8 +140,8 @@ def _needs(run: run_result.RunResult, percent: float) -> tuple[str, ...]:
     runtime_s = run.profile.method.runtime_seconds
     needed_s = runtime_needed_s(runtime_s, ios, percent)
     return (
-        f'p{percent:g} of {len(few)} of {len(least)} patterns of tiers is not'
-        f' known ({name}: {ios} I/Os in {runtime_s} s'
+        f'p{percent:g} is not known of {len(few)} of {len(least)} patterns of'
+        f' tiers ({name}: {ios} I/Os in {runtime_s} s'
         + (
             f'; needs runtime >= {needed_s} s for p{percent:g})'
             if needed_s
@@ -299,8 +260,8 @@ def _unknown_host_load(
         yield (
             'host load not known',
             f'{len(unknown)} of {len({each.guest for each in measured})}'
-            f' guests do not say what their host took from them (steal):'
-            f' whether it was busy with other work is not known',
+            f' guests do not report CPU steal: whether their hosts were busy'
+            f' with other work is not known',
         )
 
 

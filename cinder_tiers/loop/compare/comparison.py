@@ -868,8 +868,8 @@ def _order_of_turns(
         if repeats and after in (0, len(repeats)):
             yield (
                 f'{tier.tier} ran {"after" if after else "before"} {first} in'
-                f' each repeat: what one tier leaves to the next, such as a'
-                f' full cache, cannot be told from a difference of the tiers'
+                f' each repeat: a part of their difference may come from the'
+                f' order, such as from a full cache'
             )
 
 

@@ -290,7 +290,7 @@ def measured(run: run_result.RunResult) -> tuple[str, figure.Table]:
             figure.Column(title='Depth', digits=0),
             figure.Column(title='Jobs', digits=0),
             figure.Column(title='Engine'),
-            figure.Column(title='MiB of a guest', digits=0),
+            figure.Column(title='Data per guest MiB', digits=0),
         ),
         rows=tuple(
             (

@@ -27,8 +27,8 @@ _COLUMNS = (
     figure.Column(title='Difference %', digits=1),
     figure.Column(title='95 % from', digits=1),
     figure.Column(title='95 % to', digits=1),
-    figure.Column(title='First', digits=2),
-    figure.Column(title='Second', digits=2),
+    figure.Column(title='Baseline', digits=2),
+    figure.Column(title='Compared', digits=2),
     figure.Column(title='Reason'),
 )
 
@@ -51,10 +51,11 @@ class Claims:
 
 
 def quantity_text(claim: comparison.Claim) -> str:
-    """The quantity of a claim with its unit."""
+    """The quantity of a claim with its unit, such as p99, ms."""
     if claim.unit and claim.unit.lower() != claim.quantity:
-        return f'{claim.quantity} ({claim.unit})'
-    return claim.quantity
+        name = claim.quantity.removesuffix(f'_{claim.unit}')
+        return f'{name}, {claim.unit}'
+    return claim.unit or claim.quantity
 
 
 def _cells(claim: comparison.Claim) -> tuple[str | float | None, ...]:

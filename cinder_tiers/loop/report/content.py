@@ -325,6 +325,8 @@ def _side_by_side(
         yield dataclasses.replace(
             found,
             title=f'{found.title}, side by side',
+            caption=f'{found.caption} What differs between runs of the same'
+            ' storage is not in these figures.',
             table=dataclasses.replace(
                 found.table, columns=(figure.Column(title='Result'), *columns)
             ),

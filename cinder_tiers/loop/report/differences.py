@@ -33,7 +33,7 @@ _COLUMNS = (
     figure.Column(title='What'),
     figure.Column(title='Pattern'),
     figure.Column(title='Finding'),
-    figure.Column(title='Second, first = 100', digits=1),
+    figure.Column(title='Baseline = 100', digits=1),
     figure.Column(title='From', digits=1),
     figure.Column(title='To', digits=1),
 )
@@ -102,11 +102,11 @@ def _chart(
     return figure.Chart(
         title=name,
         drawing=figure.Bars(
-            unit=f'{quantity}, first = 100',
+            unit=f'{quantity}, baseline = 100',
             bars=tuple(bars(claims, operator.attrgetter('pattern'))),
             reference=effects.HUNDRED,
         ),
-        alternative=f'{quantity} of {name}, the first is 100: '
+        alternative=f'{quantity} of {name}, the baseline is 100: '
         + '; '.join(map(_said, claims)),
     )
 
@@ -131,10 +131,10 @@ def figures(
             figure.Figure(
                 title=f'Differences of {title}',
                 dispensable=0,
-                caption='A bar is the ratio of the second to the first, which'
-                ' is 100, the dashed line. The line over its end is the'
-                ' interval of that ratio beside all other claims, drawn to at'
-                ' most twice the longest bar.',
+                caption='A bar is what is compared in percent of its baseline,'
+                ' the dashed line at 100. The line over its end is the 95 %'
+                ' interval, of all bars together, drawn to at most twice the'
+                ' longest bar.',
                 keys=_KEYS,
                 charts=tuple(
                     _chart(name, title, found) for name, found in pairs.items()

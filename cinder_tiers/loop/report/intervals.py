@@ -90,7 +90,7 @@ def figures(rows: Sequence[report_rows.Row], why_dashes: str) -> figure.Figure:
         " the line over its end is the 95 % interval of that mean (Student's"
         ' t of logarithms), and is missing where there is a single repeat.'
         ' Each chart has its own axis. Latencies in the table are completion'
-        f' latencies of all these repeats, merged. {why_dashes}'.rstrip(),
+        f' latencies, by the same mean. {why_dashes}'.rstrip(),
         keys=report_rows.keys(rows),
         charts=report_rows.charts(rows, _chart),
         table=figure.Table(columns=_COLUMNS, rows=tuple(map(_cells, rows))),

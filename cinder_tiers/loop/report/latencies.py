@@ -79,7 +79,8 @@ def distributions(rows: Sequence[report_rows.Row]) -> figure.Figure:
         dispensable=2,
         caption='How many of the I/Os took longer than a completion latency:'
         ' read p99 at 1 %, the median at 50 %. The further left, the better.'
-        ' All guests and complete repeats, merged from the histograms of fio.'
+        ' A line is of all guests and complete repeats, merged from the'
+        ' histograms of fio; the table has the means of the repeats.'
         f' Lines end where fewer than {figures.LEAST_ABOVE} I/Os of a repeat'
         ' took longer.'
         ' Both axes are logarithmic.',

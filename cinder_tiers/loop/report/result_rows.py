@@ -96,7 +96,7 @@ _TABLE: results_command.Table = {
     'p50 ms': lambda row: _Number(row.percentile_ms(50)),
     'p99 ms': lambda row: _Number(row.percentile_ms(99)),
     _SYNC_COLUMN: lambda row: _Number(_sync_p99_ms(row)),
-    'Read with care': _Caveats,
+    'Caveats of the row': _Caveats,
 }
 
 

@@ -62,12 +62,14 @@ class Row:
     def percentile_ms(
         self, percent: float, direction: str | None = None
     ) -> float | None:
-        """Of its repeats, merged, see ``trust.merged_percentile_ns``."""
-        return ms(
-            trust.merged_percentile_ns(
-                self.found.slots, percent, direction=direction
-            )
-        )
+        """The mean of its repeats, which is what claims are about.
+
+        :param percent: such as 99
+        :param direction: read or write; None: both together
+        """
+        name = f'p{percent:g}_ms'
+        found = self.estimate(f'{direction}_{name}' if direction else name)
+        return found and found.mean
 
 
 def _of_profile(

@@ -148,20 +148,18 @@ class PercentilesTest(testtools.TestCase):
             990, round(trust.percentile_ns(enough.merged.clat, 99) / 1e6)
         )
         # That all repeats together have enough does not help.
-        self.assertIsNone(trust.merged_percentile_ns([few, few], 99))
-        self.assertIsNone(trust.merged_percentile_ns([enough, few], 99))
+        self.assertIsNone(trust.estimate([few, few], 'p99_ms'))
         self.assertIsNone(trust.estimate([enough, few], 'p99_ms'))
         self.assertEqual(
-            990,
-            round(trust.merged_percentile_ns([enough, enough], 99) / 1e6),
+            990, round(trust.estimate([enough, enough], 'p99_ms').mean)
         )
 
     def test_dashes_have_one_reason_and_the_runtime_that_they_need(self):
         self.assertEqual(
             '"-" is a percentile with fewer than 10 I/Os of a repeat above it:'
-            ' p99 of 1 of 1 patterns of tiers is not known (general x: 62 I/Os'
-            ' in 6 s; needs runtime >= 97 s for p99); p99.9 of 1 of 1 patterns'
-            ' of tiers is not known (general x: 62 I/Os in 6 s; needs runtime'
+            ' p99 is not known of 1 of 1 patterns of tiers (general x: 62 I/Os'
+            ' in 6 s; needs runtime >= 97 s for p99); p99.9 is not known of 1'
+            ' of 1 patterns of tiers (general x: 62 I/Os in 6 s; needs runtime'
             ' >= 968 s for p99.9).',
             trust.why_dashes(run(slot(ios=62), slot())),
         )

@@ -330,7 +330,7 @@ class CompareTestCase(testtools.TestCase):
         after = self.side('after', 80, 81, 79, 80)
         ran = self.compare(
             *(before, after, '--quantity', 'iops', '-f', 'csv'),
-            *('-c', 'First', '-c', 'Difference', '-c', 'Finding'),
+            *('-c', 'Baseline', '-c', 'Difference', '-c', 'Finding'),
         )
         _, row = csv.reader(ran.stdout.splitlines())
         self.assertAlmostEqual(100, float(row[0]), 1)
