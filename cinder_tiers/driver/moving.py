@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Moves an image to another pool of its cluster, without copying it first.
+
+librbd's live migration: `prepare` makes the image appear in the other pool
+within a second, with its snapshots, its parent and its clones; what was not
+copied yet is read from the source, which waits in the trash. `execute` copies,
+and `commit` removes the source. These two are tasks of Ceph's manager, so that
+they go on without cinder-volume. Until the commit, `abort` takes it all back,
+without what was written meanwhile.
+
+A mark in the metadata of the image, made before anything else, says whose move
+it is. Administrators prepare images, too; what has no mark is theirs.
+"""
+
+import collections.abc
+import contextlib
+import dataclasses
+import enum
+import errno
+import json
+import time
+
+from cinder.volume.drivers import rbd
+from oslo_log import log as logging
+
+from cinder_tiers.driver import pool as pool_driver
+
+LOG = logging.getLogger(__name__)
+
+#: Key in the metadata of an image that is, or was, moved by us.
+MARK = 'cinder_tiers_move'
+#: States of volumes of which nothing is read but by those who watch it.
+_IDLE = frozenset({'available', 'error', 'in-use', 'reserved'})
+#: The manager hears of a cancelled task with the next object that it copies.
+CANCEL_S = 60
+_NOT_MIGRATING = frozenset({None, 'success', 'error'})
+
+
+class ManagerRefused(Exception):
+    """Ceph's manager does not do what it was asked for."""
+
+
+class State(enum.Enum):
+    """How far a move is."""
+
+    #: `prepare` did not come to its end, or a state that we do not know.
+    BROKEN = 'broken'
+    PREPARED = 'prepared'
+    EXECUTED = 'executed'
+
+
+class Task(enum.Enum):
+    """What the manager does of a move."""
+
+    EXECUTE = 'execute'
+    COMMIT = 'commit'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Move:
+    """An image that goes from one RADOS pool to another."""
+
+    volume_id: str
+    image: str
+    source: str
+    target: str
+
+    def __str__(self) -> str:
+        return f'{self.source}/{self.image} to {self.target}'
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Kin:
+    """A clone, or a clone of a clone, of the image that moves."""
+
+    pool: str
+    image: str
+
+
+class Images:
+    """The images of a cluster, over one connection.
+
+    :param driver: of any pool of the cluster.
+    :param cluster: connected, of the module rados.
+    """
+
+    def __init__(self, driver: rbd.RBDDriver, cluster: object) -> None:
+        self._driver = driver
+        self._rbd = driver.rbd
+        self._images = driver.RBDProxy()
+        self._cluster = cluster
+
+    def objections(self, move: Move) -> list[str]:
+        """Why Ceph could not move an image now; changes nothing.
+
+        :returns: a sentence for each reason.
+        :raises rbd.Error: the image cannot be looked at.
+        """
+        with self._open(move.source, move.image) as image:
+            features = image.features()
+            if features & self._rbd.RBD_FEATURE_MIGRATING:
+                return ['An earlier move of the image has not ended.']
+            found = [
+                f'A client has the image open: {watcher["addr"]}.'
+                for watcher in image.watchers_list()
+            ]
+            if self._is_mirrored(image, features):
+                found.append('The image is mirrored.')
+            if group := (image.group() or {}).get('name'):
+                found.append(f'The image is in the RBD group {group}.')
+        with self._ioctx(move.target) as ioctx:
+            if move.image in self._images.list(ioctx):
+                found.append(
+                    f'Pool {move.target} has an image of that name.'
+                )
+        try:
+            self._ask_manager('rbd task list')
+        except ManagerRefused as refused:
+            found.append(
+                f'{refused} It must do the copying: the cephx user needs mgr '
+                f'"profile rbd pool={move.source}, '
+                f'profile rbd pool={move.target}".'
+            )
+        return found
+
+    def _is_mirrored(self, image: object, features: int) -> bool:
+        if features & self._rbd.RBD_FEATURE_JOURNALING:
+            return True
+        state = image.mirror_image_get_info()['state']
+        return state != self._rbd.RBD_MIRROR_IMAGE_DISABLED
+
+    def busy_kin(
+        self,
+        pool: str,
+        name: str,
+        state_of: collections.abc.Callable[[str], tuple | None],
+    ) -> list[str]:
+        """Why clones of an image may be read from where the image was.
+
+        Who opened a clone before `prepare` reads its parent at the old place,
+        which `commit` removes. Who opens it later does not.
+
+        :param state_of: from the name of an image to (status,
+            migration_status) of its volume; None if it is of none.
+        :returns: a sentence for each clone that somebody uses.
+        """
+        with self._open(pool, name) as image:
+            kin = [
+                Kin(pool=one['pool'], image=one['image'])
+                for one in image.list_descendants()
+                if not one['trash']
+            ]
+        found = []
+        for one in kin:
+            with self._open(one.pool, one.image) as clone:
+                watchers = list(clone.watchers_list())
+            status, migration = state_of(one.image) or ('available', None)
+            if watchers:
+                found.append(
+                    f'Its clone {one.pool}/{one.image} is open: '
+                    f'{watchers[0]["addr"]}.'
+                )
+            elif status not in _IDLE or migration not in _NOT_MIGRATING:
+                found.append(
+                    f'Its clone {one.pool}/{one.image} is {status}, '
+                    f'migration: {migration}.'
+                )
+        return found
+
+    def prepare(self, move: Move) -> None:
+        """Make an image appear in its new pool.
+
+        :raises rbd.Error: the image stays where it was.
+        """
+        with self._open(move.source, move.image, read_only=False) as image:
+            mark = json.dumps(
+                {
+                    'volume': move.volume_id,
+                    'source': move.source,
+                    'source_image': image.id(),
+                    'target': move.target,
+                }
+            )
+            image.metadata_set(MARK, mark)
+        with (
+            self._ioctx(move.source) as source,
+            self._ioctx(move.target) as target,
+        ):
+            self._images.migration_prepare(
+                source, move.image, target, move.image
+            )
+
+    def abort(self, move: Move) -> None:
+        """Put an image back, as it was before.
+
+        :raises rbd.Error: it is where it was left.
+        """
+        with self._ioctx(move.source) as source:
+            self._images.migration_abort(source, move.image)
+        self.forget(move.source, move.image)
+
+    def add_task(self, task: Task, move: Move) -> None:
+        """Let the manager do a step of a move; once, however often asked.
+
+        :raises ManagerRefused: with the reason.
+        """
+        self._ask_manager(
+            f'rbd task add migration {task.value}',
+            image_spec=f'{move.target}/{move.image}',
+        )
+
+    def cancel_tasks(self, move: Move) -> None:
+        """Wait until the manager does nothing for a move any more.
+
+        :raises ManagerRefused: it does not say what it does, or goes on.
+        """
+        for _ in range(CANCEL_S):
+            tasks = [
+                task
+                for task in json.loads(self._ask_manager('rbd task list'))
+                if task['refs'].get('image_name') == move.image
+                and task['refs'].get('pool_name') == move.target
+            ]
+            if not tasks:
+                return
+            for task in tasks:
+                self._ask_manager('rbd task cancel', task_id=task['id'])
+            time.sleep(1)
+        raise ManagerRefused(
+            f'Ceph\'s manager still has tasks for {move.target}/{move.image} '
+            f'{CANCEL_S} s after they were cancelled.'
+        )
+
+    def state(self, move: Move) -> State | None:
+        """How far a move is; None once there is none, or not any more."""
+        found = self._status(move.source, move.image)
+        return None if found is None else self._state_of(found)
+
+    def unfinished(
+        self, rados_pools: collections.abc.Sequence[str]
+    ) -> collections.abc.Iterator[tuple[Move, State]]:
+        """The moves of ours that have not ended.
+
+        :param rados_pools: in which to look for their sources.
+        """
+        for pool in rados_pools:
+            with self._ioctx(pool) as ioctx:
+                names = {
+                    entry['name']
+                    for entry in self._images.trash_list(ioctx)
+                    if entry['source'] == pool_driver.MOVING
+                }
+            for name in sorted(names):
+                found = self._status(pool, name)
+                mark = found and self._mark(found)
+                if not mark:
+                    continue
+                move = Move(
+                    volume_id=mark['volume'],
+                    image=name,
+                    source=pool,
+                    target=mark['target'],
+                )
+                yield move, self._state_of(found)
+
+    def forget(self, pool: str, name: str) -> None:
+        """Take the mark off an image, if it has one."""
+        try:
+            with self._open(pool, name, read_only=False) as image:
+                image.metadata_remove(MARK)
+        except (KeyError, self._rbd.ImageNotFound):
+            LOG.debug('%s/%s has no mark of a move.', pool, name)
+
+    def _status(self, pool: str, name: str) -> dict | None:
+        with self._ioctx(pool) as ioctx:
+            try:
+                return self._images.migration_status(ioctx, name)
+            except (self._rbd.ImageNotFound, self._rbd.InvalidArgument):
+                return None
+
+    def _state_of(self, status: dict) -> State:
+        return {
+            self._rbd.RBD_IMAGE_MIGRATION_STATE_PREPARED: State.PREPARED,
+            self._rbd.RBD_IMAGE_MIGRATION_STATE_EXECUTING: State.PREPARED,
+            self._rbd.RBD_IMAGE_MIGRATION_STATE_EXECUTED: State.EXECUTED,
+        }.get(status['state'], State.BROKEN)
+
+    def _mark(self, status: dict) -> dict | None:
+        """The mark of a move that is ours; what users wrote may be one, too.
+
+        A mark that an earlier move left names another source image.
+        """
+        pool, source = map(
+            self._cluster.pool_reverse_lookup,
+            (status['dest_pool_id'], status['source_pool_id']),
+        )
+        for opened in (
+            self._open(pool, status['dest_image_name']),
+            # While `prepare` runs there may be no other.
+            self._in_trash(source, status['source_image_id']),
+        ):
+            try:
+                with opened as image:
+                    mark = json.loads(image.metadata_get(MARK))
+            except (KeyError, ValueError, self._rbd.Error):
+                continue
+            if (
+                isinstance(mark, dict)
+                and mark.get('source_image') == status['source_image_id']
+            ):
+                return mark
+        return None
+
+    def _ask_manager(self, prefix: str, **arguments: str) -> str:
+        request = json.dumps({'prefix': prefix, 'format': 'json', **arguments})
+        code, answer, text = self._cluster.mgr_command(request, b'')
+        if code:
+            name = errno.errorcode.get(abs(code), code)
+            raise ManagerRefused(
+                f'Ceph\'s manager refused "{prefix}" ({name}): '
+                f'{text or "no reason given"}.'
+            )
+        return answer.decode()
+
+    @contextlib.contextmanager
+    def _ioctx(self, pool: str) -> collections.abc.Iterator:
+        ioctx = self._cluster.open_ioctx(pool)
+        try:
+            yield ioctx
+        finally:
+            ioctx.close()
+
+    @contextlib.contextmanager
+    def _open(
+        self, pool: str, name: str, *, read_only: bool = True
+    ) -> collections.abc.Iterator:
+        with (
+            self._ioctx(pool) as ioctx,
+            rbd.RBDVolumeProxy(
+                self._driver,
+                name,
+                read_only=read_only,
+                client=self._cluster,
+                ioctx=ioctx,
+            ) as image,
+        ):
+            yield image
+
+    @contextlib.contextmanager
+    def _in_trash(self, pool: str, image_id: str) -> collections.abc.Iterator:
+        with (
+            self._ioctx(pool) as ioctx,
+            contextlib.closing(
+                self._rbd.Image(ioctx, image_id=image_id, read_only=True)
+            ) as image,
+        ):
+            yield image
