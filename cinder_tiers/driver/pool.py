@@ -104,36 +104,27 @@ class PoolDriver(rbd.RBDDriver):
                     self._purge(client, entry)
 
     def _purge(self, client: rbd.RADOSClient, entry: dict) -> None:
+        found = {
+            'name': entry.get('name'),
+            'pool': self.configuration.rbd_pool,
+        }
         try:
             self.RBDProxy().trash_remove(client.ioctx, entry.get('id'))
-        except OSError as error:
-            if error.errno == errno.EPERM:
+        # As in Cinder's driver: the next purge tries again.
+        except Exception as error:  # noqa: BLE001 - logged
+            if getattr(error, 'errno', None) == errno.EPERM:
                 LOG.debug(
                     '%(name)s in the trash of pool %(pool)s has not expired.',
-                    {
-                        'name': entry.get('name'),
-                        'pool': self.configuration.rbd_pool,
-                    },
+                    found,
                 )
-                return
-            self._log_not_purged(entry)
-        except self.rbd.Error:
-            self._log_not_purged(entry)
+            else:
+                LOG.exception(
+                    '%(name)s stays in the trash of pool %(pool)s.', found
+                )
         else:
             LOG.info(
-                'Removed %(name)s from the trash of pool %(pool)s.',
-                {
-                    'name': entry.get('name'),
-                    'pool': self.configuration.rbd_pool,
-                },
+                'Removed %(name)s from the trash of pool %(pool)s.', found
             )
-
-    def _log_not_purged(self, entry: dict) -> None:
-        LOG.exception(
-            '%(name)s stays in the trash of pool %(pool)s until the next '
-            'purge.',
-            {'name': entry.get('name'), 'pool': self.configuration.rbd_pool},
-        )
 
     def update_rbd_image_qos(self, volume: object, qos_specs: dict) -> None:
         """Set the limits of an image, the burst of all I/O at its own key.
@@ -166,12 +157,17 @@ class PoolDriver(rbd.RBDDriver):
         :param qos_keys: of a QoS spec; the image need not have them.
         :raises exception.VolumeBackendAPIException: Ceph refuses.
         """
-        names = {
-            _IOPS_BURST_KEY
-            if key == _IOPS_BURST
-            else rbd.QOS_KEY_MAP[key]['ceph_key']
-            for key in qos_keys
-        }
+        self._remove_qos(
+            volume,
+            {
+                _IOPS_BURST_KEY
+                if key == _IOPS_BURST
+                else rbd.QOS_KEY_MAP[key]['ceph_key']
+                for key in qos_keys
+            },
+        )
+
+    def _remove_qos(self, volume: object, names: set[str]) -> None:
         try:
             with rbd.RBDVolumeProxy(self, volume.name) as image:
                 for name in sorted(names):
@@ -207,5 +203,5 @@ class PoolDriver(rbd.RBDDriver):
         specs = (diff or {}).get('qos_specs') or {}
         # Cinder looks for it at the key of another limit.
         if specs and self._supports_qos():
-            self.delete_rbd_image_qos_keys(volume, [_IOPS_BURST])
+            self._remove_qos(volume, {_IOPS_BURST_KEY})
         return super().retype(context, volume, new_type, diff, host)
