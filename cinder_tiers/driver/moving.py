@@ -9,8 +9,10 @@ and `commit` removes the source. These two are tasks of Ceph's manager, so that
 they go on without cinder-volume. Until the commit, `abort` takes it all back,
 without what was written meanwhile.
 
-A mark in the metadata of the image, made before anything else, says whose move
-it is. Administrators prepare images, too; what has no mark is theirs.
+A mark in the metadata of the source pool, made before anything else, says
+whose move it is. Administrators prepare images, too; what has no mark is
+theirs. The trash would show the sources as well, but the Python bindings of
+Ceph 16 cannot list it while it has one.
 """
 
 import collections.abc
@@ -28,8 +30,8 @@ from cinder_tiers.driver import pool as pool_driver
 
 LOG = logging.getLogger(__name__)
 
-#: Key in the metadata of an image that is, or was, moved by us.
-MARK = 'cinder_tiers_move'
+#: Key in the metadata of a pool, before the name of an image that leaves it.
+MARK = 'cinder_tiers_move_'
 #: States of volumes of which nothing is read but by those who watch it.
 _IDLE = frozenset({'available', 'error', 'in-use', 'reserved'})
 #: The manager hears of a cancelled task with the next object that it copies.
@@ -173,20 +175,23 @@ class Images:
 
         :raises rbd.Error: the image stays where it was.
         """
-        with self._open(move.source, move.image, read_only=False) as image:
-            mark = json.dumps(
-                {
-                    'volume': move.volume_id,
-                    'source': move.source,
-                    'source_image': image.id(),
-                    'target': move.target,
-                }
-            )
-            image.metadata_set(MARK, mark)
+        with self._open(move.source, move.image) as image:
+            image_id = image.id()
         with (
             self._ioctx(move.source) as source,
             self._ioctx(move.target) as target,
         ):
+            self._images.pool_metadata_set(
+                source,
+                MARK + move.image,
+                json.dumps(
+                    {
+                        'volume': move.volume_id,
+                        'image_id': image_id,
+                        'target': move.target,
+                    }
+                ),
+            )
             self._images.migration_prepare(
                 source, move.image, target, move.image
             )
@@ -198,7 +203,7 @@ class Images:
         """
         with self._ioctx(move.source) as source:
             self._images.migration_abort(source, move.image)
-        self.forget(move.source, move.image)
+        self.forget(move)
 
     def add_task(self, task: Task, move: Move) -> None:
         """Let the manager do a step of a move; once, however often asked.
@@ -246,31 +251,31 @@ class Images:
         """
         for pool in rados_pools:
             with self._ioctx(pool) as ioctx:
-                names = {
-                    entry['name']
-                    for entry in self._images.trash_list(ioctx)
-                    if entry['source'] == pool_driver.MOVING
-                }
-            for name in sorted(names):
-                found = self._status(pool, name)
-                mark = found and self._mark(found)
-                if not mark:
-                    continue
+                marks = [
+                    (key.removeprefix(MARK), json.loads(value))
+                    for key, value in self._images.pool_metadata_list(ioctx)
+                    if key.startswith(MARK)
+                ]
+            for name, mark in marks:
                 move = Move(
                     volume_id=mark['volume'],
                     image=name,
                     source=pool,
                     target=mark['target'],
                 )
-                yield move, self._state_of(found)
+                found = self._status(pool, name)
+                if found and found['source_image_id'] == mark['image_id']:
+                    yield move, self._state_of(found)
+                else:
+                    self.forget(move)
 
-    def forget(self, pool: str, name: str) -> None:
-        """Take the mark off an image, if it has one."""
-        try:
-            with self._open(pool, name, read_only=False) as image:
-                image.metadata_remove(MARK)
-        except (KeyError, self._rbd.ImageNotFound):
-            LOG.debug('%s/%s has no mark of a move.', pool, name)
+    def forget(self, move: Move) -> None:
+        """Take the mark of a move away, if it has one."""
+        with self._ioctx(move.source) as source:
+            try:
+                self._images.pool_metadata_remove(source, MARK + move.image)
+            except (KeyError, self._rbd.ImageNotFound):
+                LOG.debug('The move of %s has no mark.', move)
 
     def _status(self, pool: str, name: str) -> dict | None:
         with self._ioctx(pool) as ioctx:
@@ -285,32 +290,6 @@ class Images:
             self._rbd.RBD_IMAGE_MIGRATION_STATE_EXECUTING: State.PREPARED,
             self._rbd.RBD_IMAGE_MIGRATION_STATE_EXECUTED: State.EXECUTED,
         }.get(status['state'], State.BROKEN)
-
-    def _mark(self, status: dict) -> dict | None:
-        """The mark of a move that is ours; what users wrote may be one, too.
-
-        A mark that an earlier move left names another source image.
-        """
-        pool, source = map(
-            self._cluster.pool_reverse_lookup,
-            (status['dest_pool_id'], status['source_pool_id']),
-        )
-        for opened in (
-            self._open(pool, status['dest_image_name']),
-            # While `prepare` runs there may be no other.
-            self._in_trash(source, status['source_image_id']),
-        ):
-            try:
-                with opened as image:
-                    mark = json.loads(image.metadata_get(MARK))
-            except (KeyError, ValueError, self._rbd.Error):
-                continue
-            if (
-                isinstance(mark, dict)
-                and mark.get('source_image') == status['source_image_id']
-            ):
-                return mark
-        return None
 
     def _ask_manager(self, prefix: str, **arguments: str) -> str:
         request = json.dumps({'prefix': prefix, 'format': 'json', **arguments})
@@ -332,27 +311,15 @@ class Images:
             ioctx.close()
 
     @contextlib.contextmanager
-    def _open(
-        self, pool: str, name: str, *, read_only: bool = True
-    ) -> collections.abc.Iterator:
+    def _open(self, pool: str, name: str) -> collections.abc.Iterator:
         with (
             self._ioctx(pool) as ioctx,
             rbd.RBDVolumeProxy(
                 self._driver,
                 name,
-                read_only=read_only,
+                read_only=True,
                 client=self._cluster,
                 ioctx=ioctx,
-            ) as image,
-        ):
-            yield image
-
-    @contextlib.contextmanager
-    def _in_trash(self, pool: str, image_id: str) -> collections.abc.Iterator:
-        with (
-            self._ioctx(pool) as ioctx,
-            contextlib.closing(
-                self._rbd.Image(ioctx, image_id=image_id, read_only=True)
             ) as image,
         ):
             yield image

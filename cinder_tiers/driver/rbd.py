@@ -188,6 +188,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """See `do_setup` of Cinder's driver.
 
         :raises exception.InvalidInput: an option does not go with pools.
+        :raises exception.VolumeBackendAPIException: pools cannot be used.
         """
         if not self._drivers:
             super().do_setup(context)
@@ -198,6 +199,9 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                 'a failover of one pool would take the others with it. Use '
                 'a backend with Cinder\'s driver for replicated volumes.'
             )
+        self._active_config = self._get_target_config(self._active_backend_id)
+        if rbd.rados is not None:
+            self._check_pools()
         for driver in self._drivers.values():
             driver.do_setup(context)
         self._active_config = self._any._active_config
@@ -210,8 +214,6 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         if not self._drivers:
             super().check_for_setup_error()
             return
-        if rbd.rados is not None:
-            self._check_pools()
         for driver in self._drivers.values():
             driver.check_for_setup_error()
         self._moves.resume([one.rados_pool for one in self._pools.values()])

@@ -97,6 +97,8 @@ def _take_back(
         if images.state(wanted) is not None:
             images.cancel_tasks(wanted)
             images.abort(wanted)
+        else:
+            images.forget(wanted)
     except Exception as error:
         LOG.exception(
             'The move of %(move)s failed, and could not be taken back: '

@@ -128,7 +128,7 @@ class Moves:
     ) -> None:
         state = images.state(move)
         if state is None:
-            images.forget(move.target, move.image)
+            images.forget(move)
             with self._lock:
                 del self._moves[move.image]
             LOG.info('The move of %s has ended.', move)

@@ -28,6 +28,7 @@ from cinder.volume import volume_types
 import fixtures
 from oslo_config import cfg
 
+from cinder_tiers.driver import moving
 from cinder_tiers.driver import pools
 from cinder_tiers.driver import rbd as tiered
 
@@ -58,6 +59,13 @@ class DriverCase(test.TestCase):
         self.context.project_id = fake_constants.PROJECT_ID
         self.mock_object(cinder_rbd, 'rados', self.rados)
         self.mock_object(cinder_rbd, 'rbd', self.rbd)
+        objects.Service(
+            self.context,
+            host=HOST,
+            topic='cinder-volume',
+            binary='cinder-volume',
+            availability_zone='nova',
+        ).create()
         self.types = {
             name: self.make_type(name, limit)
             for name, limit in (('fast', '400'), ('slow', '40'))
@@ -200,11 +208,18 @@ class DriverCase(test.TestCase):
         with self.ioctx(tier) as ioctx:
             return sorted(self.rbd.RBD().list(ioctx))
 
-    def trash_of(self, tier):
+    def images_in_trash(self, tier):
         with self.ioctx(tier) as ioctx:
-            return sorted(
-                entry['name'] for entry in self.rbd.RBD().trash_list(ioctx)
-            )
+            return self.rbd.RBD().pool_stats_get(ioctx)['trash_count']
+
+    def marks_in(self, tier):
+        """What the metadata of a pool says of moves."""
+        with self.ioctx(tier) as ioctx:
+            return [
+                pair
+                for pair in self.rbd.RBD().pool_metadata_list(ioctx)
+                if pair[0].startswith(moving.MARK)
+            ]
 
     def limits_of(self, tier, name):
         """{option: value} of what the image itself sets."""
@@ -214,10 +229,6 @@ class DriverCase(test.TestCase):
                 for one in image.config_list()
                 if one['source'] == self.rbd.RBD_CONFIG_SOURCE_IMAGE
             }
-
-    def metadata_of(self, tier, name):
-        with self.image(tier, name, read_only=True) as image:
-            return dict(image.metadata_list())
 
     def settle(self, service, volume, tier):
         """Let moves come to their end, as the periodic task does."""
