@@ -67,7 +67,8 @@ def _of_its_pool(name: str) -> collections.abc.Callable:
         *args: object,
         **kwargs: object,
     ) -> object:
-        return getattr(self._of(resource), name)(resource, *args, **kwargs)
+        with self._still(resource):
+            return getattr(self._of(resource), name)(resource, *args, **kwargs)
 
     return method
 
@@ -82,9 +83,10 @@ def _with_context(name: str) -> collections.abc.Callable:
         *args: object,
         **kwargs: object,
     ) -> object:
-        return getattr(self._of(volume), name)(
-            context, volume, *args, **kwargs
-        )
+        with self._still(volume):
+            return getattr(self._of(volume), name)(
+                context, volume, *args, **kwargs
+            )
 
     return method
 
@@ -159,13 +161,39 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """
         if not self._drivers:
             return super()
-        return self._drivers[self._pool_of(resource.host).name]
+        return self._drivers[self._pool_of(resource).name]
 
-    def _pool_of(self, host: str | None) -> pools.Pool:
+    def _pool_of(
+        self, resource: objects.Volume | objects.Snapshot
+    ) -> pools.Pool:
+        """Where an image is now, whatever the message says that brought it.
+
+        A volume may have moved since the message was sent. To look in the
+        pool that it has left would find nothing, which means to Cinder's
+        driver that there is nothing to delete.
+        """
+        if move := self._moves.of(_image_of(resource)):
+            return next(
+                pool
+                for pool in self._pools.values()
+                if pool.rados_pool == move.target
+            )
+        volume = _volume(getattr(resource, 'volume_id', resource.id))
+        return self._pool_in((volume or resource).host)
+
+    def _pool_in(self, host: str | None) -> pools.Pool:
         try:
             return self._pools[pools.pool_of(host, self._pools)]
         except pools.Invalid as error:
             raise exception.InvalidHost(reason=str(error)) from error
+
+    def _still(
+        self, resource: objects.Volume | objects.Snapshot
+    ) -> contextlib.AbstractContextManager:
+        """While it is held, an image stays in its pool."""
+        if not self._drivers:
+            return contextlib.nullcontext()
+        return _lock_of(_image_of(resource)).read_lock()
 
     @property
     def _any(self) -> pool_driver.PoolDriver:
@@ -252,14 +280,11 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
     def _rados_pool_of(self, volume_id: str) -> str | None:
         """RADOS pool in which Cinder has a volume; None if in none of ours."""
+        volume = _volume(volume_id)
         try:
-            volume = objects.Volume.get_by_id(
-                cinder_context.get_admin_context(), volume_id
-            )
-            name = pools.pool_of(volume.host, self._pools)
-        except (exception.VolumeNotFound, pools.Invalid):
+            return volume and self._pool_in(volume.host).rados_pool
+        except exception.InvalidHost:
             return None
-        return self._pools[name].rados_pool
 
     def get_pool(self, volume: objects.Volume) -> str | None:
         """Name of the pool that has the image of a volume whose host has none.
@@ -437,9 +462,9 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """
         if not self._drivers:
             return super().create_volume_from_snapshot(volume, snapshot)
-        source = self._pool_of(snapshot.host)
-        with _still(snapshot.volume_name):
-            if self._pool_of(volume.host) == source:
+        with self._still(snapshot):
+            source = self._pool_of(snapshot)
+            if self._pool_of(volume) == source:
                 return self._of(volume).create_volume_from_snapshot(
                     volume, snapshot
                 )
@@ -459,9 +484,9 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """
         if not self._drivers:
             return super().create_cloned_volume(volume, src_vref)
-        source = self._pool_of(src_vref.host)
-        with _still(src_vref.name):
-            if self._pool_of(volume.host) == source:
+        with self._still(src_vref):
+            source = self._pool_of(src_vref)
+            if self._pool_of(volume) == source:
                 return self._of(volume).create_cloned_volume(volume, src_vref)
             name = f'{volume.name}.clone_snap'
             with rbd.RBDVolumeProxy(self._of(src_vref), src_vref.name) as of:
@@ -486,7 +511,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     ) -> dict:
         """Copy a snapshot of a pool to the pool of a volume."""
         driver = self._of(volume)
-        target = self._pool_of(volume.host)
+        target = self._pool_of(volume)
         LOG.info(
             'Volume %(volume)s is a copy, not a clone: pool %(source)s has '
             'its source, and its own is %(target)s.',
@@ -527,8 +552,8 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """
         if not self._drivers:
             return super().retype(context, volume, new_type, diff, host)
-        target = self._pool_of(host['host'])
-        if target == self._pool_of(volume.host):
+        target = self._pool_in(host['host'])
+        if target == self._pool_of(volume):
             return self._of(volume).retype(
                 context, volume, new_type, diff, host
             )
@@ -555,8 +580,8 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         driver = self._of(volume)
         backend = volume_utils.extract_host(host['host'], 'backend')
         if backend == self.host:
-            target = self._pool_of(host['host'])
-            if target != self._pool_of(volume.host):
+            target = self._pool_in(host['host'])
+            if target != self._pool_of(volume):
                 found = self._move(volume, target, None, lambda: None)
                 if found[0]:
                     return found
@@ -584,20 +609,18 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         wanted = moving.Move(
             volume_id=volume.id,
             image=volume.name,
-            source=self._pool_of(volume.host).rados_pool,
+            source=self._pool_of(volume).rados_pool,
             target=target.rados_pool,
         )
         try:
-            with _still(volume.name), self._images() as images:
-                reasons = retyping.objections(volume, diff)
-                if reasons:
-                    raise retyping.NotInPlace(reasons)
+            reasons = retyping.objections(volume, diff)
+            if reasons:
+                raise retyping.NotInPlace(reasons)
+            with _lock_of(volume.name).write_lock(), self._images() as images:
                 update = retyping.move(
-                    images,
-                    wanted,
-                    finish=finish,
-                    state_of=_state_of,
+                    images, wanted, finish=finish, state_of=_state_of
                 )
+                self._moves.add(wanted)
         except retyping.NotInPlace as error:
             LOG.warning(
                 'Volume %(volume)s does not move in place to pool %(pool)s: '
@@ -609,14 +632,26 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                 },
             )
             return False, None
-        self._moves.add(wanted)
         LOG.info('Volume %s moves in place: %s.', volume.id, wanted)
         return True, update
 
 
-def _still(image: str) -> contextlib.AbstractContextManager:
-    """While it is held, an image stays in its pool, and gets no clones."""
-    return lockutils.lock(f'tiers-{image}', 'cinder-')
+def _lock_of(image: str) -> lockutils.ReaderWriterLock:
+    """To be held for writing by who moves an image, by others for reading."""
+    return lockutils.internal_fair_lock(f'tiers-{image}')
+
+
+def _image_of(resource: objects.Volume | objects.Snapshot) -> str:
+    return getattr(resource, 'volume_name', None) or resource.name
+
+
+def _volume(ident: str) -> objects.Volume | None:
+    try:
+        return objects.Volume.get_by_id(
+            cinder_context.get_admin_context(), ident
+        )
+    except exception.VolumeNotFound:
+        return None
 
 
 def _state_of(image: str) -> tuple[str, str | None] | None:
@@ -624,12 +659,5 @@ def _state_of(image: str) -> tuple[str, str | None] | None:
     ident = volume_utils.extract_id_from_volume_name(
         image.removesuffix('.deleted')
     )
-    if ident is None:
-        return None
-    try:
-        volume = objects.Volume.get_by_id(
-            cinder_context.get_admin_context(), ident
-        )
-    except exception.VolumeNotFound:
-        return None
-    return volume.status, volume.migration_status
+    volume = ident and _volume(ident)
+    return volume and (volume.status, volume.migration_status)

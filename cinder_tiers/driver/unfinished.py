@@ -67,6 +67,11 @@ class Moves:
         with self._lock:
             self._moves[move.image] = move
 
+    def of(self, image: str) -> moving.Move | None:
+        """The move of an image that has not ended, if there is one."""
+        with self._lock:
+            return self._moves.get(image)
+
     def resume(self, rados_pools: collections.abc.Sequence[str]) -> None:
         """Carry on, or take back, what an earlier process left.
 

@@ -336,6 +336,19 @@ class DriverContract(driver_case.DriverCase):
         with self.image('fast', volume.name, read_only=True) as image:
             self.assertEqual(2 * driver_case.GIB, image.size())
 
+    def test_a_message_from_before_a_move_finds_the_volume(self):
+        service = self.serve()
+        volume, snapshots, _ = self.make_family(service, 'slow')
+        stale = objects.Snapshot.get_by_id(self.context, snapshots[0].id)
+        self.assertEqual(self.host_of('slow'), stale.volume.host)
+        self.retype(service, volume, 'fast')
+        self.settle(service, volume, 'fast')
+        service.driver.delete_snapshot(stale)
+        with self.image('fast', volume.name, read_only=True) as image:
+            self.assertNotIn(
+                stale.name, [one['name'] for one in image.list_snaps()]
+            )
+
     def test_a_volume_that_moves_does_not_move_again(self):
         service = self.serve()
         volume = self.make(service, 'slow', CONTENT[0])
