@@ -55,6 +55,9 @@ OPTIONS = (
 )
 #: Between two looks at moves that have not ended, in seconds.
 GO_ON_EVERY_S = 10
+#: The longest that a deletion waits for a move.
+END_WITHIN_S = 60
+#: More images than a pool has.
 _ALL = 2**31
 
 
@@ -425,7 +428,6 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     # What is of one volume
 
     create_volume = _of_its_pool('create_volume')
-    delete_volume = _of_its_pool('delete_volume')
     extend_volume = _of_its_pool('extend_volume')
     initialize_connection = _of_its_pool('initialize_connection')
     manage_existing = _of_its_pool('manage_existing')
@@ -449,6 +451,24 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         'manage_existing_snapshot_get_size'
     )
     unmanage_snapshot = _of_its_pool('unmanage_snapshot')
+
+    def delete_volume(self, volume: objects.Volume) -> None:
+        """See `delete_volume` of Cinder's driver; waits for a move to end.
+
+        :raises exception.VolumeIsBusy: it moves for longer than that.
+        """
+        if self._drivers and not self._moves.end(
+            volume.name, within_s=END_WITHIN_S
+        ):
+            LOG.warning(
+                'Volume %(volume)s is not deleted, for it still moves: '
+                '%(move)s. Delete it again when "rbd task list" does not '
+                'show it any more.',
+                {'volume': volume.id, 'move': self._moves.of(volume.name)},
+            )
+            raise exception.VolumeIsBusy(volume_name=volume.name)
+        with self._still(volume):
+            self._of(volume).delete_volume(volume)
 
     # What concerns two pools
 

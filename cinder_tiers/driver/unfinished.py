@@ -9,6 +9,7 @@ the move is in Ceph; so that a service that starts finds what another left.
 import collections.abc
 import enum
 import threading
+import time
 
 from cinder import exception
 from oslo_log import log as logging
@@ -71,6 +72,18 @@ class Moves:
         """The move of an image that has not ended, if there is one."""
         with self._lock:
             return self._moves.get(image)
+
+    def end(self, image: str, *, within_s: int) -> bool:
+        """Wait until an image does not move any more.
+
+        :returns: whether it was soon enough.
+        """
+        for _ in range(within_s):
+            if self.of(image) is None:
+                return True
+            self.go_on()
+            time.sleep(1)
+        return self.of(image) is None
 
     def resume(self, rados_pools: collections.abc.Sequence[str]) -> None:
         """Carry on, or take back, what an earlier process left.

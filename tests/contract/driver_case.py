@@ -37,7 +37,7 @@ HOST = f'node@{BACKEND}'
 DRIVER = 'cinder_tiers.driver.rbd.TieredRBDDriver'
 GIB = 2**30
 #: Tests write nothing behind it.
-WRITTEN_BYTES = 2**26
+WRITTEN_BYTES = 2**24
 #: Longer than a move of these small images takes.
 MOST_S = 120
 

@@ -6,6 +6,7 @@ The same on a real Ceph and on `cluster_in_memory`.
 """
 
 import json
+import threading
 
 from cinder import exception
 from cinder import objects
@@ -22,9 +23,9 @@ class DriverContract(driver_case.DriverCase):
         volume = self.make(service, tier, CONTENT[0])
         snapshots = []
         for content in CONTENT:
-            self.write(tier, volume.name, content, 2**23)
+            self.write(tier, volume.name, content, 2**22)
             snapshots.append(self.snapshot(service, volume))
-        self.write(tier, volume.name, b'now', 2**24)
+        self.write(tier, volume.name, b'now', 2**23)
         clone = self.add(tier)
         service.driver.create_volume_from_snapshot(clone, snapshots[1])
         return volume, snapshots, clone
@@ -64,6 +65,7 @@ class DriverContract(driver_case.DriverCase):
         for host in ('node@ceph', 'node@ceph#other'):
             volume = self.add('fast')
             volume.host = host
+            volume.save()
             error = self.assertRaises(
                 exception.InvalidHost, service.driver.create_volume, volume
             )
@@ -78,9 +80,18 @@ class DriverContract(driver_case.DriverCase):
         self.assertEqual('tier-slow', service.driver.get_pool(volume))
         self.assertIsNone(service.driver.get_pool(self.add('slow')))
 
+    def stats_of(self, service):
+        """What is reported once the monitors know the new pools."""
+        over = threading.Event()
+        for _ in range(driver_case.MOST_S):
+            stats = service.driver.get_volume_stats(refresh=True)
+            if all(one['backend_state'] == 'up' for one in stats['pools']):
+                return stats
+            over.wait(1)
+        return self.fail(f'No sizes of pools: {stats}')
+
     def test_each_pool_reports_itself(self):
-        service = self.serve()
-        stats = service.driver.get_volume_stats(refresh=True)
+        stats = self.stats_of(self.serve())
         self.assertEqual('up', stats['backend_state'])
         self.assertEqual(
             ['tier-fast', 'tier-slow'],
@@ -101,8 +112,7 @@ class DriverContract(driver_case.DriverCase):
     def test_sizes_are_those_of_the_driver_of_cinder(self):
         service = self.serve()
         pools = {
-            pool['pool_name']: pool
-            for pool in service.driver.get_volume_stats(refresh=True)['pools']
+            pool['pool_name']: pool for pool in self.stats_of(service)['pools']
         }
         for name, driver in service.driver._drivers.items():
             free, total = driver._get_pool_stats()
@@ -296,6 +306,33 @@ class DriverContract(driver_case.DriverCase):
             self.assertEqual([], self.marks_in('slow'))
             self.assert_nothing_left('fast')
 
+    def test_a_volume_whose_limits_cannot_be_set_is_put_back(self):
+        service = self.serve()
+        volume, snapshots, clone = self.make_family(service, 'slow')
+        before = self.sums_of('slow', volume, snapshots)
+        self.types['fast'] = self.make_type('broken', 'as many as it likes')
+        log = self.capture_log()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            service,
+            volume,
+            'fast',
+            'never',
+        )
+        self.assertIn('does not move in place to pool tier-fast', log.output)
+        self.assertIn('rbd_qos_iops_limit', log.output)
+        volume.refresh()
+        self.assertEqual('available', volume.status)
+        self.assertEqual(self.host_of('slow'), volume.host)
+        self.assertEqual(before, self.sums_of('slow', volume, snapshots))
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '40'}, self.limits_of('slow', volume.name)
+        )
+        with self.image('slow', clone.name, read_only=True) as image:
+            self.assertEqual(self.rados_pools['slow'], image.parent_info()[0])
+        self.assert_nothing_left('fast')
+
     def test_a_volume_moves_without_a_new_type(self):
         service = self.serve()
         volume = self.make(service, 'slow', CONTENT[0])
@@ -322,12 +359,16 @@ class DriverContract(driver_case.DriverCase):
         volume, snapshots, _ = self.make_family(service, 'slow')
         self.retype(service, volume, 'fast')
         driver = service.driver
-        self.write('fast', volume.name, b'meanwhile', 2**25)
+        self.write('fast', volume.name, b'meanwhile', 3 * 2**22)
         expected = self.sum_of('fast', volume.name)
         late = self.snapshot(service, volume)
         clone = self.add('fast')
         driver.create_cloned_volume(clone, volume)
+        driver.delete_snapshot(snapshots[0])
+        self.write('fast', volume.name, b'and after that', 3 * 2**22)
+        driver.revert_to_snapshot(self.context, volume, late)
         driver.extend_volume(volume, 2)
+        self.assertEqual(expected, self.sum_of('fast', volume.name))
         self.settle(service, volume, 'fast')
         self.assertEqual(
             expected, self.sum_of('fast', volume.name, late.name)
@@ -366,6 +407,18 @@ class DriverContract(driver_case.DriverCase):
         self.assertEqual(self.host_of('fast'), volume.host)
         self.settle(service, volume, 'fast')
         self.assertEqual(before, self.sum_of('fast', volume.name))
+
+    def test_a_volume_that_moves_is_deleted_when_it_has_come(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        clone = self.add('slow')
+        service.driver.create_cloned_volume(clone, volume)
+        self.retype(service, volume, 'fast')
+        service.driver.delete_volume(volume)
+        self.assertEqual([f'{volume.name}.deleted'], self.names_in('fast'))
+        self.retype(service, clone, 'fast')
+        service.driver.delete_volume(clone)
+        self.assertEqual([], self.names_in('slow'))
 
     def test_the_purge_of_the_trash_leaves_a_move_alone(self):
         service = self.serve()
