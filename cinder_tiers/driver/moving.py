@@ -34,6 +34,8 @@ LOG = logging.getLogger(__name__)
 MARK = 'cinder_tiers_move_'
 #: States of volumes of which nothing is read but by those who watch it.
 _IDLE = frozenset({'available', 'error', 'in-use', 'reserved'})
+#: After half a minute Ceph takes a process for gone that watched an image.
+FORGOTTEN_S = 60
 #: The manager hears of a cancelled task with the next object that it copies.
 CANCEL_S = 60
 _NOT_MIGRATING = frozenset({None, 'success', 'error'})
@@ -90,6 +92,7 @@ class Images:
     def __init__(self, driver: rbd.RBDDriver, cluster: object) -> None:
         self._driver = driver
         self._rbd = driver.rbd
+        self._rados = driver.rados
         self._images = driver.RBDProxy()
         self._cluster = cluster
 
@@ -196,14 +199,41 @@ class Images:
                 source, move.image, target, move.image
             )
 
-    def abort(self, move: Move) -> None:
+    def take_back(self, move: Move, state: State) -> None:
         """Put an image back, as it was before.
 
-        :raises rbd.Error: it is where it was left.
+        :param state: how far the move is. Of one that is broken, `prepare`
+            was cut off: what it had made in the new pool is no image of
+            anybody, and librbd aborts only without it.
+        :raises ManagerRefused: the manager still copies, or does not say so.
+        :raises rbd.Error: the image is where it was left.
         """
+        if state is State.BROKEN:
+            self._remove_half_made(move)
+        else:
+            self._cancel_tasks(move)
         with self._ioctx(move.source) as source:
             self._images.migration_abort(source, move.image)
         self.forget(move)
+
+    def _remove_half_made(self, move: Move) -> None:
+        with self._ioctx(move.target) as target:
+            if move.image not in self._images.list(target):
+                return
+            with self._open(move.target, move.image, read_only=False) as image:
+                for snapshot in list(image.list_snaps()):
+                    name = snapshot['name']
+                    if image.is_protected_snap(name):
+                        image.unprotect_snap(name)
+                    image.remove_snap(name)
+            for _ in range(FORGOTTEN_S):
+                try:
+                    self._images.remove(target, move.image)
+                    return
+                except self._rbd.ImageBusy:
+                    # The process that was killed counts as a watcher yet.
+                    time.sleep(1)
+            self._images.remove(target, move.image)
 
     def add_task(self, task: Task, move: Move) -> None:
         """Let the manager do a step of a move; once, however often asked.
@@ -215,11 +245,8 @@ class Images:
             image_spec=f'{move.target}/{move.image}',
         )
 
-    def cancel_tasks(self, move: Move) -> None:
-        """Wait until the manager does nothing for a move any more.
-
-        :raises ManagerRefused: it does not say what it does, or goes on.
-        """
+    def _cancel_tasks(self, move: Move) -> None:
+        """Wait until the manager does nothing for a move any more."""
         for _ in range(CANCEL_S):
             tasks = [
                 task
@@ -266,8 +293,23 @@ class Images:
                 found = self._status(pool, name)
                 if found and found['source_image_id'] == mark['image_id']:
                     yield move, self._state_of(found)
+                elif self._is_hidden(move, mark['image_id']):
+                    yield move, State.BROKEN
                 else:
                     self.forget(move)
+
+    def _is_hidden(self, move: Move, image_id: str) -> bool:
+        """Whether an image is there, but not by its name.
+
+        Of a source that `commit` has removed, no header is left; and where
+        `prepare` did not begin, or was taken back, it has its name.
+        """
+        with self._ioctx(move.source) as ioctx:
+            try:
+                ioctx.stat(f'rbd_header.{image_id}')
+            except self._rados.ObjectNotFound:
+                return False
+            return move.image not in self._images.list(ioctx)
 
     def forget(self, move: Move) -> None:
         """Take the mark of a move away, if it has one."""
@@ -311,13 +353,15 @@ class Images:
             ioctx.close()
 
     @contextlib.contextmanager
-    def _open(self, pool: str, name: str) -> collections.abc.Iterator:
+    def _open(
+        self, pool: str, name: str, *, read_only: bool = True
+    ) -> collections.abc.Iterator:
         with (
             self._ioctx(pool) as ioctx,
             rbd.RBDVolumeProxy(
                 self._driver,
                 name,
-                read_only=True,
+                read_only=read_only,
                 client=self._cluster,
                 ioctx=ioctx,
             ) as image,

@@ -94,11 +94,9 @@ def _take_back(
     images: moving.Images, wanted: moving.Move, reasons: list[str]
 ) -> None:
     try:
-        if images.state(wanted) is not None:
-            images.cancel_tasks(wanted)
-            images.abort(wanted)
-        else:
-            images.forget(wanted)
+        for found, state in list(images.unfinished([wanted.source])):
+            if found.image == wanted.image:
+                images.take_back(wanted, state)
     except Exception as error:
         LOG.exception(
             'The move of %(move)s failed, and could not be taken back: '

@@ -103,8 +103,7 @@ class Moves:
                     {'move': move, 'state': state.value, 'step': step.value},
                 )
                 if step is Step.ABORT:
-                    images.cancel_tasks(move)
-                    images.abort(move)
+                    images.take_back(move, state)
                 elif step is Step.LEAVE:
                     LOG.error(
                         'The move of %(move)s is left as it is: volume '

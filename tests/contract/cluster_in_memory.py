@@ -207,7 +207,16 @@ class _Rados:
     def open_ioctx(self, name):
         if name not in self._cluster.pools:
             raise ObjectNotFound(errno.ENOENT, name)
-        return types.SimpleNamespace(name=name, close=lambda: None)
+        return types.SimpleNamespace(
+            name=name,
+            close=lambda: None,
+            stat=lambda oid: self._stat(name, oid),
+        )
+
+    def _stat(self, pool, oid):
+        image = self._cluster.images.get(oid.removeprefix('rbd_header.'))
+        if image is None or image.pool != pool:
+            raise ObjectNotFound(errno.ENOENT, oid)
 
     def mon_command(self, request, _data):
         asked = json.loads(request)
