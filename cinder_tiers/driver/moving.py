@@ -26,8 +26,6 @@ import time
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
-from cinder_tiers.driver import pool as pool_driver
-
 LOG = logging.getLogger(__name__)
 
 #: Key in the metadata of a pool, before the name of an image that leaves it.
@@ -114,11 +112,8 @@ class Images:
                 found.append('The image is mirrored.')
             if group := (image.group() or {}).get('name'):
                 found.append(f'The image is in the RBD group {group}.')
-        with self._ioctx(move.target) as ioctx:
-            if move.image in self._images.list(ioctx):
-                found.append(
-                    f'Pool {move.target} has an image of that name.'
-                )
+        if self._has(move.target, move.image):
+            found.append(f'Pool {move.target} has an image of that name.')
         try:
             self._ask_manager('rbd task list')
         except ManagerRefused as refused:
@@ -217,9 +212,9 @@ class Images:
         self.forget(move)
 
     def _remove_half_made(self, move: Move) -> None:
+        if not self._has(move.target, move.image):
+            return
         with self._ioctx(move.target) as target:
-            if move.image not in self._images.list(target):
-                return
             with self._open(move.target, move.image, read_only=False) as image:
                 for snapshot in list(image.list_snaps()):
                     name = snapshot['name']
@@ -260,7 +255,7 @@ class Images:
                 self._ask_manager('rbd task cancel', task_id=task['id'])
             time.sleep(1)
         raise ManagerRefused(
-            f'Ceph\'s manager still has tasks for {move.target}/{move.image} '
+            f"Ceph's manager still has tasks for {move.target}/{move.image} "
             f'{CANCEL_S} s after they were cancelled.'
         )
 
@@ -309,7 +304,14 @@ class Images:
                 ioctx.stat(f'rbd_header.{image_id}')
             except self._rados.ObjectNotFound:
                 return False
-            return move.image not in self._images.list(ioctx)
+        return not self._has(move.source, move.image)
+
+    def _has(self, pool: str, name: str) -> bool:
+        try:
+            with self._open(pool, name):
+                return True
+        except self._rbd.ImageNotFound:
+            return False
 
     def forget(self, move: Move) -> None:
         """Take the mark of a move away, if it has one."""

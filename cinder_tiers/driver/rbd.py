@@ -28,7 +28,6 @@ from oslo_concurrency import lockutils
 from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_service import loopingcall
-from oslo_utils import excutils
 
 from cinder_tiers.driver import capacity
 from cinder_tiers.driver import moving
@@ -228,7 +227,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             raise exception.InvalidInput(
                 reason=f'replication_device does not go with {pools.OPTION}: '
                 'a failover of one pool would take the others with it. Use '
-                'a backend with Cinder\'s driver for replicated volumes.'
+                "a backend with Cinder's driver for replicated volumes."
             )
         self._active_config = self._get_target_config(self._active_backend_id)
         if rbd.rados is not None:
@@ -295,9 +294,11 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         :returns: None if no pool has it.
         """
         for name, driver in self._drivers.items():
-            with contextlib.suppress(self.rbd.ImageNotFound):
-                with rbd.RBDVolumeProxy(driver, volume.name, read_only=True):
-                    return name
+            with (
+                contextlib.suppress(self.rbd.ImageNotFound),
+                rbd.RBDVolumeProxy(driver, volume.name, read_only=True),
+            ):
+                return name
         return None
 
     # What is the same in each pool, or is of all of them
@@ -542,11 +543,10 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             },
         )
         update = driver._clone(volume, source.rados_pool, image, snapshot)
-        try:
+        with contextlib.ExitStack() as undo:
+            undo.callback(driver.delete_volume, volume)
             driver._flatten(target.rados_pool, volume.name)
-        except Exception:
-            with excutils.save_and_reraise_exception():
-                driver.delete_volume(volume)
+            undo.pop_all()
         return update
 
     def _grow(self, volume: objects.Volume, from_gib: int) -> None:

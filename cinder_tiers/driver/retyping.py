@@ -32,9 +32,9 @@ def objections(volume: object, diff: dict | None) -> list[str]:
     :returns: a sentence for each reason.
     """
     found = []
-    if (
-        volume.volume_attachment
-        or 'in-use' in (volume.status, volume.previous_status)
+    if volume.volume_attachment or 'in-use' in (
+        volume.status,
+        volume.previous_status,
     ):
         found.append(
             'It is attached: Nova keeps the name of the pool for the next '

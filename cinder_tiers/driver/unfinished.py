@@ -40,9 +40,7 @@ def next_step(
         return Step.ABORT
     if pool != move.target or state is moving.State.BROKEN:
         return Step.LEAVE
-    return (
-        Step.COMMIT if state is moving.State.EXECUTED else Step.EXECUTE
-    )
+    return Step.COMMIT if state is moving.State.EXECUTED else Step.EXECUTE
 
 
 class Moves:
@@ -91,13 +89,11 @@ class Moves:
         To be called while no volume is served yet: a move of which Cinder has
         not heard was not answered, and is taken back.
 
-        :raises rbd.Error: Ceph does not say what is there.
+        :raises moving.ManagerRefused: a move cannot be taken back.
         """
         with self._connect() as images:
             for move, state in list(images.unfinished(rados_pools)):
-                step = next_step(
-                    state, move, self._pool_of(move.volume_id)
-                )
+                step = next_step(state, move, self._pool_of(move.volume_id))
                 LOG.info(
                     'Found the move of %(move)s, %(state)s; next: %(step)s.',
                     {'move': move, 'state': state.value, 'step': step.value},
@@ -140,9 +136,7 @@ class Moves:
         except Exception:  # noqa: BLE001 - logged
             LOG.exception('The move of %s waits.', move)
 
-    def _go_on_with(
-        self, images: moving.Images, move: moving.Move
-    ) -> None:
+    def _go_on_with(self, images: moving.Images, move: moving.Move) -> None:
         state = images.state(move)
         if state is None:
             images.forget(move)

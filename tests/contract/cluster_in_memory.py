@@ -158,9 +158,8 @@ class Cluster:
         """With its last clone goes what was kept of a snapshot for it."""
         if image.parent:
             (of, name), image.parent = image.parent, None
-            if (
-                of.snapshots[name].namespace == TRASH
-                and not self.children_of(of, name)
+            if of.snapshots[name].namespace == TRASH and not self.children_of(
+                of, name
             ):
                 del of.snapshots[name]
 

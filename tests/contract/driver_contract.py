@@ -157,9 +157,7 @@ class DriverContract(driver_case.DriverCase):
             },
         )
         reference = {'source-name': 'of-others'}
-        size = service.driver.manage_existing_get_size(
-            made['slow'], reference
-        )
+        size = service.driver.manage_existing_get_size(made['slow'], reference)
         self.assertEqual(1, size)
         service.driver.manage_existing(made['slow'], reference)
         self.assertEqual([made['slow'].name], self.names_in('slow'))
@@ -251,9 +249,9 @@ class DriverContract(driver_case.DriverCase):
         for snapshot in snapshots[::2]:
             service.driver.delete_snapshot(snapshot)
         for one in (clone, volume):
-            service.driver.delete_volume(objects.Volume.get_by_id(
-                self.context, one.id
-            ))
+            service.driver.delete_volume(
+                objects.Volume.get_by_id(self.context, one.id)
+            )
         self.assert_nothing_left(*self.types)
 
     def test_a_parent_in_another_pool_goes_with_its_last_clone(self):
@@ -370,9 +368,7 @@ class DriverContract(driver_case.DriverCase):
         driver.extend_volume(volume, 2)
         self.assertEqual(expected, self.sum_of('fast', volume.name))
         self.settle(service, volume, 'fast')
-        self.assertEqual(
-            expected, self.sum_of('fast', volume.name, late.name)
-        )
+        self.assertEqual(expected, self.sum_of('fast', volume.name, late.name))
         self.assertEqual(expected, self.sum_of('fast', clone.name))
         with self.image('fast', volume.name, read_only=True) as image:
             self.assertEqual(2 * driver_case.GIB, image.size())
@@ -516,8 +512,6 @@ class DriverContract(driver_case.DriverCase):
 
     def test_replication_is_refused_in_words(self):
         found = self.capture_log()
-        service = self.serve(
-            replication_device=[{'backend_id': 'elsewhere'}]
-        )
+        service = self.serve(replication_device=[{'backend_id': 'elsewhere'}])
         self.assertFalse(service.driver.initialized)
         self.assertIn('replication_device does not go', found.output)

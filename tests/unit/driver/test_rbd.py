@@ -28,5 +28,3 @@ class DriverTestCase(driver_contract.DriverContract):
 
     def connect(self):
         return self.rados.Rados()
-
-
