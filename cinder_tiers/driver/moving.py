@@ -32,8 +32,9 @@ LOG = logging.getLogger(__name__)
 MARK = 'cinder_tiers_move_'
 #: States of volumes of which nothing is read but by those who watch it.
 _IDLE = frozenset({'available', 'error', 'in-use', 'reserved'})
-#: After half a minute Ceph takes a process for gone that watched an image.
-FORGOTTEN_S = 60
+#: Ceph takes a process for gone that watched an image after half a minute,
+#: on busy disks after one or two.
+FORGOTTEN_S = 180
 #: The manager hears of a cancelled task with the next object that it copies.
 CANCEL_S = 60
 _NOT_MIGRATING = frozenset({None, 'success', 'error'})
