@@ -25,7 +25,9 @@ def found(name, **values):
 
 @ddt.ddt
 class PoolsTestCase(testtools.TestCase):
-    @ddt.data('', 'tier-a', ':a', 'tier-a:', 'a:b:c', 'a/b:c', 'a#b:c', 'a:b c')
+    @ddt.data(
+        '', 'tier-a', ':a', 'tier-a:', 'a:b:c', 'a/b:c', 'a#b:c', 'a:b c'
+    )
     def test_an_entry_that_is_none_is_quoted(self, entry):
         error = self.assertRaises(pools.Invalid, pools.parse, [entry])
         self.assertIn(repr(entry), str(error))
