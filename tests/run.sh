@@ -28,7 +28,8 @@ parts:
   pure        domain and figures without any OpenStack package       (tox -e pure)
   browser     the report of results in Chromium                 (tox -e browser)
   docs        the documentation, warnings are errors               (tox -e docs)
-  cinder      Cinder's own scheduler tests, ours enabled   (tox -e cinder-tests)
+  cinder      Cinder's own tests of its scheduler and its RBD driver, with ours
+                                                           (tox -e cinder-tests)
   contract    against a real Ceph of their own              (tox -e contract)
   functional  against the real cloud of devstack/lab.sh     (tox -e functional)
   all         all of these; the default
@@ -559,7 +560,7 @@ select_tests() {
             part=${path#tests/}
             part=${part%%/*}
             ;;
-        tests/cinder_own/ | tests/cinder_own/test_scheduler/)
+        tests/cinder_own/ | tests/cinder_own/test_*/)
             tests_of[cinder]=
             return
             ;;

@@ -12,6 +12,7 @@ from cinder_tiers.cli import base
 from cinder_tiers.cli.render import ceph_access
 from cinder_tiers.cli.render import owner_fragments
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import backend_config
 from cinder_tiers.files.tiers import reader
 
@@ -72,6 +73,14 @@ Example: openstack tier backend-config > tiers.conf
             '(default: $CEPH_CONF, else /etc/ceph/ceph.conf)',
         )
         parser.add_argument(
+            '--driver',
+            choices=tuple(one.value for one in backend_config.Driver),
+            default=backend_config.Driver.RBD.value,
+            help='rbd: a section for each tier, with the driver of Cinder; '
+            'tiered: one for all tiers of a cluster, whose volumes change '
+            'their tier in place (default: rbd)',
+        )
+        parser.add_argument(
             '-f',
             '--format',
             choices=('ini', 'json'),
@@ -96,6 +105,16 @@ Example: openstack tier backend-config > tiers.conf
 
 def _text(parsed_args: argparse.Namespace, catalog: catalogs.Catalog) -> str:
     as_json = parsed_args.format == 'json'
+    driver = backend_config.Driver(parsed_args.driver)
+    if (
+        parsed_args.target in owner_fragments.TARGETS
+        and driver is not backend_config.Driver.RBD
+    ):
+        raise errors.TiersError(
+            f'--for {parsed_args.target} has a backend for each tier; '
+            f'--driver {driver.value} is for cinder.conf only.',
+            'Leave one of the two arguments out.',
+        )
     if parsed_args.target in ceph_access.TARGETS:
         return (
             _json(ceph_access.values(catalog, parsed_args.target))
@@ -112,6 +131,7 @@ def _text(parsed_args: argparse.Namespace, catalog: catalogs.Catalog) -> str:
         catalog,
         secret_uuid=parsed_args.rbd_secret_uuid,
         default_conf=parsed_args.ceph_conf,
+        driver=driver,
         as_json=as_json,
     )
 
@@ -121,10 +141,14 @@ def _cinder_conf(
     *,
     secret_uuid: str | None,
     default_conf: str,
+    driver: backend_config.Driver,
     as_json: bool,
 ) -> str:
     sections = backend_config.backends(
-        catalog, secret_uuid=secret_uuid, default_conf=default_conf
+        catalog,
+        secret_uuid=secret_uuid,
+        default_conf=default_conf,
+        driver=driver,
     )
     if as_json:
         return _json(sections)
@@ -132,7 +156,11 @@ def _cinder_conf(
         backend_config.caps_comments(catalog)
         + backend_config.service_comments(catalog, secret_uuid=secret_uuid)
         + backend_config.backend_comments(catalog)
-        + backend_config.geometry_comments(catalog)
+        + (
+            backend_config.geometry_comments(catalog)
+            if driver is backend_config.Driver.RBD
+            else ''
+        )
         + backend_config.default_type_comments(catalog)
         + backend_config.cinder_conf(sections)
     )

@@ -24,6 +24,8 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 ARROWS = {
     'cinder_tiers.scheduler': {'cinder_tiers.doors'},
     'cinder_tiers.api': {'cinder_tiers.doors'},
+    # In cinder-volume; nothing of the tiers but names of pools.
+    'cinder_tiers.driver': set(),
     'cinder_tiers.status': {
         'cinder_tiers.doors',
         # What it says of a missing fallback is what validate says.
@@ -124,6 +126,7 @@ ARROWS = {
 THIRD_PARTY = {
     'cinder_tiers.scheduler': {'cinder', 'oslo_*'},
     'cinder_tiers.api': {'cinder', 'oslo_*', 'webob'},
+    'cinder_tiers.driver': {'cinder', 'oslo_*'},
     # The errors of Cinder's database that oslo.db passes on as they are.
     'cinder_tiers.status': {'cinder', 'oslo_*', 'sqlalchemy'},
     'cinder_tiers.doors': {

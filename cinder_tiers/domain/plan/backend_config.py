@@ -7,6 +7,7 @@ Pure. Must not know where its arguments came from, nor where the text goes.
 
 import collections.abc
 import configparser
+import enum
 import io
 
 from cinder_tiers.domain.catalog import model as catalogs
@@ -20,13 +21,27 @@ from cinder_tiers.domain.validation import fallback as fallback_rules
 DEFAULT_CONF = '/etc/ceph/ceph.conf'
 
 
+class Driver(enum.Enum):
+    """A driver of Cinder for the tiers, as arguments name it."""
+
+    #: Cinder's own: a section for each tier.
+    RBD = 'rbd'
+    #: `cinder_tiers.driver.rbd`: a section for the tiers of a cluster.
+    TIERED = 'tiered'
+
+
 def backends(
-    catalog: catalogs.Catalog, *, default_conf: str, secret_uuid: str | None
+    catalog: catalogs.Catalog,
+    *,
+    default_conf: str,
+    secret_uuid: str | None,
+    driver: Driver = Driver.RBD,
 ) -> dict[str, dict[str, str]]:
     """What cinder.conf needs for the tiers.
 
     :param default_conf: ceph.conf of clusters that name none.
     :param secret_uuid: of the cluster that names none.
+    :param driver: which one serves them.
     :returns: {section: {option: value}}, DEFAULT first.
     :raises errors.ProblemsFound: `secret_uuid` would be that of several
         clusters.
@@ -46,29 +61,40 @@ def backends(
                 )
             ]
         )
-    sections: dict[str, dict[str, str]] = {'DEFAULT': {}}
-    # An empty one would switch all backends off.
-    if tiers:
-        sections['DEFAULT']['enabled_backends'] = ','.join(
-            tier.section for tier in tiers
-        )
-    sections['DEFAULT'] |= default_section(catalog)
+    made: dict[str, dict[str, str]] = {}
     for tier in tiers:
         cluster = catalog.clusters[tier.rbd.cluster]
-        section = {
-            'volume_driver': 'cinder.volume.drivers.rbd.RBDDriver',
-            'volume_backend_name': tier.backend,
-            'rbd_pool': tier.rbd.pool,
+        common = {
             'rbd_ceph_conf': cluster.conf or default_conf,
             'rbd_user': cluster.cinder_user,
         }
-        uuid = cluster.secret_uuid or secret_uuid
-        if uuid:
-            section['rbd_secret_uuid'] = uuid
-        if zone := backend_zone(tier):
-            section['backend_availability_zone'] = zone
-        sections[tier.section] = section
-    return sections
+        if uuid := cluster.secret_uuid or secret_uuid:
+            common['rbd_secret_uuid'] = uuid
+        zone = backend_zone(tier)
+        if zone:
+            common['backend_availability_zone'] = zone
+        if driver is Driver.RBD:
+            made[tier.section] = {
+                'volume_driver': 'cinder.volume.drivers.rbd.RBDDriver',
+                'volume_backend_name': tier.backend,
+                'rbd_pool': tier.rbd.pool,
+                **common,
+            }
+            continue
+        name = '-'.join(filter(None, ('tiers', cluster.name, zone)))
+        entry = f'{tier.backend}:{tier.rbd.pool}'
+        if name in made:
+            made[name]['tiers_rbd_pools'] += f',{entry}'
+        else:
+            made[name] = {
+                'volume_driver': 'cinder_tiers.driver.rbd.TieredRBDDriver',
+                'volume_backend_name': name,
+                'tiers_rbd_pools': entry,
+                **common,
+            }
+    # An empty one would switch all backends off.
+    enabled = {'enabled_backends': ','.join(made)} if made else {}
+    return {'DEFAULT': enabled | default_section(catalog), **made}
 
 
 def clusters_without_secret(catalog: catalogs.Catalog) -> tuple[str, ...]:

@@ -5,6 +5,7 @@
 What needs a real Ceph as well is in tests/contract.
 """
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -19,6 +20,7 @@ import testtools
 import yaml
 
 from cinder_tiers.cli import base
+from cinder_tiers.driver import pools
 from tests.unit.cli import shell
 
 SAMPLE = str(
@@ -126,6 +128,47 @@ class BackendConfigTestCase(testtools.TestCase):
         self.assertEqual(
             'some-uuid', sections['tier-archive']['rbd_secret_uuid']
         )
+
+    def test_the_tiered_driver_has_a_section_for_each_cluster(self):
+        ran = shell.openstack(
+            'tier',
+            'backend-config',
+            '--driver',
+            'tiered',
+            '-f',
+            'json',
+            '--catalog',
+            SAMPLE,
+        )
+        sections = json.loads(ran.stdout)
+        (name,) = sections.keys() - {'DEFAULT'}
+        self.assertEqual(name, sections['DEFAULT']['enabled_backends'])
+        found = sections[name]
+        self.assertNotIn('rbd_pool', found)
+        self.assertEqual(
+            [
+                pools.Pool(name=tier, rados_pool=tier)
+                for tier in ('tier-database', 'tier-general', 'tier-archive')
+            ],
+            list(pools.parse(found['tiers_rbd_pools'].split(','))),
+        )
+        module, _, driver = found['volume_driver'].rpartition('.')
+        self.assertEqual('TieredRBDDriver', driver)
+        self.assertIsNotNone(importlib.util.find_spec(module))
+
+    def test_what_has_a_backend_for_each_tier_takes_no_other_driver(self):
+        ran = shell.openstack(
+            'tier',
+            'backend-config',
+            '--driver',
+            'tiered',
+            '--for',
+            'kolla-ansible',
+            '--catalog',
+            SAMPLE,
+        )
+        self.assertEqual((1, ''), (ran.status, ran.stdout))
+        self.assertIn('is for cinder.conf only', ran.stderr)
 
     def test_a_cluster_with_a_conf_and_a_secret_brings_them(self):
         uuid = '11111111-2222-3333-4444-555555555555'

@@ -1,0 +1,683 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""One Cinder backend with a pool for each tier of a Ceph cluster.
+
+The pool of a volume is the one in its host: node@ceph#tier-database. Cinder's
+own driver knows one pool, as an option that its methods read again and again.
+So each pool has a driver of its own, which is Cinder's, with that option set;
+what is here sends each request to the driver of the right pool, and does what
+concerns several. A pool that were a variable of a request would be lost, or be
+that of another request, wherever Cinder's driver starts a thread or a periodic
+task; and a method that nobody thought of would quietly use a wrong pool. Here
+it fails: this object has no pool.
+
+Without the option tiers_rbd_pools it is Cinder's driver, with rbd_pool.
+"""
+
+import collections.abc
+import contextlib
+import errno
+import json
+
+from cinder import context as cinder_context
+from cinder import exception
+from cinder import objects
+from cinder.volume.drivers import rbd
+from cinder.volume import volume_utils
+from oslo_concurrency import lockutils
+from oslo_config import cfg
+from oslo_log import log as logging
+from oslo_service import loopingcall
+
+from cinder_tiers.driver import capacity
+from cinder_tiers.driver import moving
+from cinder_tiers.driver import pool as pool_driver
+from cinder_tiers.driver import pools
+from cinder_tiers.driver import retyping
+from cinder_tiers.driver import startup
+from cinder_tiers.driver import unfinished
+
+LOG = logging.getLogger(__name__)
+
+OPTIONS = (
+    cfg.ListOpt(
+        pools.OPTION,
+        default=[],
+        help=(
+            'The pools of this backend, each as NAME:POOL: the '
+            'volume_backend_name of a tier, which is also the name of its '
+            'pool in Cinder, and the RADOS pool that keeps its volumes. '
+            'rbd_pool is not used then. Empty: the backend has the one pool '
+            'rbd_pool.'
+        ),
+    ),
+)
+#: Between two looks at moves that have not ended, in seconds.
+GO_ON_EVERY_S = 10
+#: The longest that a deletion waits for a move.
+END_WITHIN_S = 60
+#: More images than a pool has.
+_ALL = 2**31
+
+
+def _of_its_pool(name: str) -> collections.abc.Callable:
+    """A method whose first argument is a volume or a snapshot."""
+
+    def method(
+        self: 'TieredRBDDriver',
+        resource: objects.Volume | objects.Snapshot,
+        *args: object,
+        **kwargs: object,
+    ) -> object:
+        with self._still(resource):
+            return getattr(self._of(resource), name)(resource, *args, **kwargs)
+
+    return method
+
+
+def _with_context(name: str) -> collections.abc.Callable:
+    """A method whose second argument is a volume."""
+
+    def method(
+        self: 'TieredRBDDriver',
+        context: cinder_context.RequestContext,
+        volume: objects.Volume,
+        *args: object,
+        **kwargs: object,
+    ) -> object:
+        with self._still(volume):
+            return getattr(self._of(volume), name)(
+                context, volume, *args, **kwargs
+            )
+
+    return method
+
+
+def _ask_monitor(cluster: object, prefix: str, **arguments: str) -> object:
+    code, answer, text = cluster.mon_command(
+        json.dumps({'prefix': prefix, 'format': 'json', **arguments}), b''
+    )
+    if code:
+        raise exception.VolumeBackendAPIException(
+            data=f'The monitors refused "{prefix}" '
+            f'({errno.errorcode.get(abs(code), code)}): {text}.'
+        )
+    return json.loads(answer)
+
+
+class TieredRBDDriver(pool_driver.PoolDriver):
+    """Cinder's RBD driver for any number of pools of a cluster."""
+
+    #: Two services could take each other's moves for ones that were left.
+    SUPPORTS_ACTIVE_ACTIVE = False
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        """Make a driver for each pool.
+
+        :raises exception.InvalidConfigurationValue: the option is wrong.
+        """
+        super().__init__(*args, **kwargs)
+        self.configuration.append_config_values(OPTIONS)
+        try:
+            found = pools.parse(self._entries())
+        except pools.Invalid as error:
+            raise exception.InvalidInput(reason=str(error)) from error
+        self._pools = {pool.name: pool for pool in found}
+        self._drivers = {
+            pool.name: self._make_driver(pool, args, kwargs) for pool in found
+        }
+        self._moves = unfinished.Moves(self._images, self._rados_pool_of)
+
+    def _entries(self) -> list[str]:
+        return getattr(self.configuration, pools.OPTION, None) or []
+
+    def _make_driver(
+        self, pool: pools.Pool, args: tuple, kwargs: dict
+    ) -> pool_driver.PoolDriver:
+        driver = pool_driver.PoolDriver(
+            *args,
+            **{
+                **kwargs,
+                'configuration': pool_driver.Configuration(
+                    self.configuration,
+                    rbd_pool=pool.rados_pool,
+                    volume_backend_name=pool.name,
+                ),
+            },
+        )
+        # rbd_concurrent_flatten_operations is for the whole backend.
+        driver._semaphore = self._semaphore
+        return driver
+
+    @classmethod
+    def get_driver_options(cls) -> list:
+        """Options of Cinder's driver, and that of the pools."""
+        return [*super().get_driver_options(), *OPTIONS]
+
+    def _of(
+        self, resource: objects.Volume | objects.Snapshot
+    ) -> pool_driver.PoolDriver:
+        """The driver of the pool of a volume or a snapshot.
+
+        :raises exception.InvalidHost: it has no pool of this backend.
+        """
+        if not self._drivers:
+            return super()
+        return self._drivers[self._pool_of(resource).name]
+
+    def _pool_of(
+        self, resource: objects.Volume | objects.Snapshot
+    ) -> pools.Pool:
+        """Where an image is now, whatever the message says that brought it.
+
+        A volume may have moved since the message was sent. To look in the
+        pool that it has left would find nothing, which means to Cinder's
+        driver that there is nothing to delete.
+        """
+        if move := self._moves.of(_image_of(resource)):
+            return next(
+                pool
+                for pool in self._pools.values()
+                if pool.rados_pool == move.target
+            )
+        volume = _volume(getattr(resource, 'volume_id', resource.id))
+        return self._pool_in((volume or resource).host)
+
+    def _pool_in(self, host: str | None) -> pools.Pool:
+        try:
+            return self._pools[pools.pool_of(host, self._pools)]
+        except pools.Invalid as error:
+            raise exception.InvalidHost(reason=str(error)) from error
+
+    def _still(
+        self, resource: objects.Volume | objects.Snapshot
+    ) -> contextlib.AbstractContextManager:
+        """While it is held, an image stays in its pool."""
+        if not self._drivers:
+            return contextlib.nullcontext()
+        return _lock_of(_image_of(resource)).read_lock()
+
+    @property
+    def _any(self) -> pool_driver.PoolDriver:
+        """For what is the same in each pool."""
+        return next(iter(self._drivers.values())) if self._drivers else super()
+
+    def _connect_to_rados(
+        self, pool: str | None = None, *args: object, **kwargs: object
+    ) -> tuple:
+        if self._drivers and pool is None:
+            raise exception.ProgrammingError(
+                reason='A method of the RBD driver of Cinder is not sent to '
+                'the driver of a pool.'
+            )
+        return super()._connect_to_rados(pool, *args, **kwargs)
+
+    # Start
+
+    def do_setup(self, context: cinder_context.RequestContext) -> None:
+        """See `do_setup` of Cinder's driver.
+
+        :raises exception.InvalidInput: an option does not go with pools.
+        :raises exception.VolumeBackendAPIException: pools cannot be used.
+        """
+        if not self._drivers:
+            super().do_setup(context)
+            return
+        if self.configuration.safe_get('replication_device'):
+            raise exception.InvalidInput(
+                reason=f'replication_device does not go with {pools.OPTION}: '
+                'a failover of one pool would take the others with it. Use '
+                "a backend with Cinder's driver for replicated volumes."
+            )
+        self._active_config = self._get_target_config(self._active_backend_id)
+        if rbd.rados is not None:
+            self._check_pools()
+        for driver in self._drivers.values():
+            driver.do_setup(context)
+        self._active_config = self._any._active_config
+
+    def check_for_setup_error(self) -> None:
+        """See `check_for_setup_error` of Cinder's driver.
+
+        :raises exception.VolumeBackendAPIException: pools cannot be used.
+        """
+        if not self._drivers:
+            super().check_for_setup_error()
+            return
+        for driver in self._drivers.values():
+            driver.check_for_setup_error()
+        self._moves.resume([one.rados_pool for one in self._pools.values()])
+        loopingcall.FixedIntervalLoopingCall(self._moves.go_on).start(
+            interval=GO_ON_EVERY_S, initial_delay=GO_ON_EVERY_S
+        )
+
+    def _check_pools(self) -> None:
+        name, conf, user, _ = self._get_config_tuple()
+        try:
+            # Not as Cinder's driver connects: that needs a pool that exists.
+            cluster = self.rados.Rados(
+                rados_id=user, clustername=name, conffile=conf
+            )
+            cluster.connect(
+                timeout=max(self.configuration.rados_connect_timeout, 0)
+            )
+        except self.rados.Error as error:
+            raise exception.VolumeBackendAPIException(
+                data=f'The cluster of {conf} does not let in {user}: {error}.'
+            ) from error
+        try:
+            found = _ask_monitor(cluster, 'osd pool ls', detail='detail')
+        finally:
+            cluster.shutdown()
+        wanted = tuple(self._pools.values())
+        if problems := startup.unusable(wanted, found):
+            raise exception.VolumeBackendAPIException(data=' '.join(problems))
+        for name in startup.full(wanted, found):
+            LOG.warning('Pool %s is full and takes no writes.', name)
+
+    @contextlib.contextmanager
+    def _images(self) -> collections.abc.Iterator[moving.Images]:
+        with rbd.RADOSClient(self._any) as client:
+            yield moving.Images(self._any, client.cluster)
+
+    def _rados_pool_of(self, volume_id: str) -> str | None:
+        """RADOS pool in which Cinder has a volume; None if in none of ours."""
+        volume = _volume(volume_id)
+        try:
+            return volume and self._pool_in(volume.host).rados_pool
+        except exception.InvalidHost:
+            return None
+
+    def get_pool(self, volume: objects.Volume) -> str | None:
+        """Name of the pool that has the image of a volume whose host has none.
+
+        :returns: None if no pool has it.
+        """
+        for name, driver in self._drivers.items():
+            with (
+                contextlib.suppress(self.rbd.ImageNotFound),
+                rbd.RBDVolumeProxy(driver, volume.name, read_only=True),
+            ):
+                return name
+        return None
+
+    # What is the same in each pool, or is of all of them
+
+    def _get_fsid(self) -> str:
+        return self._any._get_fsid()
+
+    def _update_volume_stats(self) -> None:
+        if not self._drivers:
+            super()._update_volume_stats()
+            return
+        common = {
+            'vendor_name': 'Open Source',
+            'driver_version': self.VERSION,
+            'storage_protocol': self.STORAGE_PROTOCOL,
+            'replication_enabled': False,
+            'qos_support': self._supports_qos(),
+        }
+        try:
+            with rbd.RADOSClient(self._any) as client:
+                fsid = client.cluster.get_fsid()
+                df = _ask_monitor(client.cluster, 'df', detail='detail')
+            sizes = capacity.capacities(
+                df,
+                is_dynamic=self.configuration.safe_get(
+                    'report_dynamic_total_capacity'
+                ),
+            )
+            state = 'up'
+        except (self.rados.Error, exception.VolumeBackendAPIException):
+            LOG.exception('The sizes of the pools could not be read.')
+            fsid, sizes, state = None, {}, 'down'
+        self._stats = {
+            **common,
+            'volume_backend_name': (
+                self.configuration.safe_get('volume_backend_name')
+                or self.__class__.__name__
+            ),
+            'backend_state': state,
+            'pools': [
+                {
+                    **common,
+                    **self._pool_stats(pool, fsid, sizes.get(pool.rados_pool)),
+                }
+                for pool in self._pools.values()
+            ],
+        }
+
+    def _pool_stats(
+        self,
+        pool: pools.Pool,
+        fsid: str | None,
+        size: tuple[float, float] | None,
+    ) -> dict:
+        get = self.configuration.safe_get
+        free, total = size or ('unknown', 'unknown')
+        found = {
+            'pool_name': pool.name,
+            'volume_backend_name': pool.name,
+            'location_info': ':'.join(
+                str(part)
+                for part in (
+                    get('rbd_cluster_name'),
+                    get('rbd_ceph_conf'),
+                    fsid,
+                    get('rbd_user'),
+                    pool.rados_pool,
+                )
+            ),
+            'free_capacity_gb': free,
+            'total_capacity_gb': total,
+            'reserved_percentage': get('reserved_percentage'),
+            'max_over_subscription_ratio': get('max_over_subscription_ratio'),
+            'multiattach': True,
+            'thin_provisioning_support': True,
+            'backend_state': 'up' if size else 'down',
+        }
+        if size and not get('rbd_exclusive_cinder_pool'):
+            driver = self._drivers[pool.name]
+            found['provisioned_capacity_gb'] = driver._get_usage_info()
+        return found
+
+    def get_manageable_volumes(
+        self, cinder_volumes: list, *paging: object
+    ) -> list[dict]:
+        """See `get_manageable_volumes` of Cinder's driver.
+
+        :returns: of all pools; `extra_info` says with which host to manage.
+        """
+        return self._manageable(
+            'get_manageable_volumes', cinder_volumes, *paging
+        )
+
+    def get_manageable_snapshots(
+        self, cinder_snapshots: list, *paging: object
+    ) -> list[dict]:
+        """See `get_manageable_snapshots` of Cinder's driver.
+
+        :returns: of all pools; `extra_info` says in which.
+        """
+        return self._manageable(
+            'get_manageable_snapshots', cinder_snapshots, *paging
+        )
+
+    def _manageable(
+        self,
+        name: str,
+        known: list,
+        marker: object,
+        limit: int,
+        offset: int,
+        sort_keys: list[str],
+        sort_dirs: list[str],
+    ) -> list[dict]:
+        if not self._drivers:
+            return getattr(super(), name)(
+                known, marker, limit, offset, sort_keys, sort_dirs
+            )
+        entries = [
+            {**entry, 'extra_info': f'{self.host}#{pool}'}
+            for pool, driver in self._drivers.items()
+            for entry in getattr(driver, name)(known, None, _ALL, 0, [], [])
+        ]
+        return volume_utils.paginate_entries_list(
+            entries, marker, limit, offset, sort_keys, sort_dirs
+        )
+
+    # What is of one volume
+
+    create_volume = _of_its_pool('create_volume')
+    extend_volume = _of_its_pool('extend_volume')
+    initialize_connection = _of_its_pool('initialize_connection')
+    manage_existing = _of_its_pool('manage_existing')
+    manage_existing_get_size = _of_its_pool('manage_existing_get_size')
+    get_rbd_image_qos = _of_its_pool('get_rbd_image_qos')
+    update_rbd_image_qos = _of_its_pool('update_rbd_image_qos')
+    delete_rbd_image_qos_keys = _of_its_pool('delete_rbd_image_qos_keys')
+
+    clone_image = _with_context('clone_image')
+    copy_image_to_volume = _with_context('copy_image_to_volume')
+    copy_image_to_encrypted_volume = _with_context(
+        'copy_image_to_encrypted_volume'
+    )
+    copy_volume_to_image = _with_context('copy_volume_to_image')
+    revert_to_snapshot = _with_context('revert_to_snapshot')
+
+    create_snapshot = _of_its_pool('create_snapshot')
+    delete_snapshot = _of_its_pool('delete_snapshot')
+    manage_existing_snapshot = _of_its_pool('manage_existing_snapshot')
+    manage_existing_snapshot_get_size = _of_its_pool(
+        'manage_existing_snapshot_get_size'
+    )
+    unmanage_snapshot = _of_its_pool('unmanage_snapshot')
+
+    def delete_volume(self, volume: objects.Volume) -> None:
+        """See `delete_volume` of Cinder's driver; waits for a move to end.
+
+        :raises exception.VolumeIsBusy: it moves for longer than that.
+        """
+        if self._drivers and not self._moves.end(
+            volume.name, within_s=END_WITHIN_S
+        ):
+            LOG.warning(
+                'Volume %(volume)s is not deleted, for it still moves: '
+                '%(move)s. Delete it again when "rbd task list" does not '
+                'show it any more.',
+                {'volume': volume.id, 'move': self._moves.of(volume.name)},
+            )
+            raise exception.VolumeIsBusy(volume_name=volume.name)
+        with self._still(volume):
+            self._of(volume).delete_volume(volume)
+
+    # What concerns two pools
+
+    def create_volume_from_snapshot(
+        self, volume: objects.Volume, snapshot: objects.Snapshot
+    ) -> dict:
+        """See `create_volume_from_snapshot` of Cinder's driver.
+
+        In another pool the clone becomes a copy before it is used: what a
+        tier promises is no promise of reads from another one.
+        """
+        if not self._drivers:
+            return super().create_volume_from_snapshot(volume, snapshot)
+        with self._still(snapshot):
+            source = self._pool_of(snapshot)
+            if self._pool_of(volume) == source:
+                return self._of(volume).create_volume_from_snapshot(
+                    volume, snapshot
+                )
+            update = self._copy(
+                volume, source, snapshot.volume_name, snapshot.name
+            )
+        if volume.size > snapshot.volume_size:
+            self._grow(volume, snapshot.volume_size)
+        return update
+
+    def create_cloned_volume(
+        self, volume: objects.Volume, src_vref: objects.Volume
+    ) -> dict | None:
+        """See `create_cloned_volume` of Cinder's driver.
+
+        In another pool the clone becomes a copy before it is used.
+        """
+        if not self._drivers:
+            return super().create_cloned_volume(volume, src_vref)
+        with self._still(src_vref):
+            source = self._pool_of(src_vref)
+            if self._pool_of(volume) == source:
+                return self._of(volume).create_cloned_volume(volume, src_vref)
+            name = f'{volume.name}.clone_snap'
+            with rbd.RBDVolumeProxy(self._of(src_vref), src_vref.name) as of:
+                of.create_snap(name)
+                try:
+                    of.protect_snap(name)
+                    update = self._copy(volume, source, src_vref.name, name)
+                finally:
+                    if of.is_protected_snap(name):
+                        of.unprotect_snap(name)
+                    of.remove_snap(name)
+        if volume.size > src_vref.size:
+            self._grow(volume, src_vref.size)
+        return update
+
+    def _copy(
+        self,
+        volume: objects.Volume,
+        source: pools.Pool,
+        image: str,
+        snapshot: str,
+    ) -> dict:
+        """Copy a snapshot of a pool to the pool of a volume."""
+        driver = self._of(volume)
+        target = self._pool_of(volume)
+        LOG.info(
+            'Volume %(volume)s is a copy, not a clone: pool %(source)s has '
+            'its source, and its own is %(target)s.',
+            {
+                'volume': volume.id,
+                'source': source.name,
+                'target': target.name,
+            },
+        )
+        update = driver._clone(volume, source.rados_pool, image, snapshot)
+        with contextlib.ExitStack() as undo:
+            undo.callback(driver.delete_volume, volume)
+            driver._flatten(target.rados_pool, volume.name)
+            undo.pop_all()
+        return update
+
+    def _grow(self, volume: objects.Volume, from_gib: int) -> None:
+        # An encrypted image has a header beyond its size.
+        driver = self._of(volume)
+        size = driver._calculate_new_size(volume.size - from_gib, volume.name)
+        driver._resize(volume, size=size)
+
+    def retype(
+        self,
+        context: cinder_context.RequestContext,
+        volume: objects.Volume,
+        new_type: objects.VolumeType,
+        diff: dict | None,
+        host: dict,
+    ) -> tuple[bool, dict | None]:
+        """Give a volume a type, and move it at once if that is in a new pool.
+
+        :returns: (True, changes of the volume); (False, None) if it cannot be
+            done in place, so that Cinder does what the migration policy says.
+        :raises exception.CinderException: as Cinder's driver; the volume is
+            where it was.
+        """
+        if not self._drivers:
+            return super().retype(context, volume, new_type, diff, host)
+        target = self._pool_in(host['host'])
+        if target == self._pool_of(volume):
+            return self._of(volume).retype(
+                context, volume, new_type, diff, host
+            )
+        driver = self._drivers[target.name]
+        return self._move(
+            volume,
+            target,
+            diff,
+            lambda: driver.retype(context, volume, new_type, diff, host)[1],
+        )
+
+    def migrate_volume(
+        self,
+        context: cinder_context.RequestContext,
+        volume: objects.Volume,
+        host: dict,
+    ) -> tuple[bool, dict | None]:
+        """See `migrate_volume` of Cinder's driver.
+
+        To another pool of this backend a volume moves in place.
+        """
+        if not self._drivers:
+            return super().migrate_volume(context, volume, host)
+        driver = self._of(volume)
+        backend = volume_utils.extract_host(host['host'], 'backend')
+        if backend == self.host:
+            target = self._pool_in(host['host'])
+            if target != self._pool_of(volume):
+                found = self._move(volume, target, None, lambda: None)
+                if found[0]:
+                    return found
+        return driver.migrate_volume(context, volume, host)
+
+    def update_migrated_volume(
+        self,
+        ctxt: cinder_context.RequestContext,
+        volume: objects.Volume,
+        new_volume: objects.Volume,
+        original_volume_status: str,
+    ) -> dict:
+        """See `update_migrated_volume` of Cinder's driver."""
+        return self._of(new_volume).update_migrated_volume(
+            ctxt, volume, new_volume, original_volume_status
+        )
+
+    def _move(
+        self,
+        volume: objects.Volume,
+        target: pools.Pool,
+        diff: dict | None,
+        finish: collections.abc.Callable[[], dict | None],
+    ) -> tuple[bool, dict | None]:
+        wanted = moving.Move(
+            volume_id=volume.id,
+            image=volume.name,
+            source=self._pool_of(volume).rados_pool,
+            target=target.rados_pool,
+        )
+        try:
+            reasons = retyping.objections(volume, diff)
+            if reasons:
+                raise retyping.NotInPlace(reasons)
+            with _lock_of(volume.name).write_lock(), self._images() as images:
+                update = retyping.move(
+                    images, wanted, finish=finish, state_of=_state_of
+                )
+                self._moves.add(wanted)
+        except retyping.NotInPlace as error:
+            LOG.warning(
+                'Volume %(volume)s does not move in place to pool %(pool)s: '
+                '%(reasons)s',
+                {
+                    'volume': volume.id,
+                    'pool': target.name,
+                    'reasons': error,
+                },
+            )
+            return False, None
+        LOG.info('Volume %s moves in place: %s.', volume.id, wanted)
+        return True, update
+
+
+def _lock_of(image: str) -> lockutils.ReaderWriterLock:
+    """To be held for writing by who moves an image, by others for reading."""
+    return lockutils.internal_fair_lock(f'tiers-{image}')
+
+
+def _image_of(resource: objects.Volume | objects.Snapshot) -> str:
+    return getattr(resource, 'volume_name', None) or resource.name
+
+
+def _volume(ident: str) -> objects.Volume | None:
+    try:
+        return objects.Volume.get_by_id(
+            cinder_context.get_admin_context(), ident
+        )
+    except exception.VolumeNotFound:
+        return None
+
+
+def _state_of(image: str) -> tuple[str, str | None] | None:
+    """(status, migration_status) of the volume of an image."""
+    ident = volume_utils.extract_id_from_volume_name(
+        image.removesuffix('.deleted')
+    )
+    volume = ident and _volume(ident)
+    return volume and (volume.status, volume.migration_status)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Decides whether a volume can change its pool in place, and does it.
+
+Either all of it happens, or the image is back where it was.
+"""
+
+import collections.abc
+
+from oslo_log import log as logging
+
+from cinder_tiers.driver import moving
+
+LOG = logging.getLogger(__name__)
+
+
+class NotInPlace(Exception):
+    """A volume does not move in place, and is where it was.
+
+    :param reasons: a sentence for each.
+    """
+
+    def __init__(self, reasons: collections.abc.Sequence[str]) -> None:
+        super().__init__(' '.join(reasons))
+
+
+def objections(volume: object, diff: dict | None) -> list[str]:
+    """What Cinder knows against a move in place.
+
+    :param volume: of Cinder.
+    :param diff: what is different in the new type; None with the same type.
+    :returns: a sentence for each reason.
+    """
+    found = []
+    if volume.volume_attachment or 'in-use' in (
+        volume.status,
+        volume.previous_status,
+    ):
+        found.append(
+            'It is attached: Nova keeps the name of the pool for the next '
+            'start of the server.'
+        )
+    changed = diff or {}
+    if changed.get('encryption'):
+        found.append('The new type encrypts in another way.')
+    for spec in ('replication_enabled', 'multiattach'):
+        before, after = (changed.get('extra_specs') or {}).get(
+            spec, (None, None)
+        )
+        if before != after:
+            found.append(f'The new type has another {spec}.')
+    return found
+
+
+def move(
+    images: moving.Images,
+    wanted: moving.Move,
+    *,
+    finish: collections.abc.Callable[[], object],
+    state_of: collections.abc.Callable[[str], tuple | None],
+) -> object:
+    """Move an image, with what its new type wants of it.
+
+    :param images: of the cluster.
+    :param wanted: the move.
+    :param finish: changes the image in its new pool; what it changes is
+        undone with the move.
+    :param state_of: as for `moving.Images.busy_kin`.
+    :returns: what `finish` returns; the manager of Ceph now copies.
+    :raises NotInPlace: the image is where it was.
+    :raises Exception: of the cluster; the image is in neither state, and the
+        text says so.
+    """
+    reasons = images.objections(wanted) or images.busy_kin(
+        wanted.source, wanted.image, state_of
+    )
+    if reasons:
+        raise NotInPlace(reasons)
+    try:
+        images.prepare(wanted)
+        # Again: who has opened a clone since then, found the new parent.
+        reasons = images.busy_kin(wanted.target, wanted.image, state_of)
+        if not reasons:
+            result = finish()
+            images.add_task(moving.Task.EXECUTE, wanted)
+            return result
+    except Exception as error:  # noqa: BLE001 - told, behind the way back
+        reasons = [f'{type(error).__name__}: {error}.']
+    _take_back(images, wanted, reasons)
+    raise NotInPlace(reasons)
+
+
+def _take_back(
+    images: moving.Images, wanted: moving.Move, reasons: list[str]
+) -> None:
+    try:
+        for found, state in list(images.unfinished([wanted.source])):
+            if found.image == wanted.image:
+                images.take_back(wanted, state)
+    except Exception as error:
+        LOG.exception(
+            'The move of %(move)s failed, and could not be taken back: '
+            '%(reasons)s Restart this service, which tries again, or run "rbd '
+            'migration abort %(source)s/%(image)s".',
+            {
+                'move': wanted,
+                'reasons': ' '.join(reasons),
+                'source': wanted.source,
+                'image': wanted.image,
+            },
+        )
+        error.add_note(f'The move of {wanted} was not taken back.')
+        raise

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What must be true of the pools before a backend serves volumes. Pure."""
+
+import collections.abc
+
+from cinder_tiers.driver import pools
+
+_ERASURE_CODED = 3
+_FULL = frozenset({'full', 'full_quota'})
+
+
+def unusable(
+    wanted: collections.abc.Iterable[pools.Pool],
+    found: collections.abc.Iterable[collections.abc.Mapping],
+) -> list[str]:
+    """Why pools cannot keep volumes, a sentence for each.
+
+    :param wanted: of the option.
+    :param found: answer to the command "osd pool ls" with detail "detail".
+    """
+    by_name = {pool['pool_name']: pool for pool in found}
+    problems = []
+    for pool in wanted:
+        there = by_name.get(pool.rados_pool)
+        where = f'{pools.OPTION} {pool.name}:{pool.rados_pool}'
+        if there is None:
+            problems.append(
+                f'{where}: the cluster has no pool {pool.rados_pool!r}; '
+                'create it, or take it out of the option.'
+            )
+            continue
+        applications = sorted(there['application_metadata'])
+        if 'rbd' not in applications:
+            problems.append(
+                f'{where}: its application is '
+                f'{", ".join(applications) or "not set"}, expected rbd; name '
+                'another pool, or run "rbd pool init" for a new one.'
+            )
+        if there['type'] == _ERASURE_CODED:
+            problems.append(
+                f'{where}: it is erasure coded, which keeps no headers of '
+                'images; name a replicated pool whose rbd_default_data_pool '
+                'is the erasure coded one.'
+            )
+    return problems
+
+
+def full(
+    wanted: collections.abc.Iterable[pools.Pool],
+    found: collections.abc.Iterable[collections.abc.Mapping],
+) -> list[str]:
+    """Names of the RADOS pools that take no writes now.
+
+    :param wanted: of the option.
+    :param found: as for `unusable`.
+    """
+    names = {pool.rados_pool for pool in wanted}
+    return [
+        pool['pool_name']
+        for pool in found
+        if pool['pool_name'] in names
+        and _FULL & set(pool['flags_names'].split(','))
+    ]

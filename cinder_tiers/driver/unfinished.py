@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What becomes of moves: each ends with a commit, or is taken back.
+
+A move is carried on while Cinder has the volume in the new pool. The record of
+the move is in Ceph; so that a service that starts finds what another left.
+"""
+
+import collections.abc
+import enum
+import threading
+import time
+
+from cinder import exception
+from oslo_log import log as logging
+
+from cinder_tiers.driver import moving
+
+LOG = logging.getLogger(__name__)
+
+
+class Step(enum.Enum):
+    """What a move needs next."""
+
+    EXECUTE = 'execute'
+    COMMIT = 'commit'
+    ABORT = 'abort'
+    LEAVE = 'leave'
+
+
+def next_step(
+    state: moving.State, move: moving.Move, pool: str | None
+) -> Step:
+    """What to do with a move that nobody is about to answer for.
+
+    :param pool: RADOS pool in which Cinder has the volume; None if it has no
+        such volume.
+    """
+    if pool == move.source:
+        return Step.ABORT
+    if pool != move.target or state is moving.State.BROKEN:
+        return Step.LEAVE
+    return Step.COMMIT if state is moving.State.EXECUTED else Step.EXECUTE
+
+
+class Moves:
+    """The moves of a backend that have been answered, and not ended.
+
+    :param connect: returns a context manager with `moving.Images`.
+    :param pool_of: from the id of a volume to the RADOS pool in which Cinder
+        has it; None if Cinder has no such volume here.
+    """
+
+    def __init__(
+        self,
+        connect: collections.abc.Callable,
+        pool_of: collections.abc.Callable[[str], str | None],
+    ) -> None:
+        self._connect = connect
+        self._pool_of = pool_of
+        self._lock = threading.Lock()
+        self._moves: dict[str, moving.Move] = {}
+
+    def add(self, move: moving.Move) -> None:
+        """Carry a move on from now."""
+        with self._lock:
+            self._moves[move.image] = move
+
+    def of(self, image: str) -> moving.Move | None:
+        """The move of an image that has not ended, if there is one."""
+        with self._lock:
+            return self._moves.get(image)
+
+    def end(self, image: str, *, within_s: int) -> bool:
+        """Wait until an image does not move any more.
+
+        :returns: whether it was soon enough.
+        """
+        for _ in range(within_s):
+            if self.of(image) is None:
+                return True
+            self.go_on()
+            time.sleep(1)
+        return self.of(image) is None
+
+    def resume(self, rados_pools: collections.abc.Sequence[str]) -> None:
+        """Carry on, or take back, what an earlier process left.
+
+        To be called while no volume is served yet: a move of which Cinder has
+        not heard was not answered, and is taken back.
+
+        :raises moving.ManagerRefused: a move cannot be taken back.
+        """
+        with self._connect() as images:
+            for move, state in list(images.unfinished(rados_pools)):
+                step = next_step(state, move, self._pool_of(move.volume_id))
+                LOG.info(
+                    'Found the move of %(move)s, %(state)s; next: %(step)s.',
+                    {'move': move, 'state': state.value, 'step': step.value},
+                )
+                if step is Step.ABORT:
+                    images.take_back(move, state)
+                elif step is Step.LEAVE:
+                    LOG.error(
+                        'The move of %(move)s is left as it is: volume '
+                        '%(volume)s is in neither pool in Cinder, or the move '
+                        'is broken. "rbd status %(source)s/%(image)s" shows '
+                        'it; end it with "rbd migration abort" or "commit".',
+                        {
+                            'move': move,
+                            'volume': move.volume_id,
+                            'source': move.source,
+                            'image': move.image,
+                        },
+                    )
+                else:
+                    self.add(move)
+
+    def go_on(self) -> None:
+        """Do what each move needs next; for a periodic task."""
+        with self._lock:
+            moves = tuple(self._moves.values())
+        if not moves:
+            return
+        try:
+            with self._connect() as images:
+                for move in moves:
+                    self._try(images, move)
+        except exception.VolumeBackendAPIException as error:
+            LOG.warning('%d moves wait for the cluster: %s', len(moves), error)
+
+    def _try(self, images: moving.Images, move: moving.Move) -> None:
+        try:
+            self._go_on_with(images, move)
+        # The periodic task must go on, for this move and for the others.
+        except Exception:  # noqa: BLE001 - logged
+            LOG.exception('The move of %s waits.', move)
+
+    def _go_on_with(self, images: moving.Images, move: moving.Move) -> None:
+        state = images.state(move)
+        if state is None:
+            images.forget(move)
+            with self._lock:
+                del self._moves[move.image]
+            LOG.info('The move of %s has ended.', move)
+            return
+        step = next_step(state, move, self._pool_of(move.volume_id))
+        try:
+            if step is Step.EXECUTE:
+                images.add_task(moving.Task.EXECUTE, move)
+            elif step is Step.COMMIT:
+                images.add_task(moving.Task.COMMIT, move)
+        except moving.ManagerRefused as refused:
+            LOG.warning('The move of %s waits. %s', move, refused)

@@ -1,0 +1,546 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A Ceph cluster in memory, as Cinder's RBD driver sees it.
+
+`Cluster.rados` and `Cluster.rbd` stand for the two modules. Keeps the contract
+of `driver_contract`. What it has not is an AttributeError. An image has no
+bytes but those that were written. The manager does a task when it is next
+asked for its list, or for another task.
+"""
+
+import copy
+import errno
+import itertools
+import json
+import types
+
+FSID = '01234567-89ab-cdef-0123-456789abcdef'
+USER, TRASH = 0, 2
+PREPARED, EXECUTED = 2, 4
+MIGRATING = 1 << 10
+FEATURES = 61
+GIB = 2**30
+
+
+class Error(OSError):
+    pass
+
+
+class ImageNotFound(Error):
+    pass
+
+
+class ImageExists(Error):
+    pass
+
+
+class ImageBusy(Error):
+    pass
+
+
+class ImageHasSnapshots(Error):
+    pass
+
+
+class InvalidArgument(Error):
+    pass
+
+
+class PermissionError(Error):  # noqa: A001 - its name in the module rbd
+    pass
+
+
+class ObjectNotFound(Error):
+    pass
+
+
+class Image:
+    """What is stored of an image; of a snapshot of it, a copy."""
+
+    def __init__(self, ident, pool, name, size):
+        self.id = ident
+        self.pool = pool
+        self.name = name
+        self.size = size
+        self.blocks = {}
+        self.metadata = {}
+        self.snapshots = {}
+        #: (image, name of the snapshot) or None.
+        self.parent = None
+        self.features = FEATURES
+        self.watchers = 0
+        self.in_trash = False
+
+
+class Cluster:
+    """The state of a cluster, and its two modules.
+
+    :param pools: names of the RADOS pools.
+    """
+
+    def __init__(self, pools):
+        self.pools = {name: {} for name in pools}
+        self.images = {}
+        #: {image in its new pool: [image in its old pool, state]}
+        self.moves = {}
+        self.tasks = []
+        self._ids = itertools.count(1)
+        self.rados = types.SimpleNamespace(
+            Error=Error,
+            ObjectNotFound=ObjectNotFound,
+            Rados=lambda **_options: _Rados(self),
+        )
+        self.rbd = types.SimpleNamespace(
+            Error=Error,
+            OSError=Error,
+            ImageNotFound=ImageNotFound,
+            ImageExists=ImageExists,
+            ImageBusy=ImageBusy,
+            ImageHasSnapshots=ImageHasSnapshots,
+            InvalidArgument=InvalidArgument,
+            PermissionError=PermissionError,
+            RBD_FEATURE_LAYERING=1,
+            RBD_FEATURE_EXCLUSIVE_LOCK=4,
+            RBD_FEATURE_OBJECT_MAP=8,
+            RBD_FEATURE_FAST_DIFF=16,
+            RBD_FEATURE_JOURNALING=64,
+            RBD_FEATURE_MIGRATING=MIGRATING,
+            RBD_OPERATION_FEATURE_CLONE_PARENT=1,
+            RBD_MIRROR_IMAGE_DISABLED=2,
+            RBD_CONFIG_SOURCE_IMAGE=2,
+            RBD_IMAGE_MIGRATION_STATE_PREPARED=PREPARED,
+            RBD_IMAGE_MIGRATION_STATE_EXECUTING=3,
+            RBD_IMAGE_MIGRATION_STATE_EXECUTED=EXECUTED,
+            RBD=lambda: _RBD(self),
+            Image=lambda *args, **options: _Open(self, *args, **options),
+        )
+
+    def add(self, pool, name, size):
+        """A new image.
+
+        :raises ImageExists: the pool has one of that name.
+        """
+        if self.find(pool, name):
+            raise ImageExists(errno.EEXIST, name)
+        image = Image(f'id{next(self._ids)}', pool, name, size)
+        self.images[image.id] = image
+        return image
+
+    def find(self, pool, name):
+        """The image of that name that is not in the trash, if there is one."""
+        for image in self.images.values():
+            if (image.pool, image.name) == (pool, name) and not image.in_trash:
+                return image
+        return None
+
+    def get(self, pool, name):
+        """The image of that name.
+
+        :raises ImageNotFound: there is none.
+        """
+        found = self.find(pool, name)
+        if found is None:
+            raise ImageNotFound(errno.ENOENT, f'{pool}/{name}')
+        return found
+
+    def children_of(self, image, snapshot=None):
+        """Images whose parent is an image, or a snapshot of it."""
+        return [
+            one
+            for one in self.images.values()
+            if one.parent
+            and one.parent[0] is image
+            and snapshot in (None, one.parent[1])
+            and not one.in_trash
+        ]
+
+    def leave_parent(self, image):
+        """With its last clone goes what was kept of a snapshot for it."""
+        if image.parent:
+            (of, name), image.parent = image.parent, None
+            if of.snapshots[name].namespace == TRASH and not self.children_of(
+                of, name
+            ):
+                del of.snapshots[name]
+
+    def move_of(self, pool, name):
+        """(image in the new pool, image in the old one) of a move.
+
+        :raises InvalidArgument: the image does not move.
+        """
+        for new, (old, _) in self.moves.items():
+            if (pool, name) in ((new.pool, new.name), (old.pool, old.name)):
+                return new, old
+        raise InvalidArgument(errno.EINVAL, f'{pool}/{name}')
+
+    def do_tasks(self):
+        """What the manager does between two commands."""
+        while self.tasks:
+            task = self.tasks.pop(0)
+            pool, name = task['refs']['pool_name'], task['refs']['image_name']
+            new, old = self.move_of(pool, name)
+            if task['refs']['action'] == 'migrate execute':
+                self.moves[new][1] = EXECUTED
+            else:
+                new.features &= ~MIGRATING
+                del self.moves[new], self.images[old.id]
+
+
+class _Rados:
+    def __init__(self, cluster):
+        self._cluster = cluster
+        self._pools = list(cluster.pools)
+
+    def connect(self, timeout=0):
+        pass
+
+    def shutdown(self):
+        pass
+
+    def conf_get(self, _name):
+        return str(FEATURES)
+
+    def get_fsid(self):
+        return FSID
+
+    def open_ioctx(self, name):
+        if name not in self._cluster.pools:
+            raise ObjectNotFound(errno.ENOENT, name)
+        return types.SimpleNamespace(
+            name=name,
+            close=lambda: None,
+            stat=lambda oid: self._stat(name, oid),
+        )
+
+    def _stat(self, pool, oid):
+        image = self._cluster.images.get(oid.removeprefix('rbd_header.'))
+        if image is None or image.pool != pool:
+            raise ObjectNotFound(errno.ENOENT, oid)
+
+    def mon_command(self, request, _data):
+        asked = json.loads(request)
+        answer = {
+            'df': self._df,
+            'osd pool ls': self._list,
+            'osd pool get-quota': lambda: {'quota_max_bytes': 0},
+        }[asked['prefix']]()
+        return 0, json.dumps(answer).encode(), ''
+
+    def _df(self):
+        return {
+            'stats': {'total_bytes': 100 * GIB},
+            'pools': [
+                {
+                    'name': name,
+                    'stats': {
+                        'stored': GIB,
+                        'bytes_used': 2 * GIB,
+                        'max_avail': 40 * GIB,
+                        'quota_bytes': 0,
+                    },
+                }
+                for name in self._pools
+            ],
+        }
+
+    def _list(self):
+        return [
+            {
+                'pool_name': name,
+                'type': 1,
+                'application_metadata': {'rbd': {}},
+                'flags_names': 'hashpspool',
+            }
+            for name in self._pools
+        ]
+
+    def mgr_command(self, request, _data):
+        asked = json.loads(request)
+        prefix = asked['prefix']
+        self._cluster.do_tasks()
+        if prefix == 'rbd task list':
+            return 0, json.dumps(self._cluster.tasks).encode(), ''
+        step = prefix.removeprefix('rbd task add migration ')
+        pool, _, name = asked['image_spec'].partition('/')
+        try:
+            new, _ = self._cluster.move_of(pool, name)
+        except InvalidArgument as error:
+            return -errno.EINVAL, b'', str(error)
+        wanted = {'execute': PREPARED, 'commit': EXECUTED}[step]
+        if self._cluster.moves[new][1] != wanted:
+            return -errno.EINVAL, b'', 'not in ready state'
+        self._cluster.tasks.append(
+            {
+                'id': str(len(self._cluster.tasks)),
+                'refs': {
+                    'action': f'migrate {step}',
+                    'pool_name': pool,
+                    'image_name': name,
+                },
+            }
+        )
+        return 0, b'{}', ''
+
+
+class _RBD:
+    def __init__(self, cluster):
+        self._cluster = cluster
+
+    def version(self):
+        return 1, 16, 0
+
+    def create(self, ioctx, name, size, order, **_options):
+        self._cluster.add(ioctx.name, name, size)
+
+    def clone(self, source, parent, snapshot, target, name, **_options):
+        of = self._cluster.get(source.name, parent)
+        image = self._cluster.add(
+            target.name, name, of.snapshots[snapshot].size
+        )
+        image.parent = of, snapshot
+        image.blocks = dict(of.snapshots[snapshot].blocks)
+
+    def list(self, ioctx):
+        return [
+            image.name
+            for image in self._cluster.images.values()
+            if image.pool == ioctx.name and not image.in_trash
+        ]
+
+    def rename(self, ioctx, name, new_name):
+        image = self._cluster.get(ioctx.name, name)
+        if self._cluster.find(ioctx.name, new_name):
+            raise ImageExists(errno.EEXIST, new_name)
+        image.name = new_name
+
+    def remove(self, ioctx, name):
+        image = self._cluster.get(ioctx.name, name)
+        if image.features & MIGRATING or image.watchers:
+            raise ImageBusy(errno.EBUSY, name)
+        if image.snapshots:
+            raise ImageHasSnapshots(errno.ENOTEMPTY, name)
+        del self._cluster.images[image.id]
+        self._cluster.leave_parent(image)
+
+    def trash_list(self, ioctx):
+        return [
+            {'id': image.id, 'name': image.name, 'source': 'MIGRATION'}
+            for image in self._cluster.images.values()
+            if image.pool == ioctx.name and image.in_trash
+        ]
+
+    def pool_stats_get(self, ioctx):
+        return {'trash_count': len(self.trash_list(ioctx))}
+
+    def pool_metadata_set(self, ioctx, key, value):
+        self._cluster.pools[ioctx.name][key] = value
+
+    def pool_metadata_list(self, ioctx):
+        return iter(list(self._cluster.pools[ioctx.name].items()))
+
+    def pool_metadata_remove(self, ioctx, key):
+        del self._cluster.pools[ioctx.name][key]
+
+    def migration_prepare(self, source, name, target, new_name):
+        old = self._cluster.get(source.name, name)
+        if old.watchers or old.features & MIGRATING:
+            raise ImageBusy(errno.EBUSY, name)
+        new = self._cluster.add(target.name, new_name, old.size)
+        ident = new.id
+        vars(new).update(
+            copy.copy(vars(old)),
+            id=ident,
+            pool=target.name,
+            blocks=dict(old.blocks),
+            metadata=dict(old.metadata),
+            snapshots=dict(old.snapshots),
+            features=old.features | MIGRATING,
+        )
+        for child in self._cluster.children_of(old):
+            child.parent = new, child.parent[1]
+        old.in_trash = True
+        self._cluster.moves[new] = [old, PREPARED]
+
+    def migration_status(self, ioctx, name):
+        new, old = self._cluster.move_of(ioctx.name, name)
+        return {
+            'source_image_id': old.id,
+            'state': self._cluster.moves[new][1],
+        }
+
+    def migration_abort(self, ioctx, name):
+        new, old = self._cluster.move_of(ioctx.name, name)
+        for child in self._cluster.children_of(new):
+            child.parent = old, child.parent[1]
+        old.in_trash = False
+        del self._cluster.moves[new], self._cluster.images[new.id]
+
+
+class _Open:
+    """An open image, or an open snapshot."""
+
+    def __init__(self, cluster, ioctx, name, snapshot=None, read_only=False):
+        self._cluster = cluster
+        self._image = cluster.get(ioctx.name, name)
+        self._is_watcher = not read_only
+        self._image.watchers += self._is_watcher
+        self._snapshot = None
+        self.set_snap(snapshot)
+
+    def close(self):
+        self._image.watchers -= self._is_watcher
+        self._is_watcher = False
+
+    def set_snap(self, name):
+        if name is not None:
+            self._of(name)
+        self._snapshot = name
+
+    def _of(self, name):
+        found = self._image.snapshots.get(name)
+        if found is None or found.namespace == TRASH:
+            raise ImageNotFound(errno.ENOENT, name)
+        return found
+
+    @property
+    def _shown(self):
+        return self._of(self._snapshot) if self._snapshot else self._image
+
+    def id(self):
+        return self._image.id
+
+    def size(self):
+        return self._shown.size
+
+    def features(self):
+        return self._image.features
+
+    def op_features(self):
+        return 1
+
+    def stripe_unit(self):
+        return 2**22
+
+    def resize(self, size):
+        self._image.size = size
+
+    def write(self, content, offset):
+        self._image.blocks = {**self._image.blocks, offset: content}
+
+    def read(self, offset, length):
+        found = bytearray(length)
+        for begin, content in self._shown.blocks.items():
+            if offset <= begin < offset + length:
+                found[begin - offset : begin - offset + len(content)] = content
+        return bytes(found)
+
+    def flatten(self):
+        self._cluster.leave_parent(self._image)
+
+    def create_snap(self, name):
+        self._image.snapshots[name] = types.SimpleNamespace(
+            size=self._image.size,
+            blocks=dict(self._image.blocks),
+            namespace=USER,
+            is_protected=False,
+        )
+
+    def remove_snap(self, name):
+        snapshot = self._of(name)
+        if self._cluster.children_of(self._image, name):
+            snapshot.namespace = TRASH
+        else:
+            del self._image.snapshots[name]
+
+    def protect_snap(self, name):
+        self._of(name).is_protected = True
+
+    def unprotect_snap(self, name):
+        if not self._of(name).is_protected:
+            raise InvalidArgument(errno.EINVAL, name)
+        self._of(name).is_protected = False
+
+    def is_protected_snap(self, name):
+        return self._of(name).is_protected
+
+    def list_snaps(self):
+        return iter(
+            [
+                {'name': name, 'size': one.size, 'namespace': one.namespace}
+                for name, one in self._image.snapshots.items()
+            ]
+        )
+
+    def rollback_to_snap(self, name):
+        snapshot = self._of(name)
+        self._image.size = snapshot.size
+        self._image.blocks = dict(snapshot.blocks)
+
+    def parent_info(self):
+        if self._image.parent is None:
+            raise ImageNotFound(errno.ENOENT, self._image.name)
+        of, snapshot = self._image.parent
+        return of.pool, of.name, snapshot
+
+    def list_children(self):
+        return iter(
+            [
+                (one.pool, one.name)
+                for one in self._cluster.children_of(
+                    self._image, self._snapshot
+                )
+            ]
+        )
+
+    def list_descendants(self):
+        found = []
+        for one in self._cluster.children_of(self._image):
+            found.append(one)
+            found += self._cluster.children_of(one)
+        return iter(
+            [
+                {'pool': one.pool, 'image': one.name, 'trash': False}
+                for one in found
+            ]
+        )
+
+    def watchers_list(self):
+        return iter(
+            [{'addr': f'client {n}'} for n in range(self._image.watchers)]
+        )
+
+    def group(self):
+        return {'pool': -1, 'name': ''}
+
+    def mirror_image_get_info(self):
+        return {'state': 2}
+
+    def metadata_list(self):
+        return iter(self._image.metadata.items())
+
+    def config_list(self):
+        names = (
+            f'rbd_qos_{kind}{unit}_{what}'
+            for kind in ('', 'read_', 'write_')
+            for unit in ('iops', 'bps')
+            for what in ('limit', 'burst')
+        )
+        set_here = self._image.metadata
+        return iter(
+            [
+                {
+                    'name': name,
+                    'value': set_here.get(f'conf_{name}', '0'),
+                    'source': 2 if f'conf_{name}' in set_here else 0,
+                }
+                for name in names
+            ]
+        )
+
+    def config_set(self, name, value):
+        if not value.isdigit():
+            raise InvalidArgument(errno.EINVAL, f'{name}: {value}')
+        self._image.metadata[f'conf_{name}'] = value
+
+    def config_remove(self, name):
+        del self._image.metadata[f'conf_{name}']

@@ -1,0 +1,517 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What TieredRBDDriver does with volumes, on whatever cluster.
+
+The same on a real Ceph and on `cluster_in_memory`.
+"""
+
+import json
+import threading
+
+from cinder import exception
+from cinder import objects
+
+from cinder_tiers.driver import moving
+from tests.contract import driver_case
+
+CONTENT = (b'what the tenant wrote', b'what came later', b'and in the end')
+
+
+class DriverContract(driver_case.DriverCase):
+    def make_family(self, service, tier):
+        """A volume with three snapshots, and a clone of the second."""
+        volume = self.make(service, tier, CONTENT[0])
+        snapshots = []
+        for content in CONTENT:
+            self.write(tier, volume.name, content, 2**22)
+            snapshots.append(self.snapshot(service, volume))
+        self.write(tier, volume.name, b'now', 2**23)
+        clone = self.add(tier)
+        service.driver.create_volume_from_snapshot(clone, snapshots[1])
+        return volume, snapshots, clone
+
+    def sums_of(self, tier, volume, snapshots):
+        return [
+            self.sum_of(tier, volume.name),
+            *(self.sum_of(tier, volume.name, one.name) for one in snapshots),
+        ]
+
+    def assert_nothing_left(self, *tiers):
+        for tier in tiers:
+            self.assertEqual([], self.names_in(tier), tier)
+            self.assertEqual(0, self.images_in_trash(tier), tier)
+            self.assertEqual([], self.marks_in(tier), tier)
+
+    # One pool at a time
+
+    def test_a_volume_is_in_the_pool_of_its_host(self):
+        service = self.serve()
+        for tier in self.types:
+            volume = self.make(service, tier)
+            self.assertEqual([volume.name], self.names_in(tier))
+            connection = service.driver.initialize_connection(volume, {})
+            self.assertEqual(
+                f'{self.rados_pools[tier]}/{volume.name}',
+                connection['data']['name'],
+            )
+            service.driver.extend_volume(volume, 2)
+            with self.image(tier, volume.name, read_only=True) as image:
+                self.assertEqual(2 * driver_case.GIB, image.size())
+            service.driver.delete_volume(volume)
+            self.assert_nothing_left(tier)
+
+    def test_a_host_without_a_pool_is_refused_and_named(self):
+        service = self.serve()
+        for host in ('node@ceph', 'node@ceph#other'):
+            volume = self.add('fast')
+            volume.host = host
+            volume.save()
+            error = self.assertRaises(
+                exception.InvalidHost, service.driver.create_volume, volume
+            )
+            self.assertIn(host, str(error))
+            self.assertIn('tier-fast, tier-slow', str(error))
+        self.assert_nothing_left(*self.types)
+
+    def test_a_volume_whose_host_has_no_pool_is_found(self):
+        service = self.serve()
+        volume = self.make(service, 'slow')
+        volume.host = driver_case.HOST
+        self.assertEqual('tier-slow', service.driver.get_pool(volume))
+        self.assertIsNone(service.driver.get_pool(self.add('slow')))
+
+    def stats_of(self, service):
+        """What is reported once the monitors know the new pools."""
+        over = threading.Event()
+        for _ in range(driver_case.MOST_S):
+            stats = service.driver.get_volume_stats(refresh=True)
+            if all(one['backend_state'] == 'up' for one in stats['pools']):
+                return stats
+            over.wait(1)
+        return self.fail(f'No sizes of pools: {stats}')
+
+    def test_each_pool_reports_itself(self):
+        stats = self.stats_of(self.serve())
+        self.assertEqual('up', stats['backend_state'])
+        self.assertEqual(
+            ['tier-fast', 'tier-slow'],
+            [pool['pool_name'] for pool in stats['pools']],
+        )
+        for (tier, rados_pool), pool in zip(
+            self.rados_pools.items(), stats['pools'], strict=True
+        ):
+            self.assertEqual(f'tier-{tier}', pool['volume_backend_name'])
+            self.assertTrue(pool['location_info'].endswith(f':{rados_pool}'))
+            self.assertEqual(5, len(pool['location_info'].split(':')))
+            self.assertGreater(pool['free_capacity_gb'], 0)
+            self.assertGreaterEqual(
+                pool['total_capacity_gb'], pool['free_capacity_gb']
+            )
+            self.assertTrue(pool['qos_support'])
+
+    def test_sizes_are_those_of_the_driver_of_cinder(self):
+        service = self.serve()
+        pools = {
+            pool['pool_name']: pool for pool in self.stats_of(service)['pools']
+        }
+        for name, driver in service.driver._drivers.items():
+            free, total = driver._get_pool_stats()
+            self.assertAlmostEqual(
+                free, pools[name]['free_capacity_gb'], delta=0.1
+            )
+            self.assertAlmostEqual(
+                total, pools[name]['total_capacity_gb'], delta=0.1
+            )
+
+    def test_a_volume_goes_back_to_a_snapshot(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        before = self.sum_of('slow', volume.name)
+        snapshot = self.snapshot(service, volume)
+        self.write('slow', volume.name, CONTENT[1])
+        service.driver.revert_to_snapshot(self.context, volume, snapshot)
+        self.assertEqual(before, self.sum_of('slow', volume.name))
+
+    def test_images_of_all_pools_can_be_managed(self):
+        service = self.serve()
+        made = {
+            tier: self.make(service, tier, CONTENT[0]) for tier in self.types
+        }
+        with self.ioctx('slow') as ioctx:
+            self.rbd.RBD().rename(ioctx, made['slow'].name, 'of-others')
+        found = service.driver.get_manageable_volumes(
+            [{'id': made['fast'].id}], None, 10, 0, ['size'], ['asc']
+        )
+        self.assertEqual(
+            {
+                (made['fast'].name, self.host_of('fast'), False),
+                ('of-others', self.host_of('slow'), True),
+            },
+            {
+                (
+                    one['reference']['source-name'],
+                    one['extra_info'],
+                    one['safe_to_manage'],
+                )
+                for one in found
+            },
+        )
+        reference = {'source-name': 'of-others'}
+        size = service.driver.manage_existing_get_size(made['slow'], reference)
+        self.assertEqual(1, size)
+        service.driver.manage_existing(made['slow'], reference)
+        self.assertEqual([made['slow'].name], self.names_in('slow'))
+
+    def test_a_burst_of_all_io_has_its_own_limit(self):
+        service = self.serve()
+        volume = self.make(service, 'fast')
+        service.driver.update_rbd_image_qos(
+            volume, {'total_iops_sec_max': '7', 'total_bytes_sec_max': '8192'}
+        )
+        expected = {
+            'rbd_qos_iops_limit': '400',
+            'rbd_qos_iops_burst': '7',
+            'rbd_qos_bps_burst': '8192',
+        }
+        self.assertEqual(expected, self.limits_of('fast', volume.name))
+        for _ in range(2):
+            service.driver.delete_rbd_image_qos_keys(
+                volume, ['total_iops_sec_max', 'total_bytes_sec_max']
+            )
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '400'},
+            self.limits_of('fast', volume.name),
+        )
+
+    # Two pools
+
+    def test_a_clone_in_another_pool_is_a_copy(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        snapshot = self.snapshot(service, volume)
+        expected = self.sum_of('slow', volume.name)
+        clones = [self.add('fast'), self.add('fast')]
+        service.driver.create_volume_from_snapshot(clones[0], snapshot)
+        service.driver.create_cloned_volume(clones[1], volume)
+        for clone in clones:
+            self.assertEqual(expected, self.sum_of('fast', clone.name))
+            with self.image('fast', clone.name, read_only=True) as image:
+                self.assertRaises(self.rbd.ImageNotFound, image.parent_info)
+            self.assertEqual(
+                {'rbd_qos_iops_limit': '400'},
+                self.limits_of('fast', clone.name),
+            )
+        with self.image('slow', volume.name, read_only=True) as image:
+            self.assertEqual(
+                [snapshot.name], [one['name'] for one in image.list_snaps()]
+            )
+        for clone in clones:
+            service.driver.delete_volume(clone)
+        service.driver.delete_snapshot(snapshot)
+        service.driver.delete_volume(volume)
+        self.assert_nothing_left(*self.types)
+
+    def test_a_larger_copy_has_the_size_that_was_asked_for(self):
+        service = self.serve()
+        volume = self.make(service, 'slow')
+        clone = self.add('fast', size=3)
+        service.driver.create_cloned_volume(clone, volume)
+        with self.image('fast', clone.name, read_only=True) as image:
+            self.assertEqual(3 * driver_case.GIB, image.size())
+
+    def test_a_retype_moves_the_family_at_once(self):
+        service = self.serve()
+        volume, snapshots, clone = self.make_family(service, 'slow')
+        before = self.sums_of('slow', volume, snapshots)
+        of_clone = self.sum_of('slow', clone.name)
+        self.retype(service, volume, 'fast')
+        self.assertEqual('available', volume.status)
+        self.assertEqual(self.host_of('fast'), volume.host)
+        self.assertEqual(self.types['fast'].id, volume.volume_type_id)
+        self.assertEqual([volume.name], self.names_in('fast'))
+        self.assertEqual([clone.name], self.names_in('slow'))
+        self.assertEqual(before, self.sums_of('fast', volume, snapshots))
+        self.assertEqual(of_clone, self.sum_of('slow', clone.name))
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '400'},
+            self.limits_of('fast', volume.name),
+        )
+        self.settle(service, volume, 'fast')
+        self.assertEqual(0, self.images_in_trash('slow'))
+        self.assertEqual([], self.marks_in('slow'))
+        self.assertEqual(before, self.sums_of('fast', volume, snapshots))
+        self.assertEqual(of_clone, self.sum_of('slow', clone.name))
+        self.assert_family_goes(service, volume, snapshots, clone)
+
+    def assert_family_goes(self, service, volume, snapshots, clone):
+        """Delete it, with the clone in another pool than its parent."""
+        service.driver.delete_snapshot(snapshots[1])
+        for snapshot in snapshots[::2]:
+            service.driver.delete_snapshot(snapshot)
+        for one in (clone, volume):
+            service.driver.delete_volume(
+                objects.Volume.get_by_id(self.context, one.id)
+            )
+        self.assert_nothing_left(*self.types)
+
+    def test_a_parent_in_another_pool_goes_with_its_last_clone(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        clone = self.add('slow')
+        service.driver.create_cloned_volume(clone, volume)
+        expected = self.sum_of('slow', clone.name)
+        self.retype(service, volume, 'fast')
+        self.settle(service, volume, 'fast')
+        second = self.add('slow')
+        service.driver.create_cloned_volume(second, clone)
+        self.assertEqual(expected, self.sum_of('slow', second.name))
+        service.driver.delete_volume(volume)
+        self.assertEqual([f'{volume.name}.deleted'], self.names_in('fast'))
+        self.assertEqual(expected, self.sum_of('slow', clone.name))
+
+    def test_a_volume_can_move_there_and_back(self):
+        service = self.serve()
+        volume, snapshots, _ = self.make_family(service, 'slow')
+        before = self.sums_of('slow', volume, snapshots)
+        for tier, limit in (('fast', '400'), ('slow', '40')):
+            self.retype(service, volume, tier)
+            self.settle(service, volume, tier)
+            self.assertEqual(
+                {'rbd_qos_iops_limit': limit},
+                self.limits_of(tier, volume.name),
+            )
+        self.assertEqual(before, self.sums_of('slow', volume, snapshots))
+        self.assert_nothing_left('fast')
+
+    def test_a_volume_in_use_does_not_move(self):
+        service = self.serve()
+        volume, snapshots, clone = self.make_family(service, 'slow')
+        before = self.sums_of('slow', volume, snapshots)
+        for used in (volume, clone):
+            with self.image('slow', used.name):
+                self.assertRaises(
+                    exception.VolumeMigrationFailed,
+                    self.retype,
+                    service,
+                    volume,
+                    'fast',
+                    'never',
+                )
+            volume.refresh()
+            self.assertEqual('available', volume.status)
+            self.assertEqual(self.host_of('slow'), volume.host)
+            self.assertEqual(before, self.sums_of('slow', volume, snapshots))
+            self.assertEqual([], self.marks_in('slow'))
+            self.assert_nothing_left('fast')
+
+    def test_a_volume_whose_limits_cannot_be_set_is_put_back(self):
+        service = self.serve()
+        volume, snapshots, clone = self.make_family(service, 'slow')
+        before = self.sums_of('slow', volume, snapshots)
+        self.types['fast'] = self.make_type('broken', 'as many as it likes')
+        log = self.capture_log()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            service,
+            volume,
+            'fast',
+            'never',
+        )
+        self.assertIn('does not move in place to pool tier-fast', log.output)
+        self.assertIn('rbd_qos_iops_limit', log.output)
+        volume.refresh()
+        self.assertEqual('available', volume.status)
+        self.assertEqual(self.host_of('slow'), volume.host)
+        self.assertEqual(before, self.sums_of('slow', volume, snapshots))
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '40'}, self.limits_of('slow', volume.name)
+        )
+        with self.image('slow', clone.name, read_only=True) as image:
+            self.assertEqual(self.rados_pools['slow'], image.parent_info()[0])
+        self.assert_nothing_left('fast')
+
+    def test_a_volume_moves_without_a_new_type(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        before = self.sum_of('slow', volume.name)
+        service.migrate_volume(
+            self.context,
+            volume,
+            {
+                'host': self.host_of('fast'),
+                'capabilities': service.driver.get_volume_stats()['pools'][0],
+            },
+        )
+        volume.refresh()
+        self.assertEqual(self.host_of('fast'), volume.host)
+        self.assertEqual('success', volume.migration_status)
+        self.assertEqual(before, self.sum_of('fast', volume.name))
+        self.settle(service, volume, 'fast')
+        self.assert_nothing_left('slow')
+
+    # While it moves
+
+    def test_a_volume_is_served_while_it_moves(self):
+        service = self.serve()
+        volume, snapshots, _ = self.make_family(service, 'slow')
+        self.retype(service, volume, 'fast')
+        driver = service.driver
+        self.write('fast', volume.name, b'meanwhile', 3 * 2**22)
+        expected = self.sum_of('fast', volume.name)
+        late = self.snapshot(service, volume)
+        clone = self.add('fast')
+        driver.create_cloned_volume(clone, volume)
+        driver.delete_snapshot(snapshots[0])
+        self.write('fast', volume.name, b'and after that', 3 * 2**22)
+        driver.revert_to_snapshot(self.context, volume, late)
+        driver.extend_volume(volume, 2)
+        self.assertEqual(expected, self.sum_of('fast', volume.name))
+        self.settle(service, volume, 'fast')
+        self.assertEqual(expected, self.sum_of('fast', volume.name, late.name))
+        self.assertEqual(expected, self.sum_of('fast', clone.name))
+        with self.image('fast', volume.name, read_only=True) as image:
+            self.assertEqual(2 * driver_case.GIB, image.size())
+
+    def test_a_message_from_before_a_move_finds_the_volume(self):
+        service = self.serve()
+        volume, snapshots, _ = self.make_family(service, 'slow')
+        stale = objects.Snapshot.get_by_id(self.context, snapshots[0].id)
+        self.assertEqual(self.host_of('slow'), stale.volume.host)
+        self.retype(service, volume, 'fast')
+        self.settle(service, volume, 'fast')
+        service.driver.delete_snapshot(stale)
+        with self.image('fast', volume.name, read_only=True) as image:
+            self.assertNotIn(
+                stale.name, [one['name'] for one in image.list_snaps()]
+            )
+
+    def test_a_volume_that_moves_does_not_move_again(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        before = self.sum_of('slow', volume.name)
+        self.retype(service, volume, 'fast')
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            service,
+            volume,
+            'slow',
+            'never',
+        )
+        volume.refresh()
+        self.assertEqual(self.host_of('fast'), volume.host)
+        self.settle(service, volume, 'fast')
+        self.assertEqual(before, self.sum_of('fast', volume.name))
+
+    def test_a_volume_that_moves_is_deleted_when_it_has_come(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        clone = self.add('slow')
+        service.driver.create_cloned_volume(clone, volume)
+        self.retype(service, volume, 'fast')
+        service.driver.delete_volume(volume)
+        self.assertEqual([f'{volume.name}.deleted'], self.names_in('fast'))
+        self.retype(service, clone, 'fast')
+        service.driver.delete_volume(clone)
+        self.assertEqual([], self.names_in('slow'))
+
+    def test_the_purge_of_the_trash_leaves_a_move_alone(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        before = self.sum_of('slow', volume.name)
+        self.retype(service, volume, 'fast')
+        for driver in service.driver._drivers.values():
+            driver._trash_purge()
+        self.settle(service, volume, 'fast')
+        self.assertEqual(before, self.sum_of('fast', volume.name))
+
+    # What a service finds that starts
+
+    def prepared(self, service, tier='slow', target='fast'):
+        """A volume whose service ends after the first step of its move."""
+        volume, snapshots, clone = self.make_family(service, tier)
+        volume.update({'status': 'retyping', 'previous_status': 'available'})
+        volume.save()
+        with service.driver._images() as images:
+            images.prepare(
+                moving.Move(
+                    volume_id=volume.id,
+                    image=volume.name,
+                    source=self.rados_pools[tier],
+                    target=self.rados_pools[target],
+                )
+            )
+        return volume, snapshots
+
+    def test_a_move_that_was_not_answered_is_taken_back(self):
+        service = self.serve()
+        volume, snapshots = self.prepared(service)
+        before = self.sums_of('fast', volume, snapshots)
+        self.serve()
+        self.assert_nothing_left('fast')
+        self.assertEqual(0, self.images_in_trash('slow'))
+        self.assertEqual([], self.marks_in('slow'))
+        self.assertEqual(before, self.sums_of('slow', volume, snapshots))
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '40'}, self.limits_of('slow', volume.name)
+        )
+
+    def test_a_move_that_was_answered_is_carried_on(self):
+        service = self.serve()
+        volume, snapshots, _ = self.make_family(service, 'slow')
+        before = self.sums_of('slow', volume, snapshots)
+        self.retype(service, volume, 'fast')
+        service = self.serve()
+        self.settle(service, volume, 'fast')
+        self.assertEqual(before, self.sums_of('fast', volume, snapshots))
+        self.assertEqual(0, self.images_in_trash('slow'))
+        self.assertEqual([], self.marks_in('slow'))
+
+    def test_what_others_prepared_is_left_alone(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        with self.ioctx('slow') as source, self.ioctx('fast') as target:
+            # Left by an earlier move of that image, or by anybody.
+            self.rbd.RBD().pool_metadata_set(
+                source,
+                moving.MARK + volume.name,
+                json.dumps(
+                    {
+                        'volume': volume.id,
+                        'image_id': 'earlier',
+                        'target': self.rados_pools['fast'],
+                    }
+                ),
+            )
+            self.rbd.RBD().migration_prepare(
+                source, volume.name, target, volume.name
+            )
+            service = self.serve()
+            service.driver._moves.go_on()
+            found = self.rbd.RBD().migration_status(source, volume.name)
+            self.assertEqual(
+                self.rbd.RBD_IMAGE_MIGRATION_STATE_PREPARED, found['state']
+            )
+            self.rbd.RBD().migration_abort(source, volume.name)
+
+    def test_pools_that_cannot_be_used_are_named(self):
+        for entries, expected in (
+            (['tier-fast:not-there'], "has no pool 'not-there'"),
+            (['tier-fast:a/b'], 'tier-fast:a/b'),
+        ):
+            with self.subTest(entries):
+                found = self.capture_log()
+                try:
+                    service = self.serve(tiers_rbd_pools=entries)
+                except exception.InvalidInput as error:
+                    self.assertIn(expected, str(error))
+                else:
+                    self.assertFalse(service.driver.initialized)
+                    self.assertIn(expected, found.output)
+
+    def test_replication_is_refused_in_words(self):
+        found = self.capture_log()
+        service = self.serve(replication_device=[{'backend_id': 'elsewhere'}])
+        self.assertFalse(service.driver.initialized)
+        self.assertIn('replication_device does not go', found.output)

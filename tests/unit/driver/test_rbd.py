@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The contract of the driver, kept on a cluster in memory."""
+
+from tests.contract import cluster_in_memory
+from tests.contract import driver_case
+from tests.contract import driver_contract
+
+MONITORS = '{"mons": [{"addr": "127.0.0.1:6789/0"}]}'
+
+
+class DriverTestCase(driver_contract.DriverContract):
+    def setUp(self):
+        self.rados_pools = driver_case.new_pool_names()
+        self.cluster = cluster_in_memory.Cluster(self.rados_pools.values())
+        self.rados, self.rbd = self.cluster.rados, self.cluster.rbd
+        super().setUp()
+        # The commands "ceph mon dump" and "rbd status" of Cinder's driver.
+        self.patch(
+            'oslo_concurrency.processutils.execute', side_effect=self.execute
+        )
+
+    def execute(self, *command, **_options):
+        if command[:3] == ('ceph', 'mon', 'dump'):
+            return MONITORS, ''
+        self.assertEqual(('rbd', 'status'), command[:2])
+        return '{"watchers": []}', ''
+
+    def connect(self):
+        return self.rados.Rados()

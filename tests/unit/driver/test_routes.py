@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""No method of Cinder's driver uses a pool that nobody chose for it."""
+
+import inspect
+import re
+
+from cinder.volume.drivers import rbd as cinder_rbd
+import testtools
+
+from cinder_tiers.driver import pool
+from cinder_tiers.driver import rbd
+
+#: What a method does that needs a pool.
+NEEDS_POOL = re.compile('RBDVolumeProxy|RADOSClient|rbd_pool|_setup_volume')
+#: Replication is refused at start; that of one pool starts with its driver.
+NOT_WITH_POOLS = {'failover', 'failover_completed', 'failover_host'}
+
+
+class RoutesTestCase(testtools.TestCase):
+    def test_each_method_that_needs_a_pool_is_sent_to_one(self):
+        found = {
+            name
+            for name, method in inspect.getmembers(
+                cinder_rbd.RBDDriver, inspect.isfunction
+            )
+            if not name.startswith('_')
+            and NEEDS_POOL.search(inspect.getsource(inspect.unwrap(method)))
+        }
+        self.assertLess(15, len(found))
+        self.assertEqual(
+            set(), found - vars(rbd.TieredRBDDriver).keys() - NOT_WITH_POOLS
+        )
+
+    def test_the_drivers_of_pools_have_the_methods_of_cinder(self):
+        for name in vars(pool.PoolDriver):
+            if inspect.isfunction(vars(pool.PoolDriver)[name]):
+                is_own = name in {'_on', '_purge', '_remove', '_remove_qos'}
+                self.assertNotEqual(
+                    is_own, hasattr(cinder_rbd.RBDDriver, name), name
+                )
