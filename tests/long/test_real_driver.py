@@ -2,7 +2,7 @@
 
 """The contract of the driver, kept on a real Ceph by a user with least rights.
 
-Run it as `test_real_ceph` says.
+The environment variable CINDER_TIERS_TEST_CEPH_CONF names its ceph.conf.
 """
 
 import collections
