@@ -76,8 +76,8 @@ class JudgementTest(testtools.TestCase):
         problems, said = self.judge(database=800, general=150, archive=170)
         self.assertEqual([], problems)
         self.assertIn(
-            '150 IOPS of 4k random write measured, 3 disks x 160 '
-            '/ 3 = 160 expected (-6%)',
+            '150 IOPS of 4k random writes. Its throttle allows 3 disks x 160 '
+            'IOPS / 3 copies = 160 (-6%)',
             said,
         )
         self.assertIn('database / general: 5.3 times measured', said)
