@@ -51,11 +51,12 @@ class Claims:
 
 
 def quantity_text(claim: comparison.Claim) -> str:
-    """The quantity of a claim with its unit, such as p99, ms."""
-    if claim.unit and claim.unit.lower() != claim.quantity:
-        name = claim.quantity.removesuffix(f'_{claim.unit}')
-        return f'{name}, {claim.unit}'
-    return claim.unit or claim.quantity
+    """The quantity of a claim with its unit: p99, ms; IOPS; read IOPS."""
+    if claim.unit == 'IOPS':
+        return claim.quantity.replace('_', ' ').replace('iops', 'IOPS')
+    if not claim.unit:
+        return claim.quantity
+    return f'{claim.quantity.removesuffix(f"_{claim.unit}")}, {claim.unit}'
 
 
 def _cells(claim: comparison.Claim) -> tuple[str | float | None, ...]:

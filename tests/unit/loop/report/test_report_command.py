@@ -152,10 +152,10 @@ class ReportTestCase(testtools.TestCase):
 
     def test_quantities_and_a_direction_alone(self):
         for words, expected in (
-            (('--quantity', 'mean_ms'), 'mean_ms (ms)'),
+            (('--quantity', 'mean_ms'), 'mean, ms'),
             (
                 ('--quantity', 'iops', '--direction', 'read'),
-                'read_iops (IOPS)',
+                'read IOPS',
             ),
         ):
             ran = self.report(self.file('run.json'), *words)
@@ -201,7 +201,7 @@ class ReportTestCase(testtools.TestCase):
         alternative, light, _dark = page.pictures()[0]
         self.assertTrue(
             alternative.startswith(
-                'Effects on iops, x, default 100: osd_fast '
+                'Effects on IOPS, x, default 100: osd_fast '
             ),
             alternative,
         )
