@@ -113,7 +113,7 @@ def _shown_guests(
     if all_of_them:
         return slot.guests
     ranked = guest_times.by_iops(slot)
-    ends = {each.guest for each in (*ranked[:1], *ranked[-1:])}
+    ends = {guest.guest for _iops, guest in (*ranked[:1], *ranked[-1:])}
     return [
         each
         for each in slot.guests
