@@ -40,6 +40,8 @@ GIB = 2**30
 WRITTEN_BYTES = 2**24
 #: Longer than a move of these small images takes.
 MOST_S = 120
+#: The same, of an entry of the trash.
+GONE_WITHIN_S = 10
 
 
 class DriverCase(test.TestCase):
@@ -209,8 +211,19 @@ class DriverCase(test.TestCase):
             return sorted(self.rbd.RBD().list(ioctx))
 
     def images_in_trash(self, tier):
+        """How many, once a commit has had the time to remove its entry.
+
+        It removes the header of the source, by which the move has ended, a
+        moment before.
+        """
+        over = threading.Event()
         with self.ioctx(tier) as ioctx:
-            return self.rbd.RBD().pool_stats_get(ioctx)['trash_count']
+            for _ in range(GONE_WITHIN_S):
+                found = self.rbd.RBD().pool_stats_get(ioctx)['trash_count']
+                if not found:
+                    break
+                over.wait(1)
+        return found
 
     def marks_in(self, tier):
         """What the metadata of a pool says of moves."""

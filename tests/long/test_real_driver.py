@@ -205,7 +205,8 @@ class RealDriverTestCase(driver_contract.DriverContract):
                     self.rados_pools['slow'], image.parent_info()[0]
                 )
             found = re.findall(
-                f'Found the move of .*{volume.name}, (.*);', log.output
+                f'Found the move of .*{volume.name} to [^,]*, (.*);',
+                log.output,
             )
             states.update(found[sum(states.values()) :])
         # One of the moments was in the middle of it.
