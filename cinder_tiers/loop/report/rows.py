@@ -69,7 +69,7 @@ class Row:
         """
         name = f'p{percent:g}_ms'
         found = self.estimate(f'{direction}_{name}' if direction else name)
-        return found and found.mean
+        return None if found is None else found.mean
 
 
 def _of_profile(
