@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a fleet of hundreds leaves, and what it costs to read it.
+"""Measures what a fleet of hundreds leaves, and what reading it costs.
 
     python -m benchmarks.large_fleet
 

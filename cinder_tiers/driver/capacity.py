@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How large pools are, of what Ceph says of all of them at once. Pure."""
+"""Computes sizes of pools from the answer to "ceph df". Pure."""
 
 import collections.abc
 

@@ -45,7 +45,7 @@ class ManagerRefused(Exception):
 
 
 class State(enum.Enum):
-    """How far a move is."""
+    """The state of a move."""
 
     #: `prepare` did not come to its end, or a state that we do not know.
     BROKEN = 'broken'
@@ -54,7 +54,7 @@ class State(enum.Enum):
 
 
 class Task(enum.Enum):
-    """What the manager does of a move."""
+    """A step of a move, which the manager carries out."""
 
     EXECUTE = 'execute'
     COMMIT = 'commit'
@@ -261,14 +261,14 @@ class Images:
         )
 
     def state(self, move: Move) -> State | None:
-        """How far a move is; None once there is none, or not any more."""
+        """Return the state of a move; None if there is none any more."""
         found = self._status(move.source, move.image)
         return None if found is None else self._state_of(found)
 
     def unfinished(
         self, rados_pools: collections.abc.Sequence[str]
     ) -> collections.abc.Iterator[tuple[Move, State]]:
-        """The moves of ours that have not ended.
+        """Find the moves of this driver that have not ended.
 
         :param rados_pools: in which to look for their sources.
         """
@@ -295,7 +295,7 @@ class Images:
                     self.forget(move)
 
     def _is_hidden(self, move: Move, image_id: str) -> bool:
-        """Whether an image is there, but not by its name.
+        """Return whether an image exists, but cannot be opened by its name.
 
         Of a source that `commit` has removed, no header is left; and where
         `prepare` did not begin, or was taken back, it has its name.

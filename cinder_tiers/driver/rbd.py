@@ -281,7 +281,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             yield moving.Images(self._any, client.cluster)
 
     def _rados_pool_of(self, volume_id: str) -> str | None:
-        """RADOS pool in which Cinder has a volume; None if in none of ours."""
+        """Return the RADOS pool of a volume; None if not of this backend."""
         volume = _volume(volume_id)
         try:
             return volume and self._pool_in(volume.host).rados_pool

@@ -31,7 +31,7 @@ class Step(enum.Enum):
 def next_step(
     state: moving.State, move: moving.Move, pool: str | None
 ) -> Step:
-    """What to do with a move that nobody is about to answer for.
+    """Choose the next step of a move that no request waits for.
 
     :param pool: RADOS pool in which Cinder has the volume; None if it has no
         such volume.
@@ -141,7 +141,8 @@ class Moves:
         if state is None:
             images.forget(move)
             with self._lock:
-                del self._moves[move.image]
+                # A deletion that waits looks at moves, too.
+                self._moves.pop(move.image, None)
             LOG.info('The move of %s has ended.', move)
             return
         step = next_step(state, move, self._pool_of(move.volume_id))

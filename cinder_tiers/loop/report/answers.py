@@ -7,6 +7,7 @@ the words of a reader who does not know the names of patterns.
 """
 
 import collections
+from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -219,12 +220,15 @@ def answers(
     results: Mapping[str, run_result.RunResult],
     claims: Sequence[comparison.Claim],
     quantity: str,
+    *,
+    of_curves: Iterable[str] = (),
 ) -> tuple[str, ...]:
     """A sentence for each of the first patterns, about the first quantity.
 
     :param results: {by which the user knows it: a result}
     :param claims: of them; empty: nothing is compared
     :param quantity: shown where nothing is compared
+    :param of_curves: sentences about load curves, which come first
     """
     if claims:
         found = list(_compared(results, claims))
@@ -234,6 +238,7 @@ def answers(
             for run in results.values()
             for each in _measured(run, quantity)
         ]
+    found = [*of_curves, *found]
     if len(found) > _MOST:
         left = len(found) - _MOST
         found[_MOST:] = [f'{left} more are in the tables below']

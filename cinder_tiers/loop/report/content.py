@@ -358,17 +358,13 @@ def report(
             for name, found in results.items()
         ),
         claims=found_claims,
-        answers=(
-            *(
-                ()
-                if others
-                else curves.answers(results[first], expected or {})
-            ),
-            *answers.answers(
-                results,
-                found_claims.found if found_claims else (),
-                question.quantities[0],
-            ),
+        answers=answers.answers(
+            results,
+            found_claims.found if found_claims else (),
+            question.quantities[0],
+            of_curves=()
+            if others
+            else curves.answers(results[first], expected or {}),
         ),
         differences=(
             *differences.figures(found_claims.found if found_claims else ()),

@@ -153,7 +153,7 @@ def _said(curve: load_curve.Curve, expected: Mapping[str, float]) -> str:
 
 
 def _iops(found: load.Load) -> str:
-    """A load in words; empty if it is not known."""
+    """Write a load, such as 140 IOPS; empty if it is not known."""
     if found.iops is not None:
         return f'{report_rows.number(found.iops.mean)} IOPS'
     if found.at_least_iops is not None:

@@ -87,7 +87,7 @@ def _of_profile(
 
 
 def of_guests(count: int) -> str:
-    """How many guests, in words."""
+    """Write a number of guests: 1 guest, 2 guests."""
     return '1 guest' if count == 1 else f'{count} guests'
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""No method of Cinder's driver uses a pool that nobody chose for it."""
+"""Each method of Cinder's driver that needs a pool is sent to one."""
 
 import inspect
 import re
