@@ -127,6 +127,9 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             pool.name: self._make_driver(pool, args, kwargs) for pool in found
         }
         self._moves = unfinished.Moves(self._images, self._rados_pool_of)
+        self._going_on = loopingcall.FixedIntervalLoopingCall(
+            self._moves.go_on
+        )
 
     def _entries(self) -> list[str]:
         return getattr(self.configuration, pools.OPTION, None) or []
@@ -247,7 +250,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         for driver in self._drivers.values():
             driver.check_for_setup_error()
         self._moves.resume([one.rados_pool for one in self._pools.values()])
-        loopingcall.FixedIntervalLoopingCall(self._moves.go_on).start(
+        self._going_on.start(
             interval=GO_ON_EVERY_S, initial_delay=GO_ON_EVERY_S
         )
 

@@ -2,9 +2,9 @@
 
 """A real cinder-volume with TieredRBDDriver, on a cluster that a test gives.
 
-The manager, the driver of Cinder below ours, its objects and its database,
-sqlite, are Cinder's own, as its own tests set them up. Messages go to
-oslo.messaging's fake driver.
+The manager, the driver of Cinder below ours, its objects, its locks and its
+database, sqlite, are Cinder's own. Messages go to oslo.messaging's fake
+driver.
 """
 
 import contextlib
@@ -13,24 +13,26 @@ import logging
 import threading
 import uuid
 
-# First of all: it makes threads green, unless the environment says not to.
-from cinder.tests.unit import test
-
-from cinder import context  # noqa: H306
 from cinder import objects
-from cinder.objects import fields
-from cinder.tests.unit import fake_constants
-from cinder.volume import configuration
-from cinder.volume.drivers import rbd as cinder_rbd
-from cinder.volume import manager
-from cinder.volume import qos_specs
-from cinder.volume import volume_types
 import fixtures
 from oslo_config import cfg
+import testtools
 
-from cinder_tiers.driver import moving
-from cinder_tiers.driver import pools
-from cinder_tiers.driver import rbd as tiered
+# As in cinder_fixture.py.
+objects.register_all()
+
+from cinder import coordination  # noqa: E402
+from cinder.objects import fields  # noqa: E402
+from cinder.volume import configuration  # noqa: E402
+from cinder.volume.drivers import rbd as cinder_rbd  # noqa: E402
+from cinder.volume import manager  # noqa: E402
+from cinder.volume import qos_specs  # noqa: E402
+from cinder.volume import volume_types  # noqa: E402
+
+from cinder_tiers.driver import moving  # noqa: E402
+from cinder_tiers.driver import pools  # noqa: E402
+from cinder_tiers.driver import rbd as tiered  # noqa: E402
+from tests.unit.doors import cinder_fixture  # noqa: E402
 
 BACKEND = 'ceph'
 HOST = f'node@{BACKEND}'
@@ -40,11 +42,13 @@ GIB = 2**30
 WRITTEN_BYTES = 2**24
 #: Longer than a move of these small images takes.
 MOST_S = 120
+#: How often it is asked whether a move has ended.
+POLL_S = 0.25
 #: The same, of an entry of the trash.
 GONE_WITHIN_S = 10
 
 
-class DriverCase(test.TestCase):
+class DriverCase(testtools.TestCase):
     """Two tiers, `fast` and `slow`, each with a pool, a type and limits.
 
     A test case gives `rados` and `rbd`, the modules, `rados_pools`, the pools
@@ -55,12 +59,21 @@ class DriverCase(test.TestCase):
 
     def setUp(self):
         super().setUp()
-        objects.register_all()
-        self.context = context.get_admin_context()
-        self.context.user_id = fake_constants.USER_ID
-        self.context.project_id = fake_constants.PROJECT_ID
-        self.mock_object(cinder_rbd, 'rados', self.rados)
-        self.mock_object(cinder_rbd, 'rbd', self.rbd)
+        self.cinder = self.useFixture(cinder_fixture.Cinder())
+        self.context = self.cinder.admin
+        self.context.user_id = uuid.uuid4().hex
+        self.context.project_id = cinder_fixture.PROJECT
+        self.cinder.conf.config(
+            group='coordination', backend_url=f'file://{self.cinder.folder}'
+        )
+        coordination.COORDINATOR.start()
+        self.addCleanup(coordination.COORDINATOR.stop)
+        for name in ('rados', 'rbd'):
+            self.useFixture(
+                fixtures.MonkeyPatch(
+                    f'cinder.volume.drivers.rbd.{name}', getattr(self, name)
+                )
+            )
         objects.Service(
             self.context,
             host=HOST,
@@ -109,6 +122,8 @@ class DriverCase(test.TestCase):
             host=HOST, service_name=BACKEND, volume_driver=DRIVER
         )
         service.init_host(service_id=1)
+        # Its thread would keep the process.
+        self.addCleanup(service.driver._going_on.stop)
         return service
 
     def add(self, tier, size=1, **fields_of):
@@ -218,11 +233,11 @@ class DriverCase(test.TestCase):
         """
         over = threading.Event()
         with self.ioctx(tier) as ioctx:
-            for _ in range(GONE_WITHIN_S):
+            for _ in range(int(GONE_WITHIN_S / POLL_S)):
                 found = self.rbd.RBD().pool_stats_get(ioctx)['trash_count']
                 if not found:
                     break
-                over.wait(1)
+                over.wait(POLL_S)
         return found
 
     def marks_in(self, tier):
@@ -246,11 +261,11 @@ class DriverCase(test.TestCase):
     def settle(self, service, volume, tier):
         """Let moves come to their end, as the periodic task does."""
         over = threading.Event()
-        for _ in range(MOST_S):
+        for _ in range(int(MOST_S / POLL_S)):
             service.driver._moves.go_on()
             if not service.driver._moves._moves:
                 return
-            over.wait(1)
+            over.wait(POLL_S)
         self.fail(f'{volume.name} still moves after {MOST_S} s.')
 
 

@@ -83,11 +83,11 @@ class DriverContract(driver_case.DriverCase):
     def stats_of(self, service):
         """What is reported once the monitors know the new pools."""
         over = threading.Event()
-        for _ in range(driver_case.MOST_S):
+        for _ in range(int(driver_case.MOST_S / driver_case.POLL_S)):
             stats = service.driver.get_volume_stats(refresh=True)
             if all(one['backend_state'] == 'up' for one in stats['pools']):
                 return stats
-            over.wait(1)
+            over.wait(driver_case.POLL_S)
         return self.fail(f'No sizes of pools: {stats}')
 
     def test_each_pool_reports_itself(self):

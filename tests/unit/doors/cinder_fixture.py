@@ -216,26 +216,25 @@ def forget_doors():
     door.forget()
 
 
-class Scheduler(fixtures.Fixture):
-    """cinder-scheduler with an empty database of its own.
+class Cinder(fixtures.Fixture):
+    """Cinder in this process, with an empty database; no service runs yet.
 
-    `engine` is SQLAlchemy's, for tests in which the database fails.
+    `engine` is SQLAlchemy's, for tests in which the database fails; `folder`
+    is its state path.
     """
 
-    def __init__(self, filters=FILTERS, **notifications):
-        """Not running yet.
+    def __init__(self, **notifications):
+        """Not configured yet.
 
-        :param filters: names of its filters
         :param notifications: options of oslo.messaging's notifications, such
             as driver='messagingv2'; without one none is sent
         """
         super().__init__()
-        self._filters = filters
         self._notifications = notifications
 
     def _setUp(self):
-        self.glance = self.useFixture(GlanceStandIn())
         folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.folder = folder
         self.conf = self.useFixture(config_fixture.Config(cfg.CONF))
         # Its options do not exist before oslo.messaging is asked for them.
         file = folder / 'cinder.conf'
@@ -268,23 +267,7 @@ class Scheduler(fixtures.Fixture):
             default_config_files=[str(file)],
             default_config_dirs=[],
         )
-        self.conf.config(
-            host='scheduler',
-            glance_api_servers=[self.glance.url],
-            glance_num_retries=0,
-            scheduler_default_filters=self._filters,
-            scheduler_default_weighers=WEIGHERS,
-            state_path=str(folder),
-        )
-        self.conf.config(
-            group='cinder_tiers',
-            # Tests change types from one request to the next.
-            applied_cache_seconds=0,
-            # A machine that is busy enough is slower than the default.
-            glance_timeout=60.0,
-        )
-        door.forget()
-        self.addCleanup(forget_doors)
+        self.conf.config(state_path=str(folder))
         rpc.init(cfg.CONF)
         self.addCleanup(rpc.cleanup)
         # The end of a server waits for its idle thread, which otherwise looks
@@ -301,6 +284,39 @@ class Scheduler(fixtures.Fixture):
             )
         )
         self.admin = context.get_admin_context()
+
+
+class Scheduler(Cinder):
+    """cinder-scheduler, the doors it loads, and a stand-in for Glance."""
+
+    def __init__(self, filters=FILTERS, **notifications):
+        """Not running yet.
+
+        :param filters: names of its filters
+        :param notifications: as in `Cinder`
+        """
+        super().__init__(**notifications)
+        self._filters = filters
+
+    def _setUp(self):
+        self.glance = self.useFixture(GlanceStandIn())
+        super()._setUp()
+        self.conf.config(
+            host='scheduler',
+            glance_api_servers=[self.glance.url],
+            glance_num_retries=0,
+            scheduler_default_filters=self._filters,
+            scheduler_default_weighers=WEIGHERS,
+        )
+        self.conf.config(
+            group='cinder_tiers',
+            # Tests change types from one request to the next.
+            applied_cache_seconds=0,
+            # A machine that is busy enough is slower than the default.
+            glance_timeout=60.0,
+        )
+        door.forget()
+        self.addCleanup(forget_doors)
         self.manager = manager.SchedulerManager()
 
     def add_backend(self, name, **capabilities):

@@ -2,6 +2,8 @@
 
 """The contract of the driver, kept on a cluster in memory."""
 
+import fixtures
+
 from tests.contract import cluster_in_memory
 from tests.contract import driver_case
 from tests.contract import driver_contract
@@ -16,8 +18,10 @@ class DriverTestCase(driver_contract.DriverContract):
         self.rados, self.rbd = self.cluster.rados, self.cluster.rbd
         super().setUp()
         # The commands "ceph mon dump" and "rbd status" of Cinder's driver.
-        self.patch(
-            'oslo_concurrency.processutils.execute', side_effect=self.execute
+        self.useFixture(
+            fixtures.MonkeyPatch(
+                'oslo_concurrency.processutils.execute', self.execute
+            )
         )
 
     def execute(self, *command, **_options):
