@@ -17,6 +17,7 @@ import openstack.connection
 
 from cinder_tiers.clients import ceph as ceph_clients
 from cinder_tiers.domain.audit import tiers as audit_tiers
+from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
@@ -289,6 +290,7 @@ def audit(
     tiers: collections.abc.Sequence[str] = (),
     volumes_by: decision.Policy | None = None,
     with_residency: bool = False,
+    with_limits: bool = False,
     open_session: ceph_clients.Open = ceph_clients.session,
 ) -> Audited:
     """What is not as a catalog says, and what cannot be determined.
@@ -301,8 +303,11 @@ def audit(
         are audited, too; None: they are not.
     :param with_residency: whether volumes that are clones of images are
         named, too.
+    :param with_limits: whether the limits of RBD images are held against
+        those of their volume types, too.
     :param open_session: opens a session with a cluster.
     :raises errors.ProblemsFound: the catalog lacks some of `tiers`.
+    :raises errors.TiersError: Cinder does not show the QoS specs of types.
     """
     clusters = {
         tier.rbd.cluster for tier in _chosen(catalog, tiers) if tier.rbd
@@ -326,6 +331,16 @@ def audit(
                     residency=(
                         cinder_volumes.residency(catalog, sessions)
                         if with_residency
+                        else None
+                    ),
+                    limits=(
+                        cinder_volumes.limits(
+                            connection,
+                            catalog,
+                            sessions,
+                            list(tiers) or None,
+                        )
+                        if with_limits
                         else None
                     ),
                     tiers=list(tiers) or None,
@@ -371,6 +386,7 @@ def audit_all_volumes(
     *,
     policy: decision.Policy,
     residency: audit_volumes.Residency | None,
+    limits: volume_limits.Limits | None = None,
     tiers: list[str] | None,
 ) -> collections.abc.Iterator[audit_tiers.Finding]:
     """Findings on the volumes of all projects.
@@ -379,6 +395,7 @@ def audit_all_volumes(
     :param policy: the operator's choices.
     :param residency: which volumes are clones of images; None: it is not
         audited.
+    :param limits: the limits of their images; None: they are not audited.
     :param tiers: names of the tiers to audit; None: all.
     :returns: one unknown finding when the volumes cannot be audited.
     """
@@ -405,6 +422,7 @@ def audit_all_volumes(
         find_image=cinder_volumes.Images(connection).find,
         policy=policy,
         residency=residency,
+        limits=limits,
         tiers=tiers,
     )
 

@@ -101,6 +101,15 @@ Example: openstack tier audit --tier database -f json -c Object -c State
             ),
         )
         parser.add_argument(
+            '--limits',
+            action='store_true',
+            help=(
+                'with --volumes: also compare the limits of the RBD image of '
+                'each volume of a tier with the back-end limits of its volume '
+                'type; Cinder does not change them when a QoS spec changes'
+            ),
+        )
+        parser.add_argument(
             '--strict',
             action='store_true',
             help='exit with status 4, as for a difference, if there is a '
@@ -118,11 +127,12 @@ Example: openstack tier audit --tier database -f json -c Object -c State
         Expected failures end as CommandError of OSC.
         """
         with base.user_errors():
-            if parsed_args.residency and not parsed_args.volumes:
-                raise errors.WrongArguments(
-                    '--residency was given without --volumes, so no '
-                    'volume would be audited; give both or neither'
-                )
+            for name in ('residency', 'limits'):
+                if getattr(parsed_args, name) and not parsed_args.volumes:
+                    raise errors.WrongArguments(
+                        f'--{name} was given without --volumes, so no '
+                        'volume would be audited; give both or neither'
+                    )
             policy = placement_policy.read(parsed_args.config_file)
             audited = workflow.audit(
                 connection=base.connect(self),
@@ -132,6 +142,7 @@ Example: openstack tier audit --tier database -f json -c Object -c State
                 tiers=parsed_args.tiers,
                 volumes_by=policy if parsed_args.volumes else None,
                 with_residency=parsed_args.residency,
+                with_limits=parsed_args.limits,
             )
         self.exit_status = status_of(
             audited.findings,

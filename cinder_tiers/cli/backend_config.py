@@ -33,7 +33,8 @@ tier, no default_volume_type that follows the image is printed.
 
 --for ceph-reader prints the command that creates a read-only cephx user for
 plan, audit and export; --for ceph-writer, a cephx user for apply; --for
-ceph-watcher, a cephx user for watch only.
+ceph-watcher, a cephx user for watch only; --for ceph-repairer, one for repair
+of limits only.
 --for rook, cephadm, kolla-ansible or openstack-ansible prints the tiers as a
 fragment of the configuration files of that tool.
 

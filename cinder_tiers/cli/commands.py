@@ -23,6 +23,9 @@ PlanTiers = deferred.command(f'{_CLI}.plan', 'PlanTiers')
 RecommendTier = deferred.command(
     f'{_LOOP}.recommend.recommend_command', 'RecommendTier'
 )
+RepairVolumes = deferred.command(
+    f'{_LOOP}.repair.repair_command', 'RepairVolumes'
+)
 ShowBackendConfig = deferred.command(
     f'{_CLI}.backend_config', 'ShowBackendConfig'
 )

@@ -322,6 +322,46 @@ class Session:
                 ),
             )
 
+    def image_options(self, pool: str, name: str) -> dict[str, str] | None:
+        """The RBD client options that an image sets (`rbd config image list`).
+
+        :returns: {option: value}; None: there is no such image.
+        :raises errors.Unreachable: when the pool serves no I/O.
+        """
+        with self._pool(pool) as ioctx:
+            try:
+                with self._rbd.Image(ioctx, name, read_only=True) as image:
+                    return {
+                        key.removeprefix(_RBD_OPTION): value
+                        for key, value in image.metadata_list()
+                        if key.startswith(_RBD_OPTION)
+                    }
+            except self._rbd.ImageNotFound:
+                return None
+
+    def set_image_options(
+        self,
+        pool: str,
+        name: str,
+        options: collections.abc.Mapping[str, str | None],
+    ) -> None:
+        """Sets RBD client options of an image, for its clients at once.
+
+        :param options: {option: value; None: remove it}
+        :raises errors.Unreachable: when the pool serves no I/O, or the image
+            is not there.
+        """
+        with (
+            self._pool(pool) as ioctx,
+            self._rbd.Image(ioctx, name) as image,
+        ):
+            for option, value in options.items():
+                if value is not None:
+                    image.metadata_set(_RBD_OPTION + option, value)
+                else:
+                    with contextlib.suppress(KeyError):
+                        image.metadata_remove(_RBD_OPTION + option)
+
     def _own_objects(self, image: object) -> int | None:
         if (
             not image.features() & self._rbd.RBD_FEATURE_FAST_DIFF

@@ -17,6 +17,7 @@ _USERS = {
     'ceph-reader': (ceph_access.reader, 'plan, audit and export'),
     'ceph-writer': (ceph_access.writer, 'apply'),
     'ceph-watcher': (ceph_access.watcher, 'watch'),
+    'ceph-repairer': (ceph_access.repairer, 'repair'),
 }
 #: What `--for` may name here.
 TARGETS = tuple(_USERS)

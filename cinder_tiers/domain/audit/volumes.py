@@ -13,6 +13,7 @@ import collections.abc
 import dataclasses
 
 from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import existing_volume as explain_volume
 from cinder_tiers.domain.explain import explanation
@@ -22,6 +23,7 @@ from cinder_tiers.domain.placement import tier_specs as extra_specs
 
 State = audit.State
 PLACEMENT, IMAGE, RESIDENCY = 'placement', 'image', 'residency'
+LIMITS = 'limits'
 #: States of which each volume is named; of the others there are counts.
 _NAMED = (
     State.UNKNOWN,
@@ -63,9 +65,14 @@ class Verdict:
     allowed: tuple[str, ...] = ()
     reason: str = ''
     remedy: str = ''
+    #: Name of the volume type by which it would be right; None when another
+    #: type is not what it lacks.
+    retype_to: str | None = None
     #: Name of the tier that the image of the volume selects today, where its
     #: type is that of another one.
     image_tier: str | None = None
+    #: Name of the volume type of that tier.
+    image_type: str | None = None
     #: Why it is not known which tier that is; '' where it is known, or where
     #: the place of the volume depends on it.
     image_problem: str = ''
@@ -78,6 +85,7 @@ def audit_volumes(
     find_image: collections.abc.Callable[[str], facts.KnownImage | None],
     policy: decision.Policy,
     residency: Residency | None = None,
+    limits: volume_limits.Limits | None = None,
     tiers: collections.abc.Container[str] | None = None,
 ) -> collections.abc.Iterator[audit.Finding]:
     """Findings on volumes, then counts of volumes by tier and state.
@@ -89,6 +97,7 @@ def audit_volumes(
     :param policy: the operator's choices.
     :param residency: which volumes are clones of images; None: residency is
         not audited.
+    :param limits: the limits of their images; None: limits are not audited.
     :param tiers: names of the tiers to audit; a volume of which the tier is
         unknown may be of them. None: all.
     :returns: as they are found; a stream that breaks off ends them with an
@@ -107,12 +116,13 @@ def audit_volumes(
                 continue
             for finding in (
                 _place(volume, verdict),
-                *_selected(volume, verdict, applied),
+                *_selected(volume, verdict),
                 *_home(volume, verdict, residency),
+                *_limited(volume, verdict, limits),
             ):
                 key = finding.tier, finding.aspect, finding.state
                 counts[key] += 1
-                if finding.aspect == IMAGE and not finding.current:
+                if finding.aspect in (IMAGE, LIMITS) and not finding.current:
                     reasons.setdefault(key, finding.reason)
                 if finding.state in _NAMED and finding.current:
                     yield finding
@@ -291,6 +301,7 @@ def _verdict(
         return Verdict(
             state=State.OUT_OF_DATE,
             tier=explained.tier,
+            retype_to=name,
             reason=f'its type was the type of tier {explained.tier} until the '
             'tier was changed',
             remedy=f'run "openstack volume set --type {name} '
@@ -307,10 +318,16 @@ def _verdict(
     if state is State.COMPLIANT and explained.tier is None:
         # Fixed by its source, or placed by Cinder alone.
         state = State.NOT_APPLICABLE
+    is_wrong = state in (State.NON_COMPLIANT, State.OUT_OF_DATE)
+    retype_to = (
+        applied.types[explained.tier].name
+        if is_wrong and follows and explained.tier
+        else None
+    )
     retype = (
-        'run "openstack volume set --type '
-        f'{explained.tier} --migration-policy on-demand" on it'
-        if follows and explained.tier
+        f'run "openstack volume set --type {retype_to} --migration-policy '
+        'on-demand" on it'
+        if retype_to
         else 'run "openstack volume migrate" to a backend of its type'
     )
     return Verdict(
@@ -318,14 +335,15 @@ def _verdict(
         tier=explained.tier,
         reason=explained.summary,
         image_tier=explained.image_tier,
+        image_type=explained.image_tier
+        and applied.types[explained.image_tier].name,
         allowed=tuple(
             one.backend.name
             for one in explained.judged or ()
             if one.verdict in _ALLOWED
         ),
-        remedy=retype
-        if state in (State.NON_COMPLIANT, State.OUT_OF_DATE)
-        else '',
+        retype_to=retype_to,
+        remedy=retype if is_wrong else '',
     )
 
 
@@ -379,9 +397,7 @@ def _place(volume: facts.KnownVolume, verdict: Verdict) -> audit.Finding:
 
 
 def _selected(
-    volume: facts.KnownVolume,
-    verdict: Verdict,
-    applied: explanation.AppliedTypes,
+    volume: facts.KnownVolume, verdict: Verdict
 ) -> collections.abc.Iterator[audit.Finding]:
     """A volume of an image that selects another tier today, or may do so."""
     if verdict.image_problem:
@@ -394,7 +410,6 @@ def _selected(
         )
     if verdict.image_tier is None:
         return
-    name = applied.types[verdict.image_tier].name
     yield audit.Finding(
         object_name=f'volume {volume.volume_id}',
         tier=verdict.tier,
@@ -405,8 +420,8 @@ def _selected(
         reason=f'its image now selects tier {verdict.image_tier}: the tags '
         'were changed since, or the request named a type',
         remedy='unless its type was chosen on purpose, run "openstack volume '
-        f'set --type {name} --migration-policy on-demand" on it, which moves '
-        'it',
+        f'set --type {verdict.image_type} --migration-policy on-demand" on '
+        'it, which moves it',
     )
 
 
@@ -443,6 +458,75 @@ def _home(
                 'run "rbd flatten" on it to give it its own copy of all blocks'
             )
             if parent
+            else '',
+        )
+    ]
+
+
+def limits_of(
+    volume: facts.KnownVolume, verdict: Verdict, limits: volume_limits.Limits
+) -> tuple[dict[str, str], dict[str, str | None]] | str | None:
+    """The limits of the image of a volume, and what is wrong with them.
+
+    :returns: {option: value}, and {option: right value, None for none} of
+        those that differ from its type's; or why they are not known; or None
+        where the volume has no image in a pool of a tier.
+    """
+    tier = verdict.tier
+    if (
+        tier is None
+        or tier not in limits.unread
+        or volume.host is None
+        or volume.volume_type is None
+    ):
+        return None
+    if limits.unread[tier]:
+        return limits.unread[tier]
+    wanted = limits.types.get(volume.volume_type.type_id)
+    has = limits.images.get(volume.stored_id or volume.volume_id)
+    if wanted is None:
+        return f'Cinder did not list its volume type {volume.type_name}'
+    if has is None:
+        return f'pool {limits.pools[tier]} has no image of it'
+    return dict(has), volume_limits.difference(has, wanted)
+
+
+def _limited(
+    volume: facts.KnownVolume,
+    verdict: Verdict,
+    limits: volume_limits.Limits | None,
+) -> list[audit.Finding]:
+    """Whether the image of a volume of a tier has the limits of its type.
+
+    A finding without a current value is only counted.
+    """
+    found = limits_of(volume, verdict, limits) if limits else None
+    if found is None:
+        return []
+    state, reason = State.COMPLIANT, ''
+    current: dict[str, str | None] = {}
+    expected: dict[str, str | None] = {}
+    if isinstance(found, str):
+        state, reason = State.UNKNOWN, found
+    elif found[1]:
+        has, expected = found
+        state = State.OUT_OF_DATE
+        current = {option: has.get(option) for option in expected}
+        reason = (
+            'its image does not have the limits of its volume type: Cinder '
+            'sets them when a volume is created or retyped only'
+        )
+    return [
+        audit.Finding(
+            object_name=f'volume {volume.volume_id}',
+            tier=verdict.tier,
+            state=state,
+            aspect=LIMITS,
+            current=current,
+            expected=expected,
+            reason=reason,
+            remedy='run "openstack tier repair --kind limits"'
+            if expected
             else '',
         )
     ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""The cephx users that plan, audit, export, apply and watch act as.
+"""The cephx users that plan, audit, export, apply, watch and repair act as.
 
 Their capabilities follow from the commands that are sent, which are listed
 here once. Grammar: ceph doc/rados/operations/user-management.rst,
@@ -24,6 +24,10 @@ OSD = 'osd'
 _PLAIN = re.compile('[A-Za-z0-9_./-]+')
 #: The object that has the RBD options of a pool (src/cls/rbd, RBD_INFO).
 _RBD_INFO = 'rbd_info'
+#: Objects that librbd reads to list images, and to open one or its parent
+#: (src/include/rbd_types.h); none has data.
+_RBD_HEADER = 'rbd_header.'
+_RBD_OPEN = ('rbd_directory', 'rbd_id.', _RBD_INFO, 'rbd_trash', _RBD_HEADER)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -210,6 +214,39 @@ def watcher(
                 for pool in _pools(catalog, cluster)
             ),
             MGR: 'allow r',
+        },
+    )
+
+
+def repairer(
+    catalog: catalogs.Catalog, cluster: catalogs.Cluster
+) -> ceph_state.CephxUser:
+    """The user that repair needs to set limits of images.
+
+    It writes the headers of images, where their options are; it can neither
+    read nor write what is in them.
+    """
+    pools = _pools(catalog, cluster)
+    images = (cluster.images_pool,) if cluster.images_pool else ()
+    return ceph_state.CephxUser(
+        name=_name(cluster, 'tiers-repairer'),
+        caps={
+            MON: 'allow r',
+            OSD: ', '.join(
+                [
+                    *(
+                        f'allow rwx pool={_word(pool)} '
+                        f'object_prefix {_RBD_HEADER}'
+                        for pool in pools
+                    ),
+                    *(
+                        f'allow rx pool={_word(pool)} object_prefix {prefix}'
+                        for pool in dict.fromkeys((*pools, *images))
+                        for prefix in _RBD_OPEN
+                        if prefix != _RBD_HEADER or pool not in pools
+                    ),
+                ]
+            ),
         },
     )
 

@@ -14,7 +14,11 @@ import openstack.connection
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.clients import qos_specs
+from cinder_tiers.clients import side_by_side
+from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
@@ -126,6 +130,91 @@ def residency(
         },
         pools={tier.name: tier.rbd.pool for tier in catalog.ceph_tiers},
     )
+
+
+def limits(
+    connection: openstack.connection.Connection,
+    catalog: catalogs.Catalog,
+    clusters: survey.Sessions,
+    tiers: collections.abc.Container[str] | None = None,
+) -> volume_limits.Limits:
+    """The limits of RBD images, and those of the volume types.
+
+    The calls grow with the images of the pools of tiers.
+
+    :param connection: of an administrator.
+    :param catalog: for the tiers and their pools.
+    :param clusters: {name of the cluster: session, or why there is none}.
+    :param tiers: names of those whose pools are read; None: all.
+    :raises errors.TiersError: Cinder does not show QoS specs.
+    """
+    with openstack_client.asking_as_admin('list QoS specs and volume types'):
+        specs = {
+            one.id: volume_limits.of_spec(one.consumer, one.specs)
+            for one in qos_specs.list_all(connection.block_storage)
+        }
+        types = volume_types.list_all(connection.block_storage)
+    if not all(one.shows_qos_specs for one in types):
+        raise errors.NotVisible(
+            'Cinder does not show which QoS spec a volume type has; the '
+            'policy volume_extension:access_types_qos_specs_id must allow it'
+        )
+    images: dict[str, dict[str, str]] = {}
+    unread: dict[str, str] = {}
+    for tier in catalog.ceph_tiers:
+        if tiers is not None and tier.name not in tiers:
+            continue
+        session = clusters[tier.rbd.cluster]
+        found = (
+            session
+            if isinstance(session, audit.Unread)
+            else survey.attempt(
+                functools.partial(_limits_in, session, tier.rbd.pool)
+            )
+        )
+        if isinstance(found, audit.Unread):
+            unread[tier.name] = found.reason
+        else:
+            unread[tier.name] = ''
+            images |= found
+    return volume_limits.Limits(
+        images=images,
+        types={one.id: specs.get(one.qos_specs_id or '', {}) for one in types},
+        unread=unread,
+        pools={tier.name: tier.rbd.pool for tier in catalog.ceph_tiers},
+    )
+
+
+def _limits_in(
+    session: ceph_session.Session, pool: str
+) -> dict[str, dict[str, str]]:
+    known = frozenset(volume_limits.OPTIONS.values())
+    names = [one for one in session.images(pool) if is_of_volume(one)]
+    found = side_by_side.each(
+        functools.partial(session.image_options, pool),
+        names,
+        at_once=side_by_side.CEPH_AT_ONCE,
+    )
+    return {
+        name.removeprefix(_RBD_PREFIX): {
+            option: value
+            for option, value in options.items()
+            if option in known
+        }
+        for name, options in zip(names, found, strict=True)
+        # Deleted since the images were listed.
+        if options is not None
+    }
+
+
+def is_of_volume(image: str) -> bool:
+    """Whether an RBD image has the name of one of Cinder's volumes."""
+    return image.startswith(_RBD_PREFIX)
+
+
+def image_of(volume: facts.KnownVolume) -> str:
+    """Name of the RBD image of a volume."""
+    return f'{_RBD_PREFIX}{volume.stored_id or volume.volume_id}'
 
 
 def _clones(session: ceph_session.Session, pool: str) -> dict[str, str]:

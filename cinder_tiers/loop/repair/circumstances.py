@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads what a repair depends on beside the volumes. Writes nothing."""
+
+import collections.abc
+import math
+
+import openstack.connection
+
+from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.clients import qos_specs
+from cinder_tiers.clients import volume_types
+from cinder_tiers.domain.audit import volume_limits
+from cinder_tiers.loop.repair import repair
+from cinder_tiers.observe.cinder import volumes
+from cinder_tiers.observe import visible_cloud
+
+
+def observe(
+    connection: openstack.connection.Connection,
+    limits: volume_limits.Limits | None,
+) -> repair.Circumstances:
+    """What Cinder's answer to a repair depends on.
+
+    :param connection: of an administrator.
+    :param limits: of the images; None: they are not repaired.
+    :raises errors.TiersError: Cinder does not answer or refuses.
+    """
+    storage = connection.block_storage
+    with openstack_client.asking_as_admin('list snapshots and QoS specs'):
+        specs = {
+            one.id: repair.QosSpec(spec_id=one.id, consumer=one.consumer)
+            for one in qos_specs.list_all(storage)
+        }
+        return repair.Circumstances(
+            with_snapshots=frozenset(
+                row['volume_id']
+                for row in openstack_client.rows(
+                    storage,
+                    '/snapshots',
+                    key='snapshots',
+                    links='snapshots_links',
+                    params={'all_tenants': 'True', 'limit': volumes.PAGE},
+                )
+            ),
+            qos={
+                one.name: specs[one.qos_specs_id]
+                for one in volume_types.list_all(storage)
+                if one.qos_specs_id in specs
+            },
+            free_gib={
+                one.name: _free_gib(one.capabilities)
+                for one in visible_cloud.list_backends(connection)
+            },
+            limits=limits,
+        )
+
+
+def _free_gib(capabilities: collections.abc.Mapping[str, object]) -> float:
+    free = capabilities.get('free_capacity_gb')
+    return free if isinstance(free, int | float) else math.inf

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What puts volumes right: a step for each, or why there is none.
+
+The rules are those of Cinder, so that what it would refuse is said before
+anything is touched. Pure. Must not know how volumes are read, nor how a step
+is carried out.
+"""
+
+import collections.abc
+import dataclasses
+import enum
+
+from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.audit import volume_limits
+from cinder_tiers.domain.audit import volumes as audit_volumes
+from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.domain.placement import decision
+
+#: Of a volume that nothing is done with at the moment (VolumeAPI.retype,
+#: cinder/volume/api.py).
+_AT_REST = ('available', 'in-use')
+#: In which a volume has no image, or will have none.
+_WITHOUT_IMAGE = ('creating', 'deleting', 'error', 'error_deleting')
+
+
+class Kind(enum.Enum):
+    """What a step puts right."""
+
+    TYPE = 'type'
+    """The volume has the former type of a tier; its data stay."""
+    PLACEMENT = 'placement'
+    """The volume is not where its tier is; its data move."""
+    LIMITS = 'limits'
+    """Its RBD image has not the limits of its type."""
+    IMAGE = 'image'
+    """Its image selects another tier today; its data move."""
+
+
+#: What is wrong for certain; the type of a volume whose image selects another
+#: tier may have been chosen on purpose.
+CERTAIN = (Kind.TYPE, Kind.PLACEMENT, Kind.LIMITS)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class QosSpec:
+    """The QoS spec of a volume type."""
+
+    spec_id: str
+    consumer: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Circumstances:
+    """What Cinder's answer depends on, beside the volumes themselves."""
+
+    #: Ids of volumes that have snapshots.
+    with_snapshots: frozenset[str]
+    #: {name of a volume type: its QoS spec}, of those that have one.
+    qos: collections.abc.Mapping[str, QosSpec]
+    #: {host@backend#pool: GiB that are free}, of those that report to the
+    #: scheduler; endless where the driver says so or does not know.
+    free_gib: collections.abc.Mapping[str, float]
+    #: None: limits are not repaired.
+    limits: volume_limits.Limits | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Step:
+    """What is to be done with a volume."""
+
+    kind: Kind
+    volume: facts.KnownVolume
+    tier: str
+    #: What is wrong, as the audit says it.
+    reason: str
+    #: Name of the volume type that it gets; None: it keeps its own.
+    retype_to: str | None = None
+    #: host@backend#pool that it is migrated to, with its type.
+    migrate_to: str | None = None
+    #: {option of its RBD image: value; None: to remove}.
+    options: collections.abc.Mapping[str, str | None] = dataclasses.field(
+        default_factory=dict
+    )
+    #: Why it is not done; empty: it is.
+    refusal: str = ''
+
+    @property
+    def moved_gib(self) -> int:
+        """At most so much is copied."""
+        if self.kind in (Kind.PLACEMENT, Kind.IMAGE):
+            return self.volume.size_gib
+        return 0
+
+
+def plan(
+    listed: collections.abc.Iterable[audit_volumes.ListedVolume],
+    *,
+    circumstances: Circumstances,
+    kinds: collections.abc.Container[Kind],
+    tiers: collections.abc.Container[str] | None = None,
+    volumes: collections.abc.Container[str] | None = None,
+) -> collections.abc.Iterator[Step]:
+    """The steps that make volumes compliant, in the order of the volumes.
+
+    One step for a volume: with another type it gets the limits of that type.
+
+    :param listed: volumes of all projects, with what is said of each.
+    :param kinds: of steps.
+    :param tiers: names of those whose volumes are repaired; None: all.
+    :param volumes: ids of those that are repaired; None: all.
+    """
+    for one in listed:
+        volume, verdict = one.volume, one.verdict
+        if verdict.tier is None or (
+            (tiers is not None and verdict.tier not in tiers)
+            or (volumes is not None and volume.volume_id not in volumes)
+        ):
+            continue
+        steps = [
+            *_moves(volume, verdict, verdict.tier, circumstances),
+            *_limits(volume, verdict, verdict.tier, circumstances.limits),
+        ]
+        yield from [step for step in steps if step.kind in kinds][:1]
+
+
+def _moves(
+    volume: facts.KnownVolume,
+    verdict: audit_volumes.Verdict,
+    tier: str,
+    circumstances: Circumstances,
+) -> collections.abc.Iterator[Step]:
+    is_wrong = verdict.state in (
+        audit.State.OUT_OF_DATE,
+        audit.State.NON_COMPLIANT,
+    )
+    migrate_to = None
+    if is_wrong and verdict.retype_to:
+        retype_to = verdict.retype_to
+        kind = (
+            Kind.TYPE
+            if verdict.state is audit.State.OUT_OF_DATE
+            else Kind.PLACEMENT
+        )
+        reason = verdict.reason
+    elif is_wrong:
+        retype_to, kind, reason = None, Kind.PLACEMENT, verdict.reason
+        migrate_to = max(
+            sorted(verdict.allowed),
+            key=lambda name: circumstances.free_gib.get(name, 0.0),
+            default=None,
+        )
+    elif verdict.image_type:
+        retype_to, kind = verdict.image_type, Kind.IMAGE
+        reason = f'its image now selects tier {verdict.image_tier}'
+    else:
+        return
+    yield Step(
+        kind=kind,
+        volume=volume,
+        tier=tier,
+        reason=reason,
+        retype_to=retype_to,
+        migrate_to=migrate_to,
+        refusal='; '.join(
+            _objections(
+                volume,
+                kind,
+                retype_to=retype_to,
+                migrate_to=migrate_to,
+                circumstances=circumstances,
+            )
+        ),
+    )
+
+
+def _objections(
+    volume: facts.KnownVolume,
+    kind: Kind,
+    *,
+    retype_to: str | None,
+    migrate_to: str | None,
+    circumstances: Circumstances,
+) -> collections.abc.Iterator[str]:
+    """Why Cinder would not do it, or would not end it."""
+    if not (retype_to or migrate_to):
+        yield 'no backend that reports to the scheduler serves its tier'
+    if volume.status not in _AT_REST:
+        yield f'its status is {volume.status}, expected available or in-use'
+    if volume.fixed_by is decision.FixedBy.GROUP:
+        yield 'it is in a group, which Cinder keeps on one backend'
+    if (
+        retype_to
+        and volume.status == 'in-use'
+        and not _takes_limits_attached(
+            volume.type_name, retype_to, circumstances.qos
+        )
+    ):
+        yield (
+            'it is attached, and Cinder does not change front-end limits of '
+            'an attached volume: detach it, or declare the limits of both '
+            'tiers under back_end'
+        )
+    if kind is Kind.TYPE:
+        return
+    if volume.status == 'in-use':
+        yield (
+            'it is attached, and neither Nova nor Ceph moves the data of an '
+            'image that a server writes to: stop the server and detach it'
+        )
+    # Cinder asks the driver before it copies if the other pool is of the same
+    # backend; "volume migrate" refuses snapshots in any case.
+    if volume.volume_id in circumstances.with_snapshots and (
+        migrate_to or not _has_several_pools(volume, circumstances)
+    ):
+        yield (
+            'it has snapshots, and Cinder does not copy these to another '
+            'backend: delete them first'
+        )
+
+
+def _has_several_pools(
+    volume: facts.KnownVolume, circumstances: Circumstances
+) -> bool:
+    backend = (volume.host or '').partition('#')[0]
+    return (
+        sum(
+            name.partition('#')[0] == backend
+            for name in circumstances.free_gib
+        )
+        > 1
+    )
+
+
+def _takes_limits_attached(
+    before: str | None,
+    after: str,
+    qos: collections.abc.Mapping[str, QosSpec],
+) -> bool:
+    """What `volume_qos_allows_retype` says (cinder/db/sqlalchemy/api.py)."""
+    specs = [qos.get(name) for name in (before or '', after)]
+    return specs[0] == specs[1] or all(
+        spec is None or spec.consumer == 'back-end' for spec in specs
+    )
+
+
+def _limits(
+    volume: facts.KnownVolume,
+    verdict: audit_volumes.Verdict,
+    tier: str,
+    limits: volume_limits.Limits | None,
+) -> collections.abc.Iterator[Step]:
+    found = (
+        audit_volumes.limits_of(volume, verdict, limits) if limits else None
+    )
+    if found is None or found == (limits and limits.unread[tier]):
+        # Of a pool that cannot be read, each volume would say the same.
+        return
+    has, wanted = ({}, {}) if isinstance(found, str) else found
+    if isinstance(found, str):
+        refusal = found
+    elif volume.status in _WITHOUT_IMAGE:
+        refusal = f'its status is {volume.status}'
+    else:
+        refusal = ''
+    if not (wanted or refusal):
+        return
+    yield Step(
+        kind=Kind.LIMITS,
+        volume=volume,
+        tier=tier,
+        reason='; '.join(
+            f'{option} is {has.get(option, "not set")}, expected '
+            f'{"not set" if value is None else value}'
+            for option, value in wanted.items()
+        ),
+        options=wanted,
+        refusal=refusal,
+    )

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The rows of `openstack tier repair`. Pure."""
+
+from cinder_tiers.cli.render import cells
+from cinder_tiers.loop.repair import carry_out
+from cinder_tiers.loop.repair import repair
+
+COLUMNS = (
+    'Volume',
+    'Project',
+    'Tier',
+    'Kind',
+    'Step',
+    'Moved GiB',
+    'Outcome',
+    'Reason',
+)
+
+
+def plan_row(step: repair.Step) -> cells.Row:
+    """A step that is not carried out yet."""
+    return _row(
+        step,
+        'refused' if step.refusal else 'planned',
+        step.refusal or step.reason,
+    )
+
+
+def result_row(result: carry_out.Result) -> cells.Row:
+    """A step, and what came of it."""
+    return _row(result.step, result.outcome.value, result.reason)
+
+
+def text(step: repair.Step) -> str:
+    """What a step does, as the end of a line.
+
+    >>> text(repair.Step(kind=repair.Kind.LIMITS, volume=None, tier='fast',
+    ...     reason='', options={'rbd_qos_iops_limit': '40'}))
+    'set rbd_qos_iops_limit to 40'
+    """
+    if step.retype_to:
+        keeps = step.kind is repair.Kind.TYPE
+        return f'retype to {step.retype_to}{"" if keeps else ", moving data"}'
+    if step.migrate_to:
+        return f'migrate to {step.migrate_to}'
+    if not step.options:
+        return 'none'
+    return ', '.join(
+        f'remove {option}' if value is None else f'set {option} to {value}'
+        for option, value in step.options.items()
+    )
+
+
+def _row(step: repair.Step, outcome: str, reason: str) -> cells.Row:
+    return (
+        cells.printable(step.volume.volume_id),
+        cells.printable(step.volume.project),
+        cells.printable(step.tier),
+        step.kind.value,
+        cells.printable(text(step)),
+        step.moved_gib,
+        outcome,
+        cells.printable(reason),
+    )

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import dataclasses
+
+import ddt
+import testtools
+
+from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.audit import volume_limits
+from cinder_tiers.domain.audit import volumes as audit_volumes
+from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.domain.placement import decision
+from cinder_tiers.loop.repair import repair
+
+FAST, SLOW = 'node@fast#fast', 'node@slow#slow'
+TYPE = facts.KnownType(type_id='type-fast', name='fast', extra_specs={})
+VOLUME = facts.KnownVolume(
+    volume_id='one',
+    name=None,
+    status='available',
+    project='project',
+    type_name='fast',
+    volume_type=TYPE,
+    host=FAST,
+    size_gib=7,
+)
+RIGHT = audit_volumes.Verdict(
+    state=audit.State.COMPLIANT, tier='fast', allowed=(FAST,)
+)
+FORMER = audit_volumes.Verdict(
+    state=audit.State.OUT_OF_DATE, tier='fast', retype_to='fast', reason='old'
+)
+FOLLOWS = audit_volumes.Verdict(
+    state=audit.State.NON_COMPLIANT,
+    tier='fast',
+    allowed=(FAST,),
+    retype_to='fast',
+)
+ELSEWHERE = audit_volumes.Verdict(
+    state=audit.State.OUT_OF_DATE, tier='fast', allowed=(FAST,)
+)
+TAGGED = audit_volumes.Verdict(
+    state=audit.State.COMPLIANT,
+    tier='slow',
+    allowed=(SLOW,),
+    image_tier='fast',
+    image_type='fast',
+)
+LIMITS = volume_limits.Limits(
+    images={'one': {'rbd_qos_iops_limit': '40', 'rbd_qos_bps_burst': '0'}},
+    types={'type-fast': {'rbd_qos_iops_limit': '80'}},
+    unread={'fast': '', 'slow': 'nobody is there'},
+    pools={'fast': 'tier-fast', 'slow': 'tier-slow'},
+)
+AROUND = repair.Circumstances(
+    with_snapshots=frozenset(),
+    qos={},
+    free_gib={FAST: 10.0, SLOW: 20.0},
+    limits=LIMITS,
+)
+FRONT, BACK = (
+    repair.QosSpec(spec_id=consumer, consumer=consumer)
+    for consumer in ('front-end', 'back-end')
+)
+
+
+@ddt.ddt
+class RepairTestCase(testtools.TestCase):
+    def plan(
+        self, verdict, *, around=None, kinds=tuple(repair.Kind), **volume
+    ):
+        return list(
+            repair.plan(
+                [
+                    audit_volumes.ListedVolume(
+                        volume=dataclasses.replace(VOLUME, **volume),
+                        verdict=verdict,
+                    )
+                ],
+                circumstances=dataclasses.replace(AROUND, **around or {}),
+                kinds=kinds,
+            )
+        )
+
+    def step(self, *arguments, **options):
+        (step,) = self.plan(*arguments, **options)
+        return step
+
+    def test_a_former_type_is_changed_and_no_data_move(self):
+        step = self.step(FORMER, status='in-use')
+        self.assertEqual(
+            (repair.Kind.TYPE, 'fast', 0, 'old', ''),
+            (
+                step.kind,
+                step.retype_to,
+                step.moved_gib,
+                step.reason,
+                step.refusal,
+            ),
+        )
+
+    def test_who_follows_an_image_is_retyped_and_moves(self):
+        step = self.step(FOLLOWS, host=SLOW)
+        self.assertEqual(
+            (repair.Kind.PLACEMENT, 'fast', None, 7, ''),
+            (
+                step.kind,
+                step.retype_to,
+                step.migrate_to,
+                step.moved_gib,
+                step.refusal,
+            ),
+        )
+
+    def test_who_has_the_right_type_migrates_to_where_most_is_free(self):
+        verdict = dataclasses.replace(
+            ELSEWHERE, allowed=('node@a#a', 'node@b#b', 'node@c#c')
+        )
+        step = self.step(
+            verdict,
+            host=SLOW,
+            around={'free_gib': {'node@a#a': 1.0, 'node@b#b': 3.0}},
+        )
+        self.assertEqual((None, 'node@b#b'), (step.retype_to, step.migrate_to))
+        self.assertEqual('', step.refusal)
+
+    def test_without_a_backend_nobody_migrates(self):
+        step = self.step(dataclasses.replace(ELSEWHERE, allowed=()))
+        self.assertIn('no backend', step.refusal)
+
+    def test_an_image_of_another_tier_is_followed_only_if_asked_for(self):
+        (step,) = self.plan(TAGGED)
+        self.assertEqual(
+            (repair.Kind.IMAGE, 'fast', 7),
+            (step.kind, step.retype_to, step.moved_gib),
+        )
+        self.assertEqual([], self.plan(TAGGED, kinds=repair.CERTAIN))
+
+    def test_limits_are_made_those_of_the_type(self):
+        step = self.step(RIGHT)
+        self.assertEqual(repair.Kind.LIMITS, step.kind)
+        self.assertEqual({'rbd_qos_iops_limit': '80'}, step.options)
+        self.assertEqual('rbd_qos_iops_limit is 40, expected 80', step.reason)
+
+    @ddt.data('in-use', 'available', 'reserved', 'backing-up')
+    def test_limits_change_while_a_volume_is_used(self, status):
+        self.assertEqual('', self.step(RIGHT, status=status).refusal)
+
+    @ddt.data('creating', 'deleting', 'error')
+    def test_limits_wait_for_an_image(self, status):
+        self.assertIn(status, self.step(RIGHT, status=status).refusal)
+
+    def test_an_image_that_is_not_there_is_said(self):
+        step = self.step(RIGHT, stored_id='two')
+        self.assertEqual('pool tier-fast has no image of it', step.refusal)
+
+    def test_a_pool_that_cannot_be_read_makes_no_steps(self):
+        self.assertEqual(
+            [], self.plan(dataclasses.replace(RIGHT, tier='slow'))
+        )
+
+    def test_a_volume_has_one_step(self):
+        self.assertEqual(
+            [repair.Kind.TYPE], [one.kind for one in self.plan(FORMER)]
+        )
+        self.assertEqual(
+            [repair.Kind.LIMITS],
+            [
+                one.kind
+                for one in self.plan(FORMER, kinds=(repair.Kind.LIMITS,))
+            ],
+        )
+
+    def test_only_what_is_asked_for(self):
+        listed = [
+            audit_volumes.ListedVolume(
+                volume=dataclasses.replace(VOLUME, volume_id=name),
+                verdict=dataclasses.replace(FORMER, tier=tier),
+            )
+            for name, tier in (('one', 'fast'), ('two', 'fast'), ('x', 'slow'))
+        ]
+
+        def names(**options):
+            return [
+                one.volume.volume_id
+                for one in repair.plan(
+                    listed,
+                    circumstances=AROUND,
+                    kinds=repair.CERTAIN,
+                    **options,
+                )
+            ]
+
+        self.assertEqual(['one', 'two', 'x'], names())
+        self.assertEqual(['one', 'two'], names(tiers=['fast']))
+        self.assertEqual(['two'], names(volumes=['two', 'nothing']))
+
+    # What Cinder would refuse
+
+    @ddt.data('error', 'retyping', 'maintenance', 'extending', None)
+    def test_a_volume_that_is_worked_on_does_not_move(self, status):
+        for verdict in (FORMER, FOLLOWS, ELSEWHERE, TAGGED):
+            self.assertIn(
+                f'its status is {status}',
+                self.step(verdict, status=status).refusal,
+            )
+
+    def test_a_member_of_a_group_stays(self):
+        step = self.step(FOLLOWS, fixed_by=decision.FixedBy.GROUP)
+        self.assertIn('group', step.refusal)
+
+    @ddt.data(FOLLOWS, ELSEWHERE, TAGGED)
+    def test_an_attached_volume_does_not_move(self, verdict):
+        self.assertIn('attached', self.step(verdict, status='in-use').refusal)
+
+    def test_snapshots_do_not_move_to_another_backend(self):
+        around = {'with_snapshots': frozenset({'one'})}
+        for verdict in (FOLLOWS, ELSEWHERE, TAGGED):
+            self.assertIn(
+                'snapshots', self.step(verdict, around=around).refusal
+            )
+        self.assertEqual('', self.step(FORMER, around=around).refusal)
+
+    def test_snapshots_move_within_a_backend_of_several_pools(self):
+        around = {
+            'with_snapshots': frozenset({'one'}),
+            'free_gib': {'node@ceph#fast': 1.0, 'node@ceph#slow': 1.0},
+        }
+        for verdict in (FOLLOWS, TAGGED):
+            step = self.step(verdict, host='node@ceph#slow', around=around)
+            self.assertEqual('', step.refusal)
+        # "volume migrate" does not ask the driver.
+        self.assertIn(
+            'snapshots',
+            self.step(ELSEWHERE, host='node@ceph#slow', around=around).refusal,
+        )
+
+    @ddt.data(
+        ({}, True),
+        ({'old': BACK}, True),
+        ({'old': BACK, 'fast': BACK}, True),
+        ({'old': FRONT, 'fast': FRONT}, True),
+        ({'old': FRONT}, False),
+        ({'fast': FRONT}, False),
+        ({'old': BACK, 'fast': FRONT}, False),
+    )
+    @ddt.unpack
+    def test_limits_of_attached_volumes(self, qos, is_possible):
+        step = self.step(
+            FORMER, status='in-use', type_name='old', around={'qos': qos}
+        )
+        self.assertEqual(is_possible, step.refusal == '')
+        step = self.step(FORMER, type_name='old', around={'qos': qos})
+        self.assertEqual('', step.refusal)
