@@ -150,6 +150,10 @@ class CinderApi:
             'snapshot', volume_id=volume_id, project_id=project_id, **fields
         )
 
+    def change_volume(self, ident, **fields):
+        """Changes a volume in the database, as cinder-volume does."""
+        self._order('changed_volume', ident=ident, **fields)
+
     def delete_volume(self, ident):
         """Deletes a volume from the database."""
         self._order('no_volume', ident=ident)

@@ -7,7 +7,7 @@ is run in a process of its own: it sends the port once it answers, and runs
 until the pipe is closed. Each message of the pipe is an order, what and
 its arguments, which it answers: `backend` adds a capability report of a
 backend to a real scheduler, `volume` and `snapshot` add one to the database,
-`no_volume` deletes a volume, `default_type` sets the default volume type of a
+`changed_volume` changes one, `no_volume` deletes one, `default_type` sets the default volume type of a
 project, `fold` lets the database compare names as MariaDB does,
 `dead_scheduler` adds a scheduler that is down, `keep` copies the database,
 `return_to` puts a copy back, `image` and `project` add what the stand-ins for
@@ -213,6 +213,12 @@ class Orders:
         )
         snapshot.create()
         return snapshot.id
+
+    def changed_volume(self, *, ident, **fields):
+        """Changes a volume in the database, as cinder-volume does."""
+        from cinder.db import api as db_api
+
+        db_api.volume_update(self._admin, ident, fields)
 
     def no_volume(self, *, ident):
         """Deletes a volume from the database."""

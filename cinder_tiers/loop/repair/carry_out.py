@@ -23,12 +23,13 @@ from cinder_tiers.domain import errors
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.observe.cinder import volumes
 
-#: Cinder looks at a retype that copies nothing for about a second.
+#: How often Cinder is asked; a retype that copies nothing takes a second.
 _POLL_S = 2.0
 #: How often somebody who waits hears of a copy.
 _SAY_EVERY_S = 60.0
-#: Cinder gives a volume its status and its new type one after the other.
-_MOST_LATE_S = 10.0
+#: How often a volume is at rest before its new type is missed: Cinder gives it
+#: its status and its type one after the other.
+_POLLS_AT_REST = 5
 #: Of a volume that Cinder works on.
 _BUSY = ('retyping', 'maintenance')
 _NOT_MIGRATING = (None, '', 'none', 'success', 'error', 'deleting')
@@ -80,6 +81,7 @@ def carry_out(
     is_to_stop: collections.abc.Callable[[], bool],
     report: collections.abc.Callable[[Result], None],
     say: collections.abc.Callable[[str], None],
+    poll_s: float = _POLL_S,
 ) -> list[Result]:
     """Does the steps that are not refused.
 
@@ -88,6 +90,7 @@ def carry_out(
     :param is_to_stop: whether no further step is to begin.
     :param report: is told each result, one after another.
     :param say: is told what a step waits for, as a line.
+    :param poll_s: how often Cinder is asked for the end of a step.
     :returns: a result for each step, in their order.
     """
     telling = threading.Lock()
@@ -100,7 +103,7 @@ def carry_out(
         elif is_to_stop():
             result = Result(step=step, outcome=Outcome.NOT_STARTED)
         else:
-            result = _result_of(step, connection, images, waits)
+            result = _result_of(step, connection, images, waits, poll_s)
         with telling:
             report(result)
         return result
@@ -118,6 +121,7 @@ def _result_of(
     connection: openstack.connection.Connection,
     images: Images,
     say: collections.abc.Callable[[str], None],
+    poll_s: float,
 ) -> Result:
     try:
         _look(step, connection)
@@ -128,7 +132,7 @@ def _result_of(
                 step.options,
             )
         else:
-            _move(step, connection, say)
+            _move(step, connection, say, poll_s)
     except _NotAsPlanned as error:
         return Result(step=step, outcome=Outcome.CHANGED, reason=str(error))
     except errors.TiersError as error:
@@ -175,6 +179,7 @@ def _move(
     step: repair.Step,
     connection: openstack.connection.Connection,
     say: collections.abc.Callable[[str], None],
+    poll_s: float,
 ) -> None:
     """Retype or migrate a volume, and wait until Cinder has ended it.
 
@@ -206,16 +211,16 @@ def _move(
             json=action,
         )
     begun = said = time.monotonic()
-    at_rest: float | None = None
+    at_rest = 0
     pause = threading.Event()
     while True:
-        pause.wait(_POLL_S)
+        pause.wait(poll_s)
         found = _show(step, connection)
         now = time.monotonic()
         if found.get('status') in _BUSY or (
             found.get('os-vol-mig-status-attr:migstat') not in _NOT_MIGRATING
         ):
-            at_rest = None
+            at_rest = 0
             if now - said > _SAY_EVERY_S:
                 said = now
                 say(
@@ -225,8 +230,8 @@ def _move(
             continue
         if found.get(shown) == to:
             return
-        at_rest = at_rest or now
-        if now - at_rest > _MOST_LATE_S:
+        at_rest += 1
+        if at_rest >= _POLLS_AT_REST:
             raise errors.ActionFailed(
                 f'Cinder gave up the move of volume {volume} to '
                 f'{to}: its type is {found.get("volume_type")}, '

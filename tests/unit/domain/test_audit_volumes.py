@@ -8,6 +8,7 @@ import ddt
 import testtools
 
 from cinder_tiers.domain.audit import tiers as audit
+from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import existing_volume
@@ -434,4 +435,97 @@ class ResidencyTestCase(testtools.TestCase):
                     residency=RESIDENCY,
                 )
             ],
+        )
+
+
+LIMITS = volume_limits.Limits(
+    images={
+        'old': {'rbd_qos_iops_limit': '40'},
+        'v': {'rbd_qos_iops_limit': '080', 'rbd_qos_bps_limit': '0'},
+    },
+    types={clouds.DATABASE.type_id: {'rbd_qos_iops_limit': '80'}},
+    unread={'database': '', 'general': 'it is down'},
+    pools={'database': 'tier-database', 'general': 'tier-general'},
+)
+
+
+@ddt.ddt
+class LimitsTestCase(testtools.TestCase):
+    @ddt.data(
+        (clouds.DATABASE, 'database', {}, 'compliant', ''),
+        (
+            clouds.DATABASE,
+            'database',
+            {'stored_id': 'gone'},
+            'unknown',
+            'pool tier-database has no image of it',
+        ),
+        (clouds.GENERAL, 'general', {}, 'unknown', 'it is down'),
+        (clouds.ARCHIVE, 'archive', {}, None, ''),
+        (clouds.DATABASE, None, {}, None, ''),
+    )
+    @ddt.unpack
+    def test_a_volume_is_counted(self, volume_type, on, fields, state, reason):
+        found = [
+            one
+            for one in run(volume(volume_type, on, **fields), limits=LIMITS)
+            if one.aspect == 'limits'
+        ]
+        if state is None:
+            self.assertEqual([], found)
+            return
+        (count,) = found
+        self.assertEqual((state, reason), (count.state.value, count.reason))
+        self.assertEqual({'volumes': 1}, count.current)
+
+    def test_an_image_with_other_limits_than_its_type_is_named(self):
+        named, _ = (
+            one
+            for one in run(
+                volume(clouds.DATABASE, 'database', volume_id='old'),
+                limits=LIMITS,
+            )
+            if one.aspect == 'limits'
+        )
+        self.assertEqual(
+            (
+                'volume old',
+                audit.State.OUT_OF_DATE,
+                {'rbd_qos_iops_limit': '40'},
+                {'rbd_qos_iops_limit': '80'},
+            ),
+            (named.object_name, named.state, named.current, named.expected),
+        )
+        self.assertIn('openstack tier repair', named.remedy)
+
+    @ddt.data(
+        ('back-end', {'rbd_qos_iops_limit': '4', 'rbd_qos_iops_burst': '8'}),
+        ('both', {'rbd_qos_iops_limit': '4', 'rbd_qos_iops_burst': '8'}),
+        ('front-end', {}),
+        ('', {}),
+    )
+    @ddt.unpack
+    def test_what_a_spec_gives_to_images(self, consumer, expected):
+        self.assertEqual(
+            expected,
+            volume_limits.of_spec(
+                consumer,
+                {
+                    'total_iops_sec': '4',
+                    'total_iops_sec_max': '8',
+                    'read_bytes_sec': '0',
+                    'of_another_driver': '1',
+                },
+            ),
+        )
+
+    def test_each_limit_has_an_option_of_its_own(self):
+        self.assertEqual(12, len(set(volume_limits.OPTIONS.values())))
+        # What Cinder has, but for the burst of operations.
+        self.assertEqual(
+            'rbd_qos_iops_burst', volume_limits.OPTIONS['total_iops_sec_max']
+        )
+        self.assertEqual(
+            'rbd_qos_write_bps_burst',
+            volume_limits.OPTIONS['write_bytes_sec_max'],
         )

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Steps of a repair against Cinder's real API.
+
+No cinder-volume is there: what it would write, a thread writes.
+"""
+
+import dataclasses
+import threading
+
+import testtools
+
+from cinder_tiers.loop.repair import carry_out
+from cinder_tiers.loop.repair import repair
+from cinder_tiers.observe import visible_cloud
+from tests.contract import cinder_api
+from tests.unit.execute import test_cinder_world
+
+POLL_S = 0.05
+
+
+class Session:
+    """Of a cluster whose images are a dict."""
+
+    def __init__(self):
+        self.set = []
+
+    def set_image_options(self, pool, name, options):
+        self.set.append((pool, name, dict(options)))
+
+
+class CarryOutTestCase(testtools.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.api = cinder_api.CinderApi()
+        cls.addClassCleanup(cls.api.stop)
+        cls.hosts = [cls.api.add_backend(name) for name in ('fast', 'slow')]
+
+    def setUp(self):
+        super().setUp()
+        self.connection = test_cinder_world.log_in(self.api)
+        self.addCleanup(self.connection.close)
+        storage = self.connection.block_storage
+        self.types = {}
+        for name in ('old', 'new'):
+            made = storage.create_type(name=self.unique(name))
+            self.addCleanup(storage.delete_type, made)
+            self.types[name] = made
+        self.known = visible_cloud.observe(self.connection)
+        self.session = Session()
+        self.reported = []
+        self.said = []
+
+    def unique(self, name):
+        return f'{name}-{self.id().rpartition(".")[2]}'
+
+    def add(self, **fields):
+        made = self.api.add_volume(
+            **{
+                'host': self.hosts[1],
+                'volume_type_id': self.types['old'].id,
+                **fields,
+            }
+        )
+        self.addCleanup(self.api.delete_volume, made)
+        return made
+
+    def step(self, volume, kind=repair.Kind.TYPE, **fields):
+        """A step for a volume as it is now."""
+        (found,) = (
+            visible_cloud.parse_volume(one, self.known)
+            for one in visible_cloud.list_volumes(
+                self.connection, all_tenants='True'
+            )
+            if one['id'] == volume
+        )
+        if kind is not repair.Kind.LIMITS and 'migrate_to' not in fields:
+            fields.setdefault('retype_to', self.types['new'].name)
+        return repair.Step(
+            kind=kind, volume=found, tier='fast', reason='it is', **fields
+        )
+
+    def carry_out(self, *steps, is_to_stop=lambda: False):
+        return carry_out.carry_out(
+            steps,
+            connection=self.connection,
+            images=carry_out.Images(
+                sessions={'fast': self.session}, pools={'fast': 'pool'}
+            ),
+            at_once=2,
+            is_to_stop=is_to_stop,
+            report=self.reported.append,
+            say=self.said.append,
+            poll_s=POLL_S,
+        )
+
+    def outcome(self, *steps, **options):
+        (result,) = self.carry_out(*steps, **options)
+        return result.outcome.value, result.reason
+
+    def as_cinder_volume(self, volume, **fields):
+        """Write what cinder-volume would when it works on a volume."""
+
+        def write():
+            pause = threading.Event()
+            while True:
+                pause.wait(POLL_S)
+                now = self.connection.block_storage.get_volume(volume)
+                if now.status == 'retyping' or now.migration_status:
+                    break
+            pause.wait(3 * POLL_S)
+            self.api.change_volume(volume, **fields)
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        self.addCleanup(thread.join)
+
+    def test_a_retype_is_waited_for(self):
+        volume = self.add()
+        step = self.step(volume)
+        self.as_cinder_volume(
+            volume, status='available', volume_type_id=self.types['new'].id
+        )
+        self.assertEqual(('done', ''), self.outcome(step))
+        self.assertEqual(1, len(self.reported))
+
+    def test_a_migration_is_waited_for(self):
+        volume = self.add()
+        step = self.step(
+            volume, repair.Kind.PLACEMENT, migrate_to=self.hosts[0]
+        )
+        self.as_cinder_volume(
+            volume,
+            status='available',
+            migration_status='success',
+            host=self.hosts[0],
+        )
+        self.assertEqual(('done', ''), self.outcome(step))
+
+    def test_what_cinder_gives_up_has_failed(self):
+        volume = self.add()
+        step = self.step(volume)
+        self.as_cinder_volume(volume, status='available')
+        outcome, reason = self.outcome(step)
+        self.assertEqual('failed', outcome)
+        self.assertIn(f'its type is {self.types["old"].name}', reason)
+
+    def test_what_cinder_refuses_has_failed_with_its_reason(self):
+        volume = self.add(status='error')
+        outcome, reason = self.outcome(self.step(volume))
+        self.assertEqual('failed', outcome)
+        self.assertIn('Retype needs volume to be in', reason)
+
+    def test_a_volume_that_is_gone_has_failed(self):
+        volume = self.api.add_volume(
+            host=self.hosts[1], volume_type_id=self.types['old'].id
+        )
+        step = self.step(volume)
+        self.api.delete_volume(volume)
+        outcome, reason = self.outcome(step)
+        self.assertEqual('failed', outcome)
+        self.assertIn(volume, reason)
+
+    def test_a_volume_that_has_changed_is_left_alone(self):
+        volume = self.add()
+        for change, said in (
+            ({'status': 'in-use'}, 'status was available and is in-use'),
+            (
+                {'host': self.hosts[0], 'status': 'available'},
+                f'host was {self.hosts[1]} and is {self.hosts[0]}',
+            ),
+        ):
+            step = self.step(volume)
+            self.api.change_volume(volume, **change)
+            outcome, reason = self.outcome(step)
+            self.assertEqual('changed', outcome)
+            self.assertIn(said, reason)
+            self.api.change_volume(
+                volume, host=self.hosts[1], status='available'
+            )
+        found = self.connection.block_storage.get_volume(volume)
+        self.assertEqual('available', found.status)
+
+    def test_nothing_is_done_of_what_is_refused(self):
+        volume = self.add()
+        step = dataclasses.replace(self.step(volume), refusal='it is so')
+        self.assertEqual(('refused', 'it is so'), self.outcome(step))
+        found = self.connection.block_storage.get_volume(volume)
+        self.assertEqual('available', found.status)
+
+    def test_an_end_begins_no_further_volume(self):
+        steps = [
+            self.step(self.add(), repair.Kind.LIMITS, options={'rbd_qos': '1'})
+            for _ in range(5)
+        ]
+        results = self.carry_out(
+            *steps, is_to_stop=lambda: bool(self.reported)
+        )
+        found = [one.outcome.value for one in results]
+        self.assertIn('not started', found)
+        self.assertEqual(found.count('done'), len(self.session.set))
+        self.assertEqual(steps, [one.step for one in results])
+
+    def test_limits_are_set_at_the_image(self):
+        volume = self.add()
+        options = {'rbd_qos_iops_limit': '4', 'rbd_qos_bps_burst': None}
+        step = self.step(volume, repair.Kind.LIMITS, options=options)
+        self.assertEqual(('done', ''), self.outcome(step))
+        self.assertEqual(
+            [('pool', f'volume-{volume}', options)], self.session.set
+        )
