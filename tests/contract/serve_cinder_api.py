@@ -4,14 +4,14 @@
 
 `load` makes the application, for all that are forked from its process. `main`
 is run in a process of its own: it sends the port once it answers, and runs
-until the pipe is closed. Each message of the pipe is an order, what and
-its arguments, which it answers: `backend` adds a capability report of a
-backend to a real scheduler, `volume` and `snapshot` add one to the database,
-`changed_volume` changes one, `no_volume` deletes one, `default_type` sets the default volume type of a
-project, `fold` lets the database compare names as MariaDB does,
-`dead_scheduler` adds a scheduler that is down, `keep` copies the database,
-`return_to` puts a copy back, `image` and `project` add what the stand-ins for
-Glance and Keystone know, at /image and /identity.
+until the pipe is closed. Each message of the pipe is an order, what and its
+arguments, which it answers: `backend` adds a capability report of a backend to
+a real scheduler, `volume` and `snapshot` add one to the database,
+`changed_volume` changes one, `no_volume` deletes one, `default_type` sets the
+default volume type of a project, `fold` lets the database compare names as
+MariaDB does, `dead_scheduler` adds a scheduler that is down, `keep` copies the
+database, `return_to` puts a copy back, `image` and `project` add what the
+stand-ins for Glance and Keystone know, at /image and /identity.
 
 A token is `role:project`: it stands for a user with that role there. A seer is
 a member to whom a lenient policy shows extra specs.
