@@ -28,6 +28,9 @@ _RBD_INFO = 'rbd_info'
 #: (src/include/rbd_types.h); none has data.
 _RBD_HEADER = 'rbd_header.'
 _RBD_OPEN = ('rbd_directory', 'rbd_id.', _RBD_INFO, 'rbd_trash', _RBD_HEADER)
+#: Where librbd looks for an image of Cinder that is gone (RBD_SUFFIX, of the
+#: format before 2).
+_RBD_OLD_HEADER = 'volume-'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -237,6 +240,11 @@ def repairer(
                     *(
                         f'allow rwx pool={_word(pool)} '
                         f'object_prefix {_RBD_HEADER}'
+                        for pool in pools
+                    ),
+                    *(
+                        f'allow r pool={_word(pool)} '
+                        f'object_prefix {_RBD_OLD_HEADER}'
                         for pool in pools
                     ),
                     *(
