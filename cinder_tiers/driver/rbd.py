@@ -56,6 +56,10 @@ OPTIONS = (
 GO_ON_EVERY_S = 10
 #: The longest that a deletion waits for a move.
 END_WITHIN_S = 60
+#: Of a volume whose move was not answered: its status, ...
+_MOVING = frozenset({'retyping', 'maintenance'})
+#: ... and its migration_status.
+_MIGRATING = frozenset({'starting', 'migrating'})
 #: More images than a pool has.
 _ALL = 2**31
 
@@ -126,7 +130,9 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         self._drivers = {
             pool.name: self._make_driver(pool, args, kwargs) for pool in found
         }
-        self._moves = unfinished.Moves(self._images, self._rados_pool_of)
+        self._moves = unfinished.Moves(
+            self._images, self._rados_pool_of, self._settle
+        )
         self._going_on = loopingcall.FixedIntervalLoopingCall(
             self._moves.go_on
         )
@@ -290,6 +296,34 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             return volume and self._pool_in(volume.host).rados_pool
         except exception.InvalidHost:
             return None
+
+    def _settle(self, move: moving.Move) -> None:
+        """Do what Cinder's manager would have done with a move."""
+        volume = _volume(move.volume_id)
+        if volume is None:
+            return
+        if self._rados_pool_of(volume.id) == move.target:
+            # It writes these after the volume.
+            for snapshot in volume.snapshots:
+                snapshot.volume_type_id = volume.volume_type_id
+                snapshot.save()
+            return
+        if volume.status in _MOVING:
+            volume.status = volume.previous_status or 'available'
+        if volume.migration_status in _MIGRATING:
+            volume.migration_status = 'error'
+        if changes := volume.obj_what_changed():
+            volume.save()
+            LOG.warning(
+                'Volume %(volume)s is where it was before the move of '
+                '%(move)s, which a service began that ended; set again: '
+                '%(changes)s.',
+                {
+                    'volume': volume.id,
+                    'move': move,
+                    'changes': ', '.join(sorted(changes)),
+                },
+            )
 
     def get_pool(self, volume: objects.Volume) -> str | None:
         """Name of the pool that has the image of a volume whose host has none.

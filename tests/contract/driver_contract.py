@@ -433,15 +433,15 @@ class DriverContract(driver_case.DriverCase):
         volume, snapshots, clone = self.make_family(service, tier)
         volume.update({'status': 'retyping', 'previous_status': 'available'})
         volume.save()
+        move = moving.Move(
+            volume_id=volume.id,
+            image=volume.name,
+            source=self.rados_pools[tier],
+            target=self.rados_pools[target],
+        )
         with service.driver._images() as images:
-            images.prepare(
-                moving.Move(
-                    volume_id=volume.id,
-                    image=volume.name,
-                    source=self.rados_pools[tier],
-                    target=self.rados_pools[target],
-                )
-            )
+            images.mark(move)
+            images.prepare(move)
         return volume, snapshots
 
     def test_a_move_that_was_not_answered_is_taken_back(self):

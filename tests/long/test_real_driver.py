@@ -109,10 +109,10 @@ cluster.connect()
 driver = types.SimpleNamespace(rados=rados, rbd=rbd, RBDProxy=rbd.RBD)
 images = moving.Images(driver, cluster)
 print('ready', flush=True)
-images.prepare(
-    moving.Move(volume_id=ident, image=name, source=slow, target=fast))
-images.add_task(moving.Task.EXECUTE, moving.Move(
-    volume_id=ident, image=name, source=slow, target=fast))
+move = moving.Move(volume_id=ident, image=name, source=slow, target=fast)
+images.mark(move)
+images.prepare(move)
+images.add_task(moving.Task.EXECUTE, move)
 """
 #: A volume is to be usable within that.
 MOST_RETYPE_S = 5
