@@ -426,6 +426,8 @@ class _RBD:
 
     def migration_abort(self, ioctx, name):
         new, old = self._cluster.move_of(ioctx.name, name)
+        if new.watchers:
+            raise ImageBusy(errno.EBUSY, name)
         for child in self._cluster.children_of(new):
             child.parent = old, child.parent[1]
         old.in_trash = False

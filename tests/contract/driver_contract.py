@@ -426,6 +426,57 @@ class DriverContract(driver_case.DriverCase):
         self.settle(service, volume, 'fast')
         self.assertEqual(before, self.sum_of('fast', volume.name))
 
+    # When a commit is cut off
+
+    def cut_off(self, service, left):
+        """A volume that has moved, whose source is in the trash yet.
+
+        :param left: `header` if all of the source is, `entry` if nothing of
+            it is but the entry of the trash.
+        """
+        volume, snapshots, clone = self.make_family(service, 'slow')
+        before = self.sums_of('slow', volume, snapshots)
+        self.retype(service, volume, 'fast')
+        self.cut_commit_off(volume, left)
+        over = threading.Event()
+        for _ in range(int(driver_case.MOST_S / driver_case.POLL_S)):
+            service.driver._moves.go_on()
+            with self.image('fast', volume.name, read_only=True) as image:
+                if not image.features() & self.rbd.RBD_FEATURE_MIGRATING:
+                    break
+            over.wait(driver_case.POLL_S)
+        return volume, snapshots, before
+
+    def test_what_a_cut_off_commit_has_left_is_removed(self):
+        for left in ('header', 'entry'):
+            for starts_anew in (False, True):
+                with self.subTest(left=left, starts_anew=starts_anew):
+                    service = self.serve()
+                    volume, snapshots, before = self.cut_off(service, left)
+                    self.assertEqual(1, len(self.marks_in('slow')))
+                    if starts_anew:
+                        service = self.serve()
+                    self.settle(service, volume, 'fast')
+                    self.assertEqual(0, self.images_in_trash('slow'))
+                    self.assertEqual([], self.marks_in('slow'))
+                    self.assertEqual(
+                        before, self.sums_of('fast', volume, snapshots)
+                    )
+
+    def test_a_source_stays_while_its_new_image_is_not_whole(self):
+        service = self.serve()
+        volume, _, _ = self.cut_off(service, 'header')
+        with self.ioctx('fast') as ioctx:
+            self.rbd.RBD().rename(ioctx, volume.name, 'elsewhere')
+        log = self.capture_log()
+        service.driver._moves.go_on()
+        self.assertIn('the new image is not whole', log.output)
+        self.assertEqual(1, len(self.marks_in('slow')))
+        with self.ioctx('fast') as ioctx:
+            self.rbd.RBD().rename(ioctx, 'elsewhere', volume.name)
+        self.settle(service, volume, 'fast')
+        self.assertEqual(0, self.images_in_trash('slow'))
+
     # What a service finds that starts
 
     def prepared(self, service, tier='slow', target='fast'):
@@ -433,16 +484,19 @@ class DriverContract(driver_case.DriverCase):
         volume, snapshots, clone = self.make_family(service, tier)
         volume.update({'status': 'retyping', 'previous_status': 'available'})
         volume.save()
-        move = moving.Move(
+        move = self.move_of(volume, tier, target)
+        with service.driver._images() as images:
+            images.mark(move)
+            images.prepare(move)
+        return volume, snapshots
+
+    def move_of(self, volume, tier='slow', target='fast'):
+        return moving.Move(
             volume_id=volume.id,
             image=volume.name,
             source=self.rados_pools[tier],
             target=self.rados_pools[target],
         )
-        with service.driver._images() as images:
-            images.mark(move)
-            images.prepare(move)
-        return volume, snapshots
 
     def test_a_move_that_was_not_answered_is_taken_back(self):
         service = self.serve()
@@ -456,6 +510,54 @@ class DriverContract(driver_case.DriverCase):
         self.assertEqual(
             {'rbd_qos_iops_limit': '40'}, self.limits_of('slow', volume.name)
         )
+        volume.refresh()
+        self.assertEqual('available', volume.status)
+        self.assertEqual(self.host_of('slow'), volume.host)
+
+    def test_a_retype_that_had_only_begun_is_taken_back(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        volume.update(
+            {
+                'status': 'maintenance',
+                'previous_status': 'error',
+                'migration_status': 'migrating',
+            }
+        )
+        volume.save()
+        with service.driver._images() as images:
+            images.mark(self.move_of(volume))
+        self.serve()
+        self.assertEqual([], self.marks_in('slow'))
+        volume.refresh()
+        self.assertEqual('error', volume.status)
+        self.assertEqual('error', volume.migration_status)
+
+    def test_snapshots_of_a_move_that_was_answered_have_its_type(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        snapshot = self.snapshot(service, volume)
+        self.retype(service, volume, 'fast')
+        snapshot.volume_type_id = self.types['slow'].id
+        snapshot.save()
+        self.serve()
+        snapshot.refresh()
+        self.assertEqual(self.types['fast'].id, snapshot.volume_type_id)
+
+    def test_a_move_that_cannot_be_taken_back_waits(self):
+        """And the volumes of others are served."""
+        service = self.serve()
+        volume, _ = self.prepared(service)
+        with self.image('fast', volume.name):
+            service = self.serve()
+            self.assertTrue(service.driver.initialized)
+            volume.refresh()
+            self.assertEqual('retyping', volume.status)
+        self.settle(service, volume, 'slow')
+        volume.refresh()
+        self.assertEqual('available', volume.status)
+        self.assertEqual([], self.marks_in('slow'))
+        self.assert_nothing_left('fast')
 
     def test_a_move_that_was_answered_is_carried_on(self):
         service = self.serve()

@@ -32,3 +32,6 @@ class DriverTestCase(driver_contract.DriverContract):
 
     def connect(self):
         return self.rados.Rados()
+
+    def cut_commit_off(self, _volume, left):
+        self.cluster.left_by_commit = left
