@@ -375,7 +375,7 @@ class Images:
         return self._state_with(move, mark) if mark else State.OVER
 
     def _state_with(self, move: Move, mark: dict) -> State:
-        found = self._status(move.source, move.image)
+        found = self._status(move)
         ident = mark['image_id']
         if found and found['source_image_id'] == ident:
             return self._state_of(found)
@@ -444,10 +444,14 @@ class Images:
             except (KeyError, self._rbd.ImageNotFound):
                 LOG.debug('The move of %s has no mark.', move)
 
-    def _status(self, pool: str, name: str) -> dict | None:
-        with self._ioctx(pool) as ioctx:
+    def _status(self, move: Move) -> dict | None:
+        # Not by the name of the source: librbd 16 ends the process when it
+        # finds it in the trash, and its header is gone.
+        if not self._has(move.target, move.image):
+            return None
+        with self._ioctx(move.target) as ioctx:
             try:
-                return self._images.migration_status(ioctx, name)
+                return self._images.migration_status(ioctx, move.image)
             except (self._rbd.ImageNotFound, self._rbd.InvalidArgument):
                 return None
 

@@ -416,8 +416,12 @@ class _RBD:
         self._cluster.moves[new] = [old, PREPARED]
 
     def migration_status(self, ioctx, name):
-        # As librbd: once its new image does not migrate, a source that is in
-        # the trash has no migration.
+        if not self._cluster.find(ioctx.name, name) and any(
+            not one.has_header and (one.pool, one.name) == (ioctx.name, name)
+            for one in self._cluster.images.values()
+        ):
+            # Not an Exception, which the driver could catch.
+            raise SystemExit('librbd 16.2.15: segmentation fault')
         new, old = self._cluster.move_of(ioctx.name, name)
         return {
             'source_image_id': old.id,

@@ -12,6 +12,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import threading
 import time
 
 from cinder import exception
@@ -138,6 +139,34 @@ class RealDriverTestCase(driver_contract.DriverContract):
 
     def connect(self):
         return self.cluster.connect()
+
+    def cut_commit_off(self, volume, left):
+        """As a manager that ends between two steps of a commit.
+
+        It takes the migration off the new image first. It removes the entry
+        of the trash last, which is here put back.
+        """
+        name, over = volume.name, threading.Event()
+        with self.ioctx('fast') as fast, self.ioctx('slow') as slow:
+            images = self.rbd.RBD()
+            for _ in range(int(driver_case.MOST_S / driver_case.POLL_S)):
+                status = images.migration_status(fast, name)
+                if status['state'] == rbd.RBD_IMAGE_MIGRATION_STATE_EXECUTED:
+                    break
+                over.wait(driver_case.POLL_S)
+            if left == 'header':
+                header = f'rbd_header.{status["dest_image_id"]}'
+                fast.execute(header, 'rbd', 'migration_remove', b'')
+                return
+            key = f'id_{status["source_image_id"]}'
+            with rados.ReadOpCtx() as asked:
+                found, _ = slow.get_omap_vals_by_keys(asked, (key,))
+                slow.operate_read_op(asked, 'rbd_trash')
+                entry = dict(found)[key]
+            images.migration_commit(fast, name)
+            with rados.WriteOpCtx() as change:
+                slow.set_omap(change, (key,), (entry,))
+                slow.operate_write_op(change, 'rbd_trash')
 
     def test_whole_images_are_equal_at_each_size(self):
         """And usable in 5 s; what it took is logged."""
