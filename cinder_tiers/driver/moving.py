@@ -31,6 +31,9 @@ import time
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
+from cinder_tiers.driver import monitors
+from cinder_tiers.driver import startup
+
 LOG = logging.getLogger(__name__)
 
 #: Key in the metadata of a pool, before the name of an image that leaves it.
@@ -125,7 +128,8 @@ class Images:
             if group := (image.group() or {}).get('name'):
                 found.append(f'The image is in the RBD group {group}.')
             if any(
-                snapshot['namespace'] == self._rbd.RBD_SNAP_NAMESPACE_TYPE_TRASH
+                snapshot['namespace']
+                == self._rbd.RBD_SNAP_NAMESPACE_TYPE_TRASH
                 for snapshot in image.list_snaps()
             ):
                 found.append(
@@ -134,6 +138,9 @@ class Images:
                 )
         if self._has(move.target, move.image):
             found.append(f'Pool {move.target} has an image of that name.')
+        if self._is_full(move.target):
+            # A write to it waits, and so would who prepares a move.
+            found.append(f'Pool {move.target} is full.')
         try:
             self._ask_manager('rbd task list')
         except ManagerRefused as refused:
@@ -143,6 +150,14 @@ class Images:
                 f'profile rbd pool={move.target}".'
             )
         return found
+
+    def _is_full(self, rados_pool: str) -> bool:
+        return any(
+            pool['pool_name'] == rados_pool and startup.is_full(pool)
+            for pool in monitors.ask(
+                self._cluster, 'osd pool ls', detail='detail'
+            )
+        )
 
     def _is_mirrored(self, image: object, features: int) -> bool:
         if features & self._rbd.RBD_FEATURE_JOURNALING:

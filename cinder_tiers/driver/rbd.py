@@ -16,8 +16,6 @@ Without the option tiers_rbd_pools it is Cinder's driver, with rbd_pool.
 
 import collections.abc
 import contextlib
-import errno
-import json
 
 from cinder import context as cinder_context
 from cinder import exception
@@ -30,6 +28,7 @@ from oslo_log import log as logging
 from oslo_service import loopingcall
 
 from cinder_tiers.driver import capacity
+from cinder_tiers.driver import monitors
 from cinder_tiers.driver import moving
 from cinder_tiers.driver import pool as pool_driver
 from cinder_tiers.driver import pools
@@ -54,7 +53,7 @@ OPTIONS = (
 )
 #: Between two looks at moves that have not ended, in seconds.
 GO_ON_EVERY_S = 10
-#: The longest that a deletion waits for a move.
+#: The longest that a deletion or a retype waits for an earlier move.
 END_WITHIN_S = 60
 #: Of a volume whose move was not answered: its status, ...
 _MOVING = frozenset({'retyping', 'maintenance'})
@@ -97,18 +96,6 @@ def _with_context(name: str) -> collections.abc.Callable:
     return method
 
 
-def _ask_monitor(cluster: object, prefix: str, **arguments: str) -> object:
-    code, answer, text = cluster.mon_command(
-        json.dumps({'prefix': prefix, 'format': 'json', **arguments}), b''
-    )
-    if code:
-        raise exception.VolumeBackendAPIException(
-            data=f'The monitors refused "{prefix}" '
-            f'({errno.errorcode.get(abs(code), code)}): {text}.'
-        )
-    return json.loads(answer)
-
-
 class TieredRBDDriver(pool_driver.PoolDriver):
     """Cinder's RBD driver for any number of pools of a cluster."""
 
@@ -133,6 +120,8 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         self._moves = unfinished.Moves(
             self._images, self._rados_pool_of, self._settle
         )
+        #: Pools of which Cinder does not know how much it has in them.
+        self._recounted: set[str] = set()
         self._going_on = loopingcall.FixedIntervalLoopingCall(
             self._moves.go_on
         )
@@ -275,7 +264,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                 data=f'The cluster of {conf} does not let in {user}: {error}.'
             ) from error
         try:
-            found = _ask_monitor(cluster, 'osd pool ls', detail='detail')
+            found = monitors.ask(cluster, 'osd pool ls', detail='detail')
         finally:
             cluster.shutdown()
         wanted = tuple(self._pools.values())
@@ -357,7 +346,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         try:
             with rbd.RADOSClient(self._any) as client:
                 fsid = client.cluster.get_fsid()
-                df = _ask_monitor(client.cluster, 'df', detail='detail')
+                df = monitors.ask(client.cluster, 'df', detail='detail')
             sizes = capacity.capacities(
                 df,
                 is_dynamic=self.configuration.safe_get(
@@ -416,6 +405,15 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         if size and not get('rbd_exclusive_cinder_pool'):
             driver = self._drivers[pool.name]
             found['provisioned_capacity_gb'] = driver._get_usage_info()
+        elif pool.name in self._recounted:
+            # Cinder's manager leaves a retyped volume in the count of its old
+            # pool, and the scheduler takes that count where this is missing.
+            _, found['provisioned_capacity_gb'] = (
+                self.db.volume_data_get_for_host(
+                    cinder_context.get_admin_context(),
+                    f'{self.host}#{pool.name}',
+                )
+            )
         return found
 
     def get_manageable_volumes(
@@ -644,6 +642,24 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                     return found
         return driver.migrate_volume(context, volume, host)
 
+    def before_volume_copy(
+        self,
+        context: cinder_context.RequestContext,
+        src_vol: objects.Volume,
+        dest_vol: objects.Volume,
+        remote: str | None = None,
+    ) -> None:
+        """See `before_volume_copy` of Cinder; waits for a move to end.
+
+        The copy gets the name of its source. While that moves, it would be
+        taken for the copy, and its move would not end.
+
+        :raises exception.VolumeIsBusy: it moves for longer than that.
+        """
+        super().before_volume_copy(context, src_vol, dest_vol, remote)
+        if not self._moves.end(src_vol.name, within_s=END_WITHIN_S):
+            raise exception.VolumeIsBusy(volume_name=src_vol.name)
+
     def update_migrated_volume(
         self,
         ctxt: cinder_context.RequestContext,
@@ -663,14 +679,19 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         diff: dict | None,
         finish: collections.abc.Callable[[], dict | None],
     ) -> tuple[bool, dict | None]:
+        source = self._pool_of(volume)
         wanted = moving.Move(
             volume_id=volume.id,
             image=volume.name,
-            source=self._pool_of(volume).rados_pool,
+            source=source.rados_pool,
             target=target.rados_pool,
         )
         try:
             reasons = retyping.objections(volume, diff)
+            if not reasons and not self._moves.end(
+                volume.name, within_s=END_WITHIN_S
+            ):
+                reasons = [moving.UNENDED]
             if reasons:
                 raise retyping.NotInPlace(reasons)
             with _lock_of(volume.name).write_lock(), self._images() as images:
@@ -678,6 +699,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                     images, wanted, finish=finish, state_of=_state_of
                 )
                 self._moves.add(wanted)
+                self._recounted |= {source.name, target.name}
         except retyping.NotInPlace as error:
             LOG.warning(
                 'Volume %(volume)s does not move in place to pool %(pool)s: '

@@ -18,6 +18,10 @@ from cinder_tiers.driver import moving
 
 LOG = logging.getLogger(__name__)
 
+#: Requests that wait at once for a move to end. oslo.messaging gives a service
+#: 64 threads.
+MOST_WAITERS = 16
+
 
 class Step(enum.Enum):
     """What a move needs next."""
@@ -68,6 +72,8 @@ class Moves:
         self._settle = settle
         self._lock = threading.Lock()
         self._moves: dict[str, moving.Move] = {}
+        self._turn = threading.Lock()
+        self._waiters = threading.BoundedSemaphore(MOST_WAITERS)
         #: Images of moves that are to be taken back.
         self._unanswered: set[str] = set()
 
@@ -84,13 +90,22 @@ class Moves:
     def end(self, image: str, *, within_s: int) -> bool:
         """Wait until an image does not move any more.
 
+        Not if too many requests do so: they have the threads of the service.
+
         :returns: whether it was soon enough.
         """
-        for _ in range(within_s):
-            if self.of(image) is None:
-                return True
-            self.go_on()
-            time.sleep(1)
+        if self.of(image) is None:
+            return True
+        if not self._waiters.acquire(blocking=False):
+            return False
+        try:
+            for _ in range(within_s):
+                self.go_on()
+                if self.of(image) is None:
+                    return True
+                time.sleep(1)
+        finally:
+            self._waiters.release()
         return self.of(image) is None
 
     def resume(self, rados_pools: collections.abc.Sequence[str]) -> None:
@@ -146,11 +161,20 @@ class Moves:
         return next_step(state, move, pool)
 
     def go_on(self) -> None:
-        """Do what each move needs next; for a periodic task."""
+        """Do what each move needs next; for a periodic task.
+
+        Nothing while another thread does so.
+        """
         with self._lock:
             moves = tuple(self._moves.values())
-        if not moves:
+        if not moves or not self._turn.acquire(blocking=False):
             return
+        try:
+            self._go_on(moves)
+        finally:
+            self._turn.release()
+
+    def _go_on(self, moves: tuple[moving.Move, ...]) -> None:
         try:
             with self._connect() as images:
                 for move in moves:

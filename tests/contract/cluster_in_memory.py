@@ -90,6 +90,8 @@ class Cluster:
         #: {image in its new pool: [image in its old pool, state]}
         self.moves = {}
         self.tasks = []
+        #: Names of pools that take no writes.
+        self.full = set()
         #: What of a source the manager leaves that ends in a commit: `header`
         #: or `entry`; None if it does not end.
         self.left_by_commit = None
@@ -277,7 +279,8 @@ class _Rados:
                 'pool_name': name,
                 'type': 1,
                 'application_metadata': {'rbd': {}},
-                'flags_names': 'hashpspool',
+                'flags_names': 'hashpspool,full' * (name in self._cluster.full)
+                or 'hashpspool',
             }
             for name in self._pools
         ]

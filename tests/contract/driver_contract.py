@@ -10,8 +10,10 @@ import threading
 
 from cinder import exception
 from cinder import objects
+import fixtures
 
 from cinder_tiers.driver import moving
+from cinder_tiers.driver import unfinished
 from tests.contract import driver_case
 
 CONTENT = (b'what the tenant wrote', b'what came later', b'and in the end')
@@ -386,11 +388,19 @@ class DriverContract(driver_case.DriverCase):
                 stale.name, [one['name'] for one in image.list_snaps()]
             )
 
-    def test_a_volume_that_moves_does_not_move_again(self):
+    def hurry(self):
+        """No request waits for a move."""
+        self.useFixture(
+            fixtures.MonkeyPatch('cinder_tiers.driver.rbd.END_WITHIN_S', 0)
+        )
+
+    def test_a_volume_that_moves_is_not_retyped_again_or_copied(self):
+        self.hurry()
         service = self.serve()
         volume = self.make(service, 'slow', CONTENT[0])
         before = self.sum_of('slow', volume.name)
         self.retype(service, volume, 'fast')
+        log = self.capture_log()
         self.assertRaises(
             exception.VolumeMigrationFailed,
             self.retype,
@@ -399,10 +409,111 @@ class DriverContract(driver_case.DriverCase):
             'slow',
             'never',
         )
+        self.assertIn(moving.UNENDED, log.output)
+        # What Cinder calls where the policy lets it copy.
+        self.assertRaises(
+            exception.VolumeIsBusy,
+            service.driver.before_volume_copy,
+            self.context,
+            volume,
+            self.add('slow'),
+        )
         volume.refresh()
         self.assertEqual(self.host_of('fast'), volume.host)
         self.settle(service, volume, 'fast')
         self.assertEqual(before, self.sum_of('fast', volume.name))
+        service.driver.before_volume_copy(
+            self.context, volume, self.add('slow')
+        )
+
+    def test_a_volume_that_moves_goes_back_once_it_has_come(self):
+        service = self.serve()
+        volume, snapshots, clone = self.make_family(service, 'slow')
+        before = self.sums_of('slow', volume, snapshots)
+        of_clone = self.sum_of('slow', clone.name)
+        for tier in ('fast', 'slow', 'fast'):
+            self.retype(service, volume, tier)
+            self.assertEqual(self.host_of(tier), volume.host)
+            self.assertEqual(before, self.sums_of(tier, volume, snapshots))
+        self.settle(service, volume, 'fast')
+        self.assertEqual(before, self.sums_of('fast', volume, snapshots))
+        self.assertEqual(of_clone, self.sum_of('slow', clone.name))
+        self.assertEqual([], self.marks_in('fast') + self.marks_in('slow'))
+        self.assertEqual([clone.name], self.names_in('slow'))
+        self.assertEqual(0, self.images_in_trash('slow'))
+
+    def test_many_volumes_move_at_once(self):
+        service = self.serve()
+        volumes = [self.make(service, 'slow', content) for content in CONTENT]
+        before = [self.sum_of('slow', one.name) for one in volumes]
+        threads = [
+            threading.Thread(target=self.retype, args=(service, one, 'fast'))
+            for one in volumes
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(
+            [self.host_of('fast')] * len(volumes),
+            [one.host for one in volumes],
+        )
+        self.settle(service, volumes[-1], 'fast')
+        self.assertEqual(
+            before, [self.sum_of('fast', one.name) for one in volumes]
+        )
+        self.assert_nothing_left('slow')
+
+    def test_requests_that_wait_leave_threads_to_others(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        self.retype(service, volume, 'fast')
+        moves = service.driver._moves
+        for _ in range(unfinished.MOST_WAITERS):
+            moves._waiters.acquire()
+        self.assertRaises(
+            exception.VolumeIsBusy, service.driver.delete_volume, volume
+        )
+        for _ in range(unfinished.MOST_WAITERS):
+            moves._waiters.release()
+        self.assertEqual([volume.name], self.names_in('fast'))
+        service.driver.delete_volume(volume)
+        self.assert_nothing_left(*self.types)
+
+    def test_a_volume_with_a_kept_snapshot_does_not_move_and_is_told(self):
+        service = self.serve()
+        volume, snapshots, clone = self.make_family(service, 'slow')
+        service.driver.delete_snapshot(snapshots[1])
+        log = self.capture_log()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            service,
+            volume,
+            'fast',
+            'never',
+        )
+        self.assertIn('A snapshot of it was deleted that has', log.output)
+        self.assertEqual([], self.marks_in('slow'))
+        service.driver.delete_volume(clone)
+        self.retype(service, volume, 'fast')
+        self.assertEqual(self.host_of('fast'), volume.host)
+
+    def test_what_a_pool_has_is_true_after_a_retype(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        self.make(service, 'slow')
+        self.make(service, 'fast')
+        for stats in self.stats_of(service)['pools']:
+            self.assertNotIn('provisioned_capacity_gb', stats)
+        self.retype(service, volume, 'fast')
+        self.assertEqual(
+            {'tier-fast': 2, 'tier-slow': 1},
+            {
+                pool['pool_name']: pool['provisioned_capacity_gb']
+                for pool in self.stats_of(service)['pools']
+            },
+        )
 
     def test_a_volume_that_moves_is_deleted_when_it_has_come(self):
         service = self.serve()

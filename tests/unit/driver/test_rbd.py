@@ -2,6 +2,7 @@
 
 """The contract of the driver, kept on a cluster in memory."""
 
+from cinder import exception
 import fixtures
 
 from tests.contract import cluster_in_memory
@@ -32,6 +33,22 @@ class DriverTestCase(driver_contract.DriverContract):
 
     def connect(self):
         return self.rados.Rados()
+
+    def test_a_volume_does_not_move_to_a_full_pool(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', b'content')
+        self.cluster.full.add(self.rados_pools['fast'])
+        log = self.capture_log()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            service,
+            volume,
+            'fast',
+            'never',
+        )
+        self.assertIn(f'{self.rados_pools["fast"]} is full.', log.output)
+        self.assertEqual([volume.name], self.names_in('slow'))
 
     def cut_commit_off(self, _volume, left):
         self.cluster.left_by_commit = left
