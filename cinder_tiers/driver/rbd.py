@@ -733,10 +733,21 @@ def _volume(ident: str) -> objects.Volume | None:
         return None
 
 
+def _volume_of_name(ident: str) -> objects.Volume | None:
+    """The volume whose image has not its id in its name, but another one.
+
+    So it is once Cinder has migrated a volume that was attached.
+    """
+    found = objects.VolumeList.get_all(
+        cinder_context.get_admin_context(), filters={'_name_id': ident}
+    )
+    return found[0] if found else None
+
+
 def _state_of(image: str) -> tuple[str, str | None] | None:
     """(status, migration_status) of the volume of an image."""
     ident = volume_utils.extract_id_from_volume_name(
         image.removesuffix('.deleted')
     )
-    volume = ident and _volume(ident)
+    volume = ident and (_volume(ident) or _volume_of_name(ident))
     return volume and (volume.status, volume.migration_status)

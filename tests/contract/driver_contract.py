@@ -7,6 +7,7 @@ The same on a real Ceph and on `cluster_in_memory`.
 
 import json
 import threading
+from uuid import uuid4
 
 from cinder import exception
 from cinder import objects
@@ -305,6 +306,31 @@ class DriverContract(driver_case.DriverCase):
             self.assertEqual(before, self.sums_of('slow', volume, snapshots))
             self.assertEqual([], self.marks_in('slow'))
             self.assert_nothing_left('fast')
+
+    def test_a_volume_with_a_clone_that_is_read_does_not_move(self):
+        """Also if the clone is named by an earlier migration."""
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        clones = [self.add('slow'), self.add('slow', _name_id=str(uuid4()))]
+        for clone in clones:
+            service.driver.create_cloned_volume(clone, volume)
+        for clone in clones:
+            clone.status = 'uploading'
+            clone.save()
+            log = self.capture_log()
+            self.assertRaises(
+                exception.VolumeMigrationFailed,
+                self.retype,
+                service,
+                volume,
+                'fast',
+                'never',
+            )
+            self.assertIn(f'{clone.name} is uploading', log.output)
+            clone.status = 'available'
+            clone.save()
+        self.retype(service, volume, 'fast')
+        self.assertEqual(self.host_of('fast'), volume.host)
 
     def test_a_volume_whose_limits_cannot_be_set_is_put_back(self):
         service = self.serve()
