@@ -56,16 +56,15 @@ class Moves:
     :param connect: returns a context manager with `moving.Images`.
     :param pool_of: from the id of a volume to the RADOS pool in which Cinder
         has it; None if Cinder has no such volume here.
-    :param settle: given a move of an earlier process, makes the volume in
-        Cinder what it would be had that process not ended: with the move if
-        it was answered, else without.
+    :param settle: given a move of an earlier process and `is_answered`, makes
+        the volume in Cinder what it would be had that process not ended.
     """
 
     def __init__(
         self,
         connect: collections.abc.Callable,
         pool_of: collections.abc.Callable[[str], str | None],
-        settle: collections.abc.Callable[[moving.Move], object],
+        settle: collections.abc.Callable[..., object],
     ) -> None:
         self._connect = connect
         self._pool_of = pool_of
@@ -145,8 +144,8 @@ class Moves:
         if step is Step.ABORT:
             with self._lock:
                 self._unanswered.add(move.image)
-        else:
-            self._settle(move)
+        elif self._pool_of(move.volume_id) == move.target:
+            self._settle(move, is_answered=True)
         if step is Step.ABORT or state is moving.State.OVER:
             self._go_on_with(images, move)
 
@@ -202,7 +201,7 @@ class Moves:
         step = self._next_step(images, move, state)
         if step is Step.ABORT and move.image in self._unanswered:
             images.take_back(move, state)
-            self._settle(move)
+            self._settle(move, is_answered=False)
             state = moving.State.OVER
         if state is moving.State.OVER:
             images.forget(move)
