@@ -654,6 +654,24 @@ class DriverContract(driver_case.DriverCase):
     def test_a_retype_that_had_only_begun_is_taken_back(self):
         service = self.serve()
         volume = self.make(service, 'slow', CONTENT[0])
+        with fixtures.MonkeyPatch(
+            'cinder_tiers.driver.moving.Images.objections', self.die
+        ):
+            self.assertRaises(SystemExit, self.retype, service, volume, 'fast')
+        volume.refresh()
+        self.assertEqual('retyping', volume.status)
+        self.serve()
+        self.assertEqual([], self.marks_in('slow'))
+        volume.refresh()
+        self.assertEqual('available', volume.status)
+
+    def die(self, *_args, **_options):
+        """As a process that is killed: nothing of it is caught."""
+        raise SystemExit
+
+    def test_a_migration_that_was_not_answered_has_failed(self):
+        service = self.serve()
+        volume, _ = self.prepared(service)
         volume.update(
             {
                 'status': 'maintenance',
@@ -662,13 +680,24 @@ class DriverContract(driver_case.DriverCase):
             }
         )
         volume.save()
-        with service.driver._images() as images:
-            images.mark(self.move_of(volume))
         self.serve()
-        self.assertEqual([], self.marks_in('slow'))
         volume.refresh()
         self.assertEqual('error', volume.status)
         self.assertEqual('error', volume.migration_status)
+
+    def test_a_move_that_was_answered_is_never_taken_back(self):
+        """Even if the volume has gone on: Nova can migrate it meanwhile."""
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        before = self.sum_of('slow', volume.name)
+        self.retype(service, volume, 'fast')
+        service.driver._moves.go_on()
+        volume.host = self.host_of('slow')
+        volume.save()
+        service = self.serve()
+        self.settle(service, volume, 'fast')
+        self.assertEqual(before, self.sum_of('fast', volume.name))
+        self.assert_nothing_left('slow')
 
     def test_snapshots_of_a_move_that_was_answered_have_its_type(self):
         service = self.serve()
