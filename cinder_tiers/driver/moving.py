@@ -387,9 +387,8 @@ class Images:
     def state(self, move: Move) -> State:
         """Return the state of a move."""
         mark = self._mark_of(move)
-        return self._state_with(move, mark) if mark else State.OVER
-
-    def _state_with(self, move: Move, mark: dict) -> State:
+        if mark is None:
+            return State.OVER
         found = self._status(move)
         ident = mark['image_id']
         if found and found['source_image_id'] == ident:
@@ -423,7 +422,7 @@ class Images:
 
     def unfinished(
         self, rados_pools: collections.abc.Sequence[str]
-    ) -> collections.abc.Iterator[tuple[Move, State]]:
+    ) -> collections.abc.Iterator[Move]:
         """Find the moves of this driver that have marks.
 
         :param rados_pools: in which to look for their sources.
@@ -436,13 +435,12 @@ class Images:
                     if key.startswith(MARK)
                 ]
             for name, mark in marks:
-                move = Move(
+                yield Move(
                     volume_id=mark['volume'],
                     image=name,
                     source=pool,
                     target=mark['target'],
                 )
-                yield move, self._state_with(move, mark)
 
     def _has(self, pool: str, name: str) -> bool:
         try:

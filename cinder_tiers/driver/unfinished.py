@@ -115,13 +115,11 @@ class Moves:
         tried again with `go_on`; until then its volume stays as it was.
         """
         with self._connect() as images:
-            for move, state in list(images.unfinished(rados_pools)):
-                self._try(self._resume, images, move, state)
+            for move in list(images.unfinished(rados_pools)):
+                self._try(self._resume, images, move)
 
-    def _resume(
-        self, images: moving.Images, move: moving.Move, state: moving.State
-    ) -> None:
-        step = self._next_step(images, move, state)
+    def _resume(self, images: moving.Images, move: moving.Move) -> None:
+        state, step = self._look_at(images, move)
         LOG.info(
             'Found the move of %(move)s, %(state)s; next: %(step)s.',
             {'move': move, 'state': state.value, 'step': step.value},
@@ -149,15 +147,17 @@ class Moves:
         if step is Step.ABORT or state is moving.State.OVER:
             self._go_on_with(images, move)
 
-    def _next_step(
-        self, images: moving.Images, move: moving.Move, state: moving.State
-    ) -> Step:
+    def _look_at(
+        self, images: moving.Images, move: moving.Move
+    ) -> tuple[moving.State, Step]:
         if images.is_answered(move):
-            return next_step(state, move, move.target)
-        pool = self._pool_of(move.volume_id)
-        if pool == move.target:
-            images.answer(move)
-        return next_step(state, move, pool)
+            pool = move.target
+        else:
+            pool = self._pool_of(move.volume_id)
+            if pool == move.target:
+                images.answer(move)
+        state = images.state(move)
+        return state, next_step(state, move, pool)
 
     def go_on(self) -> None:
         """Do what each move needs next; for a periodic task.
@@ -186,10 +186,9 @@ class Moves:
         do: collections.abc.Callable,
         images: moving.Images,
         move: moving.Move,
-        *args: object,
     ) -> None:
         try:
-            do(images, move, *args)
+            do(images, move)
         except moving.ManagerRefused as refused:
             LOG.warning('The move of %s waits. %s', move, refused)
         # The periodic task must go on, for this move and for the others.
@@ -197,8 +196,7 @@ class Moves:
             LOG.exception('The move of %s waits.', move)
 
     def _go_on_with(self, images: moving.Images, move: moving.Move) -> None:
-        state = images.state(move)
-        step = self._next_step(images, move, state)
+        state, step = self._look_at(images, move)
         if step is Step.ABORT and move.image in self._unanswered:
             images.take_back(move, state)
             self._settle(move, is_answered=False)

@@ -2,6 +2,8 @@
 
 """The contract of the driver, kept on a cluster in memory."""
 
+import json
+
 from cinder import exception
 import fixtures
 
@@ -50,5 +52,11 @@ class DriverTestCase(driver_contract.DriverContract):
         self.assertIn(f'{self.rados_pools["fast"]} is full.', log.output)
         self.assertEqual([volume.name], self.names_in('slow'))
 
-    def cut_commit_off(self, _volume, left):
+    def cut_commit_off(self, volume, left):
+        self.cluster.do_tasks()
         self.cluster.left_by_commit = left
+        target = f'{self.rados_pools["fast"]}/{volume.name}'
+        command = 'rbd task add migration commit'
+        request = json.dumps({'prefix': command, 'image_spec': target})
+        self.assertEqual(0, self.connect().mgr_command(request, b'')[0])
+        self.cluster.do_tasks()
