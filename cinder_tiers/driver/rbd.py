@@ -437,9 +437,19 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             return super().retype(context, volume, new_type, diff, host)
         target = self._pool_in(host['host'])
         if target == self._pool_of(volume):
-            return self._of(volume).retype(
-                context, volume, new_type, diff, host
-            )
+            with self._still(volume), self._images() as images:
+                return retyping.stay(
+                    images,
+                    moving.Move(
+                        volume_id=volume.id,
+                        image=volume.name,
+                        source=target.rados_pool,
+                        target=target.rados_pool,
+                    ),
+                    lambda: self._of(volume).retype(
+                        context, volume, new_type, diff, host
+                    ),
+                )
         driver = self._drivers[target.name]
         return self._move(
             volume,

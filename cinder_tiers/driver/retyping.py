@@ -52,6 +52,27 @@ def objections(volume: object, diff: dict | None) -> list[str]:
     return found
 
 
+def stay(
+    images: moving.Images,
+    place: moving.Move,
+    retype: collections.abc.Callable[[], object],
+) -> object:
+    """Retype an image in its pool, and say so in Ceph meanwhile.
+
+    :param place: from the pool to itself.
+    :param retype: does it.
+    :returns: what `retype` returns.
+    """
+    images.mark(place)
+    try:
+        result = retype()
+    except Exception:
+        images.forget(place)
+        raise
+    images.forget(place)
+    return result
+
+
 def move(
     images: moving.Images,
     wanted: moving.Move,

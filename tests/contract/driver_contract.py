@@ -660,6 +660,28 @@ class DriverContract(driver_case.DriverCase):
         volume.refresh()
         self.assertEqual('available', volume.status)
 
+    def test_a_retype_in_its_pool_that_was_cut_off_can_be_repeated(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        before = self.sum_of('slow', volume.name)
+        self.types['slow'] = self.make_type('slow-2', '80')
+        with fixtures.MonkeyPatch(
+            'cinder_tiers.driver.pool.PoolDriver.update_rbd_image_qos',
+            self.die,
+        ):
+            self.assertRaises(SystemExit, self.retype, service, volume, 'slow')
+        service = self.serve()
+        volume.refresh()
+        self.assertEqual('available', volume.status)
+        self.assertEqual([], self.marks_in('slow'))
+        self.retype(service, volume, 'slow')
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '80'}, self.limits_of('slow', volume.name)
+        )
+        self.assertEqual(self.types['slow'].id, volume.volume_type_id)
+        self.assertEqual(before, self.sum_of('slow', volume.name))
+        self.assertEqual([], self.marks_in('slow'))
+
     def die(self, *_args, **_options):
         """As a process that is killed: nothing of it is caught."""
         raise SystemExit
