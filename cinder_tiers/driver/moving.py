@@ -357,7 +357,15 @@ class Images:
                     )
                     return
                 self._free(ioctx, ident)
-            self._images.trash_remove(ioctx, ident, True)
+            try:
+                self._images.trash_remove(ioctx, ident, True)
+            except self._rbd.ImageBusy:
+                LOG.info(
+                    'The source of the move of %s is open yet: to Ceph, a '
+                    'process that ended has it for a while.',
+                    move,
+                )
+                return
         LOG.info('Removed what the move of %s had left.', move)
 
     def _is_whole(self, move: Move) -> bool:
