@@ -128,7 +128,7 @@ rbd.RBD().migration_commit(ioctx, name)
 #: A volume is to be usable within that.
 MOST_RETYPE_S = 5
 KILLS, KILL_STEP_S = 6, 0.06
-CUTS, CUT_STEP_S, OBJECTS = 5, 0.15, 200
+CUTS, CUT_STEP_S, OBJECTS = 4, 0.15, 200
 
 
 @testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
