@@ -13,6 +13,11 @@ A mark in the metadata of the source pool, made before anything else, says
 whose move it is. Administrators prepare images, too; what has no mark is
 theirs. The trash would show the sources as well, but the Python bindings of
 Ceph 16 cannot list it while it has one.
+
+`commit` first makes the new image one that does not migrate, and removes the
+source after that, its entry in the trash last. A manager that ends in between
+leaves a source that librbd takes for no part of a migration any more. So the
+mark stays until the entry is gone, and what is left is removed here.
 """
 
 import collections.abc
@@ -26,6 +31,9 @@ import time
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
+from cinder_tiers.driver import monitors
+from cinder_tiers.driver import startup
+
 LOG = logging.getLogger(__name__)
 
 #: Key in the metadata of a pool, before the name of an image that leaves it.
@@ -37,6 +45,8 @@ _IDLE = frozenset({'available', 'error', 'in-use', 'reserved'})
 FORGOTTEN_S = 180
 #: The manager hears of a cancelled task with the next object that it copies.
 CANCEL_S = 60
+#: Why an image does not move.
+UNENDED = 'An earlier move of the image has not ended.'
 _NOT_MIGRATING = frozenset({None, 'success', 'error'})
 
 
@@ -51,6 +61,10 @@ class State(enum.Enum):
     BROKEN = 'broken'
     PREPARED = 'prepared'
     EXECUTED = 'executed'
+    #: The new image is whole, and something of the source is left.
+    COMMITTED = 'committed'
+    #: There is none: it did not begin, was taken back, or has ended.
+    OVER = 'over'
 
 
 class Task(enum.Enum):
@@ -104,7 +118,7 @@ class Images:
         with self._open(move.source, move.image) as image:
             features = image.features()
             if features & self._rbd.RBD_FEATURE_MIGRATING:
-                return ['An earlier move of the image has not ended.']
+                return [UNENDED]
             found = [
                 f'A client has the image open: {watcher["addr"]}.'
                 for watcher in image.watchers_list()
@@ -113,8 +127,20 @@ class Images:
                 found.append('The image is mirrored.')
             if group := (image.group() or {}).get('name'):
                 found.append(f'The image is in the RBD group {group}.')
+            if any(
+                snapshot['namespace']
+                == self._rbd.RBD_SNAP_NAMESPACE_TYPE_TRASH
+                for snapshot in image.list_snaps()
+            ):
+                found.append(
+                    'A snapshot of it was deleted that has clones: librbd '
+                    'does not migrate it until they are gone.'
+                )
         if self._has(move.target, move.image):
             found.append(f'Pool {move.target} has an image of that name.')
+        if self._is_full(move.target):
+            # A write to it waits, and so would who prepares a move.
+            found.append(f'Pool {move.target} is full.')
         try:
             self._ask_manager('rbd task list')
         except ManagerRefused as refused:
@@ -124,6 +150,14 @@ class Images:
                 f'profile rbd pool={move.target}".'
             )
         return found
+
+    def _is_full(self, rados_pool: str) -> bool:
+        return any(
+            pool['pool_name'] == rados_pool and startup.is_full(pool)
+            for pool in monitors.ask(
+                self._cluster, 'osd pool ls', detail='detail'
+            )
+        )
 
     def _is_mirrored(self, image: object, features: int) -> bool:
         if features & self._rbd.RBD_FEATURE_JOURNALING:
@@ -169,28 +203,65 @@ class Images:
                 )
         return found
 
-    def prepare(self, move: Move) -> None:
-        """Make an image appear in its new pool.
+    def mark(self, move: Move) -> None:
+        """Say in Ceph that an image begins to move.
 
-        :raises rbd.Error: the image stays where it was.
+        :raises rbd.Error: the image cannot be opened.
         """
         with self._open(move.source, move.image) as image:
             image_id = image.id()
+        self._write_mark(
+            move,
+            {
+                'volume': move.volume_id,
+                'image_id': image_id,
+                'target': move.target,
+            },
+        )
+
+    def is_marked(self, move: Move) -> bool:
+        """Return whether something of an earlier move of that way is left."""
+        mark = self._mark_of(move)
+        return bool(mark) and self._is_in_trash(move.source, mark['image_id'])
+
+    def is_answered(self, move: Move) -> bool:
+        """Return whether Cinder has had the image in its new pool."""
+        return bool((self._mark_of(move) or {}).get('answered'))
+
+    def answer(self, move: Move) -> None:
+        """Say in Ceph that Cinder has the image in its new pool.
+
+        From then on a move is not taken back, wherever Cinder has a volume of
+        that name later, and its source may be removed.
+        """
+        mark = self._mark_of(move)
+        if mark and not mark.get('answered'):
+            self._write_mark(move, {**mark, 'answered': True})
+
+    def _write_mark(self, move: Move, mark: dict) -> None:
+        with self._ioctx(move.source) as source:
+            self._images.pool_metadata_set(
+                source, MARK + move.image, json.dumps(mark)
+            )
+
+    def _mark_of(self, move: Move) -> dict | None:
+        with self._ioctx(move.source) as source:
+            try:
+                return json.loads(
+                    self._images.pool_metadata_get(source, MARK + move.image)
+                )
+            except (KeyError, self._rbd.ImageNotFound):
+                return None
+
+    def prepare(self, move: Move) -> None:
+        """Make an image that was marked appear in its new pool.
+
+        :raises rbd.Error: the image stays where it was.
+        """
         with (
             self._ioctx(move.source) as source,
             self._ioctx(move.target) as target,
         ):
-            self._images.pool_metadata_set(
-                source,
-                MARK + move.image,
-                json.dumps(
-                    {
-                        'volume': move.volume_id,
-                        'image_id': image_id,
-                        'target': move.target,
-                    }
-                ),
-            )
             self._images.migration_prepare(
                 source, move.image, target, move.image
             )
@@ -204,12 +275,13 @@ class Images:
         :raises ManagerRefused: the manager still copies, or does not say so.
         :raises rbd.Error: the image is where it was left.
         """
-        if state is State.BROKEN:
-            self._remove_half_made(move)
-        else:
-            self._cancel_tasks(move)
-        with self._ioctx(move.source) as source:
-            self._images.migration_abort(source, move.image)
+        if state is not State.OVER:
+            if state is State.BROKEN:
+                self._remove_half_made(move)
+            else:
+                self._cancel_tasks(move)
+            with self._ioctx(move.source) as source:
+                self._images.migration_abort(source, move.image)
         self.forget(move)
 
     def _remove_half_made(self, move: Move) -> None:
@@ -244,12 +316,7 @@ class Images:
     def _cancel_tasks(self, move: Move) -> None:
         """Wait until the manager does nothing for a move any more."""
         for _ in range(CANCEL_S):
-            tasks = [
-                task
-                for task in json.loads(self._ask_manager('rbd task list'))
-                if task['refs'].get('image_name') == move.image
-                and task['refs'].get('pool_name') == move.target
-            ]
+            tasks = self._tasks_of(move)
             if not tasks:
                 return
             for task in tasks:
@@ -260,15 +327,111 @@ class Images:
             f'{CANCEL_S} s after they were cancelled.'
         )
 
-    def state(self, move: Move) -> State | None:
-        """Return the state of a move; None if there is none any more."""
-        found = self._status(move.source, move.image)
-        return None if found is None else self._state_of(found)
+    def _tasks_of(self, move: Move) -> list[dict]:
+        return [
+            task
+            for task in json.loads(self._ask_manager('rbd task list'))
+            if task['refs'].get('image_name') == move.image
+            and task['refs'].get('pool_name') == move.target
+        ]
+
+    def finish(self, move: Move) -> None:
+        """Remove what a commit has left that was cut off.
+
+        Nothing while the manager still commits.
+
+        :raises ManagerRefused: it does not say whether it does.
+        :raises rbd.Error: something of the source stays.
+        """
+        mark = self._mark_of(move)
+        if mark is None or self._tasks_of(move):
+            return
+        ident = mark['image_id']
+        with self._ioctx(move.source) as ioctx:
+            if self._has_header(ioctx, ident):
+                if not self._is_whole(move):
+                    LOG.error(
+                        'The source of the move of %s is in the trash, and '
+                        'the new image is not whole: nothing is removed.',
+                        move,
+                    )
+                    return
+                self._free(ioctx, ident)
+            try:
+                self._images.trash_remove(ioctx, ident, True)
+            except self._rbd.ImageBusy:
+                LOG.info(
+                    'The source of the move of %s is open yet: to Ceph, a '
+                    'process that ended has it for a while.',
+                    move,
+                )
+                return
+        LOG.info('Removed what the move of %s had left.', move)
+
+    def _is_whole(self, move: Move) -> bool:
+        """Return whether the new image needs no source."""
+        try:
+            with self._open(move.target, move.image) as image:
+                return not image.features() & self._rbd.RBD_FEATURE_MIGRATING
+        except self._rbd.ImageNotFound:
+            return False
+
+    def _free(self, ioctx: object, ident: str) -> None:
+        """Make the source of a committed move an image like others.
+
+        librbd opens one for writing only so, and no call of it does it once
+        the new image does not migrate any more.
+        """
+        ioctx.execute(f'rbd_header.{ident}', 'rbd', 'migration_remove', b'')
+        with contextlib.closing(
+            self._rbd.Image(ioctx, image_id=ident)
+        ) as image:
+            for snapshot in list(image.list_snaps()):
+                name = snapshot['name']
+                if image.is_protected_snap(name):
+                    image.unprotect_snap(name)
+                image.remove_snap(name)
+
+    def state(self, move: Move) -> State:
+        """Return the state of a move."""
+        mark = self._mark_of(move)
+        if mark is None:
+            return State.OVER
+        found = self._status(move)
+        ident = mark['image_id']
+        if found and found['source_image_id'] == ident:
+            return self._state_of(found)
+        if not self._is_in_trash(move.source, ident):
+            return State.OVER
+        with self._ioctx(move.source) as ioctx:
+            is_over = not self._has_header(ioctx, ident)
+        if is_over or mark.get('answered'):
+            return State.COMMITTED
+        is_named = self._has(move.source, move.image)
+        return State.OVER if is_named else State.BROKEN
+
+    def _is_in_trash(self, pool: str, ident: str) -> bool:
+        with self._ioctx(pool) as ioctx:
+            try:
+                self._images.trash_get(ioctx, ident)
+            except self._rbd.ImageNotFound:
+                return False
+            except IndexError:
+                # Bindings of Ceph 16 found it, and have no name for its kind.
+                return True
+        return True
+
+    def _has_header(self, ioctx: object, ident: str) -> bool:
+        try:
+            ioctx.stat(f'rbd_header.{ident}')
+        except self._rados.ObjectNotFound:
+            return False
+        return True
 
     def unfinished(
         self, rados_pools: collections.abc.Sequence[str]
-    ) -> collections.abc.Iterator[tuple[Move, State]]:
-        """Find the moves of this driver that have not ended.
+    ) -> collections.abc.Iterator[Move]:
+        """Find the moves of this driver that have marks.
 
         :param rados_pools: in which to look for their sources.
         """
@@ -280,32 +443,12 @@ class Images:
                     if key.startswith(MARK)
                 ]
             for name, mark in marks:
-                move = Move(
+                yield Move(
                     volume_id=mark['volume'],
                     image=name,
                     source=pool,
                     target=mark['target'],
                 )
-                found = self._status(pool, name)
-                if found and found['source_image_id'] == mark['image_id']:
-                    yield move, self._state_of(found)
-                elif self._is_hidden(move, mark['image_id']):
-                    yield move, State.BROKEN
-                else:
-                    self.forget(move)
-
-    def _is_hidden(self, move: Move, image_id: str) -> bool:
-        """Return whether an image exists, but cannot be opened by its name.
-
-        Of a source that `commit` has removed, no header is left; and where
-        `prepare` did not begin, or was taken back, it has its name.
-        """
-        with self._ioctx(move.source) as ioctx:
-            try:
-                ioctx.stat(f'rbd_header.{image_id}')
-            except self._rados.ObjectNotFound:
-                return False
-        return not self._has(move.source, move.image)
 
     def _has(self, pool: str, name: str) -> bool:
         try:
@@ -322,10 +465,14 @@ class Images:
             except (KeyError, self._rbd.ImageNotFound):
                 LOG.debug('The move of %s has no mark.', move)
 
-    def _status(self, pool: str, name: str) -> dict | None:
-        with self._ioctx(pool) as ioctx:
+    def _status(self, move: Move) -> dict | None:
+        # Not by the name of the source: librbd 16 ends the process when it
+        # finds it in the trash, and its header is gone.
+        if not self._has(move.target, move.image):
+            return None
+        with self._ioctx(move.target) as ioctx:
             try:
-                return self._images.migration_status(ioctx, name)
+                return self._images.migration_status(ioctx, move.image)
             except (self._rbd.ImageNotFound, self._rbd.InvalidArgument):
                 return None
 

@@ -16,8 +16,6 @@ Without the option tiers_rbd_pools it is Cinder's driver, with rbd_pool.
 
 import collections.abc
 import contextlib
-import errno
-import json
 
 from cinder import context as cinder_context
 from cinder import exception
@@ -29,12 +27,16 @@ from oslo_config import cfg
 from oslo_log import log as logging
 from oslo_service import loopingcall
 
-from cinder_tiers.driver import capacity
+from cinder_tiers.driver import copies
+from cinder_tiers.driver import monitors
 from cinder_tiers.driver import moving
 from cinder_tiers.driver import pool as pool_driver
 from cinder_tiers.driver import pools
+from cinder_tiers.driver import records
 from cinder_tiers.driver import retyping
+from cinder_tiers.driver import routes
 from cinder_tiers.driver import startup
+from cinder_tiers.driver import stats
 from cinder_tiers.driver import unfinished
 
 LOG = logging.getLogger(__name__)
@@ -54,55 +56,10 @@ OPTIONS = (
 )
 #: Between two looks at moves that have not ended, in seconds.
 GO_ON_EVERY_S = 10
-#: The longest that a deletion waits for a move.
+#: The longest that a deletion or a retype waits for an earlier move.
 END_WITHIN_S = 60
 #: More images than a pool has.
 _ALL = 2**31
-
-
-def _of_its_pool(name: str) -> collections.abc.Callable:
-    """A method whose first argument is a volume or a snapshot."""
-
-    def method(
-        self: 'TieredRBDDriver',
-        resource: objects.Volume | objects.Snapshot,
-        *args: object,
-        **kwargs: object,
-    ) -> object:
-        with self._still(resource):
-            return getattr(self._of(resource), name)(resource, *args, **kwargs)
-
-    return method
-
-
-def _with_context(name: str) -> collections.abc.Callable:
-    """A method whose second argument is a volume."""
-
-    def method(
-        self: 'TieredRBDDriver',
-        context: cinder_context.RequestContext,
-        volume: objects.Volume,
-        *args: object,
-        **kwargs: object,
-    ) -> object:
-        with self._still(volume):
-            return getattr(self._of(volume), name)(
-                context, volume, *args, **kwargs
-            )
-
-    return method
-
-
-def _ask_monitor(cluster: object, prefix: str, **arguments: str) -> object:
-    code, answer, text = cluster.mon_command(
-        json.dumps({'prefix': prefix, 'format': 'json', **arguments}), b''
-    )
-    if code:
-        raise exception.VolumeBackendAPIException(
-            data=f'The monitors refused "{prefix}" '
-            f'({errno.errorcode.get(abs(code), code)}): {text}.'
-        )
-    return json.loads(answer)
 
 
 class TieredRBDDriver(pool_driver.PoolDriver):
@@ -126,7 +83,10 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         self._drivers = {
             pool.name: self._make_driver(pool, args, kwargs) for pool in found
         }
-        self._moves = unfinished.Moves(self._images, self._rados_pool_of)
+        self._moves = unfinished.Moves(
+            self._images, self._rados_pool_of, records.settle
+        )
+        self._report = stats.Stats(self, found, self._drivers)
         self._going_on = loopingcall.FixedIntervalLoopingCall(
             self._moves.go_on
         )
@@ -177,13 +137,13 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         pool that it has left would find nothing, which means to Cinder's
         driver that there is nothing to delete.
         """
-        if move := self._moves.of(_image_of(resource)):
+        if move := self._moves.of(records.image_of(resource)):
             return next(
                 pool
                 for pool in self._pools.values()
                 if pool.rados_pool == move.target
             )
-        volume = _volume(getattr(resource, 'volume_id', resource.id))
+        volume = records.volume(getattr(resource, 'volume_id', resource.id))
         return self._pool_in((volume or resource).host)
 
     def _pool_in(self, host: str | None) -> pools.Pool:
@@ -198,7 +158,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """While it is held, an image stays in its pool."""
         if not self._drivers:
             return contextlib.nullcontext()
-        return _lock_of(_image_of(resource)).read_lock()
+        return _lock_of(records.image_of(resource)).read_lock()
 
     @property
     def _any(self) -> pool_driver.PoolDriver:
@@ -269,7 +229,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                 data=f'The cluster of {conf} does not let in {user}: {error}.'
             ) from error
         try:
-            found = _ask_monitor(cluster, 'osd pool ls', detail='detail')
+            found = monitors.ask(cluster, 'osd pool ls', detail='detail')
         finally:
             cluster.shutdown()
         wanted = tuple(self._pools.values())
@@ -285,7 +245,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
     def _rados_pool_of(self, volume_id: str) -> str | None:
         """Return the RADOS pool of a volume; None if not of this backend."""
-        volume = _volume(volume_id)
+        volume = records.volume(volume_id)
         try:
             return volume and self._pool_in(volume.host).rados_pool
         except exception.InvalidHost:
@@ -313,76 +273,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         if not self._drivers:
             super()._update_volume_stats()
             return
-        common = {
-            'vendor_name': 'Open Source',
-            'driver_version': self.VERSION,
-            'storage_protocol': self.STORAGE_PROTOCOL,
-            'replication_enabled': False,
-            'qos_support': self._supports_qos(),
-        }
-        try:
-            with rbd.RADOSClient(self._any) as client:
-                fsid = client.cluster.get_fsid()
-                df = _ask_monitor(client.cluster, 'df', detail='detail')
-            sizes = capacity.capacities(
-                df,
-                is_dynamic=self.configuration.safe_get(
-                    'report_dynamic_total_capacity'
-                ),
-            )
-            state = 'up'
-        except (self.rados.Error, exception.VolumeBackendAPIException):
-            LOG.exception('The sizes of the pools could not be read.')
-            fsid, sizes, state = None, {}, 'down'
-        self._stats = {
-            **common,
-            'volume_backend_name': (
-                self.configuration.safe_get('volume_backend_name')
-                or self.__class__.__name__
-            ),
-            'backend_state': state,
-            'pools': [
-                {
-                    **common,
-                    **self._pool_stats(pool, fsid, sizes.get(pool.rados_pool)),
-                }
-                for pool in self._pools.values()
-            ],
-        }
-
-    def _pool_stats(
-        self,
-        pool: pools.Pool,
-        fsid: str | None,
-        size: tuple[float, float] | None,
-    ) -> dict:
-        get = self.configuration.safe_get
-        free, total = size or ('unknown', 'unknown')
-        found = {
-            'pool_name': pool.name,
-            'volume_backend_name': pool.name,
-            'location_info': ':'.join(
-                str(part)
-                for part in (
-                    get('rbd_cluster_name'),
-                    get('rbd_ceph_conf'),
-                    fsid,
-                    get('rbd_user'),
-                    pool.rados_pool,
-                )
-            ),
-            'free_capacity_gb': free,
-            'total_capacity_gb': total,
-            'reserved_percentage': get('reserved_percentage'),
-            'max_over_subscription_ratio': get('max_over_subscription_ratio'),
-            'multiattach': True,
-            'thin_provisioning_support': True,
-            'backend_state': 'up' if size else 'down',
-        }
-        if size and not get('rbd_exclusive_cinder_pool'):
-            driver = self._drivers[pool.name]
-            found['provisioned_capacity_gb'] = driver._get_usage_info()
-        return found
+        self._stats = self._report.now()
 
     def get_manageable_volumes(
         self, cinder_volumes: list, *paging: object
@@ -431,30 +322,30 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
     # What is of one volume
 
-    create_volume = _of_its_pool('create_volume')
-    extend_volume = _of_its_pool('extend_volume')
-    initialize_connection = _of_its_pool('initialize_connection')
-    manage_existing = _of_its_pool('manage_existing')
-    manage_existing_get_size = _of_its_pool('manage_existing_get_size')
-    get_rbd_image_qos = _of_its_pool('get_rbd_image_qos')
-    update_rbd_image_qos = _of_its_pool('update_rbd_image_qos')
-    delete_rbd_image_qos_keys = _of_its_pool('delete_rbd_image_qos_keys')
+    create_volume = routes.of_its_pool('create_volume')
+    extend_volume = routes.of_its_pool('extend_volume')
+    initialize_connection = routes.of_its_pool('initialize_connection')
+    manage_existing = routes.of_its_pool('manage_existing')
+    manage_existing_get_size = routes.of_its_pool('manage_existing_get_size')
+    get_rbd_image_qos = routes.of_its_pool('get_rbd_image_qos')
+    update_rbd_image_qos = routes.of_its_pool('update_rbd_image_qos')
+    delete_rbd_image_qos_keys = routes.of_its_pool('delete_rbd_image_qos_keys')
 
-    clone_image = _with_context('clone_image')
-    copy_image_to_volume = _with_context('copy_image_to_volume')
-    copy_image_to_encrypted_volume = _with_context(
+    clone_image = routes.with_context('clone_image')
+    copy_image_to_volume = routes.with_context('copy_image_to_volume')
+    copy_image_to_encrypted_volume = routes.with_context(
         'copy_image_to_encrypted_volume'
     )
-    copy_volume_to_image = _with_context('copy_volume_to_image')
-    revert_to_snapshot = _with_context('revert_to_snapshot')
+    copy_volume_to_image = routes.with_context('copy_volume_to_image')
+    revert_to_snapshot = routes.with_context('revert_to_snapshot')
 
-    create_snapshot = _of_its_pool('create_snapshot')
-    delete_snapshot = _of_its_pool('delete_snapshot')
-    manage_existing_snapshot = _of_its_pool('manage_existing_snapshot')
-    manage_existing_snapshot_get_size = _of_its_pool(
+    create_snapshot = routes.of_its_pool('create_snapshot')
+    delete_snapshot = routes.of_its_pool('delete_snapshot')
+    manage_existing_snapshot = routes.of_its_pool('manage_existing_snapshot')
+    manage_existing_snapshot_get_size = routes.of_its_pool(
         'manage_existing_snapshot_get_size'
     )
-    unmanage_snapshot = _of_its_pool('unmanage_snapshot')
+    unmanage_snapshot = routes.of_its_pool('unmanage_snapshot')
 
     def delete_volume(self, volume: objects.Volume) -> None:
         """See `delete_volume` of Cinder's driver; waits for a move to end.
@@ -487,16 +378,13 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         if not self._drivers:
             return super().create_volume_from_snapshot(volume, snapshot)
         with self._still(snapshot):
-            source = self._pool_of(snapshot)
-            if self._pool_of(volume) == source:
+            copy = self._copy(volume, self._pool_of(snapshot))
+            if copy is None:
                 return self._of(volume).create_volume_from_snapshot(
                     volume, snapshot
                 )
-            update = self._copy(
-                volume, source, snapshot.volume_name, snapshot.name
-            )
-        if volume.size > snapshot.volume_size:
-            self._grow(volume, snapshot.volume_size)
+            update = copy.of_snapshot(snapshot.volume_name, snapshot.name)
+        copy.grow(snapshot.volume_size)
         return update
 
     def create_cloned_volume(
@@ -509,54 +397,26 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         if not self._drivers:
             return super().create_cloned_volume(volume, src_vref)
         with self._still(src_vref):
-            source = self._pool_of(src_vref)
-            if self._pool_of(volume) == source:
+            copy = self._copy(volume, self._pool_of(src_vref))
+            if copy is None:
                 return self._of(volume).create_cloned_volume(volume, src_vref)
-            name = f'{volume.name}.clone_snap'
-            with rbd.RBDVolumeProxy(self._of(src_vref), src_vref.name) as of:
-                of.create_snap(name)
-                try:
-                    of.protect_snap(name)
-                    update = self._copy(volume, source, src_vref.name, name)
-                finally:
-                    if of.is_protected_snap(name):
-                        of.unprotect_snap(name)
-                    of.remove_snap(name)
-        if volume.size > src_vref.size:
-            self._grow(volume, src_vref.size)
+            update = copy.of_volume(src_vref, self._of(src_vref))
+        copy.grow(src_vref.size)
         return update
 
     def _copy(
-        self,
-        volume: objects.Volume,
-        source: pools.Pool,
-        image: str,
-        snapshot: str,
-    ) -> dict:
-        """Copy a snapshot of a pool to the pool of a volume."""
-        driver = self._of(volume)
+        self, volume: objects.Volume, source: pools.Pool
+    ) -> copies.Copy | None:
+        """A copy of what is in another pool; None if a clone will do."""
         target = self._pool_of(volume)
-        LOG.info(
-            'Volume %(volume)s is a copy, not a clone: pool %(source)s has '
-            'its source, and its own is %(target)s.',
-            {
-                'volume': volume.id,
-                'source': source.name,
-                'target': target.name,
-            },
+        if target == source:
+            return None
+        return copies.Copy(
+            volume=volume,
+            source=source,
+            target=target,
+            driver=self._drivers[target.name],
         )
-        update = driver._clone(volume, source.rados_pool, image, snapshot)
-        with contextlib.ExitStack() as undo:
-            undo.callback(driver.delete_volume, volume)
-            driver._flatten(target.rados_pool, volume.name)
-            undo.pop_all()
-        return update
-
-    def _grow(self, volume: objects.Volume, from_gib: int) -> None:
-        # An encrypted image has a header beyond its size.
-        driver = self._of(volume)
-        size = driver._calculate_new_size(volume.size - from_gib, volume.name)
-        driver._resize(volume, size=size)
 
     def retype(
         self,
@@ -577,9 +437,19 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             return super().retype(context, volume, new_type, diff, host)
         target = self._pool_in(host['host'])
         if target == self._pool_of(volume):
-            return self._of(volume).retype(
-                context, volume, new_type, diff, host
-            )
+            with self._still(volume), self._images() as images:
+                return retyping.stay(
+                    images,
+                    moving.Move(
+                        volume_id=volume.id,
+                        image=volume.name,
+                        source=target.rados_pool,
+                        target=target.rados_pool,
+                    ),
+                    lambda: self._of(volume).retype(
+                        context, volume, new_type, diff, host
+                    ),
+                )
         driver = self._drivers[target.name]
         return self._move(
             volume,
@@ -610,6 +480,24 @@ class TieredRBDDriver(pool_driver.PoolDriver):
                     return found
         return driver.migrate_volume(context, volume, host)
 
+    def before_volume_copy(
+        self,
+        context: cinder_context.RequestContext,
+        src_vol: objects.Volume,
+        dest_vol: objects.Volume,
+        remote: str | None = None,
+    ) -> None:
+        """See `before_volume_copy` of Cinder; waits for a move to end.
+
+        The copy gets the name of its source. While that moves, it would be
+        taken for the copy, and its move would not end.
+
+        :raises exception.VolumeIsBusy: it moves for longer than that.
+        """
+        super().before_volume_copy(context, src_vol, dest_vol, remote)
+        if not self._moves.end(src_vol.name, within_s=END_WITHIN_S):
+            raise exception.VolumeIsBusy(volume_name=src_vol.name)
+
     def update_migrated_volume(
         self,
         ctxt: cinder_context.RequestContext,
@@ -629,21 +517,27 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         diff: dict | None,
         finish: collections.abc.Callable[[], dict | None],
     ) -> tuple[bool, dict | None]:
+        source = self._pool_of(volume)
         wanted = moving.Move(
             volume_id=volume.id,
             image=volume.name,
-            source=self._pool_of(volume).rados_pool,
+            source=source.rados_pool,
             target=target.rados_pool,
         )
         try:
             reasons = retyping.objections(volume, diff)
+            if not reasons and not self._moves.end(
+                volume.name, within_s=END_WITHIN_S
+            ):
+                reasons = [moving.UNENDED]
             if reasons:
                 raise retyping.NotInPlace(reasons)
             with _lock_of(volume.name).write_lock(), self._images() as images:
                 update = retyping.move(
-                    images, wanted, finish=finish, state_of=_state_of
+                    images, wanted, finish=finish, state_of=records.state_of
                 )
                 self._moves.add(wanted)
+                self._report.recount(source, target)
         except retyping.NotInPlace as error:
             LOG.warning(
                 'Volume %(volume)s does not move in place to pool %(pool)s: '
@@ -662,25 +556,3 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 def _lock_of(image: str) -> lockutils.ReaderWriterLock:
     """To be held for writing by who moves an image, by others for reading."""
     return lockutils.internal_fair_lock(f'tiers-{image}')
-
-
-def _image_of(resource: objects.Volume | objects.Snapshot) -> str:
-    return getattr(resource, 'volume_name', None) or resource.name
-
-
-def _volume(ident: str) -> objects.Volume | None:
-    try:
-        return objects.Volume.get_by_id(
-            cinder_context.get_admin_context(), ident
-        )
-    except exception.VolumeNotFound:
-        return None
-
-
-def _state_of(image: str) -> tuple[str, str | None] | None:
-    """(status, migration_status) of the volume of an image."""
-    ident = volume_utils.extract_id_from_volume_name(
-        image.removesuffix('.deleted')
-    )
-    volume = ident and _volume(ident)
-    return volume and (volume.status, volume.migration_status)

@@ -52,6 +52,27 @@ def objections(volume: object, diff: dict | None) -> list[str]:
     return found
 
 
+def stay(
+    images: moving.Images,
+    place: moving.Move,
+    retype: collections.abc.Callable[[], object],
+) -> object:
+    """Retype an image in its pool, and say so in Ceph meanwhile.
+
+    :param place: from the pool to itself.
+    :param retype: does it.
+    :returns: what `retype` returns.
+    """
+    images.mark(place)
+    try:
+        result = retype()
+    except Exception:
+        images.forget(place)
+        raise
+    images.forget(place)
+    return result
+
+
 def move(
     images: moving.Images,
     wanted: moving.Move,
@@ -71,12 +92,17 @@ def move(
     :raises Exception: of the cluster; the image is in neither state, and the
         text says so.
     """
-    reasons = images.objections(wanted) or images.busy_kin(
-        wanted.source, wanted.image, state_of
-    )
-    if reasons:
-        raise NotInPlace(reasons)
+    if images.is_marked(wanted):
+        raise NotInPlace([moving.UNENDED])
+    # Before it is looked at: a service that starts finds what it was doing.
+    images.mark(wanted)
     try:
+        reasons = images.objections(wanted) or images.busy_kin(
+            wanted.source, wanted.image, state_of
+        )
+        if reasons:
+            images.forget(wanted)
+            raise NotInPlace(reasons)
         images.prepare(wanted)
         # Again: who has opened a clone since then, found the new parent.
         reasons = images.busy_kin(wanted.target, wanted.image, state_of)
@@ -84,6 +110,8 @@ def move(
             result = finish()
             images.add_task(moving.Task.EXECUTE, wanted)
             return result
+    except NotInPlace:
+        raise
     except Exception as error:  # noqa: BLE001 - told, behind the way back
         reasons = [f'{type(error).__name__}: {error}.']
     _take_back(images, wanted, reasons)
@@ -94,9 +122,7 @@ def _take_back(
     images: moving.Images, wanted: moving.Move, reasons: list[str]
 ) -> None:
     try:
-        for found, state in list(images.unfinished([wanted.source])):
-            if found.image == wanted.image:
-                images.take_back(wanted, state)
+        images.take_back(wanted, images.state(wanted))
     except Exception as error:
         LOG.exception(
             'The move of %(move)s failed, and could not be taken back: '

@@ -59,6 +59,13 @@ def full(
     return [
         pool['pool_name']
         for pool in found
-        if pool['pool_name'] in names
-        and _FULL & set(pool['flags_names'].split(','))
+        if pool['pool_name'] in names and is_full(pool)
     ]
+
+
+def is_full(pool: collections.abc.Mapping) -> bool:
+    """Return whether a pool takes no writes now.
+
+    :param pool: of the answer to "osd pool ls" with detail "detail".
+    """
+    return bool(_FULL & set(pool['flags_names'].split(',')))

@@ -18,6 +18,10 @@ from cinder_tiers.driver import moving
 
 LOG = logging.getLogger(__name__)
 
+#: Requests that wait at once for a move to end. oslo.messaging gives a service
+#: 64 threads.
+MOST_WAITERS = 16
+
 
 class Step(enum.Enum):
     """What a move needs next."""
@@ -25,6 +29,7 @@ class Step(enum.Enum):
     EXECUTE = 'execute'
     COMMIT = 'commit'
     ABORT = 'abort'
+    FINISH = 'finish'
     LEAVE = 'leave'
 
 
@@ -36,6 +41,8 @@ def next_step(
     :param pool: RADOS pool in which Cinder has the volume; None if it has no
         such volume.
     """
+    if state is moving.State.COMMITTED:
+        return Step.FINISH
     if pool == move.source:
         return Step.ABORT
     if pool != move.target or state is moving.State.BROKEN:
@@ -49,17 +56,25 @@ class Moves:
     :param connect: returns a context manager with `moving.Images`.
     :param pool_of: from the id of a volume to the RADOS pool in which Cinder
         has it; None if Cinder has no such volume here.
+    :param settle: given a move of an earlier process and `is_answered`, makes
+        the volume in Cinder what it would be had that process not ended.
     """
 
     def __init__(
         self,
         connect: collections.abc.Callable,
         pool_of: collections.abc.Callable[[str], str | None],
+        settle: collections.abc.Callable[..., object],
     ) -> None:
         self._connect = connect
         self._pool_of = pool_of
+        self._settle = settle
         self._lock = threading.Lock()
         self._moves: dict[str, moving.Move] = {}
+        self._turn = threading.Lock()
+        self._waiters = threading.BoundedSemaphore(MOST_WAITERS)
+        #: Images of moves that are to be taken back.
+        self._unanswered: set[str] = set()
 
     def add(self, move: moving.Move) -> None:
         """Carry a move on from now."""
@@ -74,82 +89,128 @@ class Moves:
     def end(self, image: str, *, within_s: int) -> bool:
         """Wait until an image does not move any more.
 
+        Not if too many requests do so: they have the threads of the service.
+
         :returns: whether it was soon enough.
         """
-        for _ in range(within_s):
-            if self.of(image) is None:
-                return True
-            self.go_on()
-            time.sleep(1)
+        if self.of(image) is None:
+            return True
+        if not self._waiters.acquire(blocking=False):
+            return False
+        try:
+            for _ in range(within_s):
+                self.go_on()
+                if self.of(image) is None:
+                    return True
+                time.sleep(1)
+        finally:
+            self._waiters.release()
         return self.of(image) is None
 
     def resume(self, rados_pools: collections.abc.Sequence[str]) -> None:
         """Carry on, or take back, what an earlier process left.
 
         To be called while no volume is served yet: a move of which Cinder has
-        not heard was not answered, and is taken back.
-
-        :raises moving.ManagerRefused: a move cannot be taken back.
+        not heard was not answered, and is taken back. One that cannot be is
+        tried again with `go_on`; until then its volume stays as it was.
         """
         with self._connect() as images:
-            for move, state in list(images.unfinished(rados_pools)):
-                step = next_step(state, move, self._pool_of(move.volume_id))
-                LOG.info(
-                    'Found the move of %(move)s, %(state)s; next: %(step)s.',
-                    {'move': move, 'state': state.value, 'step': step.value},
-                )
-                if step is Step.ABORT:
-                    images.take_back(move, state)
-                elif step is Step.LEAVE:
-                    LOG.error(
-                        'The move of %(move)s is left as it is: volume '
-                        '%(volume)s is in neither pool in Cinder, or the move '
-                        'is broken. "rbd status %(source)s/%(image)s" shows '
-                        'it; end it with "rbd migration abort" or "commit".',
-                        {
-                            'move': move,
-                            'volume': move.volume_id,
-                            'source': move.source,
-                            'image': move.image,
-                        },
-                    )
-                else:
-                    self.add(move)
+            for move in list(images.unfinished(rados_pools)):
+                self._try(self._resume, images, move)
+
+    def _resume(self, images: moving.Images, move: moving.Move) -> None:
+        state, step = self._look_at(images, move)
+        LOG.info(
+            'Found the move of %(move)s, %(state)s; next: %(step)s.',
+            {'move': move, 'state': state.value, 'step': step.value},
+        )
+        if step is Step.LEAVE and state is not moving.State.OVER:
+            LOG.error(
+                'The move of %(move)s is left as it is: volume %(volume)s is '
+                'in neither pool in Cinder, or the move is broken. "rbd '
+                'status %(source)s/%(image)s" shows it; end it with "rbd '
+                'migration abort" or "commit".',
+                {
+                    'move': move,
+                    'volume': move.volume_id,
+                    'source': move.source,
+                    'image': move.image,
+                },
+            )
+            return
+        self.add(move)
+        if step is Step.ABORT:
+            with self._lock:
+                self._unanswered.add(move.image)
+        elif self._pool_of(move.volume_id) == move.target:
+            self._settle(move, is_answered=True)
+        if step is Step.ABORT or state is moving.State.OVER:
+            self._go_on_with(images, move)
+
+    def _look_at(
+        self, images: moving.Images, move: moving.Move
+    ) -> tuple[moving.State, Step]:
+        if images.is_answered(move):
+            pool = move.target
+        else:
+            pool = self._pool_of(move.volume_id)
+            if pool == move.target:
+                images.answer(move)
+        state = images.state(move)
+        return state, next_step(state, move, pool)
 
     def go_on(self) -> None:
-        """Do what each move needs next; for a periodic task."""
+        """Do what each move needs next; for a periodic task.
+
+        Nothing while another thread does so.
+        """
         with self._lock:
             moves = tuple(self._moves.values())
-        if not moves:
+        if not moves or not self._turn.acquire(blocking=False):
             return
+        try:
+            self._go_on(moves)
+        finally:
+            self._turn.release()
+
+    def _go_on(self, moves: tuple[moving.Move, ...]) -> None:
         try:
             with self._connect() as images:
                 for move in moves:
-                    self._try(images, move)
+                    self._try(self._go_on_with, images, move)
         except exception.VolumeBackendAPIException as error:
             LOG.warning('%d moves wait for the cluster: %s', len(moves), error)
 
-    def _try(self, images: moving.Images, move: moving.Move) -> None:
+    def _try(
+        self,
+        do: collections.abc.Callable,
+        images: moving.Images,
+        move: moving.Move,
+    ) -> None:
         try:
-            self._go_on_with(images, move)
+            do(images, move)
+        except moving.ManagerRefused as refused:
+            LOG.warning('The move of %s waits. %s', move, refused)
         # The periodic task must go on, for this move and for the others.
         except Exception:  # noqa: BLE001 - logged
             LOG.exception('The move of %s waits.', move)
 
     def _go_on_with(self, images: moving.Images, move: moving.Move) -> None:
-        state = images.state(move)
-        if state is None:
+        state, step = self._look_at(images, move)
+        if step is Step.ABORT and move.image in self._unanswered:
+            images.take_back(move, state)
+            self._settle(move, is_answered=False)
+            state = moving.State.OVER
+        if state is moving.State.OVER:
             images.forget(move)
             with self._lock:
+                self._unanswered.discard(move.image)
                 # A deletion that waits looks at moves, too.
                 self._moves.pop(move.image, None)
             LOG.info('The move of %s has ended.', move)
-            return
-        step = next_step(state, move, self._pool_of(move.volume_id))
-        try:
-            if step is Step.EXECUTE:
-                images.add_task(moving.Task.EXECUTE, move)
-            elif step is Step.COMMIT:
-                images.add_task(moving.Task.COMMIT, move)
-        except moving.ManagerRefused as refused:
-            LOG.warning('The move of %s waits. %s', move, refused)
+        elif step is Step.EXECUTE:
+            images.add_task(moving.Task.EXECUTE, move)
+        elif step is Step.COMMIT:
+            images.add_task(moving.Task.COMMIT, move)
+        elif step is Step.FINISH:
+            images.finish(move)

@@ -46,6 +46,10 @@ class InvalidArgument(Error):
     pass
 
 
+class ReadOnlyImage(Error):
+    pass
+
+
 class PermissionError(Error):  # noqa: A001 - its name in the module rbd
     pass
 
@@ -70,6 +74,8 @@ class Image:
         self.features = FEATURES
         self.watchers = 0
         self.in_trash = False
+        #: Without, it is an entry of the trash, and nothing else.
+        self.has_header = True
 
 
 class Cluster:
@@ -84,6 +90,11 @@ class Cluster:
         #: {image in its new pool: [image in its old pool, state]}
         self.moves = {}
         self.tasks = []
+        #: Names of pools that take no writes.
+        self.full = set()
+        #: What of a source the manager leaves that ends in a commit: `header`
+        #: or `entry`; None if it does not end.
+        self.left_by_commit = None
         self._ids = itertools.count(1)
         self.rados = types.SimpleNamespace(
             Error=Error,
@@ -98,6 +109,7 @@ class Cluster:
             ImageBusy=ImageBusy,
             ImageHasSnapshots=ImageHasSnapshots,
             InvalidArgument=InvalidArgument,
+            ReadOnlyImage=ReadOnlyImage,
             PermissionError=PermissionError,
             RBD_FEATURE_LAYERING=1,
             RBD_FEATURE_EXCLUSIVE_LOCK=4,
@@ -107,6 +119,7 @@ class Cluster:
             RBD_FEATURE_MIGRATING=MIGRATING,
             RBD_OPERATION_FEATURE_CLONE_PARENT=1,
             RBD_MIRROR_IMAGE_DISABLED=2,
+            RBD_SNAP_NAMESPACE_TYPE_TRASH=TRASH,
             RBD_CONFIG_SOURCE_IMAGE=2,
             RBD_IMAGE_MIGRATION_STATE_PREPARED=PREPARED,
             RBD_IMAGE_MIGRATION_STATE_EXECUTING=3,
@@ -174,7 +187,11 @@ class Cluster:
         raise InvalidArgument(errno.EINVAL, f'{pool}/{name}')
 
     def do_tasks(self):
-        """What the manager does between two commands."""
+        """What the manager does between two commands.
+
+        One that began anew finds that the image of a cut off commit does not
+        migrate, and takes its task for done.
+        """
         while self.tasks:
             task = self.tasks.pop(0)
             pool, name = task['refs']['pool_name'], task['refs']['image_name']
@@ -182,8 +199,13 @@ class Cluster:
             if task['refs']['action'] == 'migrate execute':
                 self.moves[new][1] = EXECUTED
             else:
+                # librbd's order: the manager may end after each.
                 new.features &= ~MIGRATING
-                del self.moves[new], self.images[old.id]
+                del self.moves[new]
+                left, self.left_by_commit = self.left_by_commit, None
+                if left is None:
+                    del self.images[old.id]
+                old.has_header = left != 'entry'
 
 
 class _Rados:
@@ -210,12 +232,20 @@ class _Rados:
             name=name,
             close=lambda: None,
             stat=lambda oid: self._stat(name, oid),
+            execute=lambda *args: self._execute(name, *args),
         )
 
     def _stat(self, pool, oid):
         image = self._cluster.images.get(oid.removeprefix('rbd_header.'))
-        if image is None or image.pool != pool:
+        if image is None or image.pool != pool or not image.has_header:
             raise ObjectNotFound(errno.ENOENT, oid)
+        return image
+
+    def _execute(self, pool, oid, library, method, _data):
+        if (library, method) != ('rbd', 'migration_remove'):
+            raise AttributeError(method)
+        self._stat(pool, oid).features &= ~MIGRATING
+        return 0, b''
 
     def mon_command(self, request, _data):
         asked = json.loads(request)
@@ -249,7 +279,8 @@ class _Rados:
                 'pool_name': name,
                 'type': 1,
                 'application_metadata': {'rbd': {}},
-                'flags_names': 'hashpspool',
+                'flags_names': 'hashpspool,full' * (name in self._cluster.full)
+                or 'hashpspool',
             }
             for name in self._pools
         ]
@@ -329,11 +360,34 @@ class _RBD:
             if image.pool == ioctx.name and image.in_trash
         ]
 
+    def _in_trash(self, ioctx, ident):
+        image = self._cluster.images.get(ident)
+        if image is None or image.pool != ioctx.name or not image.in_trash:
+            raise ImageNotFound(errno.ENOENT, ident)
+        return image
+
+    def trash_get(self, ioctx, ident):
+        self._in_trash(ioctx, ident)
+        # As the bindings of Ceph 16 do, and those of 18 do not.
+        raise IndexError('list index out of range')
+
+    def trash_remove(self, ioctx, ident, _force=False):
+        image = self._in_trash(ioctx, ident)
+        if image.has_header:
+            if image.features & MIGRATING:
+                raise ReadOnlyImage(errno.EROFS, ident)
+            if image.snapshots:
+                raise ImageHasSnapshots(errno.ENOTEMPTY, ident)
+        del self._cluster.images[ident]
+
     def pool_stats_get(self, ioctx):
         return {'trash_count': len(self.trash_list(ioctx))}
 
     def pool_metadata_set(self, ioctx, key, value):
         self._cluster.pools[ioctx.name][key] = value
+
+    def pool_metadata_get(self, ioctx, key):
+        return self._cluster.pools[ioctx.name][key]
 
     def pool_metadata_list(self, ioctx):
         return iter(list(self._cluster.pools[ioctx.name].items()))
@@ -345,6 +399,8 @@ class _RBD:
         old = self._cluster.get(source.name, name)
         if old.watchers or old.features & MIGRATING:
             raise ImageBusy(errno.EBUSY, name)
+        if any(one.namespace == TRASH for one in old.snapshots.values()):
+            raise ImageBusy(errno.EBUSY, f'{name}: snapshots with clones')
         new = self._cluster.add(target.name, new_name, old.size)
         ident = new.id
         vars(new).update(
@@ -359,9 +415,16 @@ class _RBD:
         for child in self._cluster.children_of(old):
             child.parent = new, child.parent[1]
         old.in_trash = True
+        old.features |= MIGRATING
         self._cluster.moves[new] = [old, PREPARED]
 
     def migration_status(self, ioctx, name):
+        if not self._cluster.find(ioctx.name, name) and any(
+            not one.has_header and (one.pool, one.name) == (ioctx.name, name)
+            for one in self._cluster.images.values()
+        ):
+            # Not an Exception, which the driver could catch.
+            raise SystemExit('librbd 16.2.15: segmentation fault')
         new, old = self._cluster.move_of(ioctx.name, name)
         return {
             'source_image_id': old.id,
@@ -370,18 +433,35 @@ class _RBD:
 
     def migration_abort(self, ioctx, name):
         new, old = self._cluster.move_of(ioctx.name, name)
+        if new.watchers:
+            raise ImageBusy(errno.EBUSY, name)
         for child in self._cluster.children_of(new):
             child.parent = old, child.parent[1]
         old.in_trash = False
+        old.features &= ~MIGRATING
         del self._cluster.moves[new], self._cluster.images[new.id]
 
 
 class _Open:
     """An open image, or an open snapshot."""
 
-    def __init__(self, cluster, ioctx, name, snapshot=None, read_only=False):
+    def __init__(
+        self,
+        cluster,
+        ioctx,
+        name=None,
+        snapshot=None,
+        read_only=False,
+        image_id=None,
+    ):
         self._cluster = cluster
-        self._image = cluster.get(ioctx.name, name)
+        if image_id is None:
+            self._image = cluster.get(ioctx.name, name)
+        else:
+            self._image = cluster.images[image_id]
+            # Else librbd refuses to write to what is being migrated away.
+            if self._image.features & MIGRATING and not read_only:
+                raise ReadOnlyImage(errno.EROFS, image_id)
         self._is_watcher = not read_only
         self._image.watchers += self._is_watcher
         self._snapshot = None

@@ -13,10 +13,14 @@ import logging
 import threading
 import uuid
 
-from cinder import objects
-import fixtures
-from oslo_config import cfg
-import testtools
+from tests.unit import native_threads
+
+native_threads.choose()
+
+from cinder import objects  # noqa: E402
+import fixtures  # noqa: E402
+from oslo_config import cfg  # noqa: E402
+import testtools  # noqa: E402
 
 # As in cinder_fixture.py.
 objects.register_all()

@@ -7,11 +7,14 @@ The same on a real Ceph and on `cluster_in_memory`.
 
 import json
 import threading
+from uuid import uuid4
 
 from cinder import exception
 from cinder import objects
+import fixtures
 
 from cinder_tiers.driver import moving
+from cinder_tiers.driver import unfinished
 from tests.contract import driver_case
 
 CONTENT = (b'what the tenant wrote', b'what came later', b'and in the end')
@@ -304,6 +307,31 @@ class DriverContract(driver_case.DriverCase):
             self.assertEqual([], self.marks_in('slow'))
             self.assert_nothing_left('fast')
 
+    def test_a_volume_with_a_clone_that_is_read_does_not_move(self):
+        """Also if the clone is named by an earlier migration."""
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        clones = [self.add('slow'), self.add('slow', _name_id=str(uuid4()))]
+        for clone in clones:
+            service.driver.create_cloned_volume(clone, volume)
+        for clone in clones:
+            clone.status = 'uploading'
+            clone.save()
+            log = self.capture_log()
+            self.assertRaises(
+                exception.VolumeMigrationFailed,
+                self.retype,
+                service,
+                volume,
+                'fast',
+                'never',
+            )
+            self.assertIn(f'{clone.name} is uploading', log.output)
+            clone.status = 'available'
+            clone.save()
+        self.retype(service, volume, 'fast')
+        self.assertEqual(self.host_of('fast'), volume.host)
+
     def test_a_volume_whose_limits_cannot_be_set_is_put_back(self):
         service = self.serve()
         volume, snapshots, clone = self.make_family(service, 'slow')
@@ -386,11 +414,19 @@ class DriverContract(driver_case.DriverCase):
                 stale.name, [one['name'] for one in image.list_snaps()]
             )
 
-    def test_a_volume_that_moves_does_not_move_again(self):
+    def hurry(self):
+        """No request waits for a move."""
+        self.useFixture(
+            fixtures.MonkeyPatch('cinder_tiers.driver.rbd.END_WITHIN_S', 0)
+        )
+
+    def test_a_volume_that_moves_is_not_retyped_again_or_copied(self):
+        self.hurry()
         service = self.serve()
         volume = self.make(service, 'slow', CONTENT[0])
         before = self.sum_of('slow', volume.name)
         self.retype(service, volume, 'fast')
+        log = self.capture_log()
         self.assertRaises(
             exception.VolumeMigrationFailed,
             self.retype,
@@ -399,10 +435,111 @@ class DriverContract(driver_case.DriverCase):
             'slow',
             'never',
         )
+        self.assertIn(moving.UNENDED, log.output)
+        # What Cinder calls where the policy lets it copy.
+        self.assertRaises(
+            exception.VolumeIsBusy,
+            service.driver.before_volume_copy,
+            self.context,
+            volume,
+            self.add('slow'),
+        )
         volume.refresh()
         self.assertEqual(self.host_of('fast'), volume.host)
         self.settle(service, volume, 'fast')
         self.assertEqual(before, self.sum_of('fast', volume.name))
+        service.driver.before_volume_copy(
+            self.context, volume, self.add('slow')
+        )
+
+    def test_a_volume_that_moves_goes_back_once_it_has_come(self):
+        service = self.serve()
+        volume, snapshots, clone = self.make_family(service, 'slow')
+        before = self.sums_of('slow', volume, snapshots)
+        of_clone = self.sum_of('slow', clone.name)
+        for tier in ('fast', 'slow', 'fast'):
+            self.retype(service, volume, tier)
+            self.assertEqual(self.host_of(tier), volume.host)
+            self.assertEqual(before, self.sums_of(tier, volume, snapshots))
+        self.settle(service, volume, 'fast')
+        self.assertEqual(before, self.sums_of('fast', volume, snapshots))
+        self.assertEqual(of_clone, self.sum_of('slow', clone.name))
+        self.assertEqual([], self.marks_in('fast') + self.marks_in('slow'))
+        self.assertEqual([clone.name], self.names_in('slow'))
+        self.assertEqual(0, self.images_in_trash('slow'))
+
+    def test_many_volumes_move_at_once(self):
+        service = self.serve()
+        volumes = [self.make(service, 'slow', content) for content in CONTENT]
+        before = [self.sum_of('slow', one.name) for one in volumes]
+        threads = [
+            threading.Thread(target=self.retype, args=(service, one, 'fast'))
+            for one in volumes
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(
+            [self.host_of('fast')] * len(volumes),
+            [one.host for one in volumes],
+        )
+        self.settle(service, volumes[-1], 'fast')
+        self.assertEqual(
+            before, [self.sum_of('fast', one.name) for one in volumes]
+        )
+        self.assert_nothing_left('slow')
+
+    def test_requests_that_wait_leave_threads_to_others(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        self.retype(service, volume, 'fast')
+        moves = service.driver._moves
+        for _ in range(unfinished.MOST_WAITERS):
+            moves._waiters.acquire()
+        self.assertRaises(
+            exception.VolumeIsBusy, service.driver.delete_volume, volume
+        )
+        for _ in range(unfinished.MOST_WAITERS):
+            moves._waiters.release()
+        self.assertEqual([volume.name], self.names_in('fast'))
+        service.driver.delete_volume(volume)
+        self.assert_nothing_left(*self.types)
+
+    def test_a_volume_with_a_kept_snapshot_does_not_move_and_is_told(self):
+        service = self.serve()
+        volume, snapshots, clone = self.make_family(service, 'slow')
+        service.driver.delete_snapshot(snapshots[1])
+        log = self.capture_log()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            service,
+            volume,
+            'fast',
+            'never',
+        )
+        self.assertIn('A snapshot of it was deleted that has', log.output)
+        self.assertEqual([], self.marks_in('slow'))
+        service.driver.delete_volume(clone)
+        self.retype(service, volume, 'fast')
+        self.assertEqual(self.host_of('fast'), volume.host)
+
+    def test_what_a_pool_has_is_true_after_a_retype(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        self.make(service, 'slow')
+        self.make(service, 'fast')
+        for stats in self.stats_of(service)['pools']:
+            self.assertNotIn('provisioned_capacity_gb', stats)
+        self.retype(service, volume, 'fast')
+        self.assertEqual(
+            {'tier-fast': 2, 'tier-slow': 1},
+            {
+                pool['pool_name']: pool['provisioned_capacity_gb']
+                for pool in self.stats_of(service)['pools']
+            },
+        )
 
     def test_a_volume_that_moves_is_deleted_when_it_has_come(self):
         service = self.serve()
@@ -426,6 +563,52 @@ class DriverContract(driver_case.DriverCase):
         self.settle(service, volume, 'fast')
         self.assertEqual(before, self.sum_of('fast', volume.name))
 
+    # When a commit is cut off
+
+    def cut_off(self, service, left):
+        """A volume that has moved, whose source is in the trash yet.
+
+        :param left: `header` if all of the source is, `entry` if nothing of
+            it is but the entry of the trash.
+        """
+        volume, snapshots, clone = self.make_family(service, 'slow')
+        before = self.sums_of('slow', volume, snapshots)
+        self.retype(service, volume, 'fast')
+        self.cut_commit_off(volume, left)
+        with self.image('fast', volume.name, read_only=True) as image:
+            self.assertFalse(image.features() & self.rbd.RBD_FEATURE_MIGRATING)
+        return volume, snapshots, before
+
+    def test_what_a_cut_off_commit_has_left_is_removed(self):
+        for left in ('header', 'entry'):
+            for starts_anew in (False, True):
+                with self.subTest(left=left, starts_anew=starts_anew):
+                    service = self.serve()
+                    volume, snapshots, before = self.cut_off(service, left)
+                    self.assertEqual(1, len(self.marks_in('slow')))
+                    if starts_anew:
+                        service = self.serve()
+                    self.settle(service, volume, 'fast')
+                    self.assertEqual(0, self.images_in_trash('slow'))
+                    self.assertEqual([], self.marks_in('slow'))
+                    self.assertEqual(
+                        before, self.sums_of('fast', volume, snapshots)
+                    )
+
+    def test_a_source_stays_while_its_new_image_is_not_whole(self):
+        service = self.serve()
+        volume, _, _ = self.cut_off(service, 'header')
+        with self.ioctx('fast') as ioctx:
+            self.rbd.RBD().rename(ioctx, volume.name, 'elsewhere')
+        log = self.capture_log()
+        service.driver._moves.go_on()
+        self.assertIn('the new image is not whole', log.output)
+        self.assertEqual(1, len(self.marks_in('slow')))
+        with self.ioctx('fast') as ioctx:
+            self.rbd.RBD().rename(ioctx, 'elsewhere', volume.name)
+        self.settle(service, volume, 'fast')
+        self.assertEqual(0, self.images_in_trash('slow'))
+
     # What a service finds that starts
 
     def prepared(self, service, tier='slow', target='fast'):
@@ -433,16 +616,19 @@ class DriverContract(driver_case.DriverCase):
         volume, snapshots, clone = self.make_family(service, tier)
         volume.update({'status': 'retyping', 'previous_status': 'available'})
         volume.save()
+        move = self.move_of(volume, tier, target)
         with service.driver._images() as images:
-            images.prepare(
-                moving.Move(
-                    volume_id=volume.id,
-                    image=volume.name,
-                    source=self.rados_pools[tier],
-                    target=self.rados_pools[target],
-                )
-            )
+            images.mark(move)
+            images.prepare(move)
         return volume, snapshots
+
+    def move_of(self, volume, tier='slow', target='fast'):
+        return moving.Move(
+            volume_id=volume.id,
+            image=volume.name,
+            source=self.rados_pools[tier],
+            target=self.rados_pools[target],
+        )
 
     def test_a_move_that_was_not_answered_is_taken_back(self):
         service = self.serve()
@@ -456,6 +642,105 @@ class DriverContract(driver_case.DriverCase):
         self.assertEqual(
             {'rbd_qos_iops_limit': '40'}, self.limits_of('slow', volume.name)
         )
+        volume.refresh()
+        self.assertEqual('available', volume.status)
+        self.assertEqual(self.host_of('slow'), volume.host)
+
+    def test_a_retype_that_had_only_begun_is_taken_back(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        with fixtures.MonkeyPatch(
+            'cinder_tiers.driver.moving.Images.objections', self.die
+        ):
+            self.assertRaises(SystemExit, self.retype, service, volume, 'fast')
+        volume.refresh()
+        self.assertEqual('retyping', volume.status)
+        self.serve()
+        self.assertEqual([], self.marks_in('slow'))
+        volume.refresh()
+        self.assertEqual('available', volume.status)
+
+    def test_a_retype_in_its_pool_that_was_cut_off_can_be_repeated(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        before = self.sum_of('slow', volume.name)
+        self.types['slow'] = self.make_type('slow-2', '80')
+        with fixtures.MonkeyPatch(
+            'cinder_tiers.driver.pool.PoolDriver.update_rbd_image_qos',
+            self.die,
+        ):
+            self.assertRaises(SystemExit, self.retype, service, volume, 'slow')
+        service = self.serve()
+        volume.refresh()
+        self.assertEqual('available', volume.status)
+        self.assertEqual([], self.marks_in('slow'))
+        self.retype(service, volume, 'slow')
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '80'}, self.limits_of('slow', volume.name)
+        )
+        self.assertEqual(self.types['slow'].id, volume.volume_type_id)
+        self.assertEqual(before, self.sum_of('slow', volume.name))
+        self.assertEqual([], self.marks_in('slow'))
+
+    def die(self, *_args, **_options):
+        """As a process that is killed: nothing of it is caught."""
+        raise SystemExit
+
+    def test_a_migration_that_was_not_answered_has_failed(self):
+        service = self.serve()
+        volume, _ = self.prepared(service)
+        volume.update(
+            {
+                'status': 'maintenance',
+                'previous_status': 'error',
+                'migration_status': 'migrating',
+            }
+        )
+        volume.save()
+        self.serve()
+        volume.refresh()
+        self.assertEqual('error', volume.status)
+        self.assertEqual('error', volume.migration_status)
+
+    def test_a_move_that_was_answered_is_never_taken_back(self):
+        """Even if the volume has gone on: Nova can migrate it meanwhile."""
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        before = self.sum_of('slow', volume.name)
+        self.retype(service, volume, 'fast')
+        service.driver._moves.go_on()
+        volume.host = self.host_of('slow')
+        volume.save()
+        service = self.serve()
+        self.settle(service, volume, 'fast')
+        self.assertEqual(before, self.sum_of('fast', volume.name))
+        self.assert_nothing_left('slow')
+
+    def test_snapshots_of_a_move_that_was_answered_have_its_type(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        snapshot = self.snapshot(service, volume)
+        self.retype(service, volume, 'fast')
+        snapshot.volume_type_id = self.types['slow'].id
+        snapshot.save()
+        self.serve()
+        snapshot.refresh()
+        self.assertEqual(self.types['fast'].id, snapshot.volume_type_id)
+
+    def test_a_move_that_cannot_be_taken_back_waits(self):
+        """And the volumes of others are served."""
+        service = self.serve()
+        volume, _ = self.prepared(service)
+        with self.image('fast', volume.name):
+            service = self.serve()
+            self.assertTrue(service.driver.initialized)
+            volume.refresh()
+            self.assertEqual('retyping', volume.status)
+        self.settle(service, volume, 'slow')
+        volume.refresh()
+        self.assertEqual('available', volume.status)
+        self.assertEqual([], self.marks_in('slow'))
+        self.assert_nothing_left('fast')
 
     def test_a_move_that_was_answered_is_carried_on(self):
         service = self.serve()

@@ -12,6 +12,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import threading
 import time
 
 from cinder import exception
@@ -109,14 +110,25 @@ cluster.connect()
 driver = types.SimpleNamespace(rados=rados, rbd=rbd, RBDProxy=rbd.RBD)
 images = moving.Images(driver, cluster)
 print('ready', flush=True)
-images.prepare(
-    moving.Move(volume_id=ident, image=name, source=slow, target=fast))
-images.add_task(moving.Task.EXECUTE, moving.Move(
-    volume_id=ident, image=name, source=slow, target=fast))
+move = moving.Move(volume_id=ident, image=name, source=slow, target=fast)
+images.mark(move)
+images.prepare(move)
+images.add_task(moving.Task.EXECUTE, move)
+"""
+COMMIT = """
+import sys
+import rados, rbd
+conf, user, pool, name = sys.argv[1:]
+cluster = rados.Rados(conffile=conf, rados_id=user)
+cluster.connect()
+ioctx = cluster.open_ioctx(pool)
+print('ready', flush=True)
+rbd.RBD().migration_commit(ioctx, name)
 """
 #: A volume is to be usable within that.
 MOST_RETYPE_S = 5
 KILLS, KILL_STEP_S = 6, 0.06
+CUTS, CUT_STEP_S, OBJECTS = 4, 0.15, 200
 
 
 @testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
@@ -138,6 +150,28 @@ class RealDriverTestCase(driver_contract.DriverContract):
 
     def connect(self):
         return self.cluster.connect()
+
+    def cut_commit_off(self, volume, left):
+        """As a manager that ends between two steps of a commit.
+
+        It takes the migration off the new image first. It removes the entry
+        of the trash last, which is here put back.
+        """
+        status = self.wait_until_executed(volume)
+        with self.ioctx('fast') as fast, self.ioctx('slow') as slow:
+            if left == 'header':
+                header = f'rbd_header.{status["dest_image_id"]}'
+                fast.execute(header, 'rbd', 'migration_remove', b'')
+                return
+            key = f'id_{status["source_image_id"]}'
+            with rados.ReadOpCtx() as asked:
+                found, _ = slow.get_omap_vals_by_keys(asked, (key,))
+                slow.operate_read_op(asked, 'rbd_trash')
+                entry = dict(found)[key]
+            self.rbd.RBD().migration_commit(fast, volume.name)
+            with rados.WriteOpCtx() as change:
+                slow.set_omap(change, (key,), (entry,))
+                slow.operate_write_op(change, 'rbd_trash')
 
     def test_whole_images_are_equal_at_each_size(self):
         """And usable in 5 s; what it took is logged."""
@@ -212,6 +246,47 @@ class RealDriverTestCase(driver_contract.DriverContract):
         # One of the moments was in the middle of it.
         self.assertGreater(len(states), 0)
         LOG.info('killed in states %s of %d', dict(states), KILLS)
+
+    def test_a_commit_may_be_cut_off_at_any_moment(self):
+        service = self.serve()
+        log = self.capture_log()
+        for moment in range(CUTS):
+            volume, snapshots, _ = self.make_family(service, 'slow')
+            for number in range(OBJECTS):
+                self.write('slow', volume.name, b'data', number * 2**22)
+            before = self.sums_of('slow', volume, snapshots)
+            self.retype(service, volume, 'fast')
+            self.wait_until_executed(volume)
+            child = subprocess.Popen(
+                [
+                    *(sys.executable, '-c', COMMIT),
+                    *(self.cluster.conf, self.cluster.user),
+                    *(self.rados_pools['fast'], volume.name),
+                ],
+                stdout=subprocess.PIPE,
+            )
+            child.stdout.readline()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(moment * CUT_STEP_S)
+            child.kill()
+            child.communicate()
+            service = self.serve()
+            self.settle(service, volume, 'fast')
+            self.assertEqual([], self.marks_in('slow'))
+            self.assertEqual(0, self.images_in_trash('slow'))
+            self.assertEqual(before, self.sums_of('fast', volume, snapshots))
+        found = re.findall('Found the move of .* to [^,]*, (.*);', log.output)
+        LOG.info('cut off in states %s', found)
+
+    def wait_until_executed(self, volume):
+        over = threading.Event()
+        with self.ioctx('fast') as ioctx:
+            for _ in range(int(driver_case.MOST_S / driver_case.POLL_S)):
+                status = self.rbd.RBD().migration_status(ioctx, volume.name)
+                if status['state'] == rbd.RBD_IMAGE_MIGRATION_STATE_EXECUTED:
+                    return status
+                over.wait(driver_case.POLL_S)
+        return self.fail(f'{volume.name} is not copied.')
 
     def wait_for_watchers(self, volume):
         """Until Ceph takes a killed process for gone, after half a minute."""

@@ -2,6 +2,9 @@
 
 """The contract of the driver, kept on a cluster in memory."""
 
+import json
+
+from cinder import exception
 import fixtures
 
 from tests.contract import cluster_in_memory
@@ -32,3 +35,28 @@ class DriverTestCase(driver_contract.DriverContract):
 
     def connect(self):
         return self.rados.Rados()
+
+    def test_a_volume_does_not_move_to_a_full_pool(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', b'content')
+        self.cluster.full.add(self.rados_pools['fast'])
+        log = self.capture_log()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            service,
+            volume,
+            'fast',
+            'never',
+        )
+        self.assertIn(f'{self.rados_pools["fast"]} is full.', log.output)
+        self.assertEqual([volume.name], self.names_in('slow'))
+
+    def cut_commit_off(self, volume, left):
+        self.cluster.do_tasks()
+        self.cluster.left_by_commit = left
+        target = f'{self.rados_pools["fast"]}/{volume.name}'
+        command = 'rbd task add migration commit'
+        request = json.dumps({'prefix': command, 'image_spec': target})
+        self.assertEqual(0, self.connect().mgr_command(request, b'')[0])
+        self.cluster.do_tasks()

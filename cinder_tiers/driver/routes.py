@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Methods of Cinder's driver that are sent to the driver of a pool."""
+
+import collections.abc
+
+from cinder import context as cinder_context
+from cinder import objects
+from cinder.volume.drivers import rbd
+
+
+def of_its_pool(name: str) -> collections.abc.Callable:
+    """A method whose first argument is a volume or a snapshot."""
+
+    def method(
+        self: rbd.RBDDriver,
+        resource: objects.Volume | objects.Snapshot,
+        *args: object,
+        **kwargs: object,
+    ) -> object:
+        with self._still(resource):
+            return getattr(self._of(resource), name)(resource, *args, **kwargs)
+
+    return method
+
+
+def with_context(name: str) -> collections.abc.Callable:
+    """A method whose second argument is a volume."""
+
+    def method(
+        self: rbd.RBDDriver,
+        context: cinder_context.RequestContext,
+        volume: objects.Volume,
+        *args: object,
+        **kwargs: object,
+    ) -> object:
+        with self._still(volume):
+            return getattr(self._of(volume), name)(
+                context, volume, *args, **kwargs
+            )
+
+    return method

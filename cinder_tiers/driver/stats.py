@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a backend reports of itself and of its pools, to the scheduler."""
+
+import collections.abc
+
+from cinder import context as cinder_context
+from cinder import exception
+from cinder.volume.drivers import rbd
+from oslo_log import log as logging
+
+from cinder_tiers.driver import capacity
+from cinder_tiers.driver import monitors
+from cinder_tiers.driver import pool as pool_driver
+from cinder_tiers.driver import pools
+
+LOG = logging.getLogger(__name__)
+
+
+class Stats:
+    """Reports a backend.
+
+    :param backend: the driver of it.
+    :param found: its pools.
+    :param drivers: of each pool, by its name in Cinder.
+    """
+
+    def __init__(
+        self,
+        backend: rbd.RBDDriver,
+        found: collections.abc.Sequence[pools.Pool],
+        drivers: collections.abc.Mapping[str, pool_driver.PoolDriver],
+    ) -> None:
+        self._backend = backend
+        self._pools = found
+        self._drivers = drivers
+        self._recounted: set[str] = set()
+
+    def recount(self, *changed: pools.Pool) -> None:
+        """Count what is in these pools, from now on.
+
+        Cinder's manager leaves a retyped volume in the count of its old pool
+        until it starts again, and the scheduler takes that count for what is
+        provisioned where nothing else is reported.
+        """
+        self._recounted |= {pool.name for pool in changed}
+
+    def now(self) -> dict:
+        """Return what is reported now."""
+        backend = self._backend
+        common = {
+            'vendor_name': 'Open Source',
+            'driver_version': backend.VERSION,
+            'storage_protocol': backend.STORAGE_PROTOCOL,
+            'replication_enabled': False,
+            'qos_support': backend._supports_qos(),
+        }
+        get = backend.configuration.safe_get
+        try:
+            with rbd.RADOSClient(next(iter(self._drivers.values()))) as client:
+                fsid = client.cluster.get_fsid()
+                df = monitors.ask(client.cluster, 'df', detail='detail')
+            sizes = capacity.capacities(
+                df, is_dynamic=get('report_dynamic_total_capacity')
+            )
+            state = 'up'
+        except (backend.rados.Error, exception.VolumeBackendAPIException):
+            LOG.exception('The sizes of the pools could not be read.')
+            fsid, sizes, state = None, {}, 'down'
+        return {
+            **common,
+            'volume_backend_name': (
+                get('volume_backend_name') or backend.__class__.__name__
+            ),
+            'backend_state': state,
+            'pools': [
+                {
+                    **common,
+                    **self._of_pool(pool, fsid, sizes.get(pool.rados_pool)),
+                }
+                for pool in self._pools
+            ],
+        }
+
+    def _of_pool(
+        self,
+        pool: pools.Pool,
+        fsid: str | None,
+        size: tuple[float, float] | None,
+    ) -> dict:
+        get = self._backend.configuration.safe_get
+        free, total = size or ('unknown', 'unknown')
+        found = {
+            'pool_name': pool.name,
+            'volume_backend_name': pool.name,
+            'location_info': ':'.join(
+                str(part)
+                for part in (
+                    get('rbd_cluster_name'),
+                    get('rbd_ceph_conf'),
+                    fsid,
+                    get('rbd_user'),
+                    pool.rados_pool,
+                )
+            ),
+            'free_capacity_gb': free,
+            'total_capacity_gb': total,
+            'reserved_percentage': get('reserved_percentage'),
+            'max_over_subscription_ratio': get('max_over_subscription_ratio'),
+            'multiattach': True,
+            'thin_provisioning_support': True,
+            'backend_state': 'up' if size else 'down',
+        }
+        if size and not get('rbd_exclusive_cinder_pool'):
+            driver = self._drivers[pool.name]
+            found['provisioned_capacity_gb'] = driver._get_usage_info()
+        elif pool.name in self._recounted:
+            found['provisioned_capacity_gb'] = self._gib_of_volumes(pool)
+        return found
+
+    def _gib_of_volumes(self, pool: pools.Pool) -> int:
+        _, size = self._backend.db.volume_data_get_for_host(
+            cinder_context.get_admin_context(),
+            f'{self._backend.host}#{pool.name}',
+        )
+        return int(size)
