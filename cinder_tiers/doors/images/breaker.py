@@ -80,7 +80,7 @@ class CircuitBreaker:
         self._threshold = failures
         now = self._clock()
         own = self._of_project.get((project, is_private))
-        # Whose failures close it to this project.
+        # The row that closes it to this project.
         closed = own if own is not None and own.failures >= failures else None
         if would_wait and (closed is not None or self.is_open):
             return False
