@@ -16,6 +16,7 @@ from cinder_tiers.api import outcome
 from cinder_tiers.api import request as requests
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
+from cinder_tiers.doors.images import glance
 from cinder_tiers.doors import placement_request
 
 LOG = logging.getLogger(__name__)
@@ -102,7 +103,7 @@ def _held(
             ),
         )
     if placed.facts is not None:
-        return _as_image_says(request, volume, placed)
+        return _as_image_says(request, volume, decided, placed.facts)
     return outcome.PASS
 
 
@@ -269,14 +270,14 @@ def _like_source(
 def _as_image_says(
     request: requests.ApiRequest,
     volume: dict,
-    placed: placement_request.Placement,
+    decided: decision.PlacementDecision,
+    facts: glance.ImageFacts,
 ) -> outcome.Outcome:
     """Write down by what no tier was chosen.
 
     Its owner may change the image before Cinder looks at it, so that the
     volume would end with a type that follows the image, and on no tier.
     """
-    decided, facts = placed.decision, placed.facts
     # Where its type could not be looked up, Cinder meets the same text, unless
     # the request names a type.
     if decided.because_of(decision.Rule.IMAGE_TYPE) or (
@@ -317,7 +318,7 @@ def _type_of_snapshot(context: typing.Any, ident: str | None) -> str | None:
 def _in_group(
     request: requests.ApiRequest,
     volume: dict,
-    group_id: str,
+    group_id: object,
     placed: placement_request.Placement,
 ) -> outcome.Outcome:
     """A volume goes where its group is, and has a type of the group."""
@@ -337,7 +338,7 @@ def _in_group(
 def _type_of_group(
     request: requests.ApiRequest,
     volume: dict,
-    group_id: str,
+    group_id: object,
     placed: placement_request.Placement,
 ) -> str | None:
     """Id of the type of a tier that a volume has in its group, if any."""

@@ -114,12 +114,12 @@ def _steer(
     taken = {one.type_id for one in others}
     types = []
     for ident in idents:
-        type_id = instead.get(found[ident].type_id)
-        if type_id is None:
+        chosen = instead.get(found[ident].type_id)
+        if chosen is None:
             types.append(ident)
-        elif type_id not in taken:
-            types.append(type_id)
-            taken.add(type_id)
+        elif chosen not in taken:
+            types.append(chosen)
+            taken.add(chosen)
     if types == idents:
         return outcome.PASS
     return outcome.Outcome(
@@ -151,7 +151,7 @@ def _type_instead(
     ):
         return wanted.type_id
     if placed.state is None or placed.decision.because_of(decision.Rule.ERROR):
-        return wanted and wanted.type_id
+        return wanted.type_id if wanted else None
     tiers = {one.type_id for one in placed.state.types.values()}
     return next(
         (

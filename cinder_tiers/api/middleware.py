@@ -35,6 +35,13 @@ Steer = collections.abc.Callable[[requests.ApiRequest], outcome.Outcome]
 AfterFailure = collections.abc.Callable[
     [requests.ApiRequest, Exception], outcome.Outcome
 ]
+#: Its path, and what gives its schemas, steers it and follows a failure.
+Operation = tuple[
+    str,
+    collections.abc.Callable[[], collections.abc.Iterable[requests.Schema]],
+    Steer,
+    AfterFailure,
+]
 
 
 def _refuse(request: requests.ApiRequest, error: Exception) -> outcome.Outcome:
@@ -69,34 +76,35 @@ class TierMiddleware:
         :param application: where requests go on to.
         """
         self._application = application
+        operations: tuple[Operation, ...] = (
+            (
+                creates.PATH,
+                creates.schemas,
+                creates.steer,
+                creates.steer_after_failure,
+            ),
+            (retypes.PATH, retypes.schemas, retypes.steer, _refuse),
+            (groups.PATH, groups.schemas, groups.steer, _refuse),
+            (
+                groups.CONSISTENCY_PATH,
+                groups.consistency_schemas,
+                groups.steer_consistency,
+                _refuse,
+            ),
+            (
+                restores.PATH,
+                restores.schemas,
+                functools.partial(restores.steer, application=application),
+                _refuse,
+            ),
+            *(
+                (path, transfers.schemas, transfers.steer, _refuse)
+                for path in transfers.PATHS
+            ),
+        )
         self._operations = tuple(
             (requests.path_pattern(path), schemas, steer, after_failure)
-            for path, schemas, steer, after_failure in (
-                (
-                    creates.PATH,
-                    creates.schemas,
-                    creates.steer,
-                    creates.steer_after_failure,
-                ),
-                (retypes.PATH, retypes.schemas, retypes.steer, _refuse),
-                (groups.PATH, groups.schemas, groups.steer, _refuse),
-                (
-                    groups.CONSISTENCY_PATH,
-                    groups.consistency_schemas,
-                    groups.steer_consistency,
-                    _refuse,
-                ),
-                (
-                    restores.PATH,
-                    restores.schemas,
-                    functools.partial(restores.steer, application=application),
-                    _refuse,
-                ),
-                *(
-                    (path, transfers.schemas, transfers.steer, _refuse)
-                    for path in transfers.PATHS
-                ),
-            )
+            for path, schemas, steer, after_failure in operations
         )
 
     def __call__(

@@ -48,7 +48,7 @@ ANSWER_TIMEOUT_S = 300
 def name_program(parser: argparse.ArgumentParser) -> None:
     """Makes the examples those of the program that runs."""
     if parser.prog.startswith(f'{plugin.PROGRAM} '):
-        parser.epilog = parser.epilog.replace(
+        parser.epilog = (parser.epilog or '').replace(
             'openstack tier ', f'{plugin.PROGRAM} '
         )
 
@@ -188,7 +188,22 @@ def add_measuring_command(parser: argparse.ArgumentParser) -> None:
         found.command = [*found.command, *words[place + 1 :]]
         return found, unknown
 
-    parser.parse_known_args = parse_known_args  # type: ignore[method-assign]
+    _parse_by(parser, parse_known_args)
+
+
+def _parse_by(
+    parser: argparse.ArgumentParser,
+    parse: collections.abc.Callable[
+        [
+            collections.abc.Sequence[str] | None,
+            argparse.Namespace | None,
+        ],
+        tuple[argparse.Namespace, list[str]],
+    ],
+) -> None:
+    # Its subclasses are made elsewhere; nobody gives another namespace, for
+    # which typeshed has an overload.
+    parser.parse_known_args = parse  # type: ignore[assignment,method-assign]
 
 
 def refuse_dashes(parser: argparse.ArgumentParser) -> None:
@@ -210,7 +225,7 @@ def refuse_dashes(parser: argparse.ArgumentParser) -> None:
                 parser.error(f"argument {name}: expected a value, not '--'")
         return parse(words, namespace)
 
-    parser.parse_known_args = parse_known_args  # type: ignore[method-assign]
+    _parse_by(parser, parse_known_args)
 
 
 def add_yes(parser: argparse.ArgumentParser) -> None:
@@ -235,7 +250,9 @@ def _state_folder() -> str:
     )
 
 
-def add_allow(parser: argparse.ArgumentParser) -> None:
+def add_allow(
+    parser: argparse.ArgumentParser | argparse._ArgumentGroup,
+) -> None:
     """Adds --allow.
 
     :param parser: or a group of its arguments.

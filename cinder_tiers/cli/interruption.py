@@ -7,12 +7,20 @@ import contextlib
 import os
 import signal
 import threading
+import types
 import typing
 
 _STDERR = 2
 #: That end a command of hours, with everything brought back: Ctrl-C, an end
 #: that is asked for, and a terminal or ssh that is gone.
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: As `signal.signal` takes and gives one.
+_Handler: typing.TypeAlias = (
+    collections.abc.Callable[[int, types.FrameType | None], object]
+    | int
+    | signal.Handlers
+    | None
+)
 
 
 class Interrupt:
@@ -38,7 +46,7 @@ class Interrupt:
         self._stops = stops
         self._left = left
         self._signals = signals
-        self._before: dict[signal.Signals, object] = {}
+        self._before: dict[signal.Signals, _Handler] = {}
 
     def __enter__(self) -> typing.Self:
         # Python allows it in the main thread only, where commands run.

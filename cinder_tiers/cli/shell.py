@@ -41,6 +41,9 @@ each way to log in, too.
 class Verbs(commandmanager.CommandManager):
     """The commands of `openstack tier`, without the noun."""
 
+    #: {verb: what loads its command}
+    commands: dict[str, object]
+
     def load_commands(self, namespace: str) -> None:
         """Finds the commands of a group of entry points."""
         super().load_commands(namespace)

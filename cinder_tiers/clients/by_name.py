@@ -15,7 +15,7 @@ import weakref
 
 import openstack.block_storage.v3._proxy
 
-BlockStorage = openstack.block_storage.v3._proxy.Proxy
+BlockStorage: typing.TypeAlias = openstack.block_storage.v3._proxy.Proxy
 
 #: How long a list is believed, in seconds. Cinder refuses a second object of
 #: a name, so that a list that is out of date does no harm.
@@ -77,10 +77,10 @@ class ByName(typing.Generic[_One]):
         if not is_sure and known.is_fresh and name not in known.believed:
             known.believed.add(name)
             return None
-        found = {one.name: one for one in self._list_all(block_storage)}
-        self.remember(block_storage, found.values())
+        listed = {one.name: one for one in self._list_all(block_storage)}
+        self.remember(block_storage, listed.values())
         known.believed.add(name)
-        return found.get(name)
+        return listed.get(name)
 
     def remember(
         self,

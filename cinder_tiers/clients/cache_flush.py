@@ -105,6 +105,8 @@ def _ended(
 def _output(
     process: subprocess.Popen[bytes], silence_s: float
 ) -> collections.abc.Iterator[bytes]:
+    if process.stdout is None:
+        raise ValueError(f'the output of {_PROGRAM} is not captured')
     descriptor = process.stdout.fileno()
     with selectors.DefaultSelector() as selector:
         selector.register(descriptor, selectors.EVENT_READ)

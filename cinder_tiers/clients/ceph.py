@@ -20,6 +20,7 @@ import types
 import typing
 
 from cinder_tiers.clients import cache_flush
+from cinder_tiers.clients import ceph_bindings
 from cinder_tiers.clients import probe_image
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
@@ -109,7 +110,9 @@ def parse(output: bytes) -> object:
 class Session:
     """An open session; made by `session()`."""
 
-    def __init__(self, cluster: catalogs.Cluster, handle: object) -> None:
+    def __init__(
+        self, cluster: catalogs.Cluster, handle: ceph_bindings.Handle
+    ) -> None:
         self.cluster = cluster
         self._handle = handle
         self._rados = import_binding('rados')
@@ -362,13 +365,13 @@ class Session:
                     with contextlib.suppress(KeyError):
                         image.metadata_remove(_RBD_OPTION + option)
 
-    def _own_objects(self, image: object) -> int | None:
+    def _own_objects(self, image: ceph_bindings.Image) -> int | None:
         if (
             not image.features() & self._rbd.RBD_FEATURE_FAST_DIFF
             or image.flags() & self._rbd.RBD_FLAG_FAST_DIFF_INVALID
         ):
             return None
-        found = []
+        found: list[bool] = []
         image.diff_iterate(
             0,
             image.size(),
@@ -457,7 +460,7 @@ class Session:
                 )
 
     @contextlib.contextmanager
-    def _pool(self, name: str) -> collections.abc.Iterator[object]:
+    def _pool(self, name: str) -> collections.abc.Iterator[ceph_bindings.Pool]:
         try:
             with self._handle.open_ioctx(name) as ioctx:
                 yield ioctx

@@ -6,11 +6,13 @@ openstacksdk asks with 3.67 and not at all where Cinder has only 3.62, which
 is the first version with these calls (cinder/api/v3/default_types.py).
 """
 
+import typing
+
 import openstack.block_storage.v3._proxy
 
 from cinder_tiers.clients import openstack as openstack_client
 
-BlockStorage = openstack.block_storage.v3._proxy.Proxy
+BlockStorage: typing.TypeAlias = openstack.block_storage.v3._proxy.Proxy
 
 _MICROVERSION = '3.62'
 

@@ -8,6 +8,7 @@ Must not know what is asked, nor of which object.
 import collections.abc
 import contextlib
 import re
+import typing
 import urllib.parse
 
 import keystoneauth1.exceptions
@@ -39,6 +40,18 @@ _MOST_SPACE = 256
 MOST_BYTES = 16 * 2**20
 _CHUNK_BYTES = 2**16
 _KEY = re.compile('(?=.*[0-9A-Za-z])[0-9A-Za-z_.: -]{1,255}')
+
+
+class Service(typing.Protocol):
+    """A proxy of openstacksdk, such as `block_storage`."""
+
+    #: That a user has chosen; None: none.
+    default_microversion: str | None
+
+    def request(
+        self, url: str, method: str, **arguments: object
+    ) -> requests.Response:
+        """A call below the endpoint of the service."""
 
 
 class AnswerTooLong(openstack.exceptions.SDKException):
@@ -138,7 +151,7 @@ def checked_key(key: str) -> str:
 
 
 def request(
-    service: object,
+    service: Service,
     method: str,
     path: str,
     *ids: object,
@@ -193,7 +206,7 @@ def _read_bounded(answer: requests.Response, what: str) -> None:
     answer._content = bytes(content)
 
 
-def highest_microversion(service: object, wanted: str | None) -> str | None:
+def highest_microversion(service: Service, wanted: str | None) -> str | None:
     """The microversion to ask a service with; None: its lowest.
 
     :param service: a proxy of openstacksdk, such as `block_storage`.
@@ -216,7 +229,7 @@ def text(value: object) -> str:
 
 
 def rows(
-    service: object,
+    service: Service,
     path: str,
     *,
     key: str,
@@ -242,20 +255,22 @@ def rows(
     """
     used = highest_microversion(service, microversion)
     asked = dict(params)
+    most = params.get('limit')
+    limit = most_rows = most if isinstance(most, int) else 1
     while True:
         try:
             page = request(
                 service, 'GET', path, params=asked, microversion=used
             ).json()
         except AnswerTooLong:
-            if asked.get('limit', 1) == 1:
+            if limit == 1:
                 raise
-            asked['limit'] = max(1, asked['limit'] // 10)
+            asked['limit'] = limit = max(1, limit // 10)
             continue
         yield from page[key]
-        if asked.get('limit') != params.get('limit'):
+        if limit != most_rows:
             # One row that is long must not make all pages short.
-            asked['limit'] = min(params['limit'], asked['limit'] * 10)
+            asked['limit'] = limit = min(most_rows, limit * 10)
         found = page.get(links) or ()
         if not page[key] or not (
             isinstance(found, str)

@@ -17,6 +17,7 @@ import threading
 import time
 import types
 
+from cinder_tiers.clients import ceph_bindings
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 
@@ -70,7 +71,7 @@ class Operation:
 class ProbeImage:
     """The open image; made by `opened`."""
 
-    def __init__(self, image: object) -> None:
+    def __init__(self, image: ceph_bindings.Image) -> None:
         self._image = image
 
     def write(self, place: int, data: bytes) -> Operation:
@@ -88,7 +89,7 @@ class ProbeImage:
         )
 
         # A flush is complete after all writes that began before it.
-        def flushed(completion: object) -> None:
+        def flushed(completion: ceph_bindings.Completion) -> None:
             operation.end(min([*results, completion.get_return_value()]))
 
         self._image.aio_flush(flushed)
@@ -101,7 +102,9 @@ class ProbeImage:
         """
         operation = Operation()
 
-        def ended(completion: object, data: bytes | None) -> None:
+        def ended(
+            completion: ceph_bindings.Completion, data: bytes | None
+        ) -> None:
             del data
             operation.end(completion.get_return_value())
 
@@ -118,7 +121,7 @@ def _offset(place: int) -> int:
 
 @contextlib.contextmanager
 def opened(
-    rbd: types.ModuleType, ioctx: object, *, data_pool: str | None
+    rbd: types.ModuleType, ioctx: ceph_bindings.Pool, *, data_pool: str | None
 ) -> collections.abc.Iterator[ProbeImage]:
     """Opens the image of a pool, which is made if there is none.
 
@@ -158,7 +161,7 @@ def opened(
         yield ProbeImage(image)
 
 
-def remove(rbd: types.ModuleType, ioctx: object) -> bool:
+def remove(rbd: types.ModuleType, ioctx: ceph_bindings.Pool) -> bool:
     """Removes the image of a pool and its namespace.
 
     :param rbd: the module.
@@ -183,7 +186,7 @@ def remove(rbd: types.ModuleType, ioctx: object) -> bool:
     return True
 
 
-def _make_namespace(rbd: types.ModuleType, ioctx: object) -> None:
+def _make_namespace(rbd: types.ModuleType, ioctx: ceph_bindings.Pool) -> None:
     try:
         if not rbd.RBD().namespace_exists(ioctx, NAME):
             rbd.RBD().namespace_create(ioctx, NAME)
@@ -192,7 +195,9 @@ def _make_namespace(rbd: types.ModuleType, ioctx: object) -> None:
         return
 
 
-def _metadata(rbd: types.ModuleType, image: object) -> dict[str, str]:
+def _metadata(
+    rbd: types.ModuleType, image: ceph_bindings.Image
+) -> dict[str, str]:
     """{key: value} of an image.
 
     :raises errors.ActionFailed: it cannot be read.
@@ -206,7 +211,7 @@ def _metadata(rbd: types.ModuleType, image: object) -> dict[str, str]:
 
 
 def _is_unfinished(
-    image: object, metadata: collections.abc.Mapping[str, str]
+    image: ceph_bindings.Image, metadata: collections.abc.Mapping[str, str]
 ) -> bool:
     """Whether an image was left by a process that was killed as it made it.
 

@@ -5,6 +5,7 @@
 import collections.abc
 import dataclasses
 import types
+import typing
 
 import openstack.block_storage.v3._proxy
 import openstack.exceptions
@@ -12,7 +13,7 @@ import openstack.exceptions
 from cinder_tiers.clients import by_name
 from cinder_tiers.clients import openstack as openstack_client
 
-BlockStorage = openstack.block_storage.v3._proxy.Proxy
+BlockStorage: typing.TypeAlias = openstack.block_storage.v3._proxy.Proxy
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -213,15 +213,20 @@ class Door:
         :param asked: the request.
         """
         started = time.monotonic()
-        error = answer = None
+        error: Exception | None = None
+        answer: known_images.Answer | None = None
         try:
             state = self.applied(asked.context) if asked.is_ours else None
             if state is not None:
                 answer = self._image_of(asked, state)
-            placed = self._decide(asked, state, answer and answer.facts)
+            placed = self._decide(
+                asked, state, answer.facts if answer else None
+            )
         except Exception as caught:  # noqa: BLE001 - see the module
             error = caught
-            placed = self._on_error(asked, error, answer and answer.facts)
+            placed = self._on_error(
+                asked, error, answer.facts if answer else None
+            )
             # Glance may answer late.
             self._see_to_forgetting()
         self._keep(
@@ -319,7 +324,7 @@ class Door:
         named, offers = asked.named_type, asked.type_offers
         if state.tiers and named is None and not asked.moves:
             named, offers = self.types.named_by_others(
-                asked.context, facts and facts.volume_type
+                asked.context, facts.volume_type if facts else None
             )
         elif facts is not None and not asked.moves:
             own = self.types.find_encrypted(asked.context, facts.volume_type)
@@ -351,7 +356,8 @@ class Door:
         is_image_refused = asked.image_ref is not None and getattr(
             error, 'is_final', False
         )
-        state = tiers = None
+        state: applied_tiers.AppliedState | None = None
+        tiers: tuple[decision.AppliedTier, ...] | None = None
         zones = _NO_ZONES
         try:
             state = self.applied(asked.context)
@@ -360,8 +366,6 @@ class Door:
             is_untyped = asked.named_type is None and not asked.moves
             has_image = asked.image_ref is not None and not asked.keeps_type
             names_type = facts is None or bool(facts.volume_type)
-            # Of an image, Cinder takes the type only where none is named.
-            is_key_unknown = facts is None or (is_untyped and names_type)
             # The default type of the project is not known, either.
             known = {
                 'may_name_type': (
@@ -370,7 +374,12 @@ class Door:
                 'may_bring_key': (
                     has_image
                     and state.any_encryption
-                    and (is_key_unknown or facts.image.brings_key)
+                    and (
+                        facts is None
+                        # Cinder takes its type only where none is named.
+                        or (is_untyped and names_type)
+                        or facts.image.brings_key
+                    )
                 ),
                 'is_refused': has_image and is_image_refused,
             }
@@ -389,7 +398,7 @@ class Door:
             )
         chosen = chosen_on_error(self.name, error)
         # The fallback tier itself may be gone.
-        for found in (tiers, state and ()):
+        for found in (tiers, () if state else None):
             placed = self._placement(
                 placement.decide_on_error(
                     on_error=chosen,
@@ -445,7 +454,7 @@ class Door:
                 named_type=named,
                 cinder_offers=offers,
                 fixed_by=fixed_by,
-                image=facts and facts.image,
+                image=facts.image if facts else None,
             )
             decided = placement.decide(
                 tiers=memory.tiers,
@@ -536,10 +545,14 @@ class Door:
         return placement_request.Placement(
             decision=decided,
             zones=zones,
-            image_id=facts and facts.image_id,
+            image_id=facts.image_id if facts else None,
             state=state,
             facts=facts,
-            tier_type=decided.tier and state.types[decided.tier.name],
+            tier_type=(
+                state.types[decided.tier.name]
+                if state and decided.tier
+                else None
+            ),
         )
 
     def _limits(self) -> known_images.Limits:
@@ -579,12 +592,15 @@ class Door:
     ) -> None:
         # The text of another error than of Glance may hold anything.
         is_expected = isinstance(error, glance.ImageUnreadable)
-        text = error and '; '.join(
-            (
-                str(error) if is_expected else type(error).__name__,
-                *getattr(error, '__notes__', ()),
+        text = kind = None
+        if error is not None:
+            kind = type(error).__name__
+            text = '; '.join(
+                (
+                    str(error) if is_expected else kind,
+                    *getattr(error, '__notes__', ()),
+                )
             )
-        )
         kept = record.Record(
             door=self.name,
             context=asked.context,
@@ -592,9 +608,11 @@ class Door:
             project=asked.project,
             volume_id=asked.volume_id,
             image_id=placed.image_id,
-            volume_type_id=(placed.tier_type and placed.tier_type.type_id),
+            volume_type_id=(
+                placed.tier_type.type_id if placed.tier_type else None
+            ),
             error=text,
-            error_kind=error and type(error).__name__,
+            error_kind=kind,
             seconds=seconds,
             image_age_s=age_s or None,
             zone=asked.zone,

@@ -87,6 +87,18 @@ class Placement:
     #: The zones of backends that were known then; None without tiers.
     zones: backend_zones.Zones | None = None
 
+    @property
+    def chosen(
+        self,
+    ) -> tuple[applied_tiers.VolumeType, applied_tiers.AppliedState]:
+        """The volume type of the tier, and the state that has it.
+
+        :raises ValueError: no tier was chosen.
+        """
+        if self.tier_type is None or self.state is None:
+            raise ValueError('no tier was chosen')
+        return self.tier_type, self.state
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Retype:

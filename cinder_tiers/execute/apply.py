@@ -38,29 +38,25 @@ Reader = collections.abc.Callable[[actions.Key], actions.Resource | None]
 
 
 class Executor(typing.Protocol):
-    """Writes objects of one kind. Safe to repeat.
+    """Writes objects of one kind. Safe to repeat."""
 
-    One for a kind of which no action yields to consent needs no `consented`:
-    it is only given when it is true.
-    """
-
-    def write(
-        self,
-        wanted: actions.Resource | None,
-        *,
-        key: actions.Key,
-        current: actions.Resource | None,
-        consented: bool = False,
-    ) -> None:
+    # Its first argument and `current` are of its own kind, as the key is. Not
+    # all have `consented`, and one mapping has all executors.
+    @property
+    def write(self) -> collections.abc.Callable[..., None]:
         """Makes an object what it should be.
 
-        :param wanted: as it should be; None when it should not exist.
-        :param key: names it.
-        :param current: as it was read a moment ago; None when absent. It may
-            differ from what the plan saw, after an interrupted write.
-        :param consented: whether an operator allowed it to do to this object
-            what it refuses otherwise.
-        :raises errors.TiersError: when it could not.
+        It is called with
+
+        * the object as it should be; None when it should not exist;
+        * `key`, which names it;
+        * `current`, the object as it was read a moment ago; None when absent.
+          It may differ from what the plan saw, after an interrupted write;
+        * `consented`, only when it is true: an operator allowed it to do to
+          this object what it refuses otherwise. One for a kind of which no
+          action yields to consent needs none.
+
+        It raises `errors.TiersError` when it could not.
         """
 
 
@@ -217,6 +213,7 @@ def _carry_out(
         if (
             not step.is_last
             and current is not None
+            and action.after is not None
             and not difference.differences(current, action.after)
         ):
             # It is complete by now, and nothing that is open is closed.

@@ -164,7 +164,9 @@ def _locked(
         stack.callback(tooz.call, coordinator.stop)
         lock = coordinator.get_lock(name.encode())
         if not _taken(tooz, lock, wait_s):
-            raise errors.TiersError(_refusal(file and file.read(), wait_s))
+            raise errors.TiersError(
+                _refusal(file.read() if file else None, wait_s)
+            )
         stack.callback(_give_back, tooz, lock)
         if file:
             now = datetime.datetime.now(datetime.UTC)

@@ -338,7 +338,7 @@ def _only(
 
 
 def _by_id(
-    service: object,
+    service: openstack_client.Service,
     path: str,
     ident: str,
     *,

@@ -172,11 +172,12 @@ def _keep_of_tier(
     placed: placement_request.Placement,
 ) -> list:
     """The backends of a tier, without those that other tiers are alone on."""
-    matcher = matching.matcher_of(placed.tier_type.extra_specs)
+    tier_type, state = placed.chosen
+    matcher = matching.matcher_of(tier_type.extra_specs)
     kept = matcher.keep(backends)
     if matcher.names_backend:
         return kept
-    return guard.keep_permitted(kept, asked, placed.state)
+    return guard.keep_permitted(kept, asked, state)
 
 
 def _beside_others(

@@ -82,9 +82,10 @@ class TierWeigher(weights.BaseHostWeigher):
         if context is None:
             return []
         placed = tier_filter.placement_of(context)
+        chosen = placed.chosen if placed else None
         specs = (
-            placed.tier_type.extra_specs
-            if placed
+            chosen[0].extra_specs
+            if chosen
             else (properties.get('resource_type') or {}).get(
                 'extra_specs', None
             )
@@ -94,8 +95,8 @@ class TierWeigher(weights.BaseHostWeigher):
         if not name or not specs.get(cinder_state.NAME):
             return []
         applied = (
-            placed.state
-            if placed
+            chosen[1]
+            if chosen
             else door.of_process('scheduler').applied(context)
         )
         other = applied.types.get(name)

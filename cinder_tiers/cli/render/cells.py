@@ -313,7 +313,9 @@ class PresentFields(columns.FormattableColumn):
 
     def machine_readable(self) -> dict[str, object]:
         """{field: value}"""
-        return _printable_all(self._value)
+        return {
+            name: _printable_all(value) for name, value in self._value.items()
+        }
 
 
 def _printable_all(value: object) -> object:

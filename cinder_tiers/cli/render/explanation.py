@@ -57,7 +57,9 @@ def explanation_fields(
             }
         )
     fields |= {
-        'image': cells.PresentFields(_image(shown)) if shown.image else None,
+        'image': cells.PresentFields(_image(shown.image, shown))
+        if shown.image
+        else None,
         'project': cells.printable(shown.project),
         'reasons': cells.Lines(
             [(str(reason), _reason(reason)) for reason in explained.reasons]
@@ -87,18 +89,18 @@ def _optional(text: str | None) -> str | None:
     return text and cells.printable(text)
 
 
-def _image(shown: Shown) -> dict[str, object]:
-    image = shown.image.image
+def _image(known: facts.KnownImage, shown: Shown) -> dict[str, object]:
+    image = known.image
     return {
-        'id': shown.image.image_id,
-        'name': shown.image.name,
+        'id': known.image_id,
+        'name': known.name,
         'visibility': image.visibility,
         'owner': image.owner,
         'tags': sorted(image.tags),
         'tags_count': image.is_trusted_by(
             shown.project, shown.policy.tag_trust
         ),
-        'cinder_img_volume_type': shown.image.type_ref,
+        'cinder_img_volume_type': known.type_ref,
     }
 
 

@@ -70,7 +70,7 @@ def _fragment(fragment: owner_fragments.Fragment) -> str:
         + '\n'
         for line in (f'{fragment.place}:', *fragment.notes)
     )
-    if fragment.is_ini:
+    if isinstance(fragment, owner_fragments.IniFragment):
         return comments + ''.join(
             backend_config.cinder_conf(one) for one in fragment.documents
         )

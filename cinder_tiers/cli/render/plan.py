@@ -126,8 +126,9 @@ def _before_after(
             {one.field: one.after for one in changed},
         )
     else:
-        sides = tuple(
-            map(difference.set_fields_of, (action.before, action.after))
+        sides = (
+            difference.set_fields_of(action.before),
+            difference.set_fields_of(action.after),
         )
     before, after = (
         cells.Fields(

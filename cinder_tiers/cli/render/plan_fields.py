@@ -114,20 +114,24 @@ def remarks(
 
 def result_note(action: actions.Action) -> str:
     """What is to be known after an action was carried out; empty: nothing."""
-    if not _retires(action):
+    retired = _retired_name(action)
+    if not retired:
         return ''
     return (
-        f'its volumes keep their volume type, which is now named '
-        f'"{volume_type_kind.retired_name_of(action.before)}"'
+        f'its volumes keep their volume type, which is now named "{retired}"'
     )
 
 
-def _retires(action: actions.Action) -> bool:
-    return (
-        isinstance(action.after, cinder_state.SuccessorType)
-        and isinstance(action.before, cinder_state.VolumeType)
-        and action.before.extra_specs != action.after.extra_specs
-    )
+def _retired_name(action: actions.Action) -> str:
+    """The name of a volume type whose place another takes; empty: none."""
+    before, after = action.before, action.after
+    if (
+        isinstance(after, cinder_state.SuccessorType)
+        and isinstance(before, cinder_state.VolumeType)
+        and before.extra_specs != after.extra_specs
+    ):
+        return volume_type_kind.retired_name_of(before)
+    return ''
 
 
 def _changes(
@@ -136,16 +140,23 @@ def _changes(
     changed = action.changes
     has_access = False
     for one in changed:
-        if one.field in _OF_ACCESS:
+        if (
+            one.field in _OF_ACCESS
+            and isinstance(action.before, cinder_state.VolumeType)
+            and isinstance(action.after, cinder_state.VolumeType)
+        ):
             if not has_access:
-                yield _access_change(action, projects)
+                yield _access_change(action.before, action.after, projects)
             has_access = True
         elif (
             isinstance(one.before, frozenset)
             and isinstance(one.after, frozenset)
             and len(one.before | one.after) >= _SHORT_SET
         ):
-            yield Line(name=one.field, after=_set_change(one, projects))
+            yield Line(
+                name=one.field,
+                after=_set_change(one.before, one.after, projects),
+            )
         else:
             yield Line(
                 name=one.field,
@@ -154,20 +165,19 @@ def _changes(
             )
 
 
-def _access_change(action: actions.Action, projects: Projects) -> Line:
-    before, after = action.before, action.after
+def _access_change(
+    before: cinder_state.VolumeType,
+    after: cinder_state.VolumeType,
+    projects: Projects,
+) -> Line:
     members = before.projects | after.projects
     if (
         not before.is_public
         and not after.is_public
         and (len(members) >= _SHORT_SET)
     ):
-        change = difference.Difference(
-            field=ACCESS, before=before.projects, after=after.projects
-        )
-        return Line(
-            name=ACCESS, after=f'private: {_set_change(change, projects)}'
-        )
+        change = _set_change(before.projects, after.projects, projects)
+        return Line(name=ACCESS, after=f'private: {change}')
     return Line(
         name=ACCESS,
         before=_access(before, projects),
@@ -181,14 +191,16 @@ def _access(of: cinder_state.VolumeType, projects: Projects) -> str:
     return f'private: {_listed(of.projects, projects) or "no project"}'
 
 
-def _set_change(one: difference.Difference, projects: Projects) -> str:
+def _set_change(
+    before: frozenset[str], after: frozenset[str], projects: Projects
+) -> str:
     """Only what joins and what leaves of a set with many members."""
-    kept = len(one.before & one.after)
+    kept = len(before & after)
     parts = [
         f'{sign} {_listed(members, projects)}'
         for sign, members in (
-            ('+', one.after - one.before),
-            ('-', one.before - one.after),
+            ('+', after - before),
+            ('-', before - after),
         )
         if members
     ]
@@ -206,6 +218,8 @@ def _whole(
 ) -> collections.abc.Iterator[Line]:
     """All fields of an object that is created or deleted."""
     resource = action.after or action.before
+    if resource is None:
+        return
     left = {
         field.name
         for field in dataclasses.fields(resource)
@@ -244,11 +258,8 @@ def _whole(
 
 def _beside(action: actions.Action) -> collections.abc.Iterator[Line]:
     """Other objects that change with this one."""
-    if _retires(action):
-        yield Line(
-            name='retired as',
-            after=volume_type_kind.retired_name_of(action.before),
-        )
+    if retired := _retired_name(action):
+        yield Line(name='retired as', after=retired)
     if isinstance(action.after, cinder_state.QosSpec):
         replaced = cinder_state.ReplacingQosSpec.names_in(action.after)
         if replaced:

@@ -52,7 +52,11 @@ def text(
     said = ''.join(f'\n- **caveat:** {code(one)}\n' for one in caveats)
     if not plan.actions:
         return f'**No changes: Cinder and Ceph match the tiers file.**\n{said}'
-    refused = [_refused(action, projects) for action in plan.refused]
+    refused = [
+        _refused(action, action.refusal, projects)
+        for action in plan.refused
+        if action.refusal
+    ]
     changes = list(_changes(plan, catalog, found, projects))
     shown = f'**{plan_text.summary(plan, found)}**\n{said}'
     if refused:
@@ -95,8 +99,11 @@ def _references(printable: str) -> str:
     )
 
 
-def _refused(action: actions.Action, projects: plan_fields.Projects) -> str:
-    refusal = action.refusal
+def _refused(
+    action: actions.Action,
+    refusal: actions.Refusal,
+    projects: plan_fields.Projects,
+) -> str:
     # Is copied, and so is never cut.
     argument = _references(cells.printable(action.consent_argument))
     allow = (

@@ -121,13 +121,12 @@ def field_lines(
         if len(one.name) > column:
             yield start.rstrip()
             start = hanging
-        before = '' if one.before is None else f'{one.before} '
-        arrow = '' if one.before is None else _ARROW
-        line = f'{start}{before}{arrow}{one.after}'
-        if len(line) <= width or not arrow:
-            yield from _folded(
-                f'{before}{arrow}{one.after}', width, start, hanging
-            )
+        if one.before is None:
+            yield from _folded(one.after, width, start, hanging)
+            continue
+        line = f'{one.before} {_ARROW}{one.after}'
+        if len(start) + len(line) <= width:
+            yield from _folded(line, width, start, hanging)
             continue
         yield from _folded(one.before, width, start, hanging)
         yield from _folded(

@@ -47,12 +47,20 @@ class Fragment:
 
     #: Where it belongs, such as `/etc/kolla/globals.yml`.
     place: str
-    #: Each a document of that file; sections of an INI file are one.
+    #: Each a document of that file, which is YAML.
     documents: tuple[collections.abc.Mapping[str, object], ...]
     #: What else is to be known, a line each.
     notes: tuple[str, ...] = ()
-    #: Whether it is an INI file; else YAML.
-    is_ini: bool = False
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class IniFragment(Fragment):
+    """What belongs into one INI file."""
+
+    #: {section: {option: value}}
+    documents: tuple[
+        collections.abc.Mapping[str, collections.abc.Mapping[str, str]], ...
+    ]
 
 
 def rook(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
@@ -398,7 +406,7 @@ def kolla_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
     default = backend_config.default_section(catalog)
     if default:
         found.append(
-            Fragment(
+            IniFragment(
                 place='/etc/kolla/config/cinder.conf',
                 # kolla-ansible merges it as a template.
                 documents=(
@@ -410,7 +418,6 @@ def kolla_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
                     },
                 ),
                 notes=_last(catalog, default),
-                is_ini=True,
             )
         )
     return tuple(found)

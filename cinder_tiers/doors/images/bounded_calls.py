@@ -27,7 +27,7 @@ class _Call:
 
     project: str
     function: collections.abc.Callable[[], object]
-    future: 'futures.Future[object]'
+    future: 'futures.Future[typing.Any]'
     #: Whether it looks an image up by its name.
     is_name_search: bool
 

@@ -80,10 +80,11 @@ class CircuitBreaker:
         self._threshold = failures
         now = self._clock()
         own = self._of_project.get((project, is_private))
-        is_closed_to = own is not None and own.failures >= failures
-        if would_wait and (is_closed_to or self.is_open):
+        # The row that closes it to this project.
+        closed = own if own is not None and own.failures >= failures else None
+        if would_wait and (closed is not None or self.is_open):
             return False
-        if is_closed_to and now - own.last_attempt < retry_s:
+        if closed is not None and now - closed.last_attempt < retry_s:
             return False
         if self.is_open:
             last = (
@@ -97,8 +98,8 @@ class CircuitBreaker:
                 self._last_private_attempt = now
             else:
                 self._of_all.last_attempt = now
-        if is_closed_to:
-            own.last_attempt = now
+        if closed is not None:
+            closed.last_attempt = now
         return True
 
     def succeeded(self, project: str) -> None:

@@ -248,7 +248,9 @@ def _parse(body: object) -> ImageFacts:
         image=decision.Image(
             owner=owner,
             visibility=body['visibility'],
-            tags=frozenset(tag for tag in tags if len(tag) <= _TAG_CHARACTERS),
+            tags=frozenset(
+                tag for tag in body['tags'] if len(tag) <= _TAG_CHARACTERS
+            ),
             brings_key=image_properties.brings_key(
                 body.get(image_properties.ENCRYPTION_KEY)
             ),

@@ -119,7 +119,8 @@ class _Flight:
 
     question: _Question
     key: image_memory.Key
-    future: 'futures.Future[glance.ImageFacts] | None' = None
+    #: Set before anybody sees it.
+    future: 'futures.Future[glance.ImageFacts]' = dataclasses.field(init=False)
     #: When the answer is late; None while the call has not begun.
     due: float | None = None
     waiters: int = 1
@@ -237,8 +238,7 @@ class Images:
         try:
             return Answer(facts=self._ask(question), age_s=0.0)
         except glance.ImageUnreadable as error:
-            is_refused = isinstance(error, glance.ImageRefused)
-            if is_refused and error.is_answer:
+            if isinstance(error, glance.ImageRefused) and error.is_answer:
                 raise
             stale = self._stale(question)
             if stale is None:
@@ -297,17 +297,16 @@ class Images:
         now: float,
     ) -> _Flight:
         limits = question.limits
-        kind = {
-            'project': question.project,
-            'max_calls': limits.max_calls,
-            'is_name_search': question.is_private,
-        }
         if not self._breaker.admits(
             question.project,
             failures=limits.failures,
             retry_s=limits.retry_s,
             is_private=question.is_private,
-            would_wait=self._calls.would_wait(**kind),
+            would_wait=self._calls.would_wait(
+                project=question.project,
+                max_calls=limits.max_calls,
+                is_name_search=question.is_private,
+            ),
         ):
             text = (
                 f'Glance has failed at least {limits.failures} times in a '
@@ -316,7 +315,12 @@ class Images:
             )
             raise _failure(text, is_private=question.is_private)
         flight = _Flight(question=question, key=key)
-        flight.future = self._calls.admit(lambda: self._fly(flight), **kind)
+        flight.future = self._calls.admit(
+            lambda: self._fly(flight),
+            project=question.project,
+            max_calls=limits.max_calls,
+            is_name_search=question.is_private,
+        )
         if flight.future.running():
             self._begin(flight, now)
         self._flights[key] = flight
@@ -434,7 +438,11 @@ class Images:
         Who asks from now on does not wait for them, and what they bring once
         they return says nothing of Glance any more.
         """
-        for flight in [late for late in self._begun if late.due <= now]:
+        for flight in [
+            one
+            for one in self._begun
+            if one.due is not None and one.due <= now
+        ]:
             self._begun.remove(flight)
             self._forget(flight)
             self._breaker.failed(

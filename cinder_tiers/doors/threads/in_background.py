@@ -115,10 +115,12 @@ class InBackground(typing.Generic[Item]):
     def _work(self) -> None:
         later: _Later | None = None
         while True:
-            wait_s = later and later.at - time.monotonic()
-            if wait_s is not None and wait_s <= 0:
-                later = self._call(later)
-                continue
+            wait_s: float | None = None
+            if later is not None:
+                wait_s = later.at - time.monotonic()
+                if wait_s <= 0:
+                    later = self._call(later)
+                    continue
             try:
                 item = self._queue.get(timeout=wait_s)
             except queue.Empty:

@@ -92,7 +92,7 @@ class AppliedState:
 
         :param ident: hostile text.
         """
-        return self.by_ident.get(ident)
+        return None if ident is None else self.by_ident.get(ident)
 
     @property
     def following(self) -> frozenset[str]:
@@ -146,7 +146,7 @@ def _state_of(found: collections.abc.Iterable[_Parsed]) -> AppliedState:
         tiers=read.tiers,
         types={name: by_id[one.type_id] for name, one in read.types.items()},
         problems=read.problems,
-        unfinished=tuple(one.problem for one in read.half_made),
+        unfinished=tuple(one.problem for one in read.half_made if one.problem),
         # Ids last: that is what Cinder looks for first.
         by_ident={one.row.name: one.volume_type for one in reversed(found)}
         | by_id,
@@ -270,7 +270,7 @@ class AppliedTiers:
             reading.wait(
                 self._wait_s if is_very_old else min(self._wait_s, _MOMENT_S)
             )
-        return self._state
+        return self._state or known
 
     def read_anew(
         self,
@@ -325,6 +325,8 @@ class AppliedTiers:
         try:
             return self._refresh(context)
         except Exception as error:  # noqa: BLE001 - see the class
+            if self._state is None:
+                raise
             # Not asked again before the time is over.
             self._tried_at = self._clock()
             LOG.warning(

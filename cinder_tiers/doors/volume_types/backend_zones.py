@@ -82,6 +82,8 @@ class _Answer:
 
     def covers(self, name: str, state: applied.AppliedState) -> bool:
         """Whether a tier of another state is the same in this one."""
+        if self.state is None:
+            return False
         here, there = self.state.types.get(name), state.types.get(name)
         return (
             here is not None
@@ -365,9 +367,16 @@ class BackendZones:
             name: matching.matcher_of(volume_type.extra_specs)
             for name, volume_type in state.types.items()
         }
-        names = [matcher.names for matcher in matchers.values()]
-        if None not in names:
-            names = sorted({name for some in names for name in some})
+        named = [
+            matcher.names
+            for matcher in matchers.values()
+            if matcher.names is not None
+        ]
+        names = (
+            sorted({name for some in named for name in some})
+            if len(named) == len(matchers)
+            else None
+        )
         # Thousands of pools say the same of what any type names.
         reports = list(
             {
@@ -399,14 +408,15 @@ def _same(old: Zones, new: Zones) -> Zones:
     return old if old == new else new
 
 
-def _distinction(report: _Report, names: list) -> collections.abc.Hashable:
+def _distinction(
+    report: _Report, names: list[str] | None
+) -> collections.abc.Hashable:
     """What sets a report apart from others of the same zones.
 
-    :param names: of the capabilities that matter; None among them stands
-        for all.
+    :param names: of the capabilities that matter; None: all do.
     """
     get = report.capabilities.data.get
-    if None not in names:
+    if names is not None:
         values = tuple([get(name) for name in names])
         # 1 and True are equal, but not to Cinder.
         if all(

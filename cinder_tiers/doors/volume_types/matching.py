@@ -11,6 +11,7 @@ tier or request.
 import collections.abc
 import functools
 import operator
+import typing
 
 from cinder.scheduler.filters import capabilities_filter
 
@@ -21,6 +22,14 @@ _MOST_VERDICTS = 10000
 _BACKEND_NAME = ('volume_backend_name',)
 #: By whether a backend may serve a volume of the type.
 _WEIGHT = {True: 0.0, False: 1.0}
+
+
+class Backend(typing.Protocol):
+    """A pool as Cinder's scheduler knows it (BackendState)."""
+
+    @property
+    def capabilities(self) -> collections.abc.Mapping[str, object] | None:
+        """What it reported."""
 
 
 class Matcher:
@@ -142,7 +151,7 @@ class Matcher:
     def _judge_all(self, backends: list) -> list:
         return [backend for backend in backends if self._judge(backend)]
 
-    def _judge(self, backend: object) -> bool:
+    def _judge(self, backend: Backend) -> bool:
         capabilities = backend.capabilities
         # A mapping whose own get() is ten times slower than a dict's.
         get = getattr(capabilities, 'data', capabilities or {}).get

@@ -10,6 +10,7 @@ not know what an extra spec means.
 import collections
 import collections.abc
 import dataclasses
+import typing
 
 from cinder import context as cinder_context
 
@@ -19,6 +20,12 @@ try:
 except ImportError:  # Cinder 26 to 28
     from cinder.db.sqlalchemy import api as db_api
     from cinder.db.sqlalchemy import models
+
+
+class _Model(typing.Protocol):
+    """A class of SQLAlchemy, which has no types that hold for all versions."""
+
+    __table__: typing.Any
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -76,7 +83,7 @@ def read_types(context: cinder_context.RequestContext) -> list[TypeRow]:
                 _select(models.Encryption, 'volume_type_id', deleted=False)
             )
         }
-    specs_of = collections.defaultdict(dict)
+    specs_of: dict[str, dict[str, str]] = collections.defaultdict(dict)
     for type_id, key, value in specs:
         specs_of[type_id][key] = value
     projects_of = collections.defaultdict(list)
@@ -117,7 +124,7 @@ def read_default_of(
         ).scalar()
 
 
-def _select(model: type, *columns: str, **values: str | int) -> object:
+def _select(model: _Model, *columns: str, **values: str | int) -> object:
     """A query for columns, as plain rows: objects cost twice as much."""
     table = model.__table__
     return (

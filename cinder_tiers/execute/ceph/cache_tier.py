@@ -68,7 +68,7 @@ class CacheTiers:
             could not be emptied, is to be set up and holds objects, or holds
             more than it may.
         """
-        session = self._sessions[key.cluster]
+        session = self._sessions[key.of_cluster]
         if wanted is None:
             if current is not None:
                 if not consented:

@@ -58,7 +58,7 @@ class CephxUsers:
                 'plan was made; no part of it was changed; run "openstack '
                 'tier plan" again'
             )
-        self._sessions[key.cluster].command(
+        self._sessions[key.of_cluster].command(
             'auth caps' if current else 'auth get-or-create',
             entity=wanted.name,
             caps=[

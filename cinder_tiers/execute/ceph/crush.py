@@ -29,7 +29,7 @@ class ErasureCodeProfiles:
     ) -> None:
         """Creates the profile; Ceph refuses to change one."""
         if current is None:
-            self._sessions[key.cluster].command(
+            self._sessions[key.of_cluster].command(
                 'osd erasure-code-profile set',
                 name=wanted.name,
                 profile=[
@@ -81,7 +81,7 @@ class CrushRules:
         One for erasure code takes root, class and failure domain from the
         profile of its name.
         """
-        session = self._sessions[key.cluster]
+        session = self._sessions[key.of_cluster]
         if current is not None:
             return
         if wanted.kind == 'erasure':
@@ -107,15 +107,20 @@ class CrushRules:
 
 def _parts_of(wanted: ceph_state.CrushRule) -> list[crush_map.Part]:
     """The parts of a rule of two parts, or of two levels."""
+    root, failure_domain = wanted.root, wanted.failure_domain
+    if root is None or failure_domain is None:
+        raise ValueError(f'CRUSH rule {wanted.name} has another form')
 
     def bucket(device_class: str | None) -> str:
-        return f'{wanted.root}~{device_class}' if device_class else wanted.root
+        return f'{root}~{device_class}' if device_class else root
 
     if wanted.replicas_per_failure_domain:
+        if wanted.sub_failure_domain is None:
+            raise ValueError(f'CRUSH rule {wanted.name} has one level')
         return [
             crush_map.Part(
                 bucket=bucket(wanted.device_class),
-                in_each=wanted.failure_domain,
+                in_each=failure_domain,
                 copies=wanted.replicas_per_failure_domain,
                 failure_domain=wanted.sub_failure_domain,
             )
@@ -124,7 +129,7 @@ def _parts_of(wanted: ceph_state.CrushRule) -> list[crush_map.Part]:
         crush_map.Part(
             bucket=bucket(device_class),
             copies=copies,
-            failure_domain=wanted.failure_domain,
+            failure_domain=failure_domain,
         )
         for device_class, copies in (
             (wanted.primary_device_class, 1),

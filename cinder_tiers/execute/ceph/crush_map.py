@@ -133,7 +133,11 @@ def _read(data: bytes) -> _Map:
     if magic != _MAGIC:
         raise NotUnderstood('it does not start like a CRUSH map')
     start = read.place
-    ids = frozenset(_skip_bucket(read) for _ in range(buckets)) - {None}
+    ids = frozenset(
+        number
+        for number in [_skip_bucket(read) for _ in range(buckets)]
+        if number is not None
+    )
     end_of_buckets = read.place
     found = []
     for _ in range(rules):

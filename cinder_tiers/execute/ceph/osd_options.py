@@ -30,7 +30,7 @@ class OsdOptions:
 
         A value of None is removed from them.
         """
-        session = self._sessions[key.cluster]
+        session = self._sessions[key.of_cluster]
         who = f'osd/{self._mask}:{wanted.name}'
         # Without the override OSDs would not heed some of the others.
         for name, value in sorted(

@@ -60,7 +60,7 @@ class Pools:
         :raises errors.ActionFailed: when what differs would move data and
             no consent was given, or when Ceph cannot change it.
         """
-        session = self._sessions[key.cluster]
+        session = self._sessions[key.of_cluster]
         if current is None:
             current = self._make(session, wanted)
             consented = True
@@ -178,7 +178,7 @@ class Pools:
             else {}
         )
 
-        def set_(var: str, value: int, **more: object) -> None:
+        def set_(var: str, value: object, **more: object) -> None:
             session.command(
                 'osd pool set',
                 pool=wanted.name,
@@ -262,7 +262,10 @@ def _set_size(
     :param set_: sets a variable of the pool.
     :param sure: what else Ceph asks for with the size.
     """
-    min_size = min(wanted.min_size or current.min_size, wanted.size)
+    least = wanted.min_size or current.min_size
+    if least is None:
+        raise ValueError(f'pool {current.name} has no min_size')
+    min_size = min(least, wanted.size)
     if min_size == 1:
         # Not before Ceph has taken the size, which it may refuse.
         set_('size', wanted.size, **sure)

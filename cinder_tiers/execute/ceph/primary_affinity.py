@@ -27,7 +27,7 @@ class PrimaryAffinities:
         Ceph has no command for several. Those that reach the monitors
         together become one map, not one each.
         """
-        session = self._sessions[key.cluster]
+        session = self._sessions[key.of_cluster]
         side_by_side.each(
             lambda osd_id: session.command(
                 'osd primary-affinity', id=osd_id, weight=float(wanted.value)

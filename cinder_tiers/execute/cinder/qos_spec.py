@@ -7,6 +7,7 @@ import dataclasses
 
 import openstack.connection
 import openstack.exceptions
+import requests
 
 from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.clients import qos_specs
@@ -186,7 +187,7 @@ class QosSpecs:
 
     def _call(
         self, method: str, path: str, *ids: str, **arguments: object
-    ) -> object:
+    ) -> requests.Response:
         return openstack_client.request(
             self._block_storage, method, path, *ids, **arguments
         )

@@ -7,6 +7,8 @@ cut off is gone on with; until the last two, renames, nothing is different
 for users. Who may use the retired type is up to the caller.
 """
 
+import typing
+
 import openstack.block_storage.v3._proxy
 import openstack.exceptions
 
@@ -16,7 +18,7 @@ from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import type_succession
 
-BlockStorage = openstack.block_storage.v3._proxy.Proxy
+BlockStorage: typing.TypeAlias = openstack.block_storage.v3._proxy.Proxy
 Type = volume_types.VolumeType
 
 _ENCRYPTION = ('provider', 'control_location', 'cipher', 'key_size')

@@ -231,13 +231,13 @@ class VolumeTypes:
             )
             done.append(f'extra spec {name}')
         # In one call, for the description says whether it was opened.
-        changed = {}
+        fields: dict[str, str | bool] = {}
         if current.description != wanted.description:
-            changed['description'] = wanted.description
+            fields['description'] = wanted.description
         if wanted.is_public and not current.is_public:
-            changed['is_public'] = True
-        if changed:
-            self._set(resource, changed, done)
+            fields['is_public'] = True
+        if fields:
+            self._set(resource, fields, done)
         self._give_access(resource, current.projects, wanted, done)
 
     def _set(

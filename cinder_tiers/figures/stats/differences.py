@@ -26,9 +26,7 @@ from dataclasses import dataclass
 import math
 import statistics
 
-from scipy import special
-from scipy import stats
-
+from cinder_tiers.figures.stats import distributions
 from cinder_tiers.figures.stats import intervals
 
 CONFIDENCE = intervals.CONFIDENCE
@@ -94,10 +92,8 @@ class Difference:
         half = max(
             self.resolution,
             self.error
-            * float(
-                stats.t.isf(
-                    (1 - CONFIDENCE) / (2 * self.looks * claims), self.freedom
-                )
+            * -distributions.student_quantile(
+                self.freedom, (1 - CONFIDENCE) / (2 * self.looks * claims)
             ),
         )
         return percent(self.mean - half), percent(self.mean + half)
@@ -113,10 +109,8 @@ class Difference:
             1.0,
             2
             * self.looks
-            * float(
-                special.stdtr(
-                    self.freedom, (margin - abs(self.mean)) / self.error
-                )
+            * distributions.student_above(
+                self.freedom, (abs(self.mean) - margin) / self.error
             ),
         )
 
@@ -135,7 +129,7 @@ class Difference:
             1.0,
             2
             * self.looks
-            * float(stats.t.sf(distance / self.error, self.freedom)),
+            * distributions.student_above(self.freedom, distance / self.error),
         )
 
     def p_within(self, margin: float) -> float:
@@ -155,8 +149,8 @@ class Difference:
         return min(
             1.0,
             self.looks
-            * float(
-                stats.t.sf((room - abs(self.mean)) / self.error, self.freedom)
+            * distributions.student_above(
+                self.freedom, (room - abs(self.mean)) / self.error
             ),
         )
 
@@ -328,10 +322,10 @@ def repeats_needed(
 
     def shows(repeats: int) -> bool:
         freedom = _freedom_of(difference, repeats)
-        critical = float(stats.t.ppf(1 - alpha / 2, freedom))
+        critical = distributions.student_quantile(freedom, 1 - alpha / 2)
         distance = (wanted - margin) / deviation * math.sqrt(repeats)
-        found = float(stats.nct.sf(critical, freedom, distance))
-        # scipy has no value where the tail is beyond a double.
+        found = distributions.noncentral_above(freedom, distance, critical)
+        # There is no value where the tail is beyond a double.
         return not math.isfinite(found) or found >= power
 
     return _least_repeats(shows)
@@ -393,9 +387,9 @@ def repeats_for_none(
 
     def shows(repeats: int) -> bool:
         freedom = _freedom_of(difference, repeats)
-        critical = float(stats.t.ppf(1 - alpha, freedom))
+        critical = distributions.student_quantile(freedom, 1 - alpha)
         distance = room / deviation * math.sqrt(repeats)
-        missed = float(stats.nct.cdf(critical, freedom, distance))
+        missed = distributions.noncentral_below(freedom, distance, critical)
         return not math.isfinite(missed) or 1 - 2 * missed >= power
 
     return _least_repeats(shows)
@@ -407,7 +401,8 @@ def _planned_deviation(difference: Difference) -> float:
         return difference.deviation
     freedom = max(1.0, difference.freedom)
     return difference.deviation * math.sqrt(
-        freedom / float(stats.chi2.ppf(1 - _PLANNING_CONFIDENCE, freedom))
+        freedom
+        / distributions.chi_squared_quantile(freedom, 1 - _PLANNING_CONFIDENCE)
     )
 
 

@@ -20,7 +20,7 @@ import functools
 import math
 import statistics
 
-from scipy import special
+from cinder_tiers.figures.stats import distributions
 
 CONFIDENCE = 0.95
 # Of a run that a narrow interval may have stopped: 95 % hold, see `stopping`.
@@ -76,7 +76,7 @@ def _spread_percent(mean: float, deviation: float) -> float | None:
 
 @functools.lru_cache(maxsize=1000)
 def _student(freedom: float, confidence: float) -> float:
-    return float(special.stdtrit(freedom, (1 + confidence) / 2))
+    return distributions.student_quantile(freedom, (1 + confidence) / 2)
 
 
 def confidence(looks: int) -> float:

@@ -45,13 +45,11 @@ This module must not know where a series came from.
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
-import functools
 import math
 
 import numpy as np
-from scipy import special
-from scipy import stats
 
+from cinder_tiers.figures.stats import distributions
 
 RULE = (
     'limits of the SNIA PTS: excursion 20 % over 5 rounds, slope 10 %; over'
@@ -62,9 +60,9 @@ ROUNDS = 5
 EXCURSION_LIMIT = 0.20
 SLOPE_LIMIT = 0.10
 SHORTEST_SECONDS = 30
-# How often each of the two claims may be wrong, of windows that are steady.
+# How often the claim may be wrong, of windows that are steady; of an excursion
+# it is 0.01.
 _SLOPE_ERRORS = 0.025
-_EXCURSION_ERRORS = 0.01
 # More, and a series says no more of its noise than a few values do.
 _MOST_CORRELATION = 0.95
 
@@ -266,14 +264,6 @@ def _noise(residuals: np.ndarray, parameters: int) -> _Noise:
     )
 
 
-@functools.lru_cache(maxsize=1000)
-def _range_quantile(freedom: int) -> float:
-    """The studentized range of the rounds that noise seldom exceeds."""
-    return float(
-        stats.studentized_range.ppf(1 - _EXCURSION_ERRORS, ROUNDS, freedom)
-    )
-
-
 def _slope(values: np.ndarray) -> tuple[float, float]:
     """Rise of the least squares line, end to end, and half its interval."""
     x = np.arange(len(values)) - (len(values) - 1) / 2
@@ -281,11 +271,11 @@ def _slope(values: np.ndarray) -> tuple[float, float]:
     per_second = float((x * values).sum()) / squares
     left = values - values.mean() - per_second * x
     noise = _noise(left[np.newaxis], parameters=2)
-    half = special.stdtrit(noise.freedom, 1 - _SLOPE_ERRORS / 2) * math.sqrt(
-        noise.variance / squares
-    )
+    half = distributions.student_quantile(
+        noise.freedom, 1 - _SLOPE_ERRORS / 2
+    ) * math.sqrt(noise.variance / squares)
     length = len(values) - 1
-    return per_second * length, float(half) * length
+    return per_second * length, half * length
 
 
 def _excursion(values: np.ndarray) -> tuple[float, float]:
@@ -294,11 +284,9 @@ def _excursion(values: np.ndarray) -> tuple[float, float]:
     parts = values[len(values) - ROUNDS * length :].reshape(ROUNDS, length)
     means = parts.mean(axis=1)
     noise = _noise(parts - means[:, np.newaxis], parameters=1)
-    # It takes long to compute, and hardly changes where freedom is large.
-    freedom = math.floor(noise.freedom)
-    if freedom > 20:
-        freedom = min(freedom // 10 * 10, 200)
-    by_noise = _range_quantile(freedom) * math.sqrt(noise.variance / length)
+    by_noise = distributions.range_of_five(noise.freedom) * math.sqrt(
+        noise.variance / length
+    )
     return float(means.max() - means.min()), by_noise
 
 

@@ -26,8 +26,6 @@ import itertools
 import math
 import statistics
 
-from scipy import optimize
-
 from cinder_tiers.figures.stats import intervals
 from cinder_tiers.loop.headroom import curve as load_curve
 
@@ -155,8 +153,8 @@ def knee(curve: load_curve.Curve) -> Load:
     found = []
     for repeat in range(curve.repeats):
         at = kneedle(
-            _rising([step.iops[repeat] for step in usable]),
-            _rising([step.latencies_ms[repeat] for step in usable]),
+            rising([step.iops[repeat] for step in usable]),
+            rising([step.latencies_ms[repeat] for step in usable]),
         )
         if at is None:
             return Load(
@@ -195,9 +193,22 @@ def _up_to_saturation(
     ]
 
 
-def _rising(values: Sequence[float]) -> list[float]:
-    """Values that do not fall from step to step, nearest to those given."""
-    return [float(each) for each in optimize.isotonic_regression(values).x]
+def rising(values: Sequence[float]) -> list[float]:
+    """Values that do not fall from step to step, nearest to those given.
+
+    By least squares: neighbours that fall share their mean.
+
+    >>> rising([1, 3, 2, 4])
+    [1.0, 2.5, 2.5, 4.0]
+    """
+    shared: list[tuple[float, int]] = []
+    for value in values:
+        total, count = value, 1
+        while shared and shared[-1][0] / shared[-1][1] > total / count:
+            before, several = shared.pop()
+            total, count = total + before, count + several
+        shared.append((total, count))
+    return [total / count for total, count in shared for _ in range(count)]
 
 
 def within(curve: load_curve.Curve, most_ms: float) -> Load:
@@ -219,8 +230,8 @@ def within(curve: load_curve.Curve, most_ms: float) -> Load:
     is_saturated = curve.first_saturated() is usable[-1]
     found = [
         _crossing(
-            _rising([step.iops[repeat] for step in usable]),
-            _rising([step.latencies_ms[repeat] for step in usable]),
+            rising([step.iops[repeat] for step in usable]),
+            rising([step.latencies_ms[repeat] for step in usable]),
             most_ms,
             is_saturated=is_saturated,
         )

@@ -3,20 +3,17 @@
 """The results of a sweep as an argument of commands."""
 
 import argparse
-import typing
 
 from osc_lib import exceptions
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import results
 from cinder_tiers.loop.fault import fault as faults
+from cinder_tiers.loop.fault import of_run
 from cinder_tiers.loop.sweep import design
+from cinder_tiers.loop.sweep import effects
 from cinder_tiers.loop.sweep import file_results as sweep_files
 from cinder_tiers.loop.sweep import record
-
-if typing.TYPE_CHECKING:
-    from cinder_tiers.loop.fault import of_run
-    from cinder_tiers.loop.sweep import effects
 
 
 def is_sweep(path: str) -> bool:
@@ -26,7 +23,7 @@ def is_sweep(path: str) -> bool:
     )
 
 
-def read(path: str) -> 'tuple[sweep_files.Results, effects.Swept]':
+def read(path: str) -> tuple[sweep_files.Results, effects.Swept]:
     """A sweep that a user named, with the results of its slots.
 
     A result that cannot be read is a slot without a sound result.
@@ -34,8 +31,6 @@ def read(path: str) -> 'tuple[sweep_files.Results, effects.Swept]':
     :param path: of its sweep.json
     :raises base.CommandFailed: cannot be read, or not of a sweep
     """
-    from cinder_tiers.loop.sweep import effects
-
     with base.user_errors():
         found = sweep_files.read(path)
     return found, effects.Swept(
@@ -61,9 +56,7 @@ def result_paths(path: str, found: sweep_files.Results) -> list[str]:
     ]
 
 
-def _slot(path: str, one: record.SlotRecord) -> 'effects.Slot':
-    from cinder_tiers.loop.sweep import effects
-
+def _slot(path: str, one: record.SlotRecord) -> effects.Slot:
     run, reason = None, one.reason
     verdict = effects.Verdict.SOUND
     measured = one.measured
@@ -100,14 +93,12 @@ def _slot(path: str, one: record.SlotRecord) -> 'effects.Slot':
 
 def made_faults(
     one: record.SlotRecord,
-) -> 'tuple[tuple[of_run.Made, ...], dict[str, float]]':
+) -> tuple[tuple[of_run.Made, ...], dict[str, float]]:
     """The faults of a slot of which it is known when they were.
 
     :returns: (the faults, {fault: seconds from its end until the cluster was
         healthy})
     """
-    from cinder_tiers.loop.fault import of_run
-
     known = [
         (fault, *times)
         for fault in (one.measured.faults if one.measured else ())
@@ -139,15 +130,13 @@ def times_of(fault: faults.FaultRecord) -> tuple[float, float] | None:
 
 
 def faulty_slots(
-    found: sweep_files.Results, swept: 'effects.Swept'
-) -> 'list[of_run.FaultySlot]':
+    found: sweep_files.Results, swept: effects.Swept
+) -> list[of_run.FaultySlot]:
     """Slots with faults, and a result to look for them in.
 
     :param found: of a sweep
     :param swept: the same, with the results of its slots
     """
-    from cinder_tiers.loop.fault import of_run
-
     slots = []
     for one, slot in zip(found.records, swept.slots, strict=True):
         made, healthy_s = made_faults(one)
@@ -165,8 +154,6 @@ def faulty_slots(
 
 def quantities(parsed_args: argparse.Namespace) -> tuple[str, ...]:
     """What `results.add_quantities` was told, of a sweep."""
-    from cinder_tiers.loop.sweep import effects
-
     return results.quantities(
         parsed_args,
         effects.OF_ALL if parsed_args.directions else effects.QUANTITIES,

@@ -4,38 +4,31 @@
 
 import collections.abc
 import os
-import typing
 
 from osc_lib import exceptions
 
 from cinder_tiers.cli import results
 from cinder_tiers.domain import errors
+from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.files import file_problems
 from cinder_tiers.files import read_bounded
 from cinder_tiers.loop.sweep import file_results as sweep_files
 from cinder_tiers.loop.sweep import results_argument
-
-if typing.TYPE_CHECKING:
-    from cinder_tiers.figures.result import result as run_result
-    from cinder_tiers.loop.tune import tuning as tunings
+from cinder_tiers.loop.tune import tuning as tunings
 
 
 def is_tuning(path: str) -> bool:
     """Whether a file is of a tuning, and not of a run or a sweep."""
-    from cinder_tiers.loop.tune import tuning as tunings
-
     return results.is_of_kind(
         path, tunings.KIND, max_bytes=tunings.MAX_SIZE_BYTES
     )
 
 
-def read(path: str) -> 'tunings.Tuning':
+def read(path: str) -> tunings.Tuning:
     """Reads the file of a tuning.
 
     :raises errors.ProblemsFound: it cannot be read, or is of something else.
     """
-    from cinder_tiers.loop.tune import tuning as tunings
-
     with file_problems.told(
         path,
         expected=f'the file of a tuning, version {tunings.VERSION}',
@@ -71,7 +64,7 @@ def block_folders(out: str, number: int) -> list[str]:
     return found
 
 
-def result_paths(path: str, tuning: 'tunings.Tuning') -> list[str]:
+def result_paths(path: str, tuning: tunings.Tuning) -> list[str]:
     """Of the files of all blocks: their sweeps and the results of slots.
 
     :param path: of the file of the tuning.
@@ -91,8 +84,8 @@ def result_paths(path: str, tuning: 'tunings.Tuning') -> list[str]:
 
 
 def sound_slots(
-    path: str, tuning: 'tunings.Tuning'
-) -> 'collections.abc.Iterator[tuple[str, run_result.RunResult]]':
+    path: str, tuning: tunings.Tuning
+) -> collections.abc.Iterator[tuple[str, run_result.RunResult]]:
     """(block.slot, result) of the sound slots of all blocks.
 
     That of the default is the first of its block. Blocks that cannot be read

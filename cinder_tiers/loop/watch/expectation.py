@@ -29,10 +29,9 @@ import fractions
 import itertools
 import math
 
-from scipy import stats
-
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain.catalog import fio_patterns
+from cinder_tiers.figures.stats import distributions
 from cinder_tiers.figures.stats import intervals
 from cinder_tiers.loop.watch import series
 
@@ -193,7 +192,9 @@ def _percentile(limit: _Limit, windows: Sequence[series.Window]) -> Finding:
     found = [each for some in limit.of_each_window(period) for each in some]
     slow = sum(each > limit.value_ms for each in found)
     text = f'{slow} of {len(found)} took longer'
-    probability = stats.binom.sf(slow - 1, len(found), float(share))
+    probability = distributions.binomial_at_least(
+        slow, len(found), float(share)
+    )
     if slow and probability < LEAST_PROBABILITY:
         return _finding(limit, period, is_broken=True, text=text)
     if len(found) < least:

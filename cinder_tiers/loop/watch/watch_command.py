@@ -22,9 +22,10 @@ from cinder_tiers.cli import values
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.files.tiers import reader
+from cinder_tiers.loop.watch import files
+from cinder_tiers.loop.watch import series
 
 if typing.TYPE_CHECKING:
-    from cinder_tiers.loop.watch import files
     from cinder_tiers.loop.watch import use_case as watching
 
 _COLUMNS = (
@@ -137,9 +138,6 @@ Example: openstack tier watch --tier database --for 10min -f json
             command='tier watch',
             extra='rally',
         )
-        from cinder_tiers.loop.watch import files
-        from cinder_tiers.loop.watch import series
-
         with base.user_errors():
             catalog = reader.read_file(
                 parsed_args.catalog, include_root=parsed_args.include_root
@@ -171,7 +169,7 @@ Example: openstack tier watch --tier database --for 10min -f json
         module: types.ModuleType,
         catalog: catalogs.Catalog,
         tiers: collections.abc.Sequence[catalogs.Tier],
-        kept: 'files.SeriesFiles',
+        kept: files.SeriesFiles,
         windows: int | None,
         parsed_args: argparse.Namespace,
     ) -> 'list[watching.Watched]':
@@ -247,7 +245,7 @@ Example: openstack tier watch --tier database --for 10min -f json
         module: types.ModuleType,
         catalog: catalogs.Catalog,
         tiers: collections.abc.Sequence[catalogs.Tier],
-        kept: 'files.SeriesFiles',
+        kept: files.SeriesFiles,
     ) -> _Shown:
         had = module.remove(catalog=catalog, tiers=tiers, kept=kept)
         return ('Tier', 'Image removed'), [

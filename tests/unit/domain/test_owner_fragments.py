@@ -538,7 +538,7 @@ class KollaAnsibleTestCase(testtools.TestCase):
             follow_image_types=(),
         )
         (conf,) = owner_fragments.kolla_ansible(catalog)
-        self.assertTrue(conf.is_ini)
+        self.assertIsInstance(conf, owner_fragments.IniFragment)
 
 
 class OpenStackAnsibleTestCase(testtools.TestCase):

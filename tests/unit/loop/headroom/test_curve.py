@@ -7,6 +7,7 @@ import math
 
 import ddt
 import numpy
+from scipy import optimize
 import testtools
 
 from cinder_tiers.domain.catalog import expectations
@@ -152,6 +153,21 @@ class CurvesOfResultsTest(testtools.TestCase):
             [parts[0], of_queue(100, [20, 50])],
         )
         self.assertIn('different steps', str(error))
+
+
+class RisingTestCase(testtools.TestCase):
+    def test_as_scipy_has_it(self):
+        random = numpy.random.default_rng(7)
+        for length in (1, 2, 3, 10, 40):
+            for slope in (-1, 0, 0.1, 1):
+                values = slope * numpy.arange(length) + random.normal(
+                    size=length
+                )
+                numpy.testing.assert_allclose(
+                    load.rising(values.tolist()),
+                    optimize.isotonic_regression(values).x,
+                    rtol=1e-9,
+                )
 
 
 @ddt.ddt
