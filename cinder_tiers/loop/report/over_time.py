@@ -96,7 +96,7 @@ def seconds(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
         caption='All guests of a tier together, in the window in which all of'
         ' them were measured; a line for each repeat. '
         + (f'Each point is the mean of {step} seconds. ' if step > 1 else '')
-        + f'Steady or not: {steadiness.RULE}.',
+        + steadiness.RULE,
         keys=report_rows.keys(rows),
         charts=report_rows.line_charts(
             rows, functools.partial(_seconds_chart, step=step)
