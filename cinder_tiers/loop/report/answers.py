@@ -104,11 +104,6 @@ def _times(percent: float) -> str:
     return f'{ratio:,.{2 if ratio < 2 else 1 if ratio < 10 else 0}f}'
 
 
-def _better(claim: comparison.Claim) -> str:
-    """What the one side is that has the better figures."""
-    return 'faster' if claim.unit else 'better'
-
-
 def _clause(claim: comparison.Claim, first: str, second: str) -> str:
     """What is found of two sides, in the words of ``answers``."""
     finding = claim.finding
@@ -126,7 +121,7 @@ def _clause(claim: comparison.Claim, first: str, second: str) -> str:
         )
     if finding is comparison.Finding.NO_RELEVANT_DIFFERENCE:
         return f'no relevant difference between {second} and {first}'
-    unknown = f'cannot tell which of {first} and {second} is {_better(claim)}'
+    unknown = f'cannot tell {second} and {first} apart'
     if claim.low_percent is None or claim.high_percent is None:
         return f'{unknown}: {claim.reason}'
     if (
@@ -134,10 +129,9 @@ def _clause(claim: comparison.Claim, first: str, second: str) -> str:
         or 1 + claim.high_percent / 100 > _MOST_TIMES
     ):
         return f'{unknown}: the repeats are too few, or differ too much'
-    does = 'does' if claim.quantity == 'iops' else f'has {claim.quantity} of'
     return (
-        f'{unknown} ({second} {does} {_times(claim.low_percent)} to'
-        f' {_times(claim.high_percent)} times {first})'
+        f'{unknown} ({_times(claim.low_percent)} to'
+        f' {_times(claim.high_percent)} times)'
     )
 
 
@@ -188,10 +182,7 @@ def _compared(
                 *(claim.second_tier for claim in claims),
             )
         )
-        yield (
-            f'Cannot tell which of {", ".join(sides)} and {last} is'
-            f' {_better(claims[0])}'
-        )
+        yield f'Cannot tell {", ".join(sides)} and {last} apart'
         yield f'Reason: {reasons.pop()}'
         return
     for pattern, found in of_pattern.items():

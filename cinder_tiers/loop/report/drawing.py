@@ -60,7 +60,7 @@ _DARK = dict((*PALETTE, _TEXT, _AXIS, _GRID, _PANEL))
 _PAINTS = {'better': '#c5b8ff', 'worse': '#ffb0b5', '': 'transparent'}
 _SIGNS = {'better': ' +', 'worse': ' -', '': ''}
 _ON_PAINT = '#010101'
-_WIDTH = 380
+_WIDTH = 300
 _ROW = 26
 # Beside an axis of which each whole number has its own.
 _MOST_NUMBERS = 12
@@ -448,7 +448,7 @@ def _lines(drawing: figure.Lines) -> altair.LayerChart:
                 shape=_shape()
             )
         )
-    return altair.layer(*layers).properties(width=_WIDTH, height=240)
+    return altair.layer(*layers).properties(width=_WIDTH, height=190)
 
 
 def _shape() -> altair.Shape:

@@ -196,3 +196,5 @@ class Figure:
     keys: tuple[Key, ...] = ()
     #: whether its charts are as wide as the page, and not side by side
     is_wide: bool = False
+    #: whether it is for the page alone, and not on paper
+    is_detail: bool = False
