@@ -525,7 +525,7 @@ def _configured(chart: altair.LayerChart) -> altair.LayerChart:
         )
         .configure_axisQuantitative(
             format='~s',
-            tickCount=5,
+            tickCount=4,
             # Not 0k.
             labelExpr='datum.value ? datum.label : "0"',
         )
