@@ -444,9 +444,10 @@ def _lines(drawing: figure.Lines) -> altair.LayerChart:
         )
     if drawing.has_marks:
         layers.append(
-            base.mark_point(filled=True, size=40, opacity=0.85).encode(
-                shape=_shape()
-            )
+            # What is dashed is a bound, of which nothing was measured.
+            base.transform_filter('!datum.dashed')
+            .mark_point(filled=True, size=40, opacity=0.85)
+            .encode(shape=_shape())
         )
     return altair.layer(*layers).properties(width=_WIDTH, height=190)
 
