@@ -264,6 +264,12 @@ class FiguresTestCase(testtools.TestCase):
             [(row['Pattern'], row['Finding']) for row in rows],
         )
 
+    def test_no_tier_has_a_colour_of_claims(self):
+        for which in (0, 1):
+            tiers = {each[which] for each in drawing.PALETTE[: figure.STYLES]}
+            for claimed in (figure.BETTER, figure.WORSE):
+                self.assertNotIn(drawing.PALETTE[claimed][which], tiers)
+
     def test_that_one_repeat_proves_nothing_is_told_once(self):
         text = text_of(runs.run(repeats=1))
         self.assertEqual(1, text.count('measured once: a comparison needs 2'))
