@@ -37,6 +37,8 @@ class Found:
     items: collections.abc.Iterable[object]
     #: Columns that are not shown, because they would show nothing.
     without: collections.abc.Collection[str] = ()
+    #: What to know of the table, said below it, each in a line.
+    notes: collections.abc.Iterable[str] = ()
     #: Whether something is not as it should be.
     is_worse: bool = False
     #: Whether something could not be determined.
@@ -102,6 +104,8 @@ class ResultsLister(ResultsCommand, base.StatusLister):
     this command and its arguments.
     """
 
+    _notes: collections.abc.Iterable[str] = ()
+
     def take_action(
         self, parsed_args: argparse.Namespace
     ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
@@ -116,6 +120,7 @@ class ResultsLister(ResultsCommand, base.StatusLister):
             self.exit_status = exit_status.DIFFERENT
         elif found.is_unknown:
             self.exit_status = exit_status.UNKNOWN
+        self._notes = found.notes
         table = {
             title: cell
             for title, cell in found.table.items()
@@ -125,6 +130,19 @@ class ResultsLister(ResultsCommand, base.StatusLister):
             tuple(_printable(cell(item)) for cell in table.values())
             for item in found.items
         ]
+
+    def produce_output(
+        self,
+        parsed_args: argparse.Namespace,
+        column_names: collections.abc.Sequence[str],
+        data: collections.abc.Iterable[cells.Row],
+    ) -> int:
+        """Shows the table, and says what to know of it."""
+        shown = super().produce_output(parsed_args, column_names, data)
+        # Standard error is not buffered.
+        self.app.stdout.flush()
+        self.warn(self._notes)
+        return shown
 
 
 def _printable(cell: object) -> object:

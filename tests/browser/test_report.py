@@ -80,7 +80,7 @@ class ChromiumTestCase(testtools.TestCase):
             self.assertGreater(len(pictures), 10)
             for complete, width, _source in pictures:
                 self.assertTrue(complete)
-                self.assertGreater(width, 300)
+                self.assertGreaterEqual(width, 300)
             svg = base64.b64decode(pictures[0][2].partition(',')[2]).decode()
             colour = {'light': '#1b1f24', 'dark': '#e6e8eb'}[scheme]
             self.assertIn(colour, svg)

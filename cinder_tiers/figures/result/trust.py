@@ -23,6 +23,8 @@ from cinder_tiers.figures.stats import steadiness
 
 #: What is meant by a mean over repeats, wherever one is shown.
 MEAN = 'geometric mean over the repeats in which all guests are complete'
+#: What caveats of a single repeat are about.
+ONE_REPEAT = 'one repeat'
 #: What caveats of too few I/Os are about.
 TOO_FEW_IOS = 'too few I/Os'
 #: Percentiles that tables show, beside those that nothing less shows.
@@ -222,7 +224,7 @@ def _few_repeats(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
             f' and {len(few) - 1} more' if len(few) > 1 else ''
         )
     yield (
-        'one repeat',
+        ONE_REPEAT,
         f'{which} has no more than one complete repeat: there is no interval,'
         f' and a difference may be chance; measure {_ADVISED_REPEATS} repeats',
     )

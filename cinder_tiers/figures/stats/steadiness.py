@@ -52,9 +52,10 @@ import numpy as np
 from cinder_tiers.figures.stats import distributions
 
 RULE = (
-    'limits of the SNIA PTS: excursion 20 % over 5 rounds, slope 10 %; over'
-    ' one by more than noise makes: not steady; less than 30 s: cannot tell;'
-    ' stalls are times without a completion'
+    'Steady means that IOPS swing by at most 20 % and drift by at most 10 %,'
+    ' leaving out what noise makes: the limits of the SNIA, which publishes'
+    ' tests for disks. Less than 30 s are too short to tell. In a stall, no'
+    ' I/O is completed.'
 )
 ROUNDS = 5
 EXCURSION_LIMIT = 0.20

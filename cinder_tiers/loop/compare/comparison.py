@@ -29,6 +29,8 @@ from cinder_tiers.figures.stats import differences
 from cinder_tiers.loop.compare import circumstances
 from cinder_tiers.loop.compare import same_pattern
 
+#: With this begins the reason why a single repeat, or block, shows nothing.
+MEASURED_ONCE = 'measured once'
 #: The pattern of a claim of the geometric mean of all patterns.
 ALL_PATTERNS = 'all patterns'
 #: Probability that as many runs as are asked for show a wanted difference of
@@ -1137,6 +1139,11 @@ def _too_few_of(
             if observations == Within.REPEATS.value
             else len(side.runs)
         )
+        if len(values) == count == 1:
+            return (
+                f'{MEASURED_ONCE}: a comparison needs {least} {observations}'
+                ' or more'
+            )
         return (
             f'{len(values)} of {count} {observations} can be used:'
             f' expected at least {least} in which all guests are complete'

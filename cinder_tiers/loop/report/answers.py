@@ -121,18 +121,16 @@ def _clause(claim: comparison.Claim, first: str, second: str) -> str:
         )
     if finding is comparison.Finding.NO_RELEVANT_DIFFERENCE:
         return f'no relevant difference between {second} and {first}'
+    unknown = f'cannot tell {second} and {first} apart'
     if claim.low_percent is None or claim.high_percent is None:
-        return f'cannot tell {second} from {first}: {claim.reason}'
+        return f'{unknown}: {claim.reason}'
     if (
         1 + claim.low_percent / 100 < _LEAST_TIMES
         or 1 + claim.high_percent / 100 > _MOST_TIMES
     ):
-        return (
-            f'cannot tell {second} from {first}: the repeats are too few, or'
-            f' differ too much'
-        )
+        return f'{unknown}: the repeats are too few, or differ too much'
     return (
-        f'cannot tell {second} from {first} ({_times(claim.low_percent)} to'
+        f'{unknown} ({_times(claim.low_percent)} to'
         f' {_times(claim.high_percent)} times)'
     )
 
@@ -176,15 +174,16 @@ def _compared(
     }
     if len(reasons) == 1 and None not in reasons:
         # Which it would be in each sentence.
-        seconds = dict.fromkeys(
-            names[1:]
+        *sides, last = dict.fromkeys(
+            names
             if first_result
-            else (claim.second_tier for claim in claims)
+            else (
+                claims[0].first_tier,
+                *(claim.second_tier for claim in claims),
+            )
         )
-        yield (
-            f'Cannot tell {" or ".join(seconds)} from'
-            f' {first_result or claims[0].first_tier}: {reasons.pop()}'
-        )
+        yield f'Cannot tell {", ".join(sides)} and {last} apart'
+        yield f'Reason: {reasons.pop()}'
         return
     for pattern, found in of_pattern.items():
         if pattern not in words and pattern != comparison.ALL_PATTERNS:

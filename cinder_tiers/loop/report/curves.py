@@ -185,7 +185,7 @@ def answers(
             clauses.append(f'{quantity} rises steeply beyond {words}')
         if not clauses:
             clauses.append(f'no knee of {quantity} found: {knee.reason}')
-        yield f'{curve.name} on {curve.tier}: {", and ".join(clauses)}'
+        yield f'On {curve.tier}, {curve.name}: {", and ".join(clauses)}'
 
 
 def _lines(
@@ -260,7 +260,8 @@ def curves(
     }
 
     def title(curve: load_curve.Curve) -> str:
-        return f'{curve.name}, {curve.quantity.quantity}'
+        quantity = curve.quantity.quantity.removesuffix('_ms')
+        return f'{curve.name}, {quantity}'
 
     return figure.Figure(
         title='Load curves',

@@ -17,7 +17,10 @@ from cinder_tiers.loop.report import rows as report_rows
 from cinder_tiers.loop.sweep import effects
 
 UNKNOWN = 7
-STYLES = {comparison.Finding.WORSE: 1, comparison.Finding.BETTER: 2}
+STYLES = {
+    comparison.Finding.WORSE: figure.WORSE,
+    comparison.Finding.BETTER: figure.BETTER,
+}
 #: What the colours of claims stand for.
 CLAIMED = (
     figure.Key(name='better', style=STYLES[comparison.Finding.BETTER]),

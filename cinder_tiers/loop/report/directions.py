@@ -121,6 +121,7 @@ def directions(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     return figure.Figure(
         title='Reads and writes',
         dispensable=1,
+        is_detail=not mixed,
         caption='Total latency is what an application waits; completion'
         ' latency leaves out the time in which the guest submits an I/O, which'
         ' an engine that submits and waits in one does not tell. A mean is'

@@ -40,6 +40,9 @@ PALETTE = (
     ('#56b4e9', '#4a90d9'),
     ('#000000', '#ffffff'),
     ('#7f7f7f', '#9a9a9a'),
+    # Of claims: BETTER and WORSE, unlike any tier.
+    ('#220088', '#9570ff'),
+    ('#880022', '#ff4d4d'),
 )
 #: Of points, one for each colour.
 SHAPES = (
@@ -49,13 +52,15 @@ SHAPES = (
 _TEXT = ('#1b1f24', '#e6e8eb')
 _AXIS = ('#8a8f98', '#7d8590')
 _GRID = ('#e3e6ea', '#30363d')
-_DARK = dict((*PALETTE, _TEXT, _AXIS, _GRID))
+# What charts are on.
+_PANEL = ('#f6f8fa', '#1c2025')
+_DARK = dict((*PALETTE, _TEXT, _AXIS, _GRID, _PANEL))
 # Of the fields of a heat map, whatever the page is; a sign says the same to
 # those who do not see colours.
-_PAINTS = {'better': '#7fd1ae', 'worse': '#f3b183', '': 'transparent'}
+_PAINTS = {'better': '#c5b8ff', 'worse': '#ffb0b5', '': 'transparent'}
 _SIGNS = {'better': ' +', 'worse': ' -', '': ''}
 _ON_PAINT = '#010101'
-_WIDTH = 380
+_WIDTH = 300
 _ROW = 26
 # Beside an axis of which each whole number has its own.
 _MOST_NUMBERS = 12
@@ -149,7 +154,7 @@ def _colour() -> altair.Color:
         'style:O',
         legend=None,
         scale=altair.Scale(
-            domain=list(range(figure.STYLES)),
+            domain=list(range(len(PALETTE))),
             range=[light for light, _dark in PALETTE],
         ),
     )
@@ -219,9 +224,13 @@ def _bars(drawing: figure.Bars) -> altair.LayerChart:
         altair.Chart(_rows(*({'reference': each} for each in references)))
         .mark_rule(strokeDash=[4, 3], color=_AXIS[0])
         .encode(x='reference:Q'),
-        altair.Chart(_rows(*whiskers))
-        .mark_rule(strokeWidth=2, color=_TEXT[0])
-        .encode(y=y, x='low:Q', x2='high:Q'),
+        # With an edge, to be seen on a bar of any colour.
+        *(
+            altair.Chart(_rows(*whiskers))
+            .mark_rule(strokeWidth=width, color=colour)
+            .encode(y=y, x='low:Q', x2='high:Q')
+            for width, colour in ((4, _PANEL[0]), (2, _TEXT[0]))
+        ),
         bars.mark_text(align='left', dx=6, color=_TEXT[0]).encode(
             y=y,
             x='end:Q',
@@ -435,11 +444,12 @@ def _lines(drawing: figure.Lines) -> altair.LayerChart:
         )
     if drawing.has_marks:
         layers.append(
-            base.mark_point(filled=True, size=40, opacity=0.85).encode(
-                shape=_shape()
-            )
+            # What is dashed is a bound, of which nothing was measured.
+            base.transform_filter('!datum.dashed')
+            .mark_point(filled=True, size=40, opacity=0.85)
+            .encode(shape=_shape())
         )
-    return altair.layer(*layers).properties(width=_WIDTH, height=240)
+    return altair.layer(*layers).properties(width=_WIDTH, height=190)
 
 
 def _shape() -> altair.Shape:
@@ -516,7 +526,7 @@ def _configured(chart: altair.LayerChart) -> altair.LayerChart:
         )
         .configure_axisQuantitative(
             format='~s',
-            tickCount=5,
+            tickCount=4,
             # Not 0k.
             labelExpr='datum.value ? datum.label : "0"',
         )

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 #: How many colours there are; more lines than that share them.
 STYLES = 8
+#: Numbers of the colours of what is claimed, which nothing else has.
+BETTER, WORSE = STYLES, STYLES + 1
 #: Why a chart of merged figures has nothing to draw.
 NONE_COMPLETE = 'no repeat in which all guests are complete'
 #: Likewise, of percentiles.
@@ -22,7 +24,7 @@ class Key:
     """What a colour stands for."""
 
     name: str
-    #: number of its colour and mark, from 0, less than STYLES
+    #: number of its colour and mark, less than STYLES, or that of a claim
     style: int
 
 
@@ -194,3 +196,5 @@ class Figure:
     keys: tuple[Key, ...] = ()
     #: whether its charts are as wide as the page, and not side by side
     is_wide: bool = False
+    #: whether it is for the page alone, and not on paper
+    is_detail: bool = False

@@ -80,6 +80,7 @@ def guests(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     return figure.Figure(
         title='Fairness: each guest',
         dispensable=5,
+        is_detail=True,
         caption='A point for each guest, in the last repeat in which all are'
         ' complete. '
         + (
@@ -210,6 +211,7 @@ def over_time(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     return figure.Figure(
         title='Guests over time',
         dispensable=9,
+        is_detail=True,
         caption='A line for each guest, in the last repeat in which all are'
         f' complete; where a tier has more than {most}, so many of them,'
         ' evenly spaced by rank, the slowest and the fastest included.',

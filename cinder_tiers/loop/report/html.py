@@ -77,7 +77,9 @@ def _style() -> str:
     return (
         _environment()
         .get_template('page.css')
-        .render(palette=drawing.PALETTE)
+        .render(
+            palette=drawing.PALETTE, better=figure.BETTER, worse=figure.WORSE
+        )
         .strip()
     )
 

@@ -2,6 +2,7 @@
 
 """IOPS of each pattern on each tier, with their intervals, and a heat map."""
 
+from collections.abc import Collection
 from collections.abc import Sequence
 import math
 
@@ -30,7 +31,9 @@ _PERCENTILES = (50, 99, 99.9)
 _MOST_COLUMNS = 6
 
 
-def _cells(row: report_rows.Row) -> tuple[str | float | None, ...]:
+def _cells(
+    row: report_rows.Row, of_all: Collection[str]
+) -> tuple[str | float | None, ...]:
     found, iops = row.found, row.estimate('iops')
     bandwidth = row.estimate('mib_per_s')
     return (
@@ -42,7 +45,7 @@ def _cells(row: report_rows.Row) -> tuple[str | float | None, ...]:
         iops.spread_percent if iops else None,
         bandwidth.mean if bandwidth else None,
         *map(row.percentile_ms, _PERCENTILES),
-        row.caveats_in_short,
+        ', '.join(each for each in row.kinds if each not in of_all) or '-',
     )
 
 
@@ -83,6 +86,9 @@ def figures(rows: Sequence[report_rows.Row], why_dashes: str) -> figure.Figure:
     :param rows: of a run
     :param why_dashes: see ``trust.why_dashes``
     """
+    of_all = set[str]()
+    if len(rows) > 1:
+        of_all = set.intersection(*(set(row.kinds) for row in rows))
     return figure.Figure(
         title='IOPS with their intervals',
         dispensable=0,
@@ -90,10 +96,14 @@ def figures(rows: Sequence[report_rows.Row], why_dashes: str) -> figure.Figure:
         " the line over its end is the 95 % interval of that mean (Student's"
         ' t of logarithms), and is missing where there is a single repeat.'
         ' Each chart has its own axis. Latencies in the table are completion'
-        f' latencies, by the same mean. {why_dashes}'.rstrip(),
+        f' latencies, by the same mean; what to read with care in all rows is'
+        f' not repeated in it. {why_dashes}'.rstrip(),
         keys=report_rows.keys(rows),
         charts=report_rows.charts(rows, _chart),
-        table=figure.Table(columns=_COLUMNS, rows=tuple(map(_cells, rows))),
+        table=figure.Table(
+            columns=_COLUMNS,
+            rows=tuple(_cells(row, of_all) for row in rows),
+        ),
     )
 
 
@@ -180,6 +190,7 @@ def heat_map(
         f' than {rows[0].tier}. What is not painted cannot be told'
         f' from it, or is {rows[0].tier} itself. A field is the {trust.MEAN}.',
         is_wide=True,
+        is_detail=True,
         charts=(
             _map(
                 rows,

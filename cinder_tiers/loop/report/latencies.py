@@ -181,6 +181,7 @@ def against_iops(rows: Sequence[report_rows.Row]) -> figure.Figure:
     return figure.Figure(
         title='Latency against IOPS',
         dispensable=3,
+        is_detail=True,
         caption='A point for each complete repeat or, where guests ran in'
         ' steps, for each step, connected in their order. Better is right and'
         ' below. Both axes are logarithmic. The table has the'

@@ -93,10 +93,11 @@ def seconds(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     return figure.Figure(
         title='IOPS over time',
         dispensable=6,
+        is_detail=True,
         caption='All guests of a tier together, in the window in which all of'
         ' them were measured; a line for each repeat. '
         + (f'Each point is the mean of {step} seconds. ' if step > 1 else '')
-        + f'Steady or not: {steadiness.RULE}.',
+        + steadiness.RULE,
         keys=report_rows.keys(rows),
         charts=report_rows.line_charts(
             rows, functools.partial(_seconds_chart, step=step)
@@ -195,6 +196,7 @@ def bandwidth(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     return figure.Figure(
         title='Bandwidth over time',
         dispensable=8,
+        is_detail=True,
         caption='All guests of a tier together; a line for each repeat.'
         + (f' Each point is the mean of {step} seconds.' if step > 1 else ''),
         keys=report_rows.keys(rows),
@@ -277,6 +279,7 @@ def latency(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     return figure.Figure(
         title='p99 over time',
         dispensable=7,
+        is_detail=True,
         caption='p99 of completion latency of all guests of a tier together,'
         ' in short times within each repeat; a line for each repeat. To 3 %,'
         ' since fio counts coarser there. A time without'
@@ -368,6 +371,7 @@ def repeats(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     return figure.Figure(
         title='Percentiles over the repeats',
         dispensable=4,
+        is_detail=True,
         caption='p99 (solid) and p50 (dashed) of completion latency in each'
         ' repeat in which all guests are complete. The axis of latencies is'
         ' logarithmic.',

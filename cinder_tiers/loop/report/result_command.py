@@ -14,8 +14,8 @@ class ShowResult(results_command.ResultsLister):
     A row for each tier and pattern: the geometric mean of its complete
     repeats with its 95 % interval, percentiles of all of them merged, and why
     to read them with care. A percentile of too few I/Os is a dash. Above the
-    table, shows what can be claimed of the tiers and all caveats; with
-    --catalog, also which expectations of the tiers file the run did not keep.
+    table is what can be claimed of the tiers; below it, with --catalog, which
+    expectations of the tiers file the run kept, and each kind of caveat once.
     Reads only files and needs no credentials.
     """
 

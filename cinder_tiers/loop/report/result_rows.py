@@ -14,6 +14,7 @@ from cinder_tiers.figures.result import trust
 from cinder_tiers.figures.sla import judgement
 from cinder_tiers.figures.stats import intervals
 from cinder_tiers.files.tiers import reader
+from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.report import answers
 from cinder_tiers.loop.report import rows as report_rows
 
@@ -118,15 +119,22 @@ def _judged(
     )
 
 
-def texts(
-    run: run_result.RunResult,
+def _cares(
+    run: run_result.RunResult, found: collections.abc.Iterable[str]
 ) -> collections.abc.Iterator[str]:
-    """What is found of the tiers of a run, and why to read it with care."""
-    yield from answers.of_run(run)
-    caveats = trust.caveats(run)
-    for caveat in caveats:
-        yield f'read with care, {caveat.about}: {caveat.text}'
-    if not any(caveat.about == trust.TOO_FEW_IOS for caveat in caveats):
+    """Why to read a run with care, each kind of reason once.
+
+    :param found: what was said of the run
+    """
+    kinds: dict[str, list[str]] = {}
+    for caveat in trust.caveats(run):
+        kinds.setdefault(caveat.about, []).append(caveat.text)
+    if any(comparison.MEASURED_ONCE in text for text in found):
+        kinds.pop(trust.ONE_REPEAT, None)
+    for about, (first, *others) in kinds.items():
+        more = f'; {len(others)} more such, see tier report' if others else ''
+        yield f'read with care, {about}: {first}{more}'
+    if trust.TOO_FEW_IOS not in kinds:
         yield from filter(None, [trust.why_dashes(run)])
 
 
@@ -141,16 +149,20 @@ def find(
     run = results.read(parsed_args.result)
     judged = _judged(parsed_args, run)
     rows = report_rows.rows(run)
-    shown.warn(texts(run))
-    shown.warn(
-        str(finding)
-        for finding in judged
-        if finding.outcome is not judgement.Outcome.NOT_RUN
-    )
+    found = answers.of_run(run)
+    shown.warn(found)
     outcomes = {finding.outcome for finding in judged}
     return results_command.Found(
         table=_TABLE,
         items=rows,
+        notes=(
+            *(
+                str(finding)
+                for finding in judged
+                if finding.outcome is not judgement.Outcome.NOT_RUN
+            ),
+            *_cares(run, found),
+        ),
         without=()
         if any(_sync_p99_ms(row) is not None for row in rows)
         else (_SYNC_COLUMN,),

@@ -50,11 +50,6 @@ class Row:
     #: see ``intervals.confidence``
     looks: int
 
-    @property
-    def caveats_in_short(self) -> str:
-        """The kinds of its caveats; a dash if there is none."""
-        return ', '.join(self.kinds) or '-'
-
     def estimate(self, quantity: str) -> intervals.Estimate | None:
         """The mean over its repeats, see ``trust.estimate``."""
         return trust.estimate(self.found.slots, quantity, looks=self.looks)

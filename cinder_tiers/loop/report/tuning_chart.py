@@ -33,7 +33,10 @@ _CANDIDATE_COLUMNS = (
     figure.Column(title='Reason'),
 )
 _DEFAULT, _MEASURED, _BEST, _UNKNOWN = 0, 1, 2, 7
-_STYLES = {judged.Finding.PROPOSED: 2, judged.Finding.BETTER: 2}
+_STYLES = {
+    judged.Finding.PROPOSED: figure.BETTER,
+    judged.Finding.BETTER: figure.BETTER,
+}
 _CONFIRMED = (
     judged.Finding.PROPOSED,
     judged.Finding.BETTER,

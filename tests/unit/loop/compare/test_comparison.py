@@ -293,8 +293,7 @@ class RunsTestCase(testtools.TestCase):
         )
         (claim,) = comparison.tiers_of_run(run, IOPS_ONLY).claims
         self.assertEqual(
-            '1 of 1 repeats can be used: expected at least 2 in which all'
-            ' guests are complete',
+            'measured once: a comparison needs 2 repeats or more',
             claim.reason,
         )
 

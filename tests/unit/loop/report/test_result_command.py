@@ -63,10 +63,18 @@ class ResultTest(testtools.TestCase):
 
     def test_why_there_is_no_claim_is_told_once(self):
         ran = self.show(runs.run(repeats=1))
-        self.assertEqual(
-            1, ran.stderr.count('expected at least 2 in which all guests are')
-        )
-        self.assertEqual(1, ran.stderr.count('read with care, one repeat: '))
+        self.assertEqual(1, ran.stderr.count('measured once'))
+        self.assertNotIn('one repeat', ran.stderr)
+
+    def test_each_kind_of_caveat_is_a_line(self):
+        ran = self.show(runs.run(tiers=('archive', 'archive2'), guests=1))
+        kinds = [
+            line.split(':')[0]
+            for line in ran.stderr.splitlines()
+            if line.startswith('read with care, ')
+        ]
+        self.assertEqual(sorted(set(kinds)), sorted(kinds))
+        self.assertTrue(kinds)
 
     @ddt.data((1, 0), (10**9, 4))
     @ddt.unpack
