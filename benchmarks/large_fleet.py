@@ -10,7 +10,8 @@ Then shows and reports the result file with "openstack tier result" and
 "openstack tier report". Each in a process of its own. Prints bytes of the file
 and of what Rally keeps for each guest and turn, lines of the log at the level
 INFO, seconds of processor time, and the peak of resident memory, of which the
-consoles that the cloud holds are subtracted.
+consoles that the cloud holds are subtracted; and the seconds to make and to
+delete the fleet where Cinder thinks of each request for a volume for a while.
 """
 
 import argparse
@@ -43,7 +44,7 @@ class _Lines(logging.Handler):
             self.found[record.msg] += record.getMessage().count('\n') + 1
 
 
-def measure_run(guests_per_tier, repeats, folder):
+def measure_run(guests_per_tier, repeats, seconds_per_volume, folder):
     """The cost of a run, in this process."""
     # Loads Rally's plugins.
     from tests.unit.rally import large_fleet
@@ -54,6 +55,7 @@ def measure_run(guests_per_tier, repeats, folder):
     fleet = large_fleet.LargeFleet(
         guests_per_tier=guests_per_tier, repeats=repeats
     )
+    fleet.cloud.seconds_per_volume = seconds_per_volume
     before_mib = _peak_mib()
     started_s, started_cpu_s = time.perf_counter(), time.process_time()
     fleet.run(folder)
@@ -66,6 +68,7 @@ def measure_run(guests_per_tier, repeats, folder):
         'rally_bytes': len(json.dumps(fleet.outputs)),
         'lines': sum(lines.found.values()),
         'lines_by_text': lines.found.most_common(12),
+        'took_s': fleet.took_s,
         'wall_s': time.perf_counter() - started_s,
         'cpu_s': time.process_time() - started_cpu_s,
         'peak_mib': _peak_mib(),
@@ -95,6 +98,7 @@ def _measured(options, *words):
         'benchmarks.large_fleet',
         *('--guests-per-tier', options.guests_per_tier),
         *('--repeats', options.repeats),
+        *('--seconds-per-volume', options.seconds_per_volume),
         '--in-this-process',
         *words,
     )
@@ -109,6 +113,12 @@ def main():
     parser.add_argument('--guests-per-tier', type=int, default=100)
     parser.add_argument('--repeats', type=int, default=3)
     parser.add_argument(
+        '--seconds-per-volume',
+        type=float,
+        default=0.1,
+        help='how long Cinder thinks of a request for a volume',
+    )
+    parser.add_argument(
         '--json', type=pathlib.Path, help='write all values to this file'
     )
     parser.add_argument('--in-this-process', nargs='+', help=argparse.SUPPRESS)
@@ -117,7 +127,10 @@ def main():
         what, *words = options.in_this_process
         if what == 'run':
             found = measure_run(
-                options.guests_per_tier, options.repeats, words[0]
+                options.guests_per_tier,
+                options.repeats,
+                options.seconds_per_volume,
+                words[0],
             )
         else:
             found = measure_command(['tier', what, *words])
@@ -140,6 +153,11 @@ def main():
         f' {run["rally_bytes"] / turns:.0f} bytes of what Rally keeps,'
         f' {1024 * own_mib / turns:.0f} KiB of {own_mib:.0f} MiB of memory,'
         f' {1000 * run["cpu_s"] / turns:.0f} ms of processor time'
+    )
+    print(
+        f'{run["took_s"]["create_volumes"]:.1f} s to make volumes,'
+        f' {run["took_s"]["delete"]:.1f} s to delete all, at'
+        f' {options.seconds_per_volume} s for a request'
     )
     print(f'{run["lines"]} lines of the log:')
     for text, count in run['lines_by_text']:

@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -138,11 +139,13 @@ def demo(report: pathlib.Path, transports: Sequence[str]) -> None:
     announced: list[str] = []
     with concurrent.futures.ThreadPoolExecutor() as pool:
         early = []
+        figures: dict[str, concurrent.futures.Future[str]] = {}
 
         def take_result(path: str) -> None:
+            # while Rally deletes its guests
             announced.append(path)
+            figures[path] = pool.submit(_read_figures, path)
             if len(announced) == len(transports):
-                # while Rally deletes its guests
                 early.append(
                     pool.submit(_write_report, list(announced), report)
                 )
@@ -163,17 +166,22 @@ def demo(report: pathlib.Path, transports: Sequence[str]) -> None:
                 )
         ids = [task.id for task in tasks]
         page_of_rally = pool.submit(_write_report_of_rally, ids, report)
-        found = [
-            json.loads(
-                _read(['rally', 'task', 'report', '--json', '--uuid', each])
-            )
-            for each in ids
-        ]
-        results = [path for each in found for path in find_results(each)]
+        # To ask Rally takes as long as to write its report.
+        results = (
+            list(announced)
+            if len(announced) == len(tasks)
+            else _ask_for_results(ids)
+        )
         for task, path in zip(tasks, results, strict=True):
             _headline(f'Figures by {task.transport}: openstack tier result')
-            # 3: a pattern has no complete repeat, of which compare() tells
-            _show(['openstack', 'tier', 'result', path], allowed=(0, 3))
+            early_figures = figures.get(path)
+            print(
+                early_figures.result()
+                if early_figures
+                else _read_figures(path),
+                end='',
+                flush=True,
+            )
             problems += compare(
                 random_writes(result_files.read(path)),
                 estimate_tiers(catalog),
@@ -194,6 +202,51 @@ def demo(report: pathlib.Path, transports: Sequence[str]) -> None:
     )
     if problems:
         raise DemoFailed('\n'.join(problems))
+
+
+def _ask_for_results(task_ids: Sequence[str]) -> list[str]:
+    """Return the paths of the result files of tasks, as Rally has them.
+
+    :raises DemoFailed: one has none.
+    """
+    return [
+        path
+        for each in task_ids
+        for path in find_results(
+            json.loads(
+                _read(['rally', 'task', 'report', '--json', '--uuid', each])
+            )
+        )
+    ]
+
+
+def _read_figures(path: str) -> str:
+    """Return what ``openstack tier result`` says of a file.
+
+    :raises DemoFailed: it cannot show it.
+    """
+    argv = ['openstack', 'tier', 'result', path]
+    done = subprocess.run(
+        argv,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, **_width_of_terminal()},
+    )
+    # 3: a pattern has no complete repeat, of which compare() tells
+    if done.returncode not in (0, 3):
+        raise DemoFailed(
+            f'{" ".join(argv[:3])} ended with {done.returncode}:\n'
+            f'{done.stdout.strip()}'
+        )
+    return done.stdout
+
+
+def _width_of_terminal() -> dict[str, str]:
+    """Return the variable that has it, for what is printed there later."""
+    if not sys.stdout.isatty():
+        return {}
+    return {'COLUMNS': str(shutil.get_terminal_size().columns)}
 
 
 def _write_report(results: Sequence[str], report: pathlib.Path) -> None:
@@ -558,9 +611,9 @@ def _show_placement(catalog: dict) -> list[str]:
     return find_misplaced(placements, catalog)
 
 
-def _show(argv: Sequence[str], allowed: Sequence[int] = (0,)) -> None:
+def _show(argv: Sequence[str]) -> None:
     done = subprocess.run(argv)
-    if done.returncode not in allowed:
+    if done.returncode:
         raise DemoFailed(f'{" ".join(argv[:3])} ended with {done.returncode}')
 
 

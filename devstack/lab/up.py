@@ -282,7 +282,7 @@ def _compute_stages(
     """Return the stages of Nova and of what the cloud holds."""
 
     def compute() -> None:
-        conf_files.write(lab)  # the accelerator is known now
+        conf_files.write(lab)
         services.start_workers(lab, supervisor, ['nova-compute'])
 
     return [
@@ -300,13 +300,21 @@ def _compute_stages(
         ),
         stages.Stage(
             name='nova-compute',
-            needs=('nova-control', 'accelerator', 'tiers'),
+            # Its start and mapping take 20 s: not after the guest's image.
+            needs=('nova-control', 'tiers'),
             run=compute,
         ),
         stages.Stage(
             name='compute-host',
             needs=('nova-compute',),
             run=lambda: schema.map_compute_host(lab),
+        ),
+        stages.Stage(
+            name='virt-type',
+            # Without a known accelerator it is "qemu": it starts anew with
+            # another one only.
+            needs=('compute-host', 'accelerator'),
+            run=compute,
         ),
         stages.Stage(
             name='cloud',
@@ -316,8 +324,7 @@ def _compute_stages(
                 'neutron',
                 'cinder-scheduler',
                 'cinder-volume',
-                'compute-host',
-                'guest-image',
+                'virt-type',
             ),
             run=lambda: access.run_in_cloud(lab, 'resources'),
         ),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+import functools
 import math
 import time
 from typing import Any
@@ -23,6 +24,8 @@ from novaclient import exceptions as nova_exceptions
 from oslo_log import log as logging
 from rally.common import utils as rally_utils
 from rally import exceptions
+
+from rally_scenarios.plugins import at_once
 
 LOG = logging.getLogger(__name__)
 
@@ -354,21 +357,26 @@ def delete(
 ) -> None:
     """Delete servers, groups or volumes and wait until they are gone.
 
-    One that cannot be deleted does not keep the others.
+    One that cannot be deleted does not keep the others; some are asked for
+    at the same time.
 
     :param manager: ``nova.servers``, ``nova.server_groups`` or
         ``cinder.volumes``
     :param not_found: the client's exception for what is gone
     :raises FleetError: some are still there
     """
-    left = []
-    for each in ids:
+    left = {}
+
+    def ask(resource_id: str) -> None:
         try:
-            manager.delete(each)
+            manager.delete(resource_id)
         except not_found:
-            continue
+            return
         except REQUEST_FAILED as error:
-            left.append(f'{each}: {error}')
+            left[resource_id] = f'{resource_id}: {error}'
+
+    at_once.ask_all([functools.partial(ask, each) for each in ids])
     if left:
-        raise FleetError(f'not deleted: {"; ".join(left)}')
+        in_order = '; '.join(left[each] for each in ids if each in left)
+        raise FleetError(f'not deleted: {in_order}')
     _wait('deletion', ids, _gone(manager, not_found), timeout_seconds)

@@ -14,12 +14,16 @@ The text comes from inside a guest: it is read with suspicion.  This module
 must not know how it came here.
 """
 
+from array import array
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
+import itertools
 import math
 import re
+from typing import Any
 
 from cinder_tiers.figures.stats import steadiness
 
@@ -97,6 +101,51 @@ def _components(log: bytes) -> list[tuple[str, list[tuple[int, float]]]]:
                 )
         series.append((begin_ms, float(match[2])))
     return found
+
+
+class Seconds(Sequence[tuple[int, float]]):
+    """Values of seconds without gaps; a value, never changed.
+
+    A large fleet has some hundred thousand, which are in memory until its run
+    ends: pairs would take ten times as much.
+    """
+
+    __slots__ = ('_begin_ms', '_values')
+
+    def __init__(self, begin_ms: int, values: Iterable[float]) -> None:
+        """Keep values.
+
+        :param begin_ms: of the first of them
+        """
+        self._begin_ms = begin_ms
+        self._values = array('d', values)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._values)
+
+    def __getitem__(self, at: Any) -> Any:
+        """(ms at which it begins, value)."""
+        if isinstance(at, slice):
+            return tuple(self)[at]
+        place = range(len(self._values))[at]
+        return self._begin_ms + place * STEP_MS, self._values[place]
+
+    def __iter__(self) -> Iterator[tuple[int, float]]:
+        """Pairs, as by index."""
+        return zip(itertools.count(self._begin_ms, STEP_MS), self._values)
+
+    def __eq__(self, other: object) -> bool:
+        """Same pairs, however they are kept."""
+        if not isinstance(other, Seconds | tuple):
+            return NotImplemented
+        return tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
 
 
 def _told_steps(
@@ -181,13 +230,13 @@ def _added_up(
 
 def total(
     directions: Mapping[str, Sequence[tuple[int, float]]],
-) -> tuple[tuple[int, float], ...]:
+) -> Sequence[tuple[int, float]]:
     """All directions of ``parse_directions`` together; empty of none."""
     if not directions:
         return ()
     each = list(directions.values())
     if len(each) == 1:
-        return tuple(each[0])
+        return each[0]
     return _added_up(
         [at_ms for at_ms, _iops in each[0]],
         [[iops for _ms, iops in series] for series in each],
@@ -196,7 +245,7 @@ def total(
 
 def parse(
     log: bytes, *, runtime_ms: int, end_ms: int | None = None
-) -> tuple[tuple[int, float], ...]:
+) -> Sequence[tuple[int, float]]:
     """IOPS of each second, all directions and processes together.
 
     The arguments and errors are those of ``parse_directions``.

@@ -74,7 +74,15 @@ class Latencies:
     :ivar step_ms: how long a window is, unless nothing completed meanwhile
     """
 
-    __slots__ = ('_buckets', '_counts', '_lengths', '_times', 'step_ms')
+    __slots__ = (
+        '_begins_ms',
+        '_buckets',
+        '_counts',
+        '_directions',
+        '_ends_ms',
+        '_lengths',
+        'step_ms',
+    )
 
     def __init__(self, *, step_ms: int, windows: Sequence[Window]) -> None:
         """Keep windows.
@@ -83,9 +91,9 @@ class Latencies:
             a direction of a process, each begins where the one before it ended
         """
         self.step_ms = step_ms
-        self._times = [
-            (each.direction, each.begin_ms, each.end_ms) for each in windows
-        ]
+        self._directions = tuple(each.direction for each in windows)
+        self._begins_ms = array('q', (each.begin_ms for each in windows))
+        self._ends_ms = array('q', (each.end_ms for each in windows))
         bins = [each.clat.bins for each in windows]
         self._lengths = array('H', map(len, bins))
         place = _places()
@@ -102,8 +110,12 @@ class Latencies:
         """All of them, in their order."""
         values = buckets_ns()
         found, first = [], 0
-        for (direction, begin_ms, end_ms), length in zip(
-            self._times, self._lengths, strict=True
+        for direction, begin_ms, end_ms, length in zip(
+            self._directions,
+            self._begins_ms,
+            self._ends_ms,
+            self._lengths,
+            strict=True,
         ):
             last = first + length
             found.append(
@@ -123,15 +135,15 @@ class Latencies:
     @property
     def last_ms(self) -> int:
         """When the last window ends."""
-        return max(end_ms for _direction, _begin_ms, end_ms in self._times)
+        return max(self._ends_ms)
 
     def moved(self, shift_ms: int) -> 'Latencies':
         """The same so much later."""
         found = copy.copy(self)
-        found._times = [
-            (direction, begin_ms + shift_ms, end_ms + shift_ms)
-            for direction, begin_ms, end_ms in self._times
-        ]
+        found._begins_ms = array(
+            'q', (ms + shift_ms for ms in self._begins_ms)
+        )
+        found._ends_ms = array('q', (ms + shift_ms for ms in self._ends_ms))
         return found
 
     def __eq__(self, other: object) -> bool:

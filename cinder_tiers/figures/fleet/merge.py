@@ -44,9 +44,9 @@ class GuestSlot:
     result: fio_output.FioResult
     #: IOPS of each second, ((when it began, IOPS), ...); empty if the guest
     #: sent none
-    series: tuple[tuple[int, float], ...] = ()
+    series: Sequence[tuple[int, float]] = ()
     #: likewise bytes per second
-    bw_series: tuple[tuple[int, float], ...] = ()
+    bw_series: Sequence[tuple[int, float]] = ()
     #: its times are wrong by at most this against the leader's clock; None if
     #: that is not known
     clock_error_ms: float | None = None
@@ -57,7 +57,7 @@ class GuestSlot:
     volumes: tuple[tuple[str, fio_output.FioResult], ...] = ()
     #: ((read, write or trim, IOPS of each second of ``series``), ...), of
     #: those that the guest sent
-    directions: tuple[tuple[str, tuple[tuple[int, float], ...]], ...] = ()
+    directions: tuple[tuple[str, Sequence[tuple[int, float]]], ...] = ()
     #: latencies of each few seconds; None if the guest sent none
     latencies: latency_log.Latencies | None = None
 

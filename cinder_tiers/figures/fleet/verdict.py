@@ -217,23 +217,24 @@ def _logs(
             # It is due when its time is over, also if fio ended before.
             ended_ms + latencies.step_ms,
         )
-    moved = {
-        name: _moved(series, shift_ms) for name, series in directions.items()
-    }
     return {
-        'series': iops_log.total(moved),
-        'directions': tuple(moved.items()),
-        'bw_series': tuple(
-            (at_ms, kib * 1024) for at_ms, kib in _moved(bandwidth, shift_ms)
+        'series': _moved(iops_log.total(directions), shift_ms),
+        'directions': tuple(
+            (name, _moved(series, shift_ms))
+            for name, series in directions.items()
         ),
+        'bw_series': _moved(bandwidth, shift_ms, times=1024),
         'latencies': latencies and latencies.moved(shift_ms),
     }
 
 
 def _moved(
-    series: Sequence[tuple[int, float]], shift_ms: int
-) -> tuple[tuple[int, float], ...]:
-    return tuple((at_ms + shift_ms, value) for at_ms, value in series)
+    series: Sequence[tuple[int, float]], shift_ms: int, times: int = 1
+) -> iops_log.Seconds:
+    return iops_log.Seconds(
+        series[0][0] + shift_ms if series else 0,
+        (value * times for _ms, value in series),
+    )
 
 
 def _check_within(

@@ -279,6 +279,14 @@ class GuestConsole:
             )
         return _unpack(packed)
 
+    def forget_results(self) -> None:
+        """Keep only what the guest said of itself.
+
+        Not before the last of its results was asked for.
+        """
+        self._parts.clear()
+        self._claims.clear()
+
     def _take(self, line: str) -> bool:
         """Take in one marked line; False when it is unusable."""
         frame = _FRAME.fullmatch(line)

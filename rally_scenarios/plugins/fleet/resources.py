@@ -10,18 +10,18 @@ that all of it can be deleted whatever happened between.  Single requests are
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
-from concurrent import futures
 import functools
+import itertools
 from typing import Any
 
 from cinderclient import exceptions as cinder_exceptions
 from novaclient import exceptions as nova_exceptions
 from oslo_log import log as logging
 
-from cinder_tiers.figures.fleet import duration
 from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.guest import next_orders
 from rally_scenarios.guest import orders
+from rally_scenarios.plugins import at_once
 from rally_scenarios.plugins.fleet import kept
 from rally_scenarios.plugins.fleet import orders_disk
 from rally_scenarios.plugins.fleet import progress
@@ -34,6 +34,9 @@ LOG = logging.getLogger(__name__)
 
 class FleetResources:
     """Volumes, server groups and servers of one fleet.
+
+    Of what does not wait for each other, some is asked for at the same time,
+    see ``at_once``.
 
     :ivar start_volume: id of the volume that gives the start; empty if there
         is none
@@ -96,12 +99,9 @@ class FleetResources:
     def _create_volume(self, size_gib: int, **options: str) -> str:
         if self._shape.volume_zone is not None:
             options['availability_zone'] = self._shape.volume_zone
-        self._volumes.append(
-            self._cinder.volumes.create(
-                size_gib, name=self._new_name(), **options
-            ).id
-        )
-        return self._volumes[-1]
+        return self._cinder.volumes.create(
+            size_gib, name=self._new_name(), **options
+        ).id
 
     def measured(self) -> dict[str, tuple[str, ...]]:
         """{guest: ids of the volumes that fio works on}."""
@@ -127,33 +127,42 @@ class FleetResources:
             self.start_volume = self._create_volume(
                 1, volume_type=start_volume_type
             )
-        for tier in self._tiers:
-            volumes = self._shape.tiers[tier]
-            self._boot_volumes.append(
-                self._create_volume(
-                    self._shape.boot_gib,
-                    imageRef=self._image_ids[volumes.boot_image],
-                )
+            self._volumes.append(self.start_volume)
+        of_guests = [self._makers_of_volumes(tier) for tier in self._tiers]
+        made = iter(
+            at_once.make_all(
+                list(itertools.chain.from_iterable(of_guests)), self._volumes
             )
-            if self._shape.has_data:
-                self._data_volumes.append(
-                    tuple(
-                        self._create_volume(
-                            self._shape.data_gib,
-                            **(
-                                {'volume_type': volumes.blank_type}
-                                if volumes.blank_type is not None
-                                else {
-                                    'imageRef': self._image_ids[volumes.image]
-                                }
-                            ),
-                        )
-                        for _ in range(self._shape.measured_per_guest)
-                    )
-                )
+        )
+        for makers in of_guests:
+            boot, *data = itertools.islice(made, len(makers))
+            self._boot_volumes.append(boot)
+            if data:
+                self._data_volumes.append(tuple(data))
         servers.wait_for_volumes(self._cinder, self._volumes, timeout_seconds)
         LOG.info('%d volumes are available', len(self._volumes))
         return self._types_of_tiers()
+
+    def _makers_of_volumes(self, tier: str) -> list[Callable[[], str]]:
+        """Of a guest of a tier: the volume that it boots from is first."""
+        volumes = self._shape.tiers[tier]
+        boot = functools.partial(
+            self._create_volume,
+            self._shape.boot_gib,
+            imageRef=self._image_ids[volumes.boot_image],
+        )
+        if not self._shape.has_data:
+            return [boot]
+        data = functools.partial(
+            self._create_volume,
+            self._shape.data_gib,
+            **(
+                {'volume_type': volumes.blank_type}
+                if volumes.blank_type is not None
+                else {'imageRef': self._image_ids[volumes.image]}
+            ),
+        )
+        return [boot, *[data] * self._shape.measured_per_guest]
 
     def _types_of_tiers(self) -> dict[str, run_result.Fact]:
         """{tier: types that Cinder gave the volumes fio works on}."""
@@ -209,7 +218,7 @@ class FleetResources:
         """Ask for a server when the one before has the start volume."""
         for number, ask in enumerate(asks):
             self._servers.append(ask())
-            self._told(number, self._servers[-1])
+            progress.part_done('Servers asked for', number, len(asks))
             servers.wait_for_attachment(
                 self._nova,
                 self._cinder,
@@ -223,31 +232,13 @@ class FleetResources:
 
         Nova looks at the volumes of each before it answers.
         """
-        with futures.ThreadPoolExecutor(duration.BOOTS_AT_ONCE) as pool:
-            asked = [pool.submit(ask) for ask in asks]
-            try:
-                for number, each in enumerate(asked):
-                    self._told(number, each.result())
-            finally:
-                for each in asked:
-                    each.cancel()
-                futures.wait(asked)
-                # Beside one that is refused, others are made: all of them are
-                # to be deleted.
-                self._servers = [
-                    each.result()
-                    for each in asked
-                    if not each.cancelled() and each.exception() is None
-                ]
-
-    def _told(self, number: int, server_id: str) -> None:
-        LOG.debug(
-            'Guest %s of tier %s is server %s',
-            orders.guest_name(number),
-            self._tiers[number],
-            server_id,
+        at_once.make_all(
+            asks,
+            self._servers,
+            hear_done=lambda number: progress.part_done(
+                'Servers asked for', number, len(asks)
+            ),
         )
-        progress.part_done('Servers asked for', number, len(self._tiers))
 
     def _position(self, number: int) -> int:
         """Of a guest among those of its tier, from 0."""
@@ -405,7 +396,7 @@ class FleetResources:
     def _create_server(self, number: int, **request: Any) -> str:
         data = self._data_volumes[number] if self._data_volumes else ()
         start = [self.start_volume] if self.start_volume else []
-        return servers.create_server(
+        server_id = servers.create_server(
             self._nova,
             name=self._new_name(),
             volume_ids=[self._boot_volumes[number], *start, *data],
@@ -415,6 +406,13 @@ class FleetResources:
             else None,
             **request,
         )
+        LOG.debug(
+            'Guest %s of tier %s is server %s',
+            orders.guest_name(number),
+            self._tiers[number],
+            server_id,
+        )
+        return server_id
 
     def delete(self, timeout_seconds: float) -> str:
         """Servers first, they hold the rest.

@@ -545,25 +545,36 @@ class FleetRun:
         collector: result_collector.ResultCollector,
         guests: Sequence[servers.Guest],
         slots: schedule.Schedule,
+        *,
+        is_last: bool = False,
     ) -> list[verdict.GuestOutcome]:
-        """What became of all guests in some turns."""
+        """What became of all guests in some turns.
+
+        :param is_last: nobody asks for their results later
+        """
         late_after_ms = self._context.arguments.late_after_ms
         resources = self._context.resources
         volumes = resources.measured()
+
+        def judge(guest: servers.Guest) -> verdict.GuestOutcome:
+            console = collector.console(guest)
+            found = verdict.judge(
+                console,
+                guest=guest.name,
+                tier=guest.tier,
+                position=guest.position,
+                plan=slots,
+                late_after_ms=late_after_ms,
+                volumes=volumes[guest.name],
+            )
+            if is_last:
+                # A large fleet has all results in memory, but not twice.
+                console.forget_results()
+            return found
+
         return volume_types.reject_wrong_volume_types(
             common_clock.reject_wrong_clocks(
-                [
-                    verdict.judge(
-                        collector.console(guest),
-                        guest=guest.name,
-                        tier=guest.tier,
-                        position=guest.position,
-                        plan=slots,
-                        late_after_ms=late_after_ms,
-                        volumes=volumes[guest.name],
-                    )
-                    for guest in guests
-                ],
+                [judge(guest) for guest in guests],
                 collector.first_seen,
                 late_after_ms=late_after_ms,
             ),
@@ -608,7 +619,7 @@ class FleetRun:
         with contextlib.closing(collector):
             self._wait(collector, fleet_orders, watch)
         slots = plan.slots.up_to(watch.repeats) if watch else plan.slots
-        outcomes = self._judged(collector, guests, slots)
+        outcomes = self._judged(collector, guests, slots, is_last=True)
         return _Collected(
             slots=slots,
             outcomes=outcomes,

@@ -3,16 +3,23 @@
 
 import contextlib
 import io
+import os
 import pathlib
 import statistics
+import subprocess
 import tempfile
+from unittest import mock
 
 import ddt
+import fixtures
 import testtools
+import yaml
 
 from lab import demo
+from lab.openstack import access
 from rally_scenarios.plugins.report import tables
 from rally_scenarios.plugins.results import reference
+from rally_scenarios.plugins.results import store
 from tests.unit.loop.report import runs
 
 CATALOG = {
@@ -220,3 +227,105 @@ class ReportTest(testtools.TestCase):
             pathlib.Path('/a/demo-rally.html'),
             demo.of_rally(pathlib.Path('/a/demo.html')),
         )
+
+
+#: Stands in for commands: notes how it is called, and fails if it is told to.
+COMMAND = """#!/bin/sh
+echo "$(basename "$0") $*" >>"$CT_CALLS"
+echo "output of $(basename "$0") $1 $2"
+case $* in
+    "$CT_FAILING"*) exit 5 ;;
+esac
+"""
+
+
+class TailTest(testtools.TestCase):
+    """What is done beside a task of Rally, and after it."""
+
+    def setUp(self):
+        super().setUp()
+        self.folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
+        self.calls = self.folder / 'calls'
+        for name in ('openstack', 'rally'):
+            (self.folder / name).write_text(COMMAND)
+            (self.folder / name).chmod(0o755)
+        catalog = self.folder / 'tiers.yaml'
+        catalog.write_text(yaml.safe_dump(CATALOG))
+        for name, value in {
+            'PATH': f'{self.folder}:{os.environ["PATH"]}',
+            'CT_CALLS': str(self.calls),
+            'CT_FAILING': 'none',
+            access.CATALOG_VARIABLE: str(catalog),
+        }.items():
+            self.useFixture(fixtures.EnvironmentVariable(name, value))
+        self.result = store.write(
+            self.folder,
+            runs.run(tiers=('database', 'general'), repeats=3),
+        )
+
+    def run_demo(self, lines):
+        def start(transport, arguments):
+            return subprocess.Popen(
+                ['printf', '%s\n', *lines], stdout=subprocess.PIPE, text=True
+            )
+
+        self.said = io.StringIO()
+        with (
+            contextlib.redirect_stdout(self.said),
+            mock.patch.object(demo, '_start_rally', start),
+            mock.patch.object(demo, 'place_volumes', lambda: iter(())),
+            mock.patch.object(demo, 'compare', lambda *found: []),
+        ):
+            demo.demo(self.folder / 'demo.html', ['console'])
+        return self.calls.read_text().splitlines()
+
+    @property
+    def task(self):
+        return f'Task  {"0" * 8}-{"0" * 4}-{"0" * 4}-{"0" * 4}-{"0" * 12}'
+
+    def lines(self):
+        return [
+            f'{self.task}: started',
+            f'2026-11-29 INFO run [-] The result is in {self.result}',
+        ]
+
+    def test_figures_are_made_once_and_rally_is_not_asked_where_they_are(self):
+        calls = self.run_demo(self.lines())
+        self.assertEqual(
+            1, calls.count(f'openstack tier result {self.result}')
+        )
+        self.assertEqual(
+            1,
+            calls.count(
+                f'openstack tier report {self.result} -o'
+                f' {self.folder / "demo.html"}'
+            ),
+        )
+        self.assertEqual([], [call for call in calls if '--json' in call])
+        self.assertIn('output of openstack tier result', self.said.getvalue())
+        self.assertIn(f'result: {self.result}\n', self.said.getvalue())
+
+    def test_a_log_without_the_file_leaves_the_word_to_rally(self):
+        with mock.patch.object(
+            demo, '_ask_for_results', lambda ids: [str(self.result)]
+        ):
+            calls = self.run_demo(self.lines()[:1])
+        for words in ('result', 'report'):
+            self.assertEqual(
+                1,
+                len(
+                    [
+                        call
+                        for call in calls
+                        if call.startswith(f'openstack tier {words} ')
+                    ]
+                ),
+            )
+
+    def test_figures_that_cannot_be_shown_say_why(self):
+        self.useFixture(
+            fixtures.EnvironmentVariable('CT_FAILING', 'tier result')
+        )
+        error = self.assertRaises(demo.DemoFailed, self.run_demo, self.lines())
+        self.assertIn('openstack tier result ended with 5', str(error))
+        self.assertIn('output of openstack', str(error))

@@ -9,8 +9,10 @@ only so many servers.  Servers of a group are on different hosts as far as
 there are hosts.  What a guest prints is made from the orders in its user data.
 """
 
+import contextlib
 import itertools
 import json
+import math
 import re
 import threading
 import time
@@ -35,7 +37,7 @@ class Cloud:
     :ivar guests_stop: names of guests whose servers stop after a while
     :ivar guests_behind: {guest name: seconds that its clock is behind}
     :ivar types_of_volumes: {id of an image: type of the volumes made of it},
-        a list to be taken from the left
+        a list to be taken from the left, when they are first looked at
     :ivar guests_keep: {guest name: folder in which it keeps its lines}
     :ivar networks: {id: address of every server in it}
     :ivar floating: {id: port} of floating addresses
@@ -49,6 +51,12 @@ class Cloud:
     :ivar most_in_build: how many servers were in the making at once
     :ivar most_asked: how many servers were asked for at once
     :ivar seconds_per_create: how long Nova thinks of a server
+    :ivar most_volumes: that the project may have
+    :ivar most_volumes_asked: how many volumes were to be made, or deleted, at
+        once
+    :ivar seconds_per_volume: how long Cinder thinks of one, to make it and to
+        delete it
+    :ivar volume_asked: is called for each volume that is asked for
     :ivar seconds_per_reading: guests need no time to boot, and a reading of
         one takes this long
     :ivar sent: what a guest sends of a slot, of (guest, slot, name of the fio
@@ -85,12 +93,16 @@ class Cloud:
         self.most_in_build = 0
         self.most_asked = self._asked = 0
         self.seconds_per_create = 0
+        self.most_volumes = math.inf
+        self.most_volumes_asked = self._volumes_asked = 0
+        self.seconds_per_volume = 0
+        self.volume_asked = lambda: None
         self.seconds_per_reading = 2
         self.sent = _recording
         self.slot_ms = 9000
         self.everything_made = []
         self.readings = 0
-        # Consoles are read by several threads.
+        # Several threads ask.
         self.one_request = threading.RLock()
 
     def asked_at_once(self, more):
@@ -98,6 +110,25 @@ class Cloud:
         with self.one_request:
             self._asked += more
             self.most_asked = max(self.most_asked, self._asked)
+
+    @contextlib.contextmanager
+    def thinks_of_volume(self):
+        """Cinder has a request; then no other one is under way."""
+        with self.one_request:
+            self._volumes_asked += 1
+            self.most_volumes_asked = max(
+                self.most_volumes_asked, self._volumes_asked
+            )
+        time.sleep(self.seconds_per_volume)
+        with self.one_request:
+            self._volumes_asked -= 1
+            yield
+
+    def delete_volume(self, volume):
+        """As Cinder does it, if it does not refuse to."""
+        if volume.status not in ('available', 'error'):
+            raise cinder_exceptions.BadRequest(400, 'volume is in use')
+        del self.volumes_by_id[volume.id]
 
     def clock(self):
         """Seconds, as the guests' clocks count them."""
@@ -216,18 +247,25 @@ class _Volumes:
         volume_type=None,
         availability_zone='nova',
     ):
+        self._cloud.volume_asked()
+        with self._cloud.thinks_of_volume():
+            return self._create(
+                size, name, imageRef, volume_type, availability_zone
+            )
+
+    def _create(self, size, name, image, volume_type, availability_zone):
+        if len(self._cloud.volumes_by_id) >= self._cloud.most_volumes:
+            raise cinder_exceptions.OverLimit(413, 'VolumeLimitExceeded')
         volume = types.SimpleNamespace(
             availability_zone=availability_zone,
             id=next(self._cloud.ids),
             size=size,
             name=name,
-            image=imageRef,
+            image=image,
             volume_type=volume_type,
             status='creating',
             servers=set(),
         )
-        if self._cloud.types_of_volumes.get(imageRef):
-            volume.volume_type = self._cloud.types_of_volumes[imageRef].pop(0)
         self._cloud.volumes_by_id[volume.id] = volume
         self._cloud.everything_made.append(volume)
         return volume
@@ -237,6 +275,9 @@ class _Volumes:
             raise cinder_exceptions.NotFound(404)
         volume = self._cloud.volumes_by_id[volume_id]
         if volume.status == 'creating':
+            names = self._cloud.types_of_volumes.get(volume.image)
+            if names:
+                volume.volume_type = names.pop(0)
             volume.status = (
                 'error'
                 if volume.image in self._cloud.failing_images
@@ -245,9 +286,8 @@ class _Volumes:
         return volume
 
     def delete(self, volume_id):
-        if self.get(volume_id).status not in ('available', 'error'):
-            raise cinder_exceptions.BadRequest(400, 'volume is in use')
-        del self._cloud.volumes_by_id[volume_id]
+        with self._cloud.thinks_of_volume():
+            self._cloud.delete_volume(self.get(volume_id))
 
 
 def _jobs(userdata):
@@ -508,6 +548,10 @@ class _Servers:
         return server
 
     def delete(self, server_id):
+        with self._cloud.one_request:
+            self._delete(server_id)
+
+    def _delete(self, server_id):
         if self._cloud.deletes_unanswered:
             self._cloud.deletes_unanswered -= 1
             raise keystone_exceptions.ConnectFailure('no answer')

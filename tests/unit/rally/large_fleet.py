@@ -52,6 +52,7 @@ class LargeFleet:
 
     :ivar cloud: in which it was
     :ivar outputs: of the run, as Rally keeps them
+    :ivar took_s: {part of the run, such as create_volumes: seconds}
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class LargeFleet:
         self.cloud.slot_ms = 1000 * (runtime_seconds + 6)
         self.cloud.sent = self._sent
         self.outputs = {}
+        self.took_s = {}
 
     @property
     def console_bytes(self):
@@ -138,3 +140,9 @@ class LargeFleet:
             )
         finally:
             self.outputs = scenario._output
+            self.took_s = {
+                part['name'].removeprefix('cinder_tiers.'): (
+                    part['finished_at'] - part['started_at']
+                )
+                for part in scenario.atomic_actions()
+            }

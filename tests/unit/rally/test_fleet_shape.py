@@ -3,6 +3,11 @@
 
 """Fleets of every shape: what starts them, what they work on, where."""
 
+import collections
+import os
+import signal
+
+from cinderclient import exceptions as cinder_exceptions
 import ddt
 import jsonschema
 from novaclient import exceptions as nova_exceptions
@@ -12,6 +17,7 @@ import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
+from cinder_tiers.figures.fleet import duration
 from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.fleet import arguments as fleet_arguments
 from rally_scenarios.plugins.fleet import report as fleet_report
@@ -95,8 +101,8 @@ class ClockStartTest(ShapeCase):
             [1] * 4, [volume.size for volume in self.made('image')]
         )
         self.assertEqual(
-            ['image-db'] * 2 + ['image-plain'] * 2,
-            [volume.image for volume in self.made('image')],
+            {'image-db': 2, 'image-plain': 2},
+            collections.Counter(volume.image for volume in self.made('image')),
         )
         self.assertEqual(4, self.cloud.most_in_build)
         self.assert_nothing_is_left()
@@ -133,6 +139,86 @@ class ClockStartTest(ShapeCase):
                 for each in self.cloud.volumes_by_id.values()
                 if each.servers
             ],
+        )
+
+    def test_cinder_is_asked_for_some_volumes_at_once(self):
+        """Each guest has its own, and all are deleted likewise."""
+        self.cloud.seconds_per_volume = 0.1
+        self.run_scenario(
+            start=CLOCK,
+            guests_per_tier=6,
+            volume={'kind': 'data', 'source': 'image', 'per_guest': 2},
+        )
+        self.assertEqual(duration.BOOTS_AT_ONCE, self.cloud.most_volumes_asked)
+        servers = self.made('orders')
+        self.assertEqual(12, len(servers))
+        volumes = [
+            volume
+            for server in servers
+            for volume in (*server.boots_from, *server.data)
+        ]
+        self.assertEqual(36, len({volume.id for volume in volumes}))
+        for server in servers:
+            self.assertEqual(2, len(server.data))
+            self.assertEqual(
+                {
+                    'image-db'
+                    if server.orders['CT_GUEST'] < 'g006'
+                    else 'image-plain'
+                },
+                {volume.image for volume in server.data},
+            )
+        self.assert_nothing_is_left()
+
+    def test_of_many_volumes_none_is_left_if_one_is_refused(self):
+        self.cloud.seconds_per_volume = 0.02
+        self.cloud.most_volumes = 13
+        self.assertRaises(
+            cinder_exceptions.OverLimit,
+            self.run_scenario,
+            guests_per_tier=30,
+        )
+        self.assertEqual(13, len(self.made('image')))
+        self.assert_nothing_is_left()
+
+    def test_of_many_volumes_none_is_left_after_an_interruption(self):
+        """The main thread waits; requests that are under way end first."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        asked = []
+
+        def interrupt():
+            asked.append(None)
+            if len(asked) == 13:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        self.cloud.seconds_per_volume = 0.05
+        self.cloud.volume_asked = interrupt
+        self.assertRaises(
+            KeyboardInterrupt, self.run_scenario, guests_per_tier=30
+        )
+        made = len(self.made('image'))
+        self.assertLessEqual(13, made)
+        self.assertLess(made, 40)
+        self.assert_nothing_is_left()
+
+    def test_a_volume_that_is_refused_keeps_no_other_from_deletion(self):
+        self.cloud.seconds_per_volume = 0.01
+        delete, kept = self.cloud.delete_volume, []
+
+        def refuse_first(volume):
+            if not kept:
+                kept.append(volume)
+                raise cinder_exceptions.BadRequest(400, 'it has a snapshot')
+            delete(volume)
+
+        self.cloud.delete_volume = refuse_first
+        self.run_scenario(guests_per_tier=10)
+        (left,) = self.cloud.volumes_by_id
+        self.assertIn(
+            f'Left to the cleanup of Rally: not deleted: {left}: it has a'
+            f' snapshot',
+            self.log.output,
         )
 
     def test_with_a_start_volume_they_boot_one_after_another(self):

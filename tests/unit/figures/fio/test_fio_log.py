@@ -201,3 +201,20 @@ class RealFioTest(testtools.TestCase):
             0 <= document['timestamp_ms'] - end_ms < 3000,
             document['timestamp_ms'] - end_ms,
         )
+
+
+class SecondsTest(testtools.TestCase):
+    def test_they_are_pairs(self):
+        pairs = ((5000, 1.5), (6000, 0.0), (7000, 2.25))
+        found = iops_log.Seconds(5000, (value for _ms, value in pairs))
+        self.assertEqual(pairs, tuple(found))
+        self.assertEqual(pairs, found)
+        self.assertEqual(found, pairs)
+        self.assertEqual(hash(pairs), hash(found))
+        self.assertEqual(
+            (pairs[0], pairs[-1], pairs[1:]), (found[0], found[-1], found[1:])
+        )
+        self.assertRaises(IndexError, lambda: found[3])
+        self.assertNotEqual(found, iops_log.Seconds(6000, [1.5, 0, 2.25]))
+        self.assertEqual(3, len(found))
+        self.assertFalse(iops_log.Seconds(0, ()))
