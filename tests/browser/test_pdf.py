@@ -49,16 +49,16 @@ class PrintTestCase(testtools.TestCase):
 
     def test_tables_are_in_it_but_those_behind_charts(self):
         text = joined(text_of(self.pdf))
-        behind = '(?s)<details class="behind">.*?</details>'
-        tables = page_reader.Page(re.sub(behind, '', self.page)).tables
-        self.assertGreater(len(tables), 5)
-        for table in tables:
-            for row in table:
+        page = page_reader.Page(self.page)
+        self.assertGreater(len(page.printed), 1)
+        for table in page.printed:
+            # The environment has its rows in two columns, without a head.
+            for row in table[table[0] == ['What', 'Value'] :]:
                 # A row is not torn between two pages.
                 self.assertIn(joined(''.join(row)), text)
-        self.assertGreater(len(re.findall(behind, self.page)), 5)
+        self.assertGreater(len(page.tables), len(page.printed) + 5)
         self.assertNotIn('LongeststallsVerdict', text)
-        self.assertIn('ThetablesbehinditschartsareintheHTMLreport', text)
+        self.assertIn('andthetablesbehindcharts', text)
 
     def test_injected_text_stays_text(self):
         text = joined(text_of(self.pdf))

@@ -7,6 +7,8 @@ from html import parser
 from xml.etree import ElementTree
 
 SVG = '{http://www.w3.org/2000/svg}'
+#: Classes of what is not on paper (the style of templates/page.html).
+_NOT_ON_PAPER = {'behind', 'detail'}
 _VOID = {'meta', 'img', 'source', 'br', 'hr', 'link', 'input', 'base'}
 
 
@@ -19,8 +21,11 @@ class Page(parser.HTMLParser):
         self.elements = []
         #: {caption of a figure's table: rows of texts}, the head first
         self.tables = []
+        #: those of them that are printed, too
+        self.printed = []
         self.texts = []
         self._open = []
+        self._is_left_out = []
         self._keys = []
         self._read_keys = {}
         self._style = None
@@ -33,12 +38,17 @@ class Page(parser.HTMLParser):
         self.elements.append((tag, dict(attrs)))
         if tag not in _VOID:
             self._open.append(tag)
+            self._is_left_out.append(
+                bool(_NOT_ON_PAPER & set(dict(attrs).get('class', '').split()))
+            )
         if tag in ('figure', 'div'):
             self._read_keys = {}
         elif tag == 'img':
             self._keys.append(self._read_keys)
         if tag == 'table':
             self.tables.append([])
+            if not any(self._is_left_out):
+                self.printed.append(self.tables[-1])
         elif tag == 'tr':
             self.tables[-1].append([])
         elif tag in ('td', 'th'):
@@ -52,6 +62,7 @@ class Page(parser.HTMLParser):
     def handle_endtag(self, tag):
         if self._open and self._open[-1] == tag:
             self._open.pop()
+            self._is_left_out.pop()
 
     def handle_data(self, data):
         self.texts.append(data)
