@@ -27,6 +27,8 @@ from cinder_tiers.observe.cinder import volumes
 _POLL_S = 2.0
 #: How often somebody who waits hears of a copy.
 _SAY_EVERY_S = 60.0
+#: A restart of cinder-api takes no longer.
+_MOST_SILENT_S = 600.0
 #: How often a volume is at rest before its new type is missed: Cinder gives it
 #: its status and its type one after the other.
 _POLLS_AT_REST = 5
@@ -210,13 +212,22 @@ def _move(
             volume,
             json=action,
         )
-    begun = said = time.monotonic()
+    begun = said = answered = time.monotonic()
     at_rest = 0
     pause = threading.Event()
     while True:
         pause.wait(poll_s)
-        found = _show(step, connection)
         now = time.monotonic()
+        try:
+            found = _show(step, connection)
+        except errors.NotVisible:
+            raise
+        except errors.Unreachable:
+            # A restart of the API does not end what cinder-volume does.
+            if now - answered > _MOST_SILENT_S:
+                raise
+            continue
+        answered = now
         if found.get('status') in _BUSY or (
             found.get('os-vol-mig-status-attr:migstat') not in _NOT_MIGRATING
         ):
