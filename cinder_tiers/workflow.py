@@ -334,12 +334,7 @@ def audit(
                         else None
                     ),
                     limits=(
-                        cinder_volumes.limits(
-                            connection,
-                            catalog,
-                            sessions,
-                            list(tiers) or None,
-                        )
+                        cinder_volumes.limits(connection, catalog, sessions)
                         if with_limits
                         else None
                     ),

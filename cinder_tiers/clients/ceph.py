@@ -39,7 +39,8 @@ _NAME_A_USER = (
     'name a cephx user with the capabilities for it as user of the cluster '
     'in the tiers file: "openstack tier backend-config --for ceph-reader" '
     'prints how to make one for plan and audit, "--for ceph-writer" one for '
-    'apply, "--for ceph-watcher" one for watch'
+    'apply, "--for ceph-watcher" one for watch, "--for ceph-repairer" one '
+    'for repair'
 )
 
 
@@ -350,20 +351,37 @@ class Session:
     ) -> None:
         """Sets RBD client options of an image, for its clients at once.
 
-        :param options: {option: value; None: remove it}
-        :raises errors.Unreachable: when the pool serves no I/O, or the image
-            is not there.
+        :param options: {option: value; None: remove it}; as far as the first
+            that is refused.
+        :raises errors.ActionFailed: there is no such image, or librbd does
+            not take a value.
+        :raises errors.Unreachable: when the pool serves no I/O.
         """
-        with (
-            self._pool(pool) as ioctx,
-            self._rbd.Image(ioctx, name) as image,
-        ):
-            for option, value in options.items():
-                if value is not None:
-                    image.metadata_set(_RBD_OPTION + option, value)
-                else:
-                    with contextlib.suppress(KeyError):
-                        image.metadata_remove(_RBD_OPTION + option)
+        with self._pool(pool) as ioctx:
+            try:
+                with self._rbd.Image(ioctx, name) as image:
+                    for option, value in options.items():
+                        self._set_image_option(image, option, value)
+            except self._rbd.ImageNotFound as error:
+                raise errors.ActionFailed(
+                    f'Pool {pool} of Ceph cluster {self.cluster.name!r} has '
+                    f'no image {name}; was the volume deleted or moved?'
+                ) from error
+
+    def _set_image_option(
+        self, image: ceph_bindings.Image, option: str, value: str | None
+    ) -> None:
+        try:
+            if value is not None:
+                image.metadata_set(_RBD_OPTION + option, value)
+            else:
+                with contextlib.suppress(KeyError):
+                    image.metadata_remove(_RBD_OPTION + option)
+        except self._rbd.InvalidArgument as error:
+            raise errors.ActionFailed(
+                f'librbd refused {option} {value!r}: {error}; correct the '
+                'QoS spec'
+            ) from error
 
     def _own_objects(self, image: ceph_bindings.Image) -> int | None:
         if (

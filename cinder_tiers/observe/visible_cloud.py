@@ -522,6 +522,13 @@ def list_volumes(
     )
 
 
+#: States of a volume that is not being migrated (AVAILABLE_MIGRATION_STATUS,
+#: cinder/volume/api.py).
+_NOT_MIGRATING = (None, '', 'none', 'deleting', 'error', 'success')
+#: States in which "volume migrate" takes a volume (the same file).
+_NOT_REPLICATED = (None, '', 'disabled', 'not-capable')
+
+
 def parse_volume(
     found: collections.abc.Mapping, known: facts.Facts
 ) -> facts.KnownVolume:
@@ -544,6 +551,12 @@ def parse_volume(
         ),
         image_id=(found.get('volume_image_metadata') or {}).get('image_id'),
         stored_id=found.get('os-vol-mig-status-attr:name_id'),
+        in_group=bool(
+            found.get('group_id') or found.get('consistencygroup_id')
+        ),
+        is_migrating=found.get('os-vol-mig-status-attr:migstat')
+        not in _NOT_MIGRATING,
+        is_replicated=found.get('replication_status') not in _NOT_REPLICATED,
         fixed_by=next(
             (
                 fixed_by

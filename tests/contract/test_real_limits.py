@@ -4,6 +4,7 @@
 
 import testtools
 
+from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import ceph_access
 from cinder_tiers.observe.cinder import volumes
 from tests.contract import real_ceph
@@ -50,7 +51,7 @@ class RealLimitsTestCase(test_real_watch.WatchedPoolsCase):
                 )
                 self.assertEqual(
                     {'contract': {LIMIT: '40', BURST: '80'}},
-                    volumes._limits_in(self.repairer, pool),
+                    volumes._read_limits(self.repairer, pool),
                 )
                 self.repairer.set_image_options(
                     pool, VOLUME, {LIMIT: '20', BURST: None}
@@ -77,3 +78,13 @@ class RealLimitsTestCase(test_real_watch.WatchedPoolsCase):
                     SIZE,
                 )
             self.assertIsNone(self.repairer.image_options(pool, 'volume-gone'))
+            for name, value, said in (
+                ('volume-gone', '1', 'has no image volume-gone'),
+                (VOLUME, '1e3', "refused rbd_qos_iops_limit '1e3'"),
+            ):
+                error = self.assertRaises(
+                    errors.ActionFailed,
+                    self.repairer.set_image_options,
+                    *(pool, name, {LIMIT: value}),
+                )
+                self.assertIn(said, str(error))

@@ -40,19 +40,42 @@ OPTIONS = {key: _rbd_option(key) for key in qos_limits.RBD}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Place:
+    """A pool of a cluster."""
+
+    #: Name of the cluster in the tiers file.
+    cluster: str
+    pool: str
+
+
+_Options = collections.abc.Mapping[str, str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Limits:
     """The limits that images have, and those that their types give them."""
 
-    #: {id that a volume is stored under: {option of OPTIONS: value}}, of each
-    #: image that was found.
-    images: collections.abc.Mapping[str, collections.abc.Mapping[str, str]]
+    #: {host@backend#pool: where its images are}, of backends in Ceph that may
+    #: have volumes of tiers.
+    places: collections.abc.Mapping[str, Place]
+    #: {place: {id that a volume is stored under: {option of OPTIONS: value}}};
+    #: in place of the images why they could not be read.
+    images: collections.abc.Mapping[
+        Place, collections.abc.Mapping[str, _Options] | str
+    ]
     #: {id of a volume type: {option: value}}
-    types: collections.abc.Mapping[str, collections.abc.Mapping[str, str]]
-    #: {tier: why the images of its pool could not be read, or ''}; a tier
-    #: that is absent has no pool of Ceph.
-    unread: collections.abc.Mapping[str, str]
-    #: {tier: its pool}
-    pools: collections.abc.Mapping[str, str]
+    types: collections.abc.Mapping[str, _Options]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Found:
+    """The limits of an image."""
+
+    place: Place
+    #: {option: value}
+    has: _Options
+    #: {option: value to set; None: to remove} for those of its type.
+    changes: collections.abc.Mapping[str, str | None]
 
 
 def of_spec(
@@ -76,10 +99,21 @@ def of_spec(
     }
 
 
-def difference(
-    has: collections.abc.Mapping[str, str],
-    wanted: collections.abc.Mapping[str, str],
-) -> dict[str, str | None]:
+def faults_of(wanted: _Options) -> list[str]:
+    """The limits that librbd would not take, as `OPTION VALUE`.
+
+    >>> faults_of({'rbd_qos_iops_limit': '1e3', 'rbd_qos_bps_limit': '9'})
+    ["rbd_qos_iops_limit '1e3', expected an integer"]
+    """
+    return [
+        f'{option} {value!r}, expected an integer'
+        for option, value in wanted.items()
+        if not (value.isascii() and value.isdigit())
+        or int(value) > qos_limits.MOST
+    ]
+
+
+def difference(has: _Options, wanted: _Options) -> dict[str, str | None]:
     """What makes the limits of an image those that are wanted.
 
     >>> difference({'rbd_qos_iops_limit': '40'}, {'rbd_qos_bps_limit': '9'})

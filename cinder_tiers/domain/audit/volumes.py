@@ -24,6 +24,8 @@ from cinder_tiers.domain.placement import tier_specs as extra_specs
 State = audit.State
 PLACEMENT, IMAGE, RESIDENCY = 'placement', 'image', 'residency'
 LIMITS = 'limits'
+#: Statuses of a volume that has no image, or may have none.
+WITHOUT_IMAGE = ('creating', 'deleting', 'error', 'error_deleting')
 #: States of which each volume is named; of the others there are counts.
 _NAMED = (
     State.UNKNOWN,
@@ -31,10 +33,8 @@ _NAMED = (
     State.OUT_OF_DATE,
     State.NON_COMPLIANT,
 )
-_ALLOWED = (
-    explanation.BackendVerdict.OWN,
-    explanation.BackendVerdict.OVERFLOW,
-)
+_OWN = (explanation.BackendVerdict.OWN,)
+_ALLOWED = (*_OWN, explanation.BackendVerdict.OVERFLOW)
 _CLONE = (
     'it is a copy-on-write clone of an image: blocks that were never '
     'written are read from the images pool; their number is not known'
@@ -63,6 +63,8 @@ class Verdict:
     tier: str | None = None
     #: Names of the backends on which it may lie.
     allowed: tuple[str, ...] = ()
+    #: Those of them that serve its tier; the others are of its overflow.
+    own: tuple[str, ...] = ()
     reason: str = ''
     remedy: str = ''
     #: Name of the volume type by which it would be right; None when another
@@ -284,20 +286,37 @@ def judge(
         volume=volume, image=image, known=known, policy=policy, applied=applied
     )
     return dataclasses.replace(
-        _verdict(explained, follows, applied), image_problem=problem
+        _verdict(volume, explained, follows, applied, known),
+        image_problem=problem,
     )
 
 
 def _verdict(
+    volume: facts.KnownVolume,
     explained: explanation.Explanation,
     follows: bool,
     applied: explanation.AppliedTypes,
+    known: facts.Facts,
 ) -> Verdict:
     if (
         explained.outcome is explanation.Outcome.OUT_OF_DATE
         and explained.tier is not None
     ):
         name = applied.types[explained.tier].name
+        judged = applied.judge(applied.types[explained.tier], known) or ()
+        if judged and volume.host not in _names(judged, _ALLOWED):
+            return Verdict(
+                state=State.OUT_OF_DATE,
+                tier=explained.tier,
+                retype_to=name,
+                allowed=_names(judged, _ALLOWED),
+                own=_names(judged, _OWN),
+                reason=f'its type was the type of tier {explained.tier} until '
+                'the tier was changed, and the backend that it is on does '
+                'not serve the tier',
+                remedy=f'run "openstack volume set --type {name} '
+                '--migration-policy on-demand" on it, which moves it',
+            )
         return Verdict(
             state=State.OUT_OF_DATE,
             tier=explained.tier,
@@ -337,14 +356,19 @@ def _verdict(
         image_tier=explained.image_tier,
         image_type=explained.image_tier
         and applied.types[explained.image_tier].name,
-        allowed=tuple(
-            one.backend.name
-            for one in explained.judged or ()
-            if one.verdict in _ALLOWED
-        ),
+        allowed=_names(explained.judged or (), _ALLOWED),
+        own=_names(explained.judged or (), _OWN),
         retype_to=retype_to,
         remedy=retype if is_wrong else '',
     )
+
+
+def _names(
+    judged: collections.abc.Iterable[explanation.JudgedBackend],
+    verdicts: collections.abc.Container[explanation.BackendVerdict],
+) -> tuple[str, ...]:
+    """Names of the backends with one of some verdicts."""
+    return tuple(one.backend.name for one in judged if one.verdict in verdicts)
 
 
 def _key(
@@ -464,31 +488,40 @@ def _home(
 
 
 def limits_of(
-    volume: facts.KnownVolume, verdict: Verdict, limits: volume_limits.Limits
-) -> tuple[dict[str, str], dict[str, str | None]] | str | None:
-    """The limits of the image of a volume, and what is wrong with them.
+    volume: facts.KnownVolume, limits: volume_limits.Limits
+) -> volume_limits.Found | str | None:
+    """The limits of the image of a volume of a tier.
 
-    :returns: {option: value}, and {option: right value, None for none} of
-        those that differ from its type's; or why they are not known; or None
-        where the volume has no image in a pool of a tier.
+    :returns: why they are not known, in place of them; None where the volume
+        has no image in Ceph, or not yet, or not any more.
     """
-    tier = verdict.tier
+    place = limits.places.get(volume.host or '')
     if (
-        tier is None
-        or tier not in limits.unread
-        or volume.host is None
+        place is None
         or volume.volume_type is None
+        or volume.status in WITHOUT_IMAGE
     ):
         return None
-    if limits.unread[tier]:
-        return limits.unread[tier]
+    images = limits.images[place]
+    if isinstance(images, str):
+        return images
     wanted = limits.types.get(volume.volume_type.type_id)
-    has = limits.images.get(volume.stored_id or volume.volume_id)
+    has = images.get(volume.stored_id or volume.volume_id)
     if wanted is None:
         return f'Cinder did not list its volume type {volume.type_name}'
     if has is None:
-        return f'pool {limits.pools[tier]} has no image of it'
-    return dict(has), volume_limits.difference(has, wanted)
+        return f'pool {place.pool} has no image of it'
+    faults = volume_limits.faults_of(wanted)
+    if faults:
+        return (
+            f'the QoS spec of its volume type {volume.type_name} has '
+            f'{"; ".join(faults)}'
+        )
+    return volume_limits.Found(
+        place=place,
+        has=has,
+        changes=volume_limits.difference(has, wanted),
+    )
 
 
 def _limited(
@@ -500,7 +533,7 @@ def _limited(
 
     A finding without a current value is only counted.
     """
-    found = limits_of(volume, verdict, limits) if limits else None
+    found = limits_of(volume, limits) if limits and verdict.tier else None
     if found is None:
         return []
     state, reason = State.COMPLIANT, ''
@@ -508,10 +541,10 @@ def _limited(
     expected: dict[str, str | None] = {}
     if isinstance(found, str):
         state, reason = State.UNKNOWN, found
-    elif found[1]:
-        has, expected = found
+    elif found.changes:
+        expected = dict(found.changes)
         state = State.OUT_OF_DATE
-        current = {option: has.get(option) for option in expected}
+        current = {option: found.has.get(option) for option in expected}
         reason = (
             'its image does not have the limits of its volume type: Cinder '
             'sets them when a volume is created or retyped only'

@@ -110,6 +110,11 @@ class KnownVolume:
     #: The id that its driver stores it under, when that is another one, as
     #: after some migrations (Cinder's `name_id`); None: `volume_id`.
     stored_id: str | None = None
+    #: Whether it is a member of a group, whatever else fixes its place.
+    in_group: bool = False
+    is_migrating: bool = False
+    #: Whether its driver replicates it to another backend.
+    is_replicated: bool = False
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -226,8 +226,9 @@ def repairer(
 ) -> ceph_state.CephxUser:
     """The user that repair needs to set limits of images.
 
-    It writes the headers of images, where their options are; it can neither
-    read nor write what is in them.
+    It writes the headers of images, where their options are, and can neither
+    read nor write what is in them. It could remove a header: Ceph has no
+    capability for a single method of RBD's class.
     """
     pools = _pools(catalog, cluster)
     images = (cluster.images_pool,) if cluster.images_pool else ()

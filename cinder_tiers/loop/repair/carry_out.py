@@ -19,14 +19,25 @@ import openstack.exceptions
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.observe.cinder import volumes
+from cinder_tiers.observe import visible_cloud
 
 #: How often Cinder is asked; a retype that copies nothing takes a second.
 _POLL_S = 2.0
 #: How often somebody who waits hears of a copy.
 _SAY_EVERY_S = 60.0
+#: Statuses of HTTP from here on are of servers and proxies.
+_OF_SERVERS = 500
+#: Of a volume, between the plan and its step.
+_COMPARED = ('type_name', 'host', 'status', 'stored_id', 'is_migrating')
+#: Types are compared by name.
+_NOTHING_KNOWN = facts.Facts(
+    project='', is_admin=True, types=(), default_type=None, backends=None
+)
 #: A restart of cinder-api takes no longer.
 _MOST_SILENT_S = 600.0
 #: How often a volume is at rest before its new type is missed: Cinder gives it
@@ -34,7 +45,8 @@ _MOST_SILENT_S = 600.0
 _POLLS_AT_REST = 5
 #: Of a volume that Cinder works on.
 _BUSY = ('retyping', 'maintenance')
-_NOT_MIGRATING = (None, '', 'none', 'success', 'error', 'deleting')
+#: A volume that nobody works on any more may be busy for ever.
+_MOST_S = 24 * 3600.0
 
 
 class Outcome(enum.Enum):
@@ -60,16 +72,6 @@ class Result:
     reason: str = ''
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Images:
-    """Where the RBD images of tiers are."""
-
-    #: {tier: session with its cluster}
-    sessions: collections.abc.Mapping[str, ceph_session.Session]
-    #: {tier: pool}
-    pools: collections.abc.Mapping[str, str]
-
-
 class _NotAsPlanned(errors.TiersError):
     """A volume is not as the plan showed it."""
 
@@ -78,7 +80,7 @@ def carry_out(
     steps: collections.abc.Sequence[repair.Step],
     *,
     connection: openstack.connection.Connection,
-    images: Images,
+    sessions: collections.abc.Mapping[str, ceph_session.Session],
     at_once: int,
     is_to_stop: collections.abc.Callable[[], bool],
     report: collections.abc.Callable[[Result], None],
@@ -88,6 +90,7 @@ def carry_out(
     """Does the steps that are not refused.
 
     :param connection: of an administrator.
+    :param sessions: {cluster: session}, of those with images to write.
     :param at_once: how many at a time.
     :param is_to_stop: whether no further step is to begin.
     :param report: is told each result, one after another.
@@ -96,157 +99,194 @@ def carry_out(
     :returns: a result for each step, in their order.
     """
     telling = threading.Lock()
+    # What ends the process at once must not wait for hours of copying.
+    abandoned = threading.Event()
+    work = _Work(
+        connection=connection,
+        sessions=sessions,
+        say=say,
+        telling=telling,
+        abandoned=abandoned,
+        poll_s=poll_s,
+    )
 
     def done(step: repair.Step) -> Result:
         if step.refusal:
             result = Result(
                 step=step, outcome=Outcome.REFUSED, reason=step.refusal
             )
-        elif is_to_stop():
+        elif is_to_stop() or abandoned.is_set():
             result = Result(step=step, outcome=Outcome.NOT_STARTED)
         else:
-            result = _result_of(step, connection, images, waits, poll_s)
+            result = work.result_of(step)
         with telling:
             report(result)
         return result
 
-    def waits(line: str) -> None:
-        with telling:
-            say(line)
-
     with concurrent.futures.ThreadPoolExecutor(at_once) as threads:
-        return list(threads.map(done, steps))
-
-
-def _result_of(
-    step: repair.Step,
-    connection: openstack.connection.Connection,
-    images: Images,
-    say: collections.abc.Callable[[str], None],
-    poll_s: float,
-) -> Result:
-    try:
-        _look(step, connection)
-        if step.kind is repair.Kind.LIMITS:
-            images.sessions[step.tier].set_image_options(
-                images.pools[step.tier],
-                volumes.image_of(step.volume),
-                step.options,
-            )
-        else:
-            _move(step, connection, say, poll_s)
-    except _NotAsPlanned as error:
-        return Result(step=step, outcome=Outcome.CHANGED, reason=str(error))
-    except errors.TiersError as error:
-        return Result(step=step, outcome=Outcome.FAILED, reason=str(error))
-    return Result(step=step, outcome=Outcome.DONE)
-
-
-def _show(
-    step: repair.Step, connection: openstack.connection.Connection
-) -> collections.abc.Mapping:
-    volume = step.volume.volume_id
-    with openstack_client.asking(f'Cinder did not show volume {volume}'):
-        return openstack_client.request(
-            connection.block_storage, 'GET', '/volumes/{}', volume
-        ).json()['volume']
-
-
-def _look(
-    step: repair.Step, connection: openstack.connection.Connection
-) -> None:
-    """Look whether a volume is as the plan shows it.
-
-    :raises _NotAsPlanned: it is not.
-    """
-    planned = step.volume
-    found = _show(step, connection)
-    changed = [
-        f'{what} was {before} and is {now}'
-        for what, before, now in (
-            ('volume type', planned.type_name, found.get('volume_type')),
-            ('host', planned.host, found.get('os-vol-host-attr:host')),
-            ('status', planned.status, found.get('status')),
-        )
-        if before != now
-    ]
-    if changed:
-        raise _NotAsPlanned(
-            f'since the plan was made, its {", its ".join(changed)}; run '
-            'the command again'
-        )
-
-
-def _move(
-    step: repair.Step,
-    connection: openstack.connection.Connection,
-    say: collections.abc.Callable[[str], None],
-    poll_s: float,
-) -> None:
-    """Retype or migrate a volume, and wait until Cinder has ended it.
-
-    :raises errors.TiersError: Cinder refused it, or did not do it.
-    """
-    volume = step.volume.volume_id
-    to = step.retype_to or step.migrate_to
-    if step.retype_to:
-        keeps = step.kind is repair.Kind.TYPE
-        action: dict[str, object] = {
-            'os-retype': {
-                'new_type': step.retype_to,
-                'migration_policy': 'never' if keeps else 'on-demand',
-            }
-        }
-        shown = 'volume_type'
-    else:
-        # Locked, so that its user waits rather than ends the migration.
-        action = {'os-migrate_volume': {'host': to, 'lock_volume': True}}
-        shown = 'os-vol-host-attr:host'
-    with openstack_client.asking(
-        f'Cinder did not begin to move volume {volume} to {to}'
-    ):
-        openstack_client.request(
-            connection.block_storage,
-            'POST',
-            '/volumes/{}/action',
-            volume,
-            json=action,
-        )
-    begun = said = answered = time.monotonic()
-    at_rest = 0
-    pause = threading.Event()
-    while True:
-        pause.wait(poll_s)
-        now = time.monotonic()
+        asked = [threads.submit(done, step) for step in steps]
         try:
-            found = _show(step, connection)
-        except errors.NotVisible:
+            return [one.result() for one in asked]
+        except BaseException:
+            abandoned.set()
             raise
-        except errors.Unreachable:
-            # A restart of the API does not end what cinder-volume does.
-            if now - answered > _MOST_SILENT_S:
-                raise
-            continue
-        answered = now
-        if found.get('status') in _BUSY or (
-            found.get('os-vol-mig-status-attr:migstat') not in _NOT_MIGRATING
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Work:
+    """What steps are carried out with."""
+
+    connection: openstack.connection.Connection
+    sessions: collections.abc.Mapping[str, ceph_session.Session]
+    say: collections.abc.Callable[[str], None]
+    telling: threading.Lock
+    abandoned: threading.Event
+    poll_s: float
+
+    def result_of(self, step: repair.Step) -> Result:
+        """Carry out a step that is not refused."""
+        try:
+            self._look(step)
+            if step.limits:
+                self._limit(step, step.limits)
+            else:
+                self._move(step)
+        except _NotAsPlanned as error:
+            return Result(
+                step=step, outcome=Outcome.CHANGED, reason=str(error)
+            )
+        except errors.TiersError as error:
+            return Result(step=step, outcome=Outcome.FAILED, reason=str(error))
+        return Result(step=step, outcome=Outcome.DONE)
+
+    def _show(self, step: repair.Step) -> facts.KnownVolume:
+        volume = step.volume.volume_id
+        with openstack_client.asking(f'Cinder did not show volume {volume}'):
+            found = openstack_client.request(
+                self.connection.block_storage, 'GET', '/volumes/{}', volume
+            ).json()['volume']
+            return visible_cloud.parse_volume(found, _NOTHING_KNOWN)
+
+    def _look(self, step: repair.Step) -> None:
+        """Look whether a volume is as the plan shows it.
+
+        :raises _NotAsPlanned: it is not.
+        """
+        found = self._show(step)
+        changed = [
+            f'{name.replace("_", " ")} was {before} and is {now}'
+            for name in _COMPARED
+            for before, now in [
+                (getattr(step.volume, name), getattr(found, name))
+            ]
+            if before != now
+        ]
+        if changed:
+            raise _NotAsPlanned(
+                f'since the plan was made, its {", its ".join(changed)}; run '
+                'the command again'
+            )
+
+    def _limit(self, step: repair.Step, found: volume_limits.Found) -> None:
+        """Set the limits of an image, if they are as the plan shows them."""
+        session, pool = self.sessions[found.place.cluster], found.place.pool
+        image = volumes.image_of(step.volume)
+        now = volumes.limits_among(session.image_options(pool, image) or {})
+        if now != dict(found.has):
+            raise _NotAsPlanned(
+                'since the plan was made, the limits of its image changed; '
+                'run the command again'
+            )
+        session.set_image_options(pool, image, found.changes)
+
+    def _move(self, step: repair.Step) -> None:
+        """Retype or migrate a volume, and wait until Cinder has ended it.
+
+        :raises errors.TiersError: Cinder refused it, or did not do it.
+        """
+        volume = step.volume.volume_id
+        with openstack_client.asking(
+            f'Cinder did not begin to move volume {volume}'
         ):
+            try:
+                openstack_client.request(
+                    self.connection.block_storage,
+                    'POST',
+                    '/volumes/{}/action',
+                    volume,
+                    json=_order(step),
+                )
+            except openstack.exceptions.HttpException as error:
+                # A proxy that gave up says nothing of what Cinder does.
+                if (error.status_code or 0) < _OF_SERVERS:
+                    raise
+        begun = said = answered = time.monotonic()
+        at_rest = 0
+        while at_rest < _POLLS_AT_REST:
+            if self.abandoned.wait(self.poll_s):
+                raise errors.ActionFailed(
+                    f'Nobody waited for the move of volume {volume}, which '
+                    'Cinder goes on with.'
+                )
+            now = time.monotonic()
+            try:
+                found = self._show(step)
+            except errors.NotVisible:
+                raise
+            except errors.Unreachable:
+                # A restart of the API does not end what cinder-volume does.
+                if now - answered > _MOST_SILENT_S:
+                    raise
+                continue
+            answered = now
+            if found.status not in _BUSY and not found.is_migrating:
+                if _has_come(step, found):
+                    return
+                at_rest += 1
+                continue
             at_rest = 0
+            if now - begun > _MOST_S:
+                raise errors.ActionFailed(
+                    f'Volume {volume} has been {found.status} for '
+                    f'{_MOST_S / 3600:.0f} h; Cinder may go on with it: see '
+                    'the log of cinder-volume'
+                )
             if now - said > _SAY_EVERY_S:
                 said = now
-                say(
-                    f'volume {volume} has been {found.get("status")} for '
-                    f'{(now - begun) / 60:.0f} min'
-                )
-            continue
-        if found.get(shown) == to:
-            return
-        at_rest += 1
-        if at_rest >= _POLLS_AT_REST:
-            raise errors.ActionFailed(
-                f'Cinder gave up the move of volume {volume} to '
-                f'{to}: its type is {found.get("volume_type")}, '
-                f'its host {found.get("os-vol-host-attr:host")}, its status '
-                f'{found.get("status")}; "openstack volume message list" and '
-                'the logs of cinder-scheduler and cinder-volume say why'
-            )
+                with self.telling:
+                    self.say(
+                        f'volume {volume} has been {found.status} for '
+                        f'{(now - begun) / 60:.0f} min'
+                    )
+        raise errors.ActionFailed(
+            f'Cinder gave up the move of volume {volume}: its type is '
+            f'{found.type_name}, its host {found.host}, its status '
+            f'{found.status}; "openstack volume message list" and the logs of '
+            'cinder-scheduler and cinder-volume say why'
+        )
+
+
+def _order(step: repair.Step) -> dict[str, object]:
+    if step.migrate_to:
+        # Locked, so that its user waits rather than ends the migration.
+        return {
+            'os-migrate_volume': {'host': step.migrate_to, 'lock_volume': True}
+        }
+    keeps = step.kind is repair.Kind.TYPE
+    return {
+        'os-retype': {
+            'new_type': step.retype_to,
+            'migration_policy': 'never' if keeps else 'on-demand',
+        }
+    }
+
+
+def _has_come(step: repair.Step, found: facts.KnownVolume) -> bool:
+    if step.retype_to:
+        return found.type_name == step.retype_to
+    # In a cluster of cinder-volumes, another host may have done it.
+    wanted, there = (
+        (host or '').partition('@')[2]
+        for host in (step.migrate_to, found.host)
+    )
+    return wanted == there

@@ -7,6 +7,7 @@ anything is touched. Pure. Must not know how volumes are read, nor how a step
 is carried out.
 """
 
+import collections
 import collections.abc
 import dataclasses
 import enum
@@ -15,13 +16,12 @@ from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.domain.explain import visible_cloud as facts
-from cinder_tiers.domain.placement import decision
 
 #: Of a volume that nothing is done with at the moment (VolumeAPI.retype,
 #: cinder/volume/api.py).
 _AT_REST = ('available', 'in-use')
-#: In which a volume has no image, or will have none.
-_WITHOUT_IMAGE = ('creating', 'deleting', 'error', 'error_deleting')
+#: In which Cinder may be about to write limits, or to leave the image.
+_MOVING = ('retyping', 'maintenance')
 
 
 class Kind(enum.Enum):
@@ -78,10 +78,8 @@ class Step:
     retype_to: str | None = None
     #: host@backend#pool that it is migrated to, with its type.
     migrate_to: str | None = None
-    #: {option of its RBD image: value; None: to remove}.
-    options: collections.abc.Mapping[str, str | None] = dataclasses.field(
-        default_factory=dict
-    )
+    #: The limits of its RBD image, and what they become.
+    limits: volume_limits.Found | None = None
     #: Why it is not done; empty: it is.
     refusal: str = ''
 
@@ -93,6 +91,15 @@ class Step:
         return 0
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is to be done with volumes."""
+
+    steps: tuple[Step, ...]
+    #: {why it is not known whether a volume is right: of how many}.
+    unknown: collections.abc.Mapping[str, int]
+
+
 def plan(
     listed: collections.abc.Iterable[audit_volumes.ListedVolume],
     *,
@@ -100,7 +107,7 @@ def plan(
     kinds: collections.abc.Container[Kind],
     tiers: collections.abc.Container[str] | None = None,
     volumes: collections.abc.Container[str] | None = None,
-) -> collections.abc.Iterator[Step]:
+) -> Plan:
     """The steps that make volumes compliant, in the order of the volumes.
 
     One step for a volume: with another type it gets the limits of that type.
@@ -110,18 +117,53 @@ def plan(
     :param tiers: names of those whose volumes are repaired; None: all.
     :param volumes: ids of those that are repaired; None: all.
     """
+    planned: list[Step] = []
+    unknown: collections.Counter[str] = collections.Counter()
+    free_gib = dict(circumstances.free_gib)
     for one in listed:
         volume, verdict = one.volume, one.verdict
-        if verdict.tier is None or (
-            (tiers is not None and verdict.tier not in tiers)
-            or (volumes is not None and volume.volume_id not in volumes)
-        ):
+        if volumes is not None and volume.volume_id not in volumes:
+            continue
+        if tiers is not None and verdict.tier not in tiers:
+            continue
+        unknown.update(_unknown(volume, verdict, circumstances.limits, kinds))
+        if verdict.tier is None:
             continue
         steps = [
-            *_moves(volume, verdict, verdict.tier, circumstances),
-            *_limits(volume, verdict, verdict.tier, circumstances.limits),
+            step
+            for step in (
+                *_moves(
+                    volume, verdict, verdict.tier, circumstances, free_gib
+                ),
+                *_limits(volume, verdict.tier, circumstances.limits),
+            )
+            if step.kind in kinds
         ]
-        yield from [step for step in steps if step.kind in kinds][:1]
+        steps.sort(key=lambda step: bool(step.refusal))
+        for step in steps[:1]:
+            if step.migrate_to and not step.refusal:
+                free_gib[step.migrate_to] -= volume.size_gib
+            planned.append(step)
+    return Plan(steps=tuple(planned), unknown=unknown)
+
+
+def _unknown(
+    volume: facts.KnownVolume,
+    verdict: audit_volumes.Verdict,
+    limits: volume_limits.Limits | None,
+    kinds: collections.abc.Container[Kind],
+) -> collections.abc.Iterator[str]:
+    """Why it is not known whether a volume is right."""
+    if verdict.state is audit.State.UNKNOWN and (
+        Kind.TYPE in kinds or Kind.PLACEMENT in kinds
+    ):
+        yield verdict.reason
+    if verdict.image_problem and Kind.IMAGE in kinds:
+        yield verdict.image_problem
+    if limits and verdict.tier and Kind.LIMITS in kinds:
+        found = audit_volumes.limits_of(volume, limits)
+        if isinstance(found, str):
+            yield found
 
 
 def _moves(
@@ -129,6 +171,7 @@ def _moves(
     verdict: audit_volumes.Verdict,
     tier: str,
     circumstances: Circumstances,
+    free_gib: collections.abc.Mapping[str, float],
 ) -> collections.abc.Iterator[Step]:
     is_wrong = verdict.state in (
         audit.State.OUT_OF_DATE,
@@ -137,19 +180,16 @@ def _moves(
     migrate_to = None
     if is_wrong and verdict.retype_to:
         retype_to = verdict.retype_to
+        # Where a volume may stay, the verdict names no backend.
         kind = (
             Kind.TYPE
-            if verdict.state is audit.State.OUT_OF_DATE
+            if verdict.state is audit.State.OUT_OF_DATE and not verdict.allowed
             else Kind.PLACEMENT
         )
         reason = verdict.reason
     elif is_wrong:
         retype_to, kind, reason = None, Kind.PLACEMENT, verdict.reason
-        migrate_to = max(
-            sorted(verdict.allowed),
-            key=lambda name: circumstances.free_gib.get(name, 0.0),
-            default=None,
-        )
+        migrate_to = _target(volume, verdict, free_gib)
     elif verdict.image_type:
         retype_to, kind = verdict.image_type, Kind.IMAGE
         reason = f'its image now selects tier {verdict.image_tier}'
@@ -165,6 +205,7 @@ def _moves(
         refusal='; '.join(
             _objections(
                 volume,
+                verdict,
                 kind,
                 retype_to=retype_to,
                 migrate_to=migrate_to,
@@ -174,8 +215,26 @@ def _moves(
     )
 
 
+def _target(
+    volume: facts.KnownVolume,
+    verdict: audit_volumes.Verdict,
+    free_gib: collections.abc.Mapping[str, float],
+) -> str | None:
+    """The backend with the most space, of its tier before its overflow."""
+    for names in (verdict.own, verdict.allowed):
+        room = {
+            name: free_gib[name]
+            for name in sorted(names)
+            if free_gib.get(name, 0.0) >= volume.size_gib
+        }
+        if room:
+            return max(room, key=lambda name: room[name])
+    return None
+
+
 def _objections(
     volume: facts.KnownVolume,
+    verdict: audit_volumes.Verdict,
     kind: Kind,
     *,
     retype_to: str | None,
@@ -184,10 +243,17 @@ def _objections(
 ) -> collections.abc.Iterator[str]:
     """Why Cinder would not do it, or would not end it."""
     if not (retype_to or migrate_to):
-        yield 'no backend that reports to the scheduler serves its tier'
+        yield (
+            'no backend that reports to the scheduler serves its tier and has '
+            f'{volume.size_gib} GiB free'
+        )
     if volume.status not in _AT_REST:
         yield f'its status is {volume.status}, expected available or in-use'
-    if volume.fixed_by is decision.FixedBy.GROUP:
+    if volume.is_migrating:
+        yield 'it is being migrated'
+    if volume.is_replicated and kind is not Kind.TYPE:
+        yield 'it is replicated, and Cinder does not migrate such volumes'
+    if volume.in_group:
         yield 'it is in a group, which Cinder keeps on one backend'
     if (
         retype_to
@@ -211,7 +277,7 @@ def _objections(
     # Cinder asks the driver before it copies if the other pool is of the same
     # backend; "volume migrate" refuses snapshots in any case.
     if volume.volume_id in circumstances.with_snapshots and (
-        migrate_to or not _has_several_pools(volume, circumstances)
+        migrate_to or not _may_stay(volume, verdict, kind, circumstances)
     ):
         yield (
             'it has snapshots, and Cinder does not copy these to another '
@@ -219,16 +285,20 @@ def _objections(
         )
 
 
-def _has_several_pools(
-    volume: facts.KnownVolume, circumstances: Circumstances
+def _may_stay(
+    volume: facts.KnownVolume,
+    verdict: audit_volumes.Verdict,
+    kind: Kind,
+    circumstances: Circumstances,
 ) -> bool:
+    """Whether its backend has another pool that it may go to."""
     backend = (volume.host or '').partition('#')[0]
-    return (
-        sum(
-            name.partition('#')[0] == backend
-            for name in circumstances.free_gib
-        )
-        > 1
+    targets = (
+        verdict.allowed if kind is Kind.PLACEMENT else circumstances.free_gib
+    )
+    return any(
+        name.partition('#')[0] == backend and name != volume.host
+        for name in targets
     )
 
 
@@ -246,34 +316,26 @@ def _takes_limits_attached(
 
 def _limits(
     volume: facts.KnownVolume,
-    verdict: audit_volumes.Verdict,
     tier: str,
     limits: volume_limits.Limits | None,
 ) -> collections.abc.Iterator[Step]:
-    found = (
-        audit_volumes.limits_of(volume, verdict, limits) if limits else None
-    )
-    if found is None or found == (limits and limits.unread[tier]):
-        # Of a pool that cannot be read, each volume would say the same.
-        return
-    has, wanted = ({}, {}) if isinstance(found, str) else found
-    if isinstance(found, str):
-        refusal = found
-    elif volume.status in _WITHOUT_IMAGE:
-        refusal = f'its status is {volume.status}'
-    else:
-        refusal = ''
-    if not (wanted or refusal):
+    found = audit_volumes.limits_of(volume, limits) if limits else None
+    if found is None or isinstance(found, str) or not found.changes:
         return
     yield Step(
         kind=Kind.LIMITS,
         volume=volume,
         tier=tier,
         reason='; '.join(
-            f'{option} is {has.get(option, "not set")}, expected '
+            f'{option} is {found.has.get(option, "not set")}, expected '
             f'{"not set" if value is None else value}'
-            for option, value in wanted.items()
+            for option, value in found.changes.items()
         ),
-        options=wanted,
-        refusal=refusal,
+        limits=found,
+        # Cinder may set them at any time, or leave the image.
+        refusal=f'its status is {volume.status}'
+        if volume.status in _MOVING
+        else 'it is being migrated'
+        if volume.is_migrating
+        else '',
     )

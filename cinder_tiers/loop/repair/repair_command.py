@@ -6,13 +6,13 @@ import argparse
 import collections.abc
 import contextlib
 import functools
+import uuid
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli import interruption
 from cinder_tiers.cli import placement_policy
 from cinder_tiers.cli.render import cells
-from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
@@ -48,9 +48,10 @@ class RepairVolumes(base.CatalogLister):
 
     _epilog = """Exit status: 0 there is nothing to repair, or all of it was
 repaired; 4 something is to be repaired, and nothing was changed; 5 something
-cannot be repaired, and all else was; 1 an error occurred, a step failed, or
-you did not confirm; 2 a wrong argument; 3 limits of some volumes are unknown;
-6 a service did not answer; 130 interrupted by Ctrl-C.
+cannot be repaired, and all else was; 3 it is unknown whether some volumes need
+repair, and all else was repaired; 1 an error occurred, a step failed, or you
+did not confirm; 2 a wrong argument; 6 a service did not answer; 130
+interrupted by Ctrl-C.
 
 Example: openstack tier repair --kind limits --tier database --yes
 """
@@ -80,7 +81,7 @@ Example: openstack tier repair --kind limits --tier database --yes
         parser.add_argument(
             '--volume',
             metavar='<volume>',
-            type=base.not_empty,
+            type=_volume_id,
             action='append',
             help='repair only the volume with this ID (may be repeated)',
         )
@@ -117,37 +118,27 @@ Example: openstack tier repair --kind limits --tier database --yes
                 parsed_args.catalog, include_root=parsed_args.include_root
             )
             _check_tiers(catalog, parsed_args.tier or ())
-            with self._sessions(catalog, kinds, parsed_args.tier) as sessions:
-                steps = self._plan(parsed_args, kinds, catalog, sessions)
+            with for_audit.sessions(
+                catalog,
+                {tier.rbd.cluster for tier in catalog.ceph_tiers}
+                if repair.Kind.LIMITS in kinds
+                else (),
+            ) as sessions:
+                plan = self._plan(parsed_args, kinds, catalog, sessions)
+                self._warn(plan)
+                steps = list(plan.steps)
                 if not self._is_agreed(steps, parsed_args):
                     return repair_rows.COLUMNS, [
                         repair_rows.plan_row(one) for one in steps
                     ]
-                results = self._carry_out(
-                    steps, parsed_args, catalog, sessions
-                )
+                if not parsed_args.yes:
+                    # Who was asked may have thought for long.
+                    again = self._plan(parsed_args, kinds, catalog, sessions)
+                    steps = self._still(steps, again.steps)
+                results = self._carry_out(steps, parsed_args, sessions)
         return repair_rows.COLUMNS, [
             repair_rows.result_row(one) for one in results
         ]
-
-    @contextlib.contextmanager
-    def _sessions(
-        self,
-        catalog: catalogs.Catalog,
-        kinds: frozenset[repair.Kind],
-        tiers: collections.abc.Container[str] | None,
-    ) -> collections.abc.Iterator[for_audit.Sessions]:
-        """Sessions with the clusters of which images are read."""
-        with for_audit.sessions(
-            catalog,
-            {
-                tier.rbd.cluster
-                for tier in catalog.ceph_tiers
-                if repair.Kind.LIMITS in kinds
-                and (tiers is None or tier.name in tiers)
-            },
-        ) as sessions:
-            yield sessions
 
     def _plan(
         self,
@@ -155,43 +146,61 @@ Example: openstack tier repair --kind limits --tier database --yes
         kinds: frozenset[repair.Kind],
         catalog: catalogs.Catalog,
         sessions: for_audit.Sessions,
-    ) -> list[repair.Step]:
+    ) -> repair.Plan:
         connection = base.connect(self)
-        limits = (
-            volumes.limits(connection, catalog, sessions, parsed_args.tier)
-            if repair.Kind.LIMITS in kinds
-            else None
-        )
-        for tier, reason in sorted((limits.unread if limits else {}).items()):
-            if reason:
-                self.exit_status = exit_status.UNKNOWN
-                self.log.warning(
-                    '%s',
-                    cells.printable(
-                        f'Limits of volumes of tier {tier} are unknown: '
-                        f'{reason}'
-                    ),
-                )
-        steps = list(
-            repair.plan(
-                workflow.list_volumes(
-                    connection,
-                    policy=placement_policy.read(parsed_args.config_file),
-                ),
-                circumstances=circumstances.observe(connection, limits),
-                kinds=kinds,
-                tiers=parsed_args.tier,
-                volumes=parsed_args.volume,
+        # Before the images, so that a new volume is not missed among them.
+        listed = list(
+            workflow.list_volumes(
+                connection,
+                policy=placement_policy.read(parsed_args.config_file),
             )
         )
-        for name in parsed_args.volume or ():
-            if name not in {one.volume.volume_id for one in steps}:
-                self.log.warning(
-                    'Volume %s needs no repair of these kinds, or does not '
-                    'exist.',
-                    cells.printable(name),
-                )
+        wanted = frozenset(parsed_args.volume or ())
+        missing = wanted - {one.volume.volume_id for one in listed}
+        if missing:
+            raise errors.NotVisible(
+                f'Cinder has no volume {", ".join(sorted(missing))}; see '
+                '"openstack volume list --all-projects"'
+            )
+        return repair.plan(
+            listed,
+            circumstances=circumstances.observe(
+                connection,
+                volumes.limits(connection, catalog, sessions)
+                if repair.Kind.LIMITS in kinds
+                else None,
+            ),
+            kinds=kinds,
+            tiers=parsed_args.tier,
+            volumes=wanted or None,
+        )
+
+    def _still(
+        self,
+        shown: collections.abc.Sequence[repair.Step],
+        now: collections.abc.Iterable[repair.Step],
+    ) -> list[repair.Step]:
+        """The steps that a person saw and that are as they were."""
+        steps = [one for one in now if one in shown]
+        if len(steps) < len(shown):
+            self.log.warning(
+                '%d volumes changed meanwhile, and are left alone; run the '
+                'command again for them',
+                len(shown) - len(steps),
+            )
         return steps
+
+    def _warn(self, plan: repair.Plan) -> None:
+        for reason, count in sorted(plan.unknown.items()):
+            self.exit_status = exit_status.UNKNOWN
+            self.log.warning(
+                '%s',
+                cells.printable(
+                    f'Whether {count} volume{"" if count == 1 else "s"} '
+                    f'need{"s" if count == 1 else ""} repair is unknown: '
+                    f'{reason}'
+                ),
+            )
 
     def _is_agreed(
         self,
@@ -237,7 +246,6 @@ Example: openstack tier repair --kind limits --tier database --yes
         self,
         steps: collections.abc.Sequence[repair.Step],
         parsed_args: argparse.Namespace,
-        catalog: catalogs.Catalog,
         sessions: for_audit.Sessions,
     ) -> list[carry_out.Result]:
         with interruption.Interrupt(
@@ -246,7 +254,11 @@ Example: openstack tier repair --kind limits --tier database --yes
             results = carry_out.carry_out(
                 steps,
                 connection=base.connect(self),
-                images=_images(catalog, sessions),
+                sessions={
+                    name: one
+                    for name, one in sessions.items()
+                    if not isinstance(one, audit.Unread)
+                },
                 at_once=parsed_args.concurrency,
                 is_to_stop=lambda: interrupt.came,
                 report=functools.partial(
@@ -273,7 +285,7 @@ Example: openstack tier repair --kind limits --tier database --yes
     def _say(self, line: str) -> None:
         """One line on standard error, unless --quiet."""
         if self.app.options.verbose_level:
-            with contextlib.suppress(BrokenPipeError):
+            with contextlib.suppress(OSError):
                 self.app.stderr.write(f'{cells.printable(line)}\n')
 
 
@@ -298,20 +310,6 @@ class _Progress:
         )
 
 
-def _images(
-    catalog: catalogs.Catalog, sessions: for_audit.Sessions
-) -> carry_out.Images:
-    found: dict[str, ceph_session.Session] = {}
-    for tier in catalog.ceph_tiers:
-        session = sessions[tier.rbd.cluster]
-        if not isinstance(session, audit.Unread):
-            found[tier.name] = session
-    return carry_out.Images(
-        sessions=found,
-        pools={tier.name: tier.rbd.pool for tier in catalog.ceph_tiers},
-    )
-
-
 def _check_tiers(
     catalog: catalogs.Catalog, names: collections.abc.Iterable[str]
 ) -> None:
@@ -327,6 +325,15 @@ def _check_tiers(
     ]
     if problems:
         raise errors.ProblemsFound(problems)
+
+
+def _volume_id(text: str) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f'{text!r}: expected the ID of a volume, a UUID'
+        ) from None
 
 
 def _at_once(text: str) -> int:

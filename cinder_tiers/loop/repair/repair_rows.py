@@ -33,22 +33,19 @@ def result_row(result: carry_out.Result) -> cells.Row:
 
 
 def text(step: repair.Step) -> str:
-    """What a step does, as the end of a line.
-
-    >>> text(repair.Step(kind=repair.Kind.LIMITS, volume=None, tier='fast',
-    ...     reason='', options={'rbd_qos_iops_limit': '40'}))
-    'set rbd_qos_iops_limit to 40'
-    """
+    """What a step does, as the end of a line."""
     if step.retype_to:
         keeps = step.kind is repair.Kind.TYPE
         return f'retype to {step.retype_to}{"" if keeps else ", moving data"}'
     if step.migrate_to:
         return f'migrate to {step.migrate_to}'
-    if not step.options:
-        return 'none'
-    return ', '.join(
-        f'remove {option}' if value is None else f'set {option} to {value}'
-        for option, value in step.options.items()
+    changes = step.limits.changes if step.limits else {}
+    return (
+        ', '.join(
+            f'remove {option}' if value is None else f'set {option} to {value}'
+            for option, value in changes.items()
+        )
+        or 'none'
     )
 
 

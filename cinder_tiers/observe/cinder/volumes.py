@@ -23,6 +23,9 @@ from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.domain.placement import backends as known_backends
+from cinder_tiers.domain.placement import rbd_location
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe import for_audit as survey
 from cinder_tiers.observe import visible_cloud as placement
 
@@ -31,6 +34,7 @@ from cinder_tiers.observe import visible_cloud as placement
 PAGE = 1000
 #: How Cinder's RBD driver names images (volume_name_template's default).
 _RBD_PREFIX = 'volume-'
+_LIMITS = frozenset(volume_limits.OPTIONS.values())
 
 
 def volumes(
@@ -136,17 +140,16 @@ def limits(
     connection: openstack.connection.Connection,
     catalog: catalogs.Catalog,
     clusters: survey.Sessions,
-    tiers: collections.abc.Container[str] | None = None,
 ) -> volume_limits.Limits:
     """The limits of RBD images, and those of the volume types.
 
-    The calls grow with the images of the pools of tiers.
+    Of the pools of tiers, and of those that their backends serve; the calls
+    grow with the images in them.
 
     :param connection: of an administrator.
-    :param catalog: for the tiers and their pools.
+    :param catalog: for the tiers and their clusters.
     :param clusters: {name of the cluster: session, or why there is none}.
-    :param tiers: names of those whose pools are read; None: all.
-    :raises errors.TiersError: Cinder does not show QoS specs.
+    :raises errors.TiersError: Cinder does not show QoS specs or backends.
     """
     with openstack_client.asking_as_admin('list QoS specs and volume types'):
         specs = {
@@ -159,36 +162,67 @@ def limits(
             'Cinder does not show which QoS spec a volume type has; the '
             'policy volume_extension:access_types_qos_specs_id must allow it'
         )
-    images: dict[str, dict[str, str]] = {}
-    unread: dict[str, str] = {}
-    for tier in catalog.ceph_tiers:
-        if tiers is not None and tier.name not in tiers:
-            continue
-        session = clusters[tier.rbd.cluster]
-        found = (
-            session
-            if isinstance(session, audit.Unread)
-            else survey.attempt(
-                functools.partial(_limits_in, session, tier.rbd.pool)
-            )
-        )
-        if isinstance(found, audit.Unread):
-            unread[tier.name] = found.reason
-        else:
-            unread[tier.name] = ''
-            images |= found
+    places = _places(catalog, placement.list_backends(connection), clusters)
     return volume_limits.Limits(
-        images=images,
+        places=places,
+        images={
+            place: _limits_in(clusters[place.cluster], place.pool)
+            for place in dict.fromkeys(places.values())
+        },
         types={one.id: specs.get(one.qos_specs_id or '', {}) for one in types},
-        unread=unread,
-        pools={tier.name: tier.rbd.pool for tier in catalog.ceph_tiers},
     )
 
 
+def _places(
+    catalog: catalogs.Catalog,
+    backends: collections.abc.Iterable[known_backends.Backend],
+    clusters: survey.Sessions,
+) -> dict[str, volume_limits.Place]:
+    """{backend: where its images are}, of those that may serve tiers."""
+    names = {tier.backend for tier in catalog.ceph_tiers}
+    fsids = {
+        name: survey.attempt(functools.partial(_fsid, session))
+        for name, session in clusters.items()
+        if not isinstance(session, audit.Unread)
+    }
+    found: dict[str, volume_limits.Place] = {}
+    for backend in backends:
+        location = rbd_location.location_of(backend)
+        if location is None:
+            continue
+        name = backend.capabilities.get(cinder_state.BACKEND)
+        for tier in catalog.ceph_tiers:
+            fsid = fsids.get(tier.rbd.cluster)
+            if (
+                location.fsid == fsid
+                and (name in names or location.pool == tier.rbd.pool)
+            ) or (
+                # Of a cluster that does not answer, the limits are unknown.
+                not isinstance(fsid, str) and name == tier.backend
+            ):
+                found[backend.name] = volume_limits.Place(
+                    cluster=tier.rbd.cluster, pool=location.pool
+                )
+    return found
+
+
+def _fsid(session: ceph_session.Session) -> str:
+    return session.command('mon dump')['fsid'].lower()
+
+
 def _limits_in(
+    session: ceph_session.Session | audit.Unread, pool: str
+) -> dict[str, dict[str, str]] | str:
+    """{id of a volume: its limits}, or why they could not be read."""
+    if isinstance(session, audit.Unread):
+        return session.reason
+    found = survey.attempt(functools.partial(_read_limits, session, pool))
+    return found.reason if isinstance(found, audit.Unread) else found
+
+
+def _read_limits(
     session: ceph_session.Session, pool: str
 ) -> dict[str, dict[str, str]]:
-    known = frozenset(volume_limits.OPTIONS.values())
     names = [one for one in session.images(pool) if is_of_volume(one)]
     found = side_by_side.each(
         functools.partial(session.image_options, pool),
@@ -196,14 +230,22 @@ def _limits_in(
         at_once=side_by_side.CEPH_AT_ONCE,
     )
     return {
-        name.removeprefix(_RBD_PREFIX): {
-            option: value
-            for option, value in options.items()
-            if option in known
-        }
+        name.removeprefix(_RBD_PREFIX): limits_among(options)
         for name, options in zip(names, found, strict=True)
         # Deleted since the images were listed.
         if options is not None
+    }
+
+
+def limits_among(
+    options: collections.abc.Mapping[str, str],
+) -> dict[str, str]:
+    """The limits among the options of an image.
+
+    :param options: {option: value}
+    """
+    return {
+        option: value for option, value in options.items() if option in _LIMITS
     }
 
 

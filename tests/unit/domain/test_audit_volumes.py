@@ -247,6 +247,24 @@ class PlacementTestCase(testtools.TestCase):
                 why == 'its type was retired', outcome == 'out of date', why
             )
 
+    def test_a_retired_type_is_changed_where_it_lies_or_moves(self):
+        retired = clouds.tier('database - retired 1', tags='old')
+        for on, policy, allowed in (
+            ('database', 'never', ()),
+            ('archive', 'on-demand', (clouds.host('database'),)),
+        ):
+            (listed,) = audit_volumes.list_volumes(
+                volumes=[volume(retired, on)],
+                known=clouds.CLOUD,
+                find_image=IMAGES.get,
+                policy=placement.DEFAULT_POLICY,
+            )
+            self.assertEqual('database', listed.verdict.retype_to)
+            self.assertEqual(allowed, listed.verdict.own)
+            self.assertIn(
+                f'--migration-policy {policy}', listed.verdict.remedy
+            )
+
     def test_wrong_volumes_are_listed_with_what_is_wrong(self):
         images = {
             **IMAGES,
@@ -438,14 +456,18 @@ class ResidencyTestCase(testtools.TestCase):
         )
 
 
+POOL = volume_limits.Place(cluster='ceph', pool='tier-database')
+DOWN = volume_limits.Place(cluster='ceph', pool='tier-general')
 LIMITS = volume_limits.Limits(
+    places={clouds.host('database'): POOL, clouds.host('general'): DOWN},
     images={
-        'old': {'rbd_qos_iops_limit': '40'},
-        'v': {'rbd_qos_iops_limit': '080', 'rbd_qos_bps_limit': '0'},
+        POOL: {
+            'old': {'rbd_qos_iops_limit': '40'},
+            'v': {'rbd_qos_iops_limit': '080', 'rbd_qos_bps_limit': '0'},
+        },
+        DOWN: 'it is down',
     },
     types={clouds.DATABASE.type_id: {'rbd_qos_iops_limit': '80'}},
-    unread={'database': '', 'general': 'it is down'},
-    pools={'database': 'tier-database', 'general': 'tier-general'},
 )
 
 

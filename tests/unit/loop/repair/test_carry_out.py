@@ -10,6 +10,7 @@ import threading
 
 import testtools
 
+from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.loop.repair import carry_out
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.observe import visible_cloud
@@ -19,11 +20,22 @@ from tests.unit.execute import test_cinder_world
 POLL_S = 0.05
 
 
+PLACE = volume_limits.Place(cluster='ceph', pool='pool')
+CHANGES = {'rbd_qos_iops_limit': '4', 'rbd_qos_bps_burst': None}
+LIMITS = volume_limits.Found(
+    place=PLACE, has={'rbd_qos_bps_burst': '9'}, changes=CHANGES
+)
+
+
 class Session:
-    """Of a cluster whose images are a dict."""
+    """Of a cluster whose images have the same options."""
 
     def __init__(self):
+        self.options = {'rbd_qos_bps_burst': '9', 'rbd_cache': 'false'}
         self.set = []
+
+    def image_options(self, pool, name):
+        return self.options
 
     def set_image_options(self, pool, name, options):
         self.set.append((pool, name, dict(options)))
@@ -81,16 +93,14 @@ class CarryOutTestCase(testtools.TestCase):
             kind=kind, volume=found, tier='fast', reason='it is', **fields
         )
 
-    def carry_out(self, *steps, is_to_stop=lambda: False):
+    def carry_out(self, *steps, is_to_stop=lambda: False, report=None):
         return carry_out.carry_out(
             steps,
             connection=self.connection,
-            images=carry_out.Images(
-                sessions={'fast': self.session}, pools={'fast': 'pool'}
-            ),
+            sessions={'ceph': self.session},
             at_once=2,
             is_to_stop=is_to_stop,
-            report=self.reported.append,
+            report=report or self.reported.append,
             say=self.said.append,
             poll_s=POLL_S,
         )
@@ -134,7 +144,8 @@ class CarryOutTestCase(testtools.TestCase):
             volume,
             status='available',
             migration_status='success',
-            host=self.hosts[0],
+            # The same backend, as another cinder-volume of a cluster has it.
+            host='other' + self.hosts[0].removeprefix('node'),
         )
         self.assertEqual(('done', ''), self.outcome(step))
 
@@ -191,7 +202,7 @@ class CarryOutTestCase(testtools.TestCase):
 
     def test_an_end_begins_no_further_volume(self):
         steps = [
-            self.step(self.add(), repair.Kind.LIMITS, options={'rbd_qos': '1'})
+            self.step(self.add(), repair.Kind.LIMITS, limits=LIMITS)
             for _ in range(5)
         ]
         results = self.carry_out(
@@ -204,9 +215,40 @@ class CarryOutTestCase(testtools.TestCase):
 
     def test_limits_are_set_at_the_image(self):
         volume = self.add()
-        options = {'rbd_qos_iops_limit': '4', 'rbd_qos_bps_burst': None}
-        step = self.step(volume, repair.Kind.LIMITS, options=options)
+        step = self.step(volume, repair.Kind.LIMITS, limits=LIMITS)
         self.assertEqual(('done', ''), self.outcome(step))
         self.assertEqual(
-            [('pool', f'volume-{volume}', options)], self.session.set
+            [('pool', f'volume-{volume}', CHANGES)], self.session.set
+        )
+
+    def test_limits_that_somebody_else_set_meanwhile_stay(self):
+        step = self.step(self.add(), repair.Kind.LIMITS, limits=LIMITS)
+        self.session.options = {'rbd_qos_iops_limit': '5'}
+        outcome, reason = self.outcome(step)
+        self.assertEqual('changed', outcome)
+        self.assertIn('the limits of its image changed', reason)
+        self.assertEqual([], self.session.set)
+
+    def test_a_migration_that_began_meanwhile_is_left_alone(self):
+        volume = self.add()
+        step = self.step(volume, repair.Kind.LIMITS, limits=LIMITS)
+        self.api.change_volume(volume, migration_status='migrating')
+        outcome, reason = self.outcome(step)
+        self.assertEqual('changed', outcome)
+        self.assertIn('is migrating was False and is True', reason)
+
+    def test_who_ends_at_once_does_not_wait_for_cinder(self):
+        """As by a second Ctrl-C; Cinder never ends these."""
+        steps = [self.step(self.add()) for _ in range(2)]
+        refused = dataclasses.replace(steps[0], refusal='it is so')
+
+        def interrupt(result):
+            raise KeyboardInterrupt
+
+        self.assertRaises(
+            KeyboardInterrupt,
+            self.carry_out,
+            refused,
+            *steps,
+            report=interrupt,
         )

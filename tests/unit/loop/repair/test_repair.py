@@ -46,11 +46,13 @@ TAGGED = audit_volumes.Verdict(
     image_tier='fast',
     image_type='fast',
 )
+PLACE = volume_limits.Place(cluster='ceph', pool='tier-fast')
+OTHER = volume_limits.Place(cluster='ceph', pool='tier-slow')
+HAS = {'rbd_qos_iops_limit': '40', 'rbd_qos_bps_burst': '0'}
 LIMITS = volume_limits.Limits(
-    images={'one': {'rbd_qos_iops_limit': '40', 'rbd_qos_bps_burst': '0'}},
+    places={FAST: PLACE, SLOW: OTHER},
+    images={PLACE: {'one': HAS}, OTHER: 'nobody is there'},
     types={'type-fast': {'rbd_qos_iops_limit': '80'}},
-    unread={'fast': '', 'slow': 'nobody is there'},
-    pools={'fast': 'tier-fast', 'slow': 'tier-slow'},
 )
 AROUND = repair.Circumstances(
     with_snapshots=frozenset(),
@@ -66,20 +68,27 @@ FRONT, BACK = (
 
 @ddt.ddt
 class RepairTestCase(testtools.TestCase):
-    def plan(
+    def made(
         self, verdict, *, around=None, kinds=tuple(repair.Kind), **volume
     ):
-        return list(
-            repair.plan(
-                [
-                    audit_volumes.ListedVolume(
-                        volume=dataclasses.replace(VOLUME, **volume),
-                        verdict=verdict,
-                    )
-                ],
-                circumstances=dataclasses.replace(AROUND, **around or {}),
-                kinds=kinds,
-            )
+        return repair.plan(
+            [
+                audit_volumes.ListedVolume(
+                    volume=dataclasses.replace(VOLUME, **volume),
+                    verdict=verdict,
+                )
+            ],
+            circumstances=dataclasses.replace(AROUND, **around or {}),
+            kinds=kinds,
+        )
+
+    def plan(self, *arguments, **options):
+        return list(self.made(*arguments, **options).steps)
+
+    def move(self, verdict, *, around=None, **volume):
+        """The only step where limits are not repaired."""
+        return self.step(
+            verdict, around={**(around or {}), 'limits': None}, **volume
         )
 
     def step(self, *arguments, **options):
@@ -119,13 +128,59 @@ class RepairTestCase(testtools.TestCase):
         step = self.step(
             verdict,
             host=SLOW,
-            around={'free_gib': {'node@a#a': 1.0, 'node@b#b': 3.0}},
+            around={'free_gib': {'node@a#a': 8.0, 'node@b#b': 9.0}},
         )
         self.assertEqual((None, 'node@b#b'), (step.retype_to, step.migrate_to))
         self.assertEqual('', step.refusal)
 
+    def test_the_overflow_of_a_tier_comes_after_its_own_backends(self):
+        verdict = dataclasses.replace(
+            ELSEWHERE, allowed=(FAST, 'node@over#over'), own=(FAST,)
+        )
+        for own, target in ((8.0, FAST), (6.0, 'node@over#over')):
+            step = self.step(
+                verdict,
+                host=SLOW,
+                around={'free_gib': {FAST: own, 'node@over#over': 100.0}},
+            )
+            self.assertEqual(target, step.migrate_to)
+
+    def test_no_more_is_sent_to_a_backend_than_it_has_room_for(self):
+        plan = repair.plan(
+            [
+                audit_volumes.ListedVolume(
+                    volume=dataclasses.replace(
+                        VOLUME, volume_id=str(number), host=SLOW
+                    ),
+                    verdict=ELSEWHERE,
+                )
+                for number in range(4)
+            ],
+            circumstances=dataclasses.replace(AROUND, free_gib={FAST: 15.0}),
+            kinds=repair.CERTAIN,
+        )
+        self.assertEqual(
+            [FAST, FAST, None, None], [one.migrate_to for one in plan.steps]
+        )
+        self.assertIn('7 GiB free', plan.steps[2].refusal)
+
+    def test_a_former_type_on_a_backend_that_does_not_serve_the_tier(self):
+        step = self.step(
+            dataclasses.replace(FORMER, allowed=(FAST,), own=(FAST,)),
+            host=SLOW,
+        )
+        self.assertEqual(
+            (repair.Kind.PLACEMENT, 'fast'), (step.kind, step.retype_to)
+        )
+
+    def test_what_is_refused_does_not_hide_what_is_possible(self):
+        step = self.step(
+            ELSEWHERE, around={'with_snapshots': frozenset({'one'})}
+        )
+        self.assertEqual(repair.Kind.LIMITS, step.kind)
+
     def test_without_a_backend_nobody_migrates(self):
-        step = self.step(dataclasses.replace(ELSEWHERE, allowed=()))
+        step = self.move(dataclasses.replace(ELSEWHERE, allowed=()))
         self.assertIn('no backend', step.refusal)
 
     def test_an_image_of_another_tier_is_followed_only_if_asked_for(self):
@@ -134,30 +189,69 @@ class RepairTestCase(testtools.TestCase):
             (repair.Kind.IMAGE, 'fast', 7),
             (step.kind, step.retype_to, step.moved_gib),
         )
-        self.assertEqual([], self.plan(TAGGED, kinds=repair.CERTAIN))
+        self.assertEqual(
+            [],
+            self.plan(TAGGED, kinds=repair.CERTAIN, around={'limits': None}),
+        )
 
     def test_limits_are_made_those_of_the_type(self):
         step = self.step(RIGHT)
         self.assertEqual(repair.Kind.LIMITS, step.kind)
-        self.assertEqual({'rbd_qos_iops_limit': '80'}, step.options)
+        self.assertEqual({'rbd_qos_iops_limit': '80'}, step.limits.changes)
+        self.assertEqual(HAS, step.limits.has)
         self.assertEqual('rbd_qos_iops_limit is 40, expected 80', step.reason)
 
     @ddt.data('in-use', 'available', 'reserved', 'backing-up')
     def test_limits_change_while_a_volume_is_used(self, status):
         self.assertEqual('', self.step(RIGHT, status=status).refusal)
 
-    @ddt.data('creating', 'deleting', 'error')
-    def test_limits_wait_for_an_image(self, status):
+    @ddt.data('retyping', 'maintenance')
+    def test_limits_wait_for_what_cinder_does(self, status):
         self.assertIn(status, self.step(RIGHT, status=status).refusal)
 
-    def test_an_image_that_is_not_there_is_said(self):
-        step = self.step(RIGHT, stored_id='two')
-        self.assertEqual('pool tier-fast has no image of it', step.refusal)
+    @ddt.data('creating', 'deleting', 'error', 'error_deleting')
+    def test_a_volume_without_an_image_has_no_limits(self, status):
+        self.assertEqual([], self.plan(RIGHT, status=status))
 
-    def test_a_pool_that_cannot_be_read_makes_no_steps(self):
-        self.assertEqual(
-            [], self.plan(dataclasses.replace(RIGHT, tier='slow'))
+    @ddt.data(
+        ({'stored_id': 'two'}, {}, 'pool tier-fast has no image of it'),
+        ({'host': SLOW}, {}, 'nobody is there'),
+        ({}, {'state': audit.State.UNKNOWN, 'reason': 'gone'}, 'gone'),
+        ({}, {'image_problem': 'Glance is down'}, 'Glance is down'),
+    )
+    @ddt.unpack
+    def test_what_is_not_known_is_counted(self, volume, verdict, reason):
+        plan = self.made(dataclasses.replace(RIGHT, **verdict), **volume)
+        self.assertEqual({reason: 1}, plan.unknown)
+
+    def test_limits_that_librbd_does_not_take_are_not_set(self):
+        plan = self.made(
+            RIGHT,
+            around={
+                'limits': dataclasses.replace(
+                    LIMITS, types={'type-fast': {'rbd_qos_iops_limit': '1e3'}}
+                )
+            },
         )
+        self.assertEqual((), plan.steps)
+        (reason,) = plan.unknown
+        self.assertIn("rbd_qos_iops_limit '1e3', expected an integer", reason)
+
+    def test_limits_are_those_of_the_pool_that_a_volume_is_in(self):
+        step = self.step(
+            RIGHT,
+            host=SLOW,
+            around={
+                'limits': dataclasses.replace(
+                    LIMITS,
+                    images={
+                        PLACE: {'one': {'rbd_qos_iops_limit': '80'}},
+                        OTHER: {'one': {}},
+                    },
+                )
+            },
+        )
+        self.assertEqual(OTHER, step.limits.place)
 
     def test_a_volume_has_one_step(self):
         self.assertEqual(
@@ -188,7 +282,7 @@ class RepairTestCase(testtools.TestCase):
                     circumstances=AROUND,
                     kinds=repair.CERTAIN,
                     **options,
-                )
+                ).steps
             ]
 
         self.assertEqual(['one', 'two', 'x'], names())
@@ -202,37 +296,53 @@ class RepairTestCase(testtools.TestCase):
         for verdict in (FORMER, FOLLOWS, ELSEWHERE, TAGGED):
             self.assertIn(
                 f'its status is {status}',
-                self.step(verdict, status=status).refusal,
+                self.move(verdict, status=status).refusal,
             )
 
     def test_a_member_of_a_group_stays(self):
-        step = self.step(FOLLOWS, fixed_by=decision.FixedBy.GROUP)
+        step = self.move(
+            FOLLOWS, fixed_by=decision.FixedBy.SNAPSHOT, in_group=True
+        )
         self.assertIn('group', step.refusal)
+
+    def test_a_replicated_volume_keeps_its_data_where_they_are(self):
+        for verdict in (FOLLOWS, ELSEWHERE, TAGGED):
+            self.assertIn(
+                'replicated', self.move(verdict, is_replicated=True).refusal
+            )
+        self.assertEqual('', self.move(FORMER, is_replicated=True).refusal)
+
+    def test_nothing_is_done_while_cinder_migrates(self):
+        for verdict in (FORMER, FOLLOWS, ELSEWHERE, TAGGED, RIGHT):
+            self.assertIn(
+                'migrated', self.step(verdict, is_migrating=True).refusal
+            )
 
     @ddt.data(FOLLOWS, ELSEWHERE, TAGGED)
     def test_an_attached_volume_does_not_move(self, verdict):
-        self.assertIn('attached', self.step(verdict, status='in-use').refusal)
+        self.assertIn('attached', self.move(verdict, status='in-use').refusal)
 
     def test_snapshots_do_not_move_to_another_backend(self):
         around = {'with_snapshots': frozenset({'one'})}
         for verdict in (FOLLOWS, ELSEWHERE, TAGGED):
             self.assertIn(
-                'snapshots', self.step(verdict, around=around).refusal
+                'snapshots', self.move(verdict, around=around).refusal
             )
-        self.assertEqual('', self.step(FORMER, around=around).refusal)
+        self.assertEqual('', self.move(FORMER, around=around).refusal)
 
     def test_snapshots_move_within_a_backend_of_several_pools(self):
         around = {
             'with_snapshots': frozenset({'one'}),
             'free_gib': {'node@ceph#fast': 1.0, 'node@ceph#slow': 1.0},
         }
-        for verdict in (FOLLOWS, TAGGED):
-            step = self.step(verdict, host='node@ceph#slow', around=around)
+        follows = dataclasses.replace(FOLLOWS, allowed=('node@ceph#fast',))
+        for verdict in (follows, TAGGED):
+            step = self.move(verdict, host='node@ceph#slow', around=around)
             self.assertEqual('', step.refusal)
         # "volume migrate" does not ask the driver.
         self.assertIn(
             'snapshots',
-            self.step(ELSEWHERE, host='node@ceph#slow', around=around).refusal,
+            self.move(ELSEWHERE, host='node@ceph#slow', around=around).refusal,
         )
 
     @ddt.data(
@@ -246,9 +356,9 @@ class RepairTestCase(testtools.TestCase):
     )
     @ddt.unpack
     def test_limits_of_attached_volumes(self, qos, is_possible):
-        step = self.step(
+        step = self.move(
             FORMER, status='in-use', type_name='old', around={'qos': qos}
         )
         self.assertEqual(is_possible, step.refusal == '')
-        step = self.step(FORMER, type_name='old', around={'qos': qos})
+        step = self.move(FORMER, type_name='old', around={'qos': qos})
         self.assertEqual('', step.refusal)
