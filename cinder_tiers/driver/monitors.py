@@ -4,14 +4,19 @@
 
 import errno
 import json
+import typing
 
 from cinder import exception
+from cinder.volume.drivers import rbd
 
 
-def ask(cluster: object, prefix: str, **arguments: str) -> object:
+def ask(
+    cluster: 'rbd.rados.Rados', prefix: str, **arguments: str
+) -> typing.Any:
     """Let the monitors answer a command.
 
-    :param cluster: connected, of the module rados.
+    :param cluster: connected.
+    :returns: the parsed JSON of the answer.
     :raises exception.VolumeBackendAPIException: they refuse.
     """
     code, answer, text = cluster.mon_command(

@@ -102,7 +102,9 @@ class Images:
     :param cluster: connected, of the module rados.
     """
 
-    def __init__(self, driver: rbd.RBDDriver, cluster: object) -> None:
+    def __init__(
+        self, driver: rbd.RBDDriver, cluster: 'rbd.rados.Rados'
+    ) -> None:
         self._driver = driver
         self._rbd = driver.rbd
         self._rados = driver.rados
@@ -159,7 +161,7 @@ class Images:
             )
         )
 
-    def _is_mirrored(self, image: object, features: int) -> bool:
+    def _is_mirrored(self, image: 'rbd.rbd.Image', features: int) -> bool:
         if features & self._rbd.RBD_FEATURE_JOURNALING:
             return True
         state = image.mirror_image_get_info()['state']
@@ -222,7 +224,9 @@ class Images:
     def is_marked(self, move: Move) -> bool:
         """Return whether something of an earlier move of that way is left."""
         mark = self._mark_of(move)
-        return bool(mark) and self._is_in_trash(move.source, mark['image_id'])
+        return mark is not None and self._is_in_trash(
+            move.source, mark['image_id']
+        )
 
     def is_answered(self, move: Move) -> bool:
         """Return whether Cinder has had the image in its new pool."""
@@ -376,7 +380,7 @@ class Images:
         except self._rbd.ImageNotFound:
             return False
 
-    def _free(self, ioctx: object, ident: str) -> None:
+    def _free(self, ioctx: 'rbd.rados.Ioctx', ident: str) -> None:
         """Make the source of a committed move an image like others.
 
         librbd opens one for writing only so, and no call of it does it once
@@ -421,7 +425,7 @@ class Images:
                 return True
         return True
 
-    def _has_header(self, ioctx: object, ident: str) -> bool:
+    def _has_header(self, ioctx: 'rbd.rados.Ioctx', ident: str) -> bool:
         try:
             ioctx.stat(f'rbd_header.{ident}')
         except self._rados.ObjectNotFound:

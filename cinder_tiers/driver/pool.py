@@ -11,6 +11,8 @@ import copy
 import errno
 
 from cinder import exception
+from cinder import objects
+from cinder.volume import configuration as cinder_configuration
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
@@ -30,7 +32,11 @@ class Configuration:
     :param options: {name: value} of those that are different.
     """
 
-    def __init__(self, configuration: object, **options: object) -> None:
+    def __init__(
+        self,
+        configuration: cinder_configuration.Configuration,
+        **options: object,
+    ) -> None:
         self._configuration = configuration
         self._options = options
 
@@ -56,7 +62,7 @@ class PoolDriver(rbd.RBDDriver):
     """Cinder's driver, right about kin in other pools and about bursts."""
 
     def _get_clone_info(
-        self, volume: object, volume_name: str, snap: str | None = None
+        self, volume: objects.Volume, volume_name: str, snap: str | None = None
     ) -> tuple:
         pool, parent, snapshot = super()._get_clone_info(
             volume, volume_name, snap
@@ -135,7 +141,9 @@ class PoolDriver(rbd.RBDDriver):
                 'Removed %(name)s from the trash of pool %(pool)s.', found
             )
 
-    def update_rbd_image_qos(self, volume: object, qos_specs: dict) -> None:
+    def update_rbd_image_qos(
+        self, volume: objects.Volume, qos_specs: dict
+    ) -> None:
         """Set the limits of an image, the burst of all I/O at its own key.
 
         :param volume: the volume.
@@ -158,7 +166,7 @@ class PoolDriver(rbd.RBDDriver):
             ) from error
 
     def delete_rbd_image_qos_keys(
-        self, volume: object, qos_keys: collections.abc.Iterable[str]
+        self, volume: objects.Volume, qos_keys: collections.abc.Iterable[str]
     ) -> None:
         """Take limits off an image; those of its pool stay.
 
@@ -176,7 +184,7 @@ class PoolDriver(rbd.RBDDriver):
             },
         )
 
-    def _remove_qos(self, volume: object, names: set[str]) -> None:
+    def _remove_qos(self, volume: objects.Volume, names: set[str]) -> None:
         try:
             with rbd.RBDVolumeProxy(self, volume.name) as image:
                 for name in sorted(names):
@@ -199,8 +207,8 @@ class PoolDriver(rbd.RBDDriver):
     def retype(
         self,
         context: object,
-        volume: object,
-        new_type: object,
+        volume: objects.Volume,
+        new_type: objects.VolumeType,
         diff: dict | None,
         host: dict | None,
     ) -> tuple[bool, dict | None]:

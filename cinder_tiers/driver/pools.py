@@ -36,7 +36,8 @@ def parse(entries: collections.abc.Iterable[str]) -> tuple[Pool, ...]:
     :param entries: each NAME:POOL.
     :raises Invalid: with all that is wrong.
     """
-    found, problems = [], []
+    found: list[Pool] = []
+    problems: list[str] = []
     for entry in entries:
         name, _, rados_pool = entry.partition(':')
         if not (_NAME.fullmatch(name) and _NAME.fullmatch(rados_pool)):

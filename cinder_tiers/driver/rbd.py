@@ -16,6 +16,7 @@ Without the option tiers_rbd_pools it is Cinder's driver, with rbd_pool.
 
 import collections.abc
 import contextlib
+import typing
 
 from cinder import context as cinder_context
 from cinder import exception
@@ -125,7 +126,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         :raises exception.InvalidHost: it has no pool of this backend.
         """
         if not self._drivers:
-            return super()
+            return typing.cast(pool_driver.PoolDriver, super())
         return self._drivers[self._pool_of(resource).name]
 
     def _pool_of(
@@ -163,7 +164,9 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     @property
     def _any(self) -> pool_driver.PoolDriver:
         """For what is the same in each pool."""
-        return next(iter(self._drivers.values())) if self._drivers else super()
+        if not self._drivers:
+            return typing.cast(pool_driver.PoolDriver, super())
+        return next(iter(self._drivers.values()))
 
     def _connect_to_rados(
         self, pool: str | None = None, *args: object, **kwargs: object
@@ -298,27 +301,16 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         )
 
     def _manageable(
-        self,
-        name: str,
-        known: list,
-        marker: object,
-        limit: int,
-        offset: int,
-        sort_keys: list[str],
-        sort_dirs: list[str],
+        self, name: str, known: list, *paging: object
     ) -> list[dict]:
         if not self._drivers:
-            return getattr(super(), name)(
-                known, marker, limit, offset, sort_keys, sort_dirs
-            )
+            return getattr(super(), name)(known, *paging)
         entries = [
             {**entry, 'extra_info': f'{self.host}#{pool}'}
             for pool, driver in self._drivers.items()
             for entry in getattr(driver, name)(known, None, _ALL, 0, [], [])
         ]
-        return volume_utils.paginate_entries_list(
-            entries, marker, limit, offset, sort_keys, sort_dirs
-        )
+        return volume_utils.paginate_entries_list(entries, *paging)
 
     # What is of one volume
 
@@ -424,7 +416,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         volume: objects.Volume,
         new_type: objects.VolumeType,
         diff: dict | None,
-        host: dict,
+        host: dict | None,
     ) -> tuple[bool, dict | None]:
         """Give a volume a type, and move it at once if that is in a new pool.
 
@@ -435,7 +427,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """
         if not self._drivers:
             return super().retype(context, volume, new_type, diff, host)
-        target = self._pool_in(host['host'])
+        target = self._pool_in((host or {}).get('host'))
         if target == self._pool_of(volume):
             with self._still(volume), self._images() as images:
                 return retyping.stay(

@@ -6,12 +6,16 @@ Either all of it happens, or the image is back where it was.
 """
 
 import collections.abc
+import typing
 
+from cinder import objects
 from oslo_log import log as logging
 
 from cinder_tiers.driver import moving
 
 LOG = logging.getLogger(__name__)
+
+_Result = typing.TypeVar('_Result')
 
 
 class NotInPlace(Exception):
@@ -24,10 +28,9 @@ class NotInPlace(Exception):
         super().__init__(' '.join(reasons))
 
 
-def objections(volume: object, diff: dict | None) -> list[str]:
+def objections(volume: objects.Volume, diff: dict | None) -> list[str]:
     """What Cinder knows against a move in place.
 
-    :param volume: of Cinder.
     :param diff: what is different in the new type; None with the same type.
     :returns: a sentence for each reason.
     """
@@ -55,8 +58,8 @@ def objections(volume: object, diff: dict | None) -> list[str]:
 def stay(
     images: moving.Images,
     place: moving.Move,
-    retype: collections.abc.Callable[[], object],
-) -> object:
+    retype: collections.abc.Callable[[], _Result],
+) -> _Result:
     """Retype an image in its pool, and say so in Ceph meanwhile.
 
     :param place: from the pool to itself.
@@ -77,9 +80,9 @@ def move(
     images: moving.Images,
     wanted: moving.Move,
     *,
-    finish: collections.abc.Callable[[], object],
+    finish: collections.abc.Callable[[], _Result],
     state_of: collections.abc.Callable[[str], tuple | None],
-) -> object:
+) -> _Result:
     """Move an image, with what its new type wants of it.
 
     :param images: of the cluster.

@@ -150,9 +150,8 @@ class Moves:
     def _look_at(
         self, images: moving.Images, move: moving.Move
     ) -> tuple[moving.State, Step]:
-        if images.is_answered(move):
-            pool = move.target
-        else:
+        pool: str | None = move.target
+        if not images.is_answered(move):
             pool = self._pool_of(move.volume_id)
             if pool == move.target:
                 images.answer(move)

@@ -30,6 +30,13 @@ class Door:
     fault: str = ''
 
 
+class _CaseSensitive(configparser.RawConfigParser):
+    """A reader of names as Paste has them."""
+
+    def optionxform(self, optionstr: str) -> str:
+        return optionstr
+
+
 def find_door(text: str, *, strategy: str, is_limited: bool) -> Door:
     """Looks for the door in the pipeline that cinder-api takes.
 
@@ -42,8 +49,7 @@ def find_door(text: str, *, strategy: str, is_limited: bool) -> Door:
     :raises ValueError: the file is not built as that of Cinder; the text
         says what was found and what was expected.
     """
-    parsed = configparser.RawConfigParser(strict=False)
-    parsed.optionxform = str  # Paste's names are case sensitive
+    parsed = _CaseSensitive(strict=False)
     try:
         parsed.read_string(text)
     except configparser.Error as error:
