@@ -310,7 +310,7 @@ def audit(
     :raises errors.TiersError: Cinder does not show the QoS specs of types.
     """
     clusters = {
-        tier.rbd.cluster for tier in _chosen(catalog, tiers) if tier.rbd
+        tier.rbd.cluster for tier in chosen_tiers(catalog, tiers) if tier.rbd
     }
     with for_audit.sessions(
         catalog, clusters, open_session=open_session
@@ -354,10 +354,13 @@ def audit(
     )
 
 
-def _chosen(
+def chosen_tiers(
     catalog: catalogs.Catalog, names: collections.abc.Sequence[str]
 ) -> tuple[catalogs.Tier, ...]:
-    """The tiers to audit; all when none is named."""
+    """The tiers that --tier names; all when none is named.
+
+    :raises errors.ProblemsFound: the catalog lacks some of them.
+    """
     have = ', '.join(tier.name for tier in catalog.tiers)
     missing = [
         errors.Problem(

@@ -117,7 +117,7 @@ Example: openstack tier repair --kind limits --tier database --yes
             catalog = reader.read_file(
                 parsed_args.catalog, include_root=parsed_args.include_root
             )
-            _check_tiers(catalog, parsed_args.tier or ())
+            workflow.chosen_tiers(catalog, parsed_args.tier or ())
             with for_audit.sessions(
                 catalog,
                 {tier.rbd.cluster for tier in catalog.ceph_tiers}
@@ -308,23 +308,6 @@ class _Progress:
             f'{repair_rows.text(step)}: {result.outcome.value}'
             + (f': {result.reason}' if result.reason else '')
         )
-
-
-def _check_tiers(
-    catalog: catalogs.Catalog, names: collections.abc.Iterable[str]
-) -> None:
-    problems = [
-        errors.Problem(
-            where=catalog.source.file,
-            found=f'tier {name!r} does not exist',
-            expected=f'one of {", ".join(one.name for one in catalog.tiers)}',
-            remedy='fix --tier',
-        )
-        for name in names
-        if catalog.tier(name) is None
-    ]
-    if problems:
-        raise errors.ProblemsFound(problems)
 
 
 def _volume_id(text: str) -> str:
