@@ -63,6 +63,14 @@ class Part:
     #: several runs
     measured: tuple[str, figure.Table] | None = None
 
+    @property
+    def caveats_by_kind(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """The texts of each kind, in the order of the first of them."""
+        found: dict[str, list[str]] = {}
+        for caveat in self.caveats:
+            found.setdefault(caveat.about, []).append(caveat.text)
+        return tuple((about, tuple(texts)) for about, texts in found.items())
+
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
