@@ -288,3 +288,29 @@ class CloudTestCase(testtools.TestCase):
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         self.assertIn('404', ran.stderr)
         self.assertNotIn('Traceback', ran.stderr)
+
+
+class ImportsTestCase(testtools.TestCase):
+    def test_no_command_waits_for_all_of_scipy(self):
+        rooms = (
+            'compare.compare_rows',
+            'headroom.headroom_rows',
+            'report.result_rows',
+            'tune.tuning',
+            'watch.expectation',
+        )
+        found = subprocess.run(
+            [
+                sys.executable,
+                '-c',
+                'import importlib, sys\n'
+                f'for room in {rooms}:\n'
+                '    importlib.import_module(f"cinder_tiers.loop.{room}")\n'
+                'print(sorted({"scipy.optimize", "scipy.special",'
+                ' "scipy.stats"} & sys.modules.keys()))',
+            ],
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.assertEqual("['scipy.special']\n", found.stdout)

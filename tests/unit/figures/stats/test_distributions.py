@@ -4,8 +4,6 @@
 
 import itertools
 import math
-import subprocess
-import sys
 
 from scipy import stats
 import testtools
@@ -97,27 +95,3 @@ class DistributionTestCase(testtools.TestCase):
                 for one in (2.9, 29.9, 31.5, 1e6)
             ],
         )
-
-    def test_no_command_waits_for_all_of_scipy(self):
-        rooms = (
-            'compare.compare_rows',
-            'headroom.headroom_rows',
-            'report.result_rows',
-            'tune.tuning',
-            'watch.expectation',
-        )
-        found = subprocess.run(
-            [
-                sys.executable,
-                '-c',
-                'import importlib, sys\n'
-                f'for room in {rooms}:\n'
-                '    importlib.import_module(f"cinder_tiers.loop.{room}")\n'
-                'print(sorted({"scipy.optimize", "scipy.special",'
-                ' "scipy.stats"} & sys.modules.keys()))',
-            ],
-            check=True,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self.assertEqual("['scipy.special']\n", found.stdout)
