@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is used of rados and rbd, Ceph's own modules for Python.
+"""Protocols of the parts of rados and rbd, Ceph's modules, that are used.
 
 No package index has them, and they come without types.
 """

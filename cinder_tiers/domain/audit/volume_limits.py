@@ -86,7 +86,7 @@ def of_spec(
     >>> of_spec('back-end', {'total_iops_sec': '40', 'read_iops_sec': '0'})
     {'rbd_qos_iops_limit': '40'}
 
-    :param consumer: of the spec; front-end gives none.
+    :param consumer: the consumer of the spec; front-end gives no limits.
     :param specs: {key: value}
     :returns: {option: value}, without those that are 0, which is no limit.
     """
@@ -114,7 +114,7 @@ def faults_of(wanted: _Options) -> list[str]:
 
 
 def difference(has: _Options, wanted: _Options) -> dict[str, str | None]:
-    """What makes the limits of an image those that are wanted.
+    """Compute the changes that give an image the wanted limits.
 
     >>> difference({'rbd_qos_iops_limit': '40'}, {'rbd_qos_bps_limit': '9'})
     {'rbd_qos_bps_limit': '9', 'rbd_qos_iops_limit': None}
@@ -131,7 +131,7 @@ def difference(has: _Options, wanted: _Options) -> dict[str, str | None]:
 
 
 def _number(value: str | None) -> object:
-    """The value as librbd reads it: 040 is 40, and 0 is no limit."""
+    """Return the value as librbd reads it: 040 is 40; None: no limit."""
     if value is None or not value.strip('0'):
         return None
     return int(value) if value.isascii() and value.isdigit() else value

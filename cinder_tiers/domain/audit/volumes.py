@@ -529,7 +529,7 @@ def _limited(
     verdict: Verdict,
     limits: volume_limits.Limits | None,
 ) -> list[audit.Finding]:
-    """Whether the image of a volume of a tier has the limits of its type.
+    """Compare the limits of the image of a volume with those of its type.
 
     A finding without a current value is only counted.
     """

@@ -28,7 +28,7 @@ from cinder_tiers.observe import visible_cloud
 
 #: How often Cinder is asked; a retype that copies nothing takes a second.
 _POLL_S = 2.0
-#: How often somebody who waits hears of a copy.
+#: Between two progress messages of a move.
 _SAY_EVERY_S = 60.0
 #: Statuses of HTTP from here on are of servers and proxies.
 _OF_SERVERS = 500
@@ -45,7 +45,7 @@ _MOST_SILENT_S = 600.0
 _POLLS_AT_REST = 5
 #: Of a volume that Cinder works on.
 _BUSY = ('retyping', 'maintenance')
-#: A volume that nobody works on any more may be busy for ever.
+#: The longest wait for a move: its cinder-volume may have stopped for good.
 _MOST_S = 24 * 3600.0
 
 

@@ -181,7 +181,8 @@ Example: openstack tier repair --kind limits --tier database --yes
         now: collections.abc.Iterable[repair.Step],
     ) -> list[repair.Step]:
         """The steps that a person saw and that are as they were."""
-        steps = [one for one in now if one in shown]
+        by_id = {one.volume.volume_id: one for one in shown}
+        steps = [one for one in now if by_id.get(one.volume.volume_id) == one]
         if len(steps) < len(shown):
             self.log.warning(
                 '%d volumes changed meanwhile, and are left alone; run the '
