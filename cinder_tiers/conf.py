@@ -87,6 +87,53 @@ _DECISIONS = (
         ),
     ),
     cfg.StrOpt(
+        'metadata_key',
+        max_length=255,
+        help=(
+            'Key of the metadata of a volume whose value counts like a tag '
+            'of an image: "openstack volume create --property KEY=TAG", or '
+            'appendVolumeMetadata of a Kubernetes storage class. It counts '
+            'for a volume that is not made from an image, when the volume '
+            'is created, and when it is retyped or migrated with a type '
+            'that follows the image. Entitlement holds as for tags. Unset: '
+            'metadata do not count.'
+        ),
+    ),
+    cfg.BoolOpt(
+        'metadata_with_image',
+        default=False,
+        help=(
+            'Whether metadata_key counts as well for a volume that is made '
+            'from an image. Tags of the image come first.'
+        ),
+    ),
+    cfg.StrOpt(
+        'project_type',
+        default=decision.ProjectType.FIRST.value,
+        choices=(
+            (
+                'first',
+                (
+                    'It counts before the tags of the image, as in Cinder: '
+                    'volumes of the project never go by tags.'
+                ),
+            ),
+            (
+                'last',
+                (
+                    'Tags of the image and metadata come first. It takes the '
+                    'place of the fallback tier for the project.'
+                ),
+            ),
+        ),
+        help=(
+            'When the default volume type of a project ("cinder '
+            'default-type-set", or default_for in the tiers file) counts, '
+            'if it does not follow the image. Used by the API middleware '
+            'only: without it, "first" applies.'
+        ),
+    ),
+    cfg.StrOpt(
         'on_error',
         default=decision.OnError.FALLBACK.value,
         choices=_ON_ERROR,
@@ -340,6 +387,9 @@ def policy_of(options: cfg.ConfigOpts.GroupAttr) -> decision.Policy:
     return decision.Policy(
         tag_trust=decision.TagTrust(options.trust_tags_of),
         on_no_access=decision.OnNoAccess(options.on_no_access),
+        metadata_key=options.metadata_key or None,
+        metadata_with_image=options.metadata_with_image,
+        project_type=decision.ProjectType(options.project_type),
     )
 
 

@@ -184,6 +184,7 @@ def _asked(
         image_ref=volume.get(
             'image_id' if 'image_id' in volume else 'imageRef'
         ),
+        metadata=volume.get('metadata'),
         named_type=named,
         zone=zone,
         default_zone=default_zone,

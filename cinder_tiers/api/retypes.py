@@ -71,6 +71,7 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
             image_ref=image_metadata.image_of(
                 db_api.volume_glance_metadata_get, context, volume.id
             ),
+            metadata=volume.metadata,
             named_type=decision.NamedType(
                 source=decision.TypeSource.REQUEST,
                 follows_image=True,

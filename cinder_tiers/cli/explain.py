@@ -5,6 +5,8 @@
 import argparse
 import dataclasses
 
+from osc_lib.cli import parseractions
+
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli import placement_policy
@@ -89,6 +91,16 @@ Example: openstack tier explain --image debian -f value -c tier
                 'others)'
             ),
         )
+        parser.add_argument(
+            '--property',
+            metavar='<key=value>',
+            action=parseractions.KeyValueAction,
+            dest='metadata',
+            help=(
+                'assume that the new volume is requested with this property, '
+                'which metadata_key may name (may be repeated)'
+            ),
+        )
         placement_policy.add_config_file(parser)
         return parser
 
@@ -136,6 +148,7 @@ Example: openstack tier explain --image debian -f value -c tier
         question = explain_create.Question(
             project=project,
             image=image or None,
+            metadata=parsed_args.metadata or {},
             requested_type=requested_type,
             is_admin=known.is_admin and parsed_args.project is None,
         )
@@ -157,10 +170,18 @@ Example: openstack tier explain --image debian -f value -c tier
         connection: object,
         policy: decision.Policy,
     ) -> render.Shown:
-        if parsed_args.type_ref is not None or parsed_args.project is not None:
+        if (
+            parsed_args.type_ref,
+            parsed_args.project,
+            parsed_args.metadata,
+        ) != (
+            None,
+            None,
+            None,
+        ):
             raise errors.NotVisible(
-                '--type and --project describe a new volume and cannot '
-                'be used with --volume; leave them out'
+                '--type, --project and --property describe a new volume and '
+                'cannot be used with --volume; leave them out'
             )
         known = placement.observe(connection)
         volume = placement.find_volume(connection, parsed_args.volume, known)

@@ -28,8 +28,8 @@ def add_config_file(
         help=(
             (f'with {only_with}: ' if only_with else '')
             + 'the cinder.conf of cinder-api or cinder-scheduler, for '
-            '[cinder_tiers] trust_tags_of and on_no_access (default: assume '
-            'the defaults of these options; may be repeated)'
+            'the options of [cinder_tiers] on which placement depends '
+            '(default: assume their defaults; may be repeated)'
         ),
     )
 

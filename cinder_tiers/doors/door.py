@@ -26,6 +26,7 @@ from oslo_log import log as logging
 from cinder_tiers import conf
 from cinder_tiers.domain.placement import decide as placement
 from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.placement import metadata
 from cinder_tiers.doors.images import glance
 from cinder_tiers.doors.images import known_images
 from cinder_tiers.doors import metrics
@@ -65,6 +66,8 @@ class _Memory:
     zones: backend_zones.Zones
     tiers: tuple[decision.AppliedTier, ...]
     policy: decision.Policy
+    #: Those of all tiers.
+    tags: frozenset[str]
     #: Seconds of the monotonic clock.
     renewed_at: float
     #: The image by which each was decided, and it without that: what is known
@@ -359,6 +362,7 @@ class Door:
         state: applied_tiers.AppliedState | None = None
         tiers: tuple[decision.AppliedTier, ...] | None = None
         zones = _NO_ZONES
+        policy = placement.DEFAULT_POLICY
         try:
             state = self.applied(asked.context)
             zones = self._zones_of(state, asked.context)
@@ -392,6 +396,7 @@ class Door:
                         is_left_to_image and has_image and names_type
                     ),
                 }
+            policy = conf.policy_of(self._options)
         except Exception as second:  # noqa: BLE001 - see the module
             error.add_note(
                 f'{type(second).__name__} while choosing the fallback tier'
@@ -404,6 +409,7 @@ class Door:
                     on_error=chosen,
                     tiers=found,
                     request=asked.for_decision(**known),
+                    policy=policy,
                 ),
                 state,
                 facts,
@@ -428,6 +434,11 @@ class Door:
         facts: glance.ImageFacts | None,
     ) -> placement_request.Placement:
         """What is decided of a request; from memory for the same one."""
+        memory = self._memory_of(state, asked.context)
+        # One of a tier or none, so that no tenant fills the memory with it.
+        metadata_tag = metadata.tag_in(asked.metadata, memory.policy)
+        if metadata_tag not in memory.tags:
+            metadata_tag = metadata_tag and ''
         # Facts by identity, which costs nothing: who reads an image anew
         # makes new ones.
         key = (
@@ -443,8 +454,8 @@ class Door:
             asked.has,
             asked.keeps_type,
             asked.takes_boot_snapshots,
+            metadata_tag,
         )
-        memory = self._memory_of(state, asked.context)
         placed = memory.find(key, facts)
         if placed is None:
             fixed_by = asked.fixed_by
@@ -455,6 +466,7 @@ class Door:
                 cinder_offers=offers,
                 fixed_by=fixed_by,
                 image=facts.image if facts else None,
+                metadata_tag=metadata_tag,
             )
             decided = placement.decide(
                 tiers=memory.tiers,
@@ -513,6 +525,7 @@ class Door:
                 renewed_at=now + self._options.applied_cache_seconds,
                 policy=conf.policy_of(self._options),
                 tiers=self._tiers_of(state, zones),
+                tags=frozenset().union(*(one.tags for one in state.tiers)),
             )
         return memory
 

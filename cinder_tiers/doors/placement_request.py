@@ -24,6 +24,8 @@ class PlacementRequest:
     volume_id: str | None = None
     #: UUID or name of the image; None for a volume not made from one.
     image_ref: str | None = None
+    #: Metadata of the volume, of which nothing is checked: {key: value}.
+    metadata: object = None
     #: The type that the request names; None when it names none.
     named_type: decision.NamedType | None = None
     fixed_by: decision.FixedBy | None = None

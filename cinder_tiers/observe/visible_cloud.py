@@ -550,6 +550,7 @@ def parse_volume(
             found.get('volume_type_id') or found.get('volume_type') or ''
         ),
         image_id=(found.get('volume_image_metadata') or {}).get('image_id'),
+        metadata=found.get('metadata') or {},
         stored_id=found.get('os-vol-mig-status-attr:name_id'),
         in_group=bool(
             found.get('group_id') or found.get('consistencygroup_id')

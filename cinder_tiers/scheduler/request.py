@@ -77,11 +77,13 @@ def parse_request(
         return None
     moves = operation in _MOVES and named is not None
     image_ref = fixed_by = None
+    metadata = properties.get('metadata')
     snapshot_id = spec.get('snapshot_id')
     if moves:
         image_ref = image_metadata.image_of(
             db_api.volume_glance_metadata_get, context, volume_id
         )
+        metadata = db_api.volume_metadata_get(context, volume_id)
     elif operation not in _CREATES:
         return None
     elif snapshot_id and not spec.get('resource_backend'):
@@ -97,6 +99,7 @@ def parse_request(
         volume_id=volume_id,
         moves=moves,
         image_ref=image_ref,
+        metadata=metadata,
         fixed_by=fixed_by,
         type_offers=(
             _ENCRYPTED if properties.get('encryption_key_id') else frozenset()

@@ -137,6 +137,9 @@ def _policy(shown: Shown) -> dict[str, object]:
     return {
         'trust_tags_of': shown.policy.tag_trust.value,
         'on_no_access': shown.policy.on_no_access.value,
+        'metadata_key': shown.policy.metadata_key,
+        'metadata_with_image': shown.policy.metadata_with_image,
+        'project_type': shown.policy.project_type.value,
         'read_from': ', '.join(shown.config_files)
         or ('none: the defaults are assumed, see --config-file'),
     }

@@ -16,6 +16,7 @@ from cinder_tiers.domain.explain import new_volume as explain_create
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import decide as placement
 from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.placement import metadata
 from cinder_tiers.domain.placement import tier_specs as extra_specs
 
 _IN_PLACE = {
@@ -92,7 +93,7 @@ def explain_volume(
                 *_today(volume, image),
             ),
         )
-    request = _request(volume, image)
+    request = _request(volume, image, policy)
     decided = placement.decide(
         tiers=applied.tiers,
         request=request,
@@ -185,11 +186,13 @@ def _follows(volume: facts.KnownVolume) -> bool:
 def _request(
     volume: facts.KnownVolume,
     image: facts.KnownImage | None,
+    policy: decision.Policy,
 ) -> decision.Request:
     """The volume as a request of today, by a member of its project."""
     return decision.Request(
         project=volume.project,
         image=image and image.image,
+        metadata_tag=metadata.tag_in(volume.metadata, policy),
         named_type=volume.volume_type
         and decision.NamedType(
             source=decision.TypeSource.REQUEST,
@@ -263,6 +266,65 @@ def _should(
     )
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Selected:
+    """The tier that a new volume like this one would get today."""
+
+    tier: str
+    by_image: bool
+
+    @property
+    def note(self) -> str:
+        """What is said of a volume that is on another tier."""
+        if self.by_image:
+            return (
+                'its type was chosen by the request, or by earlier tags: a '
+                'new volume from its image would currently go to tier '
+                f'{self.tier}'
+            )
+        return (
+            f'its metadata currently select tier {self.tier}; they count when '
+            'a volume is created, or retyped to a type that follows the '
+            'image, and a later change of them moves nothing'
+        )
+
+
+def _selected_today(
+    volume: facts.KnownVolume,
+    image: facts.KnownImage | None,
+    applied: explanation.AppliedTypes,
+    policy: decision.Policy,
+) -> _Selected | None:
+    tag = metadata.tag_in(volume.metadata, policy)
+    if image is None and (tag is None or volume.image_id):
+        return None
+    today = placement.decide(
+        tiers=applied.tiers,
+        policy=policy,
+        request=decision.Request(
+            project=volume.project,
+            image=image and image.image,
+            metadata_tag=tag,
+        ),
+    )
+    if today.tier is None:
+        return None
+    rules = {
+        reason.rule
+        for reason in today.reasons
+        if reason.tier == today.tier.name
+    }
+    if decision.Rule.TAG in rules:
+        return _Selected(tier=today.tier.name, by_image=True)
+    if decision.Rule.METADATA in rules:
+        return _Selected(tier=today.tier.name, by_image=False)
+    # A default type of the project, which takes the place of the fallback
+    # tier, is not known of other projects.
+    if image is None or policy.project_type is decision.ProjectType.LAST:
+        return None
+    return _Selected(tier=today.tier.name, by_image=True)
+
+
 def _by_type(
     volume: facts.KnownVolume,
     volume_type: facts.KnownType,
@@ -286,21 +348,12 @@ def _by_type(
                 'not follow the image.'
             ),
         )
-    today = image and placement.decide(
-        tiers=applied.tiers,
-        policy=policy,
-        request=decision.Request(project=volume.project, image=image.image),
-    )
+    selected = _selected_today(volume, image, applied, policy)
     image_tier = None
-    if today and today.tier and today.tier != tier:
-        image_tier = today.tier.name
-        notes += (
-            (
-                'its type was chosen by the request, or by earlier tags: a '
-                'new volume from its image would currently go to '
-                f'tier {today.tier.name}'
-            ),
-        )
+    if selected and selected.tier != tier.name:
+        if selected.by_image:
+            image_tier = selected.tier
+        notes += (selected.note,)
     return _Should(
         decided=decided,
         volume_type=volume_type,

@@ -16,6 +16,7 @@ from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decide as placement
 from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.placement import metadata
 from cinder_tiers.domain.placement import tier_specs
 
 
@@ -29,6 +30,10 @@ class Question:
     is_admin: bool
     #: None for a blank volume.
     image: facts.KnownImage | None = None
+    #: {key: value} of the volume.
+    metadata: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict, hash=False
+    )
     #: The type that the request names.
     requested_type: facts.KnownType | None = None
 
@@ -56,7 +61,7 @@ class _Named:
             follows_image=self.follows_image,
             name=self.volume_type and self.volume_type.name,
             offers=tier_specs.features(self.volume_type.extra_specs)
-            if self.volume_type and self.follows_image
+            if self.volume_type
             else frozenset(),
         )
 
@@ -81,6 +86,7 @@ def explain_create(
             else None
         ),
         image=question.image and question.image.image,
+        metadata_tag=metadata.tag_in(question.metadata, policy),
     )
     applied = explanation.read_tiers(known.types)
     decided = placement.decide(
@@ -91,6 +97,7 @@ def explain_create(
     )
     notes = (
         *_image_notes(question),
+        *_metadata_notes(question, policy),
         *applied.near_tags(request.image),
         *applied.problems,
     )
@@ -255,6 +262,20 @@ def _image_notes(question: Question) -> tuple[str, ...]:
     return ()
 
 
+def _metadata_notes(
+    question: Question, policy: decision.Policy
+) -> tuple[str, ...]:
+    key = policy.metadata_key
+    if not question.metadata or key in question.metadata:
+        return ()
+    if key is None:
+        return (
+            'metadata do not count: metadata_key is not set in the group '
+            '[cinder_tiers] of the configuration that was read',
+        )
+    return (f'of the metadata only the key {key} counts',)
+
+
 def _why_unknown(
     decided: decision.PlacementDecision,
     request: decision.Request,
@@ -282,7 +303,16 @@ def _why_unknown(
             'which projects have access to private volume types is '
             'hidden from this user'
         )
-    if named and not named.follows_image:
+    # Its type wins, or what the user sees of the tiers is all that matters.
+    if (
+        named
+        and not named.follows_image
+        and (
+            named.source is not decision.TypeSource.PROJECT
+            or policy.project_type is decision.ProjectType.FIRST
+            or policy.on_no_access is decision.OnNoAccess.FALLBACK
+        )
+    ):
         return None
     default = known.default_type
     if (
@@ -324,11 +354,16 @@ def why_hidden_tiers_matter(
             'may be hidden tiers'
         )
     image = request.image
-    if (
-        policy.on_no_access is decision.OnNoAccess.REFUSE
-        and image
-        and image.tags
-        and image.is_trusted_by(request.project, policy.tag_trust)
+    if policy.on_no_access is decision.OnNoAccess.REFUSE and (
+        (
+            image
+            and image.tags
+            and image.is_trusted_by(request.project, policy.tag_trust)
+        )
+        or (
+            request.metadata_tag is not None
+            and (image is None or policy.metadata_with_image)
+        )
     ):
         return (
             'a tag that selects a tier without access is refused, and '

@@ -106,6 +106,10 @@ class KnownVolume:
     size_gib: int = 0
     #: The image that it was made from.
     image_id: str | None = None
+    #: {key: value}, which the tenant writes.
+    metadata: collections.abc.Mapping[str, str] = dataclasses.field(
+        default_factory=dict, hash=False
+    )
     fixed_by: decision.FixedBy | None = None
     #: The id that its driver stores it under, when that is another one, as
     #: after some migrations (Cinder's `name_id`); None: `volume_id`.

@@ -44,10 +44,12 @@ def decide(
     A volume whose type was named and does not follow the image is left alone;
     one whose place is fixed goes there; else the tier of the highest priority
     among those that the image's tags ask for, the project may use, have a
-    backend in the availability zone and give what the volume needs; else the
-    fallback tier of the zone. Without such a fallback (an apply under way)
-    no tier is chosen. A project that may not even use the fallback is
-    refused, and so is a volume that would lose its encryption key.
+    backend in the availability zone and give what the volume needs; else, if
+    the operator wants that, the same by the metadata of the volume, and then
+    the default type of the project; else the fallback tier of the zone.
+    Without such a fallback (an apply under way) no tier is chosen. A project
+    that may not even use the fallback is refused, and so is a volume that
+    would lose its encryption key.
 
     :param tiers: all applied tiers, each name once, in any order. Equal
         priorities are refused by the catalog; here one whose volume type has
@@ -61,14 +63,18 @@ def decide(
         its arguments.
     """
     settled = _settled(request)
-    if settled is not None:
+    is_last = settled is not None and _is_project_type_last(settled, policy)
+    if settled is not None and not is_last:
         return settled
     ranked = _rank(tiers)
     if not ranked and not has_unreadable:
         return _not_ours(Reason(rule=Rule.NO_TIERS))
     if _lacks_key(request):
         return _refused([Reason(rule=Rule.KEY_NEEDED)])
-    asked, reasons = _asked_for(ranked, request, policy)
+    by_image, reasons = _asked_for(ranked, request, policy)
+    by_metadata, more = _asked_by_metadata(ranked, request, policy)
+    asked = by_image + [one for one in by_metadata if one not in by_image]
+    reasons += more
     obstacles = [_obstacle(tier, request) for tier in asked]
     reasons += [obstacle for obstacle in obstacles if obstacle is not None]
     usable = [
@@ -87,10 +93,14 @@ def decide(
         return _refused(
             [*reasons, Reason(rule=Rule.ACCESS_NEEDED, tier=closed[0])]
         )
+    if not usable and settled is not None:
+        return _not_ours(*reasons, *settled.reasons)
     if not usable:
         return _fall_back(ranked, request, reasons)
     reasons += [
-        Reason(
+        Reason(rule=Rule.IMAGE_FIRST, tier=tier.name)
+        if usable[0] in by_image and tier not in by_image
+        else Reason(
             rule=Rule.LOWER_PRIORITY,
             tier=tier.name,
             found=tier.priority,
@@ -106,6 +116,7 @@ def decide_on_error(
     on_error: decision.OnError,
     tiers: (collections.abc.Iterable[decision.AppliedTier] | None),
     request: decision.Request,
+    policy: decision.Policy = DEFAULT_POLICY,
 ) -> PlacementDecision:
     """The decision when `decide()` could not be asked, or failed.
 
@@ -124,6 +135,7 @@ def decide_on_error(
         either, and cinder-scheduler, after which nothing keeps a volume from
         them, refuses.
     :param request: the request, as far as it is known.
+    :param policy: the operator's other choices.
     :returns: the decision with its reasons. The first is `Rule.ERROR` or
         `Rule.IMAGE_REFUSED`, unless there was nothing to decide.
     """
@@ -133,6 +145,12 @@ def decide_on_error(
     if settled is not None and (
         tiers is not None or settled.verdict is Verdict.NOT_OURS
     ):
+        if _is_project_type_last(settled, policy):
+            return (
+                _refused([error])
+                if on_error is decision.OnError.FAIL
+                else _not_ours(error, *settled.reasons)
+            )
         # The type of the project is to be held, as the image might name one.
         if is_refused and settled.because_of(Rule.PROJECT_TYPE):
             return _not_ours(error, *settled.reasons)
@@ -176,6 +194,16 @@ def _settled(request: decision.Request) -> PlacementDecision | None:
             Reason(rule=_TYPE_RULES[other.source], found=other.name)
         )
     return None
+
+
+def _is_project_type_last(
+    settled: PlacementDecision, policy: decision.Policy
+) -> bool:
+    """Whether what was settled counts only where nothing selects a tier."""
+    return (
+        policy.project_type is decision.ProjectType.LAST
+        and settled.because_of(Rule.PROJECT_TYPE)
+    )
 
 
 def _lacks_key(request: decision.Request) -> bool:
@@ -281,6 +309,28 @@ def _asked_for(
             tier=tier.name,
             found=tags.format_tags(tier.tags & wanted),
         )
+        for tier in asked
+    ]
+
+
+def _asked_by_metadata(
+    ranked: list[decision.AppliedTier],
+    request: decision.Request,
+    policy: decision.Policy,
+) -> tuple[list[decision.AppliedTier], list[Reason]]:
+    """The tiers that the metadata of a volume select, and why these."""
+    if (
+        policy.metadata_key is None
+        or request.metadata_tag is None
+        or (request.image is not None and not policy.metadata_with_image)
+    ):
+        return [], []
+    wanted = tags.normalize_tag(request.metadata_tag)
+    asked = [tier for tier in ranked if wanted in tier.tags]
+    if not asked:
+        return [], [Reason(rule=Rule.NO_TIER_METADATA)]
+    return asked, [
+        Reason(rule=Rule.METADATA, tier=tier.name, found=wanted)
         for tier in asked
     ]
 

@@ -47,7 +47,10 @@ class Rule(enum.Enum):
     FOREIGN_IMAGE = 'the tags of this image do not count for the project'
     NO_TIER_TAG = 'no tag of the image selects a tier'
     TAG = 'a tag of the image selects the tier'
+    METADATA = 'the metadata of the volume selects the tier'
+    NO_TIER_METADATA = 'the metadata of the volume selects no tier'
     LOWER_PRIORITY = 'another selected tier has a higher priority'
+    IMAGE_FIRST = 'a tag of the image comes before the metadata of the volume'
     NO_ACCESS = 'the project has no access to the volume type of the tier'
     NOT_IN_ZONE = 'the tier has no backend in the availability zone'
     LACKS_FEATURE = 'the volume type of the tier lacks what the volume needs'
@@ -110,12 +113,26 @@ class TagTrust(enum.Enum):
     ALL = 'all'
 
 
+class ProjectType(enum.Enum):
+    """When the default type of a project counts."""
+
+    FIRST = 'first'
+    """Before the tags of the image, as in Cinder."""
+    LAST = 'last'
+    """In place of the fallback tier."""
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Policy:
     """What the operator chose."""
 
     tag_trust: TagTrust = TagTrust.OWN_AND_PUBLIC
     on_no_access: OnNoAccess = OnNoAccess.FALLBACK
+    #: Key in the metadata of a volume whose value is a tag; None for none.
+    metadata_key: str | None = None
+    #: Whether it counts as well for volumes that are made from an image.
+    metadata_with_image: bool = False
+    project_type: ProjectType = ProjectType.FIRST
 
 
 @typing.final
@@ -236,6 +253,9 @@ class Request:
     moves: bool = False
     #: None for a volume that is not made from an image.
     image: Image | None = None
+    #: The tag that the metadata of the volume name: hostile text; None when
+    #: they name none.
+    metadata_tag: str | None = None
     #: Availability zone that the request names.
     zone: str | None = None
     #: Availability zone of a volume for which none is named; None when not

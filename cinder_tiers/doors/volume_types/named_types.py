@@ -113,7 +113,11 @@ class NamedTypes:
             found.follows_image
             and (found.may_use(context) or _is_open_now(context, found))
         ):
-            return decision.NamedType(source=source, follows_image=False)
+            # What a tier that takes its place must give as well.
+            offers = found.offers if found else frozenset()
+            return decision.NamedType(
+                source=source, follows_image=False, offers=offers
+            )
         return decision.NamedType(
             source=source, follows_image=True, offers=found.offers
         )

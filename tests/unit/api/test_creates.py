@@ -250,3 +250,106 @@ class ImagesTestCase(api_fixture.ApiTestCase):
         self.cinder.set_project_default(self.follow)
         self.assert_type('database', imageRef=image)
         self.assert_type('general')
+
+    def test_a_default_type_that_comes_last(self):
+        """It takes the place of the fallback tier, and not of the tags."""
+        image = self.glance.add_image('database', visibility='public')
+        untagged = self.glance.add_image(visibility='public')
+        self.cinder.set_project_default(self.types['plain'])
+        self.api.configure(project_type='last')
+        self.assert_type('database', imageRef=image)
+        self.assert_type('plain', imageRef=untagged)
+        self.assert_type('plain')
+        self.assert_type('general', project=OTHER_PROJECT)
+        self.assert_type('general', imageRef=untagged, project=OTHER_PROJECT)
+
+
+@ddt.ddt
+class MetadataTestCase(api_fixture.ApiTestCase):
+    """Volumes that ask for a tier by their metadata."""
+
+    def setUp(self):
+        super().setUp()
+        self.api.configure(metadata_key='tier')
+
+    def test_a_blank_volume_goes_by_its_metadata(self):
+        for value in ('database', ' DataBase '):
+            self.assert_type('database', metadata={'tier': value})
+            self.assert_type(
+                'database', metadata={'tier': value}, volume_type=self.follow
+            )
+
+    def test_as_a_storage_class_of_kubernetes_asks(self):
+        """The body of gophercloud, with appendVolumeMetadata of cinder-csi."""
+        self.assert_type(
+            'database',
+            name='pvc-5a4b7b0e',
+            availability_zone='nova',
+            metadata={
+                'cinder.csi.openstack.org/cluster': 'kubernetes',
+                'csi.storage.k8s.io/pv/name': 'pvc-5a4b7b0e',
+                'csi.storage.k8s.io/pvc/name': 'data-postgres-0',
+                'csi.storage.k8s.io/pvc/namespace': 'default',
+                'tier': 'database',
+            },
+        )
+
+    def test_it_counts_only_where_the_operator_says_so(self):
+        image = self.glance.add_image()
+        metadata = {'tier': 'database'}
+        self.assert_type('general', imageRef=image, metadata=metadata)
+        self.api.configure(metadata_with_image=True)
+        self.assert_type('database', imageRef=image, metadata=metadata)
+        self.api.configure(metadata_key='storage')
+        self.assert_type('general', metadata=metadata)
+        self.api.configure(metadata_key=None)
+        self.assert_type('general', metadata=metadata)
+
+    def test_a_tag_of_the_image_comes_first(self):
+        self.add_type(
+            'log', tiers_name='log', tiers_tags='log', tiers_priority='90'
+        )
+        self.api.configure(metadata_with_image=True)
+        self.assert_type(
+            'database',
+            imageRef=self.glance.add_image('database'),
+            metadata={'tier': 'log'},
+        )
+
+    def test_a_named_type_comes_before_it(self):
+        self.assert_type(
+            'plain', volume_type='plain', metadata={'tier': 'database'}
+        )
+
+    @ddt.data(
+        None,
+        {},
+        {'tier': ''},
+        {'tier': 'x' * 255},
+        {'tier': 'database,general'},
+        {'tier': '\x1b[31mdatabase\r\n'},
+        {'Tier': 'database'},
+        {f'key-{number}': 'database' for number in range(128)},
+        {'tier': '\N{LATIN SMALL LETTER D WITH CARON}atabase'},
+    )
+    def test_what_names_no_tag_is_as_nothing(self, metadata):
+        self.assert_type('general', metadata=metadata)
+
+    @ddt.data(7, [], {'tier': 7}, {'tier': None}, {'tier': ['database']})
+    def test_what_cinder_refuses_is_refused_by_cinder(self, metadata):
+        self.assert_as_cinder_alone(metadata=metadata)
+
+    def test_no_private_tier_is_entered(self):
+        self.add_type(
+            'premium',
+            [OTHER_PROJECT],
+            tiers_name='premium',
+            tiers_tags='premium',
+        )
+        metadata = {'tier': 'premium'}
+        self.assert_type('general', metadata=metadata)
+        self.assert_type('premium', metadata=metadata, project=OTHER_PROJECT)
+        self.api.configure(on_no_access='refuse')
+        answer = self.api.create(metadata=metadata)
+        self.assertEqual(403, answer.status)
+        self.assertNotIn(b'premium', answer.body)

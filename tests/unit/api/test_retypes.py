@@ -315,6 +315,15 @@ class EncryptionTestCase(RetypesCase):
             'image-tier',
         )
 
+    def test_a_blank_volume_goes_by_its_metadata(self):
+        volume = self.add_volume('plain', metadata={'tier': 'database'})
+        self.assert_becomes('general', volume, 'image-tier')
+        self.api.configure(metadata_key='tier')
+        volume = self.add_volume('plain', metadata={'tier': 'database'})
+        self.assert_becomes('database', volume, 'image-tier')
+        volume = self.add_volume('plain', metadata={'tier': 'nothing'})
+        self.assert_becomes('general', volume, 'image-tier')
+
 
 @ddt.ddt
 class OtherTypesTestCase(RetypesCase):

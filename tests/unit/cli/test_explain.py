@@ -169,6 +169,9 @@ class ExplainTestCase(testtools.TestCase):
                 'policy': {
                     'trust_tags_of': 'own_and_public',
                     'on_no_access': 'fallback',
+                    'metadata_key': None,
+                    'metadata_with_image': False,
+                    'project_type': 'first',
                     'read_from': (
                         'none: the defaults are assumed, see --config-file'
                     ),
@@ -211,6 +214,41 @@ class ExplainTestCase(testtools.TestCase):
 
     def test_no_image(self):
         self.assertEqual('general', self.explain('--blank', status=0)['tier'])
+        image = self.api.add_image('database', visibility='public')
+        path = self.conf('[cinder_tiers]\nproject_type = last\n')
+        for arguments, tier in (
+            (('--blank',), 'archive'),
+            (('--image', image), 'database'),
+        ):
+            shown = self.explain(
+                *arguments,
+                *('--project', 'them', '--config-file', path),
+                status=0,
+            )
+            self.assertEqual(tier, shown['tier'])
+
+    def test_a_property_that_asks_for_a_tier(self):
+        path = self.conf('[cinder_tiers]\nmetadata_key = tier\n')
+        for given, tier, note in (
+            ('tier=database', 'database', None),
+            ('tier=\x1b[31mnothing', 'general', None),
+            (
+                'other=database',
+                'general',
+                'of the metadata only the key tier counts',
+            ),
+        ):
+            shown = self.explain(
+                *('--blank', '--property', given, '--config-file', path),
+                status=0,
+            )
+            self.assertEqual(tier, shown['tier'])
+            self.assertEqual([note] if note else [], shown['notes'])
+        shown = self.explain(
+            '--blank', '--property', 'tier=database', status=0
+        )
+        self.assertEqual('general', shown['tier'])
+        self.assertIn('metadata_key is not set', shown['notes'][0])
 
     def test_a_requested_type(self):
         shown = self.explain('--blank', '--type', 'archive', status=0)
@@ -556,7 +594,11 @@ class ExplainTestCase(testtools.TestCase):
     def test_wrong_arguments(self):
         for arguments in ((), ('--blank', '--image', 'x'), ('--bogus',)):
             self.assertIn('usage:', self.refuse(*arguments, status=2))
-        for more in (('--type', 'x'), ('--project', 'x')):
+        for more in (
+            ('--type', 'x'),
+            ('--project', 'x'),
+            ('--property', 'x=y'),
+        ):
             self.assertIn(
                 'leave them out', self.refuse('--volume', 'x', *more)
             )

@@ -45,6 +45,82 @@ def explain(a_volume, image=None, *, known=clouds.CLOUD, policy=DEFAULTS):
     )
 
 
+class MetadataTestCase(testtools.TestCase):
+    """What the tenant wrote into the metadata of the volume."""
+
+    POLICY = decision.Policy(metadata_key='tier')
+
+    def explain(self, on, tag, image=None, **policy):
+        metadata = {'tier': tag}
+        return explain(
+            volume(clouds.GENERAL, on, metadata=metadata)
+            if image is None
+            else volume(
+                clouds.GENERAL,
+                on,
+                metadata=metadata,
+                image_id=image.image_id,
+            ),
+            image,
+            policy=dataclasses.replace(self.POLICY, **policy),
+        )
+
+    def test_a_later_change_of_them_moves_nothing(self):
+        explained = self.explain('general', 'database')
+        self.assertEqual(
+            (Outcome.IN_PLACE, 'general', None),
+            (explained.outcome, explained.tier, explained.image_tier),
+        )
+        self.assertIn(
+            'its metadata currently select tier database; they count when a '
+            'volume is created, or retyped to a type that follows the image, '
+            'and a later change of them moves nothing',
+            explained.notes,
+        )
+
+    def test_they_are_not_spoken_of_where_they_do_not_count(self):
+        for explained in (
+            self.explain('general', 'database', metadata_key=None),
+            self.explain('general', 'general'),
+            self.explain('general', 'nothing'),
+        ):
+            self.assertNotIn('metadata', ' '.join(explained.notes))
+
+    def test_a_volume_that_follows_goes_by_them(self):
+        explained = explain(
+            volume(clouds.FOLLOWING, 'general', metadata={'tier': 'database'}),
+            policy=self.POLICY,
+        )
+        self.assertEqual('database', explained.tier)
+
+    def test_metadata_beside_an_image_are_not_the_choice_of_the_image(self):
+        """Or a repair would move what its metadata placed."""
+        image = clouds.image()
+        explained = explain(
+            volume(
+                clouds.DATABASE,
+                'database',
+                image_id=image.image_id,
+                metadata={'tier': 'database'},
+            ),
+            image,
+            policy=dataclasses.replace(self.POLICY, metadata_with_image=True),
+        )
+        self.assertIsNone(explained.image_tier)
+
+    def test_the_fallback_tier_is_not_told_beside_a_default_that_is_last(self):
+        image = clouds.image()
+        for project_type, tier in (('first', 'general'), ('last', None)):
+            explained = explain(
+                volume(clouds.DATABASE, 'database', image_id=image.image_id),
+                image,
+                policy=decision.Policy(
+                    project_type=decision.ProjectType(project_type)
+                ),
+            )
+            self.assertEqual(tier, explained.image_tier)
+
+
 class TierTypeTestCase(testtools.TestCase):
     """The type that the API door gave, or that was asked for."""
 

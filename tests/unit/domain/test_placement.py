@@ -83,6 +83,9 @@ def policy_of(case):
     kinds = {
         'tag_trust': decision.TagTrust,
         'on_no_access': decision.OnNoAccess,
+        'metadata_key': str,
+        'metadata_with_image': bool,
+        'project_type': decision.ProjectType,
     }
     return decision.Policy(
         **{name: kinds[name](value) for name, value in case['policy'].items()}
@@ -120,6 +123,7 @@ def answer(case, tiers):
             on_error=decision.OnError(case['on_error']),
             tiers=tiers,
             request=request_of(case),
+            policy=policy_of(case),
         )
     return placement.decide(
         tiers=tiers,

@@ -37,13 +37,10 @@ SELDOM_ZONES = (
 FEATURES = strategies.frozensets(strategies.sampled_from(decision.Feature))
 SELDOM = strategies.integers(0, 7).map(lambda number: number == 7)
 #: What a tenant types: hostile, or a tag of a tier in one of its spellings.
-TYPED_TAGS = strategies.frozensets(
-    HOSTILE
-    | strategies.sampled_from(
-        KNOWN_TAGS + (' X ', 'Y\n', 'CAFE\u0301', 'x,y')
-    ),
-    max_size=128,
+TYPED_TAG = HOSTILE | strategies.sampled_from(
+    KNOWN_TAGS + (' X ', 'Y\n', 'CAFE\u0301', 'x,y')
 )
+TYPED_TAGS = strategies.frozensets(TYPED_TAG, max_size=128)
 
 
 def tiers(names=PRINTABLE):
@@ -103,6 +100,7 @@ def requests(visibilities=VISIBILITIES, type_names=PRINTABLE):
         keeps_type=strategies.booleans(),
         may_name_type=SELDOM,
         may_bring_key=SELDOM,
+        metadata_tag=strategies.none() | TYPED_TAG,
         fixed_by=SELDOM.flatmap(
             lambda is_fixed: (
                 strategies.sampled_from(decision.FixedBy)
@@ -141,6 +139,9 @@ POLICIES = strategies.builds(
     decision.Policy,
     tag_trust=strategies.sampled_from(decision.TagTrust),
     on_no_access=strategies.sampled_from(decision.OnNoAccess),
+    metadata_key=strategies.none() | strategies.just('tier'),
+    metadata_with_image=strategies.booleans(),
+    project_type=strategies.sampled_from(decision.ProjectType),
 )
 ON_ERRORS = strategies.sampled_from(decision.OnError)
 
@@ -159,7 +160,7 @@ def both_decisions(found, request, policy, on_error):
     return (
         placement.decide(tiers=found, request=request, policy=policy),
         placement.decide_on_error(
-            tiers=found, request=request, on_error=on_error
+            tiers=found, request=request, on_error=on_error, policy=policy
         ),
     )
 
@@ -172,6 +173,17 @@ def asked_by(request, policy):
     ):
         return set()
     return {tags.normalize_tag(tag) for tag in image.tags}
+
+
+def asked_in_turn(request, policy):
+    """The same, of the image and then of the metadata."""
+    yield asked_by(request, policy)
+    if (
+        policy.metadata_key is not None
+        and request.metadata_tag is not None
+        and (request.image is None or policy.metadata_with_image)
+    ):
+        yield {tags.normalize_tag(request.metadata_tag)}
 
 
 class AlwaysTestCase(testtools.TestCase):
@@ -259,7 +271,10 @@ class AlwaysTestCase(testtools.TestCase):
                 self.assertIn(
                     reason.tier, [None] + [tier.name for tier in found]
                 )
-                if reason.rule is decision.Rule.TAG:
+                if reason.rule in (
+                    decision.Rule.TAG,
+                    decision.Rule.METADATA,
+                ):
                     self.assertLessEqual(
                         set(reason.found.split(',')), set(KNOWN_TAGS)
                     )
@@ -309,17 +324,21 @@ class AlwaysTestCase(testtools.TestCase):
     ):
         decided = placement.decide(tiers=found, request=request, policy=policy)
         usable = [
-            tier.priority
-            for tier in found
-            if tier.tags & asked_by(request, policy)
-            and tier.serves(request)
-            and tier.is_in_zone(request)
-            and (request.keeps_type or request.needs <= tier.offers)
+            [
+                tier.priority
+                for tier in found
+                if tier.tags & wanted
+                and tier.serves(request)
+                and tier.is_in_zone(request)
+                and (request.keeps_type or request.needs <= tier.offers)
+            ]
+            for wanted in asked_in_turn(request, policy)
         ]
+        first = next((one for one in usable if one), None)
         if decided.tier is not None:
             self.assertTrue(
-                decided.tier.priority == max(usable)
-                if usable
+                decided.tier.priority == max(first)
+                if first
                 else decided.tier.fallback
             )
 

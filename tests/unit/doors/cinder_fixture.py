@@ -401,7 +401,7 @@ class Scheduler(Cinder):
             service_catalog=[],
         )
 
-    def add_volume(self, *, volume_type=None, project=PROJECT):
+    def add_volume(self, *, volume_type=None, project=PROJECT, **values):
         """A volume of 1 GiB that is to be created."""
         volume = objects.Volume(
             context=self.admin,
@@ -411,21 +411,31 @@ class Scheduler(Cinder):
             project_id=project,
             availability_zone='nova',
             volume_type_id=volume_type,
+            **values,
         )
         volume.create()
         return volume
 
     def create_volume(
-        self, *, volume_type=None, project=PROJECT, user=None, **spec
+        self,
+        *,
+        volume_type=None,
+        project=PROJECT,
+        user=None,
+        metadata=None,
+        **spec,
     ):
         """What cinder-api does to create a volume; the volume afterwards.
 
         :param volume_type: id of its type
         :param project: id of its project
         :param user: context of the request, of a member unless given
+        :param metadata: {key: value} of the volume
         :param spec: further parts of the request spec, such as image_id
         """
-        volume = self.add_volume(volume_type=volume_type, project=project)
+        volume = self.add_volume(
+            volume_type=volume_type, project=project, metadata=metadata or {}
+        )
         self.manager.create_volume(
             user or self.user(project),
             volume,
@@ -466,6 +476,7 @@ class Scheduler(Cinder):
                     user_id='user',
                     availability_zone='nova',
                     volume_type_id=volume.volume_type_id,
+                    metadata=dict(volume.metadata),
                 ),
                 **spec,
             }

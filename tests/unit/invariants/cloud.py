@@ -166,6 +166,11 @@ class Cloud(fixtures.Fixture):
             on_error=world.on_error,
             on_no_access=world.on_no_access,
             trust_tags_of=world.trust,
+            metadata_key=(
+                None if world.metadata == 'none' else worlds.METADATA_KEY
+            ),
+            metadata_with_image=world.metadata == 'all',
+            project_type=world.project_type,
             applied_cache_seconds=0,
             glance_timeout=60.0,
             glance_failures=3,

@@ -380,6 +380,16 @@ def is_excused(example, project, step, types):
         )
     ):
         return True
+    if (
+        world.on_no_access == 'refuse'
+        and world.metadata != 'none'
+        and isinstance(step.metadata, str)
+        and any(
+            _is_tag_of(step.metadata, one) and not _may_use(one, project)
+            for one in types.values()
+        )
+    ):
+        return True
     if world.fallback == 'private' and project == worlds.OTHER:
         return True
     zone = step.zone or 'nova'
@@ -418,9 +428,11 @@ def _leads_to(types, backend):
 
 
 def _asks_for(image, one):
-    return one.specs.get('tiers:tags') in {
-        tag.strip().casefold() for tag in image.tags
-    }
+    return any(_is_tag_of(tag, one) for tag in image.tags)
+
+
+def _is_tag_of(tag, one):
+    return one.specs.get('tiers:tags') == tag.strip().casefold()
 
 
 def _is_applied(one):

@@ -151,6 +151,8 @@ class Create:
     volume_type: str | None = None
     version: str | None = '3.71'
     zone: str | None = None
+    #: Value of the key in its metadata that may count; None: none are sent.
+    metadata: object = None
     #: (key, value) of the volume, whatever else is there.
     odd: tuple = ()
     #: How the image is named: id, key (by image_id) or url.
@@ -187,6 +189,8 @@ class Create:
             volume['volume_type'] = play.type_text(self.volume_type)
         if self.zone is not None:
             volume['availability_zone'] = self.zone
+        if self.metadata is not None:
+            volume['metadata'] = {worlds.METADATA_KEY: self.metadata}
         volume.update(
             {
                 key: value
@@ -418,6 +422,22 @@ def _weighed(*pairs):
 
 
 _NAMES = _mostly('image-tier', TYPES)
+#: Values in metadata: tags, what is compared as one, and what is none.
+METADATA = (
+    *worlds.TAGS,
+    *worlds.TAGS,
+    ' PREMIUM ',
+    'database,premium',
+    'other',
+    '',
+    '\x1b[31m\n',
+    'x' * 255,
+    'x' * 256,
+    None,
+    7,
+    ['premium'],
+    {'premium': 'premium'},
+)
 CREATES = strategies.builds(
     Create,
     source=_mostly(
@@ -426,6 +446,7 @@ CREATES = strategies.builds(
     volume_type=strategies.none() | _NAMES,
     version=strategies.sampled_from(VERSIONS),
     zone=_mostly(None, ['nova', 'az2', 'az9']),
+    metadata=strategies.none() | strategies.sampled_from(METADATA),
     odd=strategies.just(())
     | strategies.lists(strategies.sampled_from(ODD), max_size=2).map(tuple),
     image_by=_mostly('id', ['key', 'url']),

@@ -49,6 +49,19 @@ def named(text):
 
 #: Ways around the doors that there were once.
 KNOWN = {
+    'metadata that ask for a private tier': Example(
+        world=World(metadata='all', project_type='last'),
+        image=Image(),
+        steps=(
+            Create(metadata='premium'),
+            Create(source='blank', metadata=' PREMIUM '),
+            Create(
+                source='blank', volume_type='image-tier', metadata='premium'
+            ),
+            Given(volume_type='database'),
+            Retype(new_type='image-tier', policy='on-demand'),
+        ),
+    ),
     **{
         f'a type that is not opened yet: {name}': Example(
             world=World(half_made=name, fallback='none'),

@@ -26,6 +26,8 @@ BACKENDS = {
     'premium-2': ('tier-premium', 'az2', 99),
 }
 TAGS = ('database', 'premium', 'vault')
+#: `metadata_key` of the doors, where metadata count.
+METADATA_KEY = 'tier'
 FOLLOW = {'tiers:follow_image': '<is> True'}
 #: What each cloud has: types that follow the image, and types that do not.
 FOLLOWING = ('image-tier', 'image-private', 'image-multi', 'image-luks')
@@ -146,6 +148,9 @@ class World:
     on_error: str = 'fallback'
     on_no_access: str = 'fallback'
     trust: str = 'own_and_public'
+    #: Volumes whose metadata count: none, blank or all.
+    metadata: str = 'none'
+    project_type: str = 'first'
 
     @property
     def stored(self):
@@ -157,6 +162,8 @@ class World:
             on_error='',
             on_no_access='',
             trust='',
+            metadata='',
+            project_type='',
         )
 
     @property
@@ -343,6 +350,8 @@ WORLDS = strategies.builds(
     on_error=_mostly('fallback', 'pass', 'fail'),
     on_no_access=_mostly('fallback', 'refuse'),
     trust=_mostly('own_and_public', 'own', 'all'),
+    metadata=strategies.sampled_from(('none', 'blank', 'all')),
+    project_type=_mostly('first', 'last'),
 ).map(
     lambda world: dataclasses.replace(
         world,

@@ -41,6 +41,39 @@ class CreateTestCase(scheduler_case.SchedulerTestCase):
     def test_a_blank_volume_lands_on_the_fall_back_tier(self):
         self.assert_lands_on(self.general, volume_type=self.follow)
 
+    def test_a_blank_volume_lands_where_its_metadata_say(self):
+        metadata = {'tier': ' Database', 'other': 'general'}
+        self.assert_lands_on(
+            self.general, volume_type=self.follow, metadata=metadata
+        )
+        self.configure(metadata_key='tier')
+        self.assert_lands_on(
+            self.database, volume_type=self.follow, metadata=metadata
+        )
+        image = self.glance.add_image()
+        for counts, backend in ((False, self.general), (True, self.database)):
+            self.configure(metadata_with_image=counts)
+            self.assert_lands_on(
+                backend,
+                volume_type=self.follow,
+                metadata=metadata,
+                image_id=image,
+            )
+
+    def test_metadata_enter_no_private_tier(self):
+        self.add_premium(PROJECT)
+        self.configure(metadata_key='tier')
+        for project, backend in (
+            (PROJECT, self.premium),
+            (OTHER_PROJECT, self.general),
+        ):
+            self.assert_lands_on(
+                backend,
+                volume_type=self.follow,
+                project=project,
+                metadata={'tier': 'premium'},
+            )
+
     def test_a_request_may_say_that_it_is_a_create(self):
         """Whether it does depends on how it came in."""
         self.assert_lands_on(

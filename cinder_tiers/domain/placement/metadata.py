@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The tag that the metadata of a volume name.
+
+Metadata are what a tenant writes. Must not know which tags select a tier.
+"""
+
+import collections.abc
+
+from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain import tags
+
+
+def tag_in(metadata: object, policy: decision.Policy) -> str | None:
+    """The tag that metadata name, in normal form.
+
+    :param metadata: {key: value} of a volume, of which nothing is checked.
+    :param policy: the operator's choices, of which the key counts.
+    :returns: None where metadata do not count or do not have the key; '' for
+        a value that can be no tag.
+
+    >>> tag_in({'tier': ' Database'}, decision.Policy(metadata_key='tier'))
+    'database'
+    """
+    if policy.metadata_key is None or not isinstance(
+        metadata, collections.abc.Mapping
+    ):
+        return None
+    value = metadata.get(policy.metadata_key)
+    if value is None:
+        return None
+    return tags.normalize_tag(value) if isinstance(value, str) else ''
