@@ -214,18 +214,6 @@ class ExplainTestCase(testtools.TestCase):
 
     def test_no_image(self):
         self.assertEqual('general', self.explain('--blank', status=0)['tier'])
-        image = self.api.add_image('database', visibility='public')
-        path = self.conf('[cinder_tiers]\nproject_type = last\n')
-        for arguments, tier in (
-            (('--blank',), 'archive'),
-            (('--image', image), 'database'),
-        ):
-            shown = self.explain(
-                *arguments,
-                *('--project', 'them', '--config-file', path),
-                status=0,
-            )
-            self.assertEqual(tier, shown['tier'])
 
     def test_a_property_that_asks_for_a_tier(self):
         path = self.conf('[cinder_tiers]\nmetadata_key = tier\n')
@@ -282,6 +270,18 @@ class ExplainTestCase(testtools.TestCase):
             (shown['tier'], shown['reasons'][0]['rule'], shown['project']),
         )
         self.assertEqual('general', self.explain('--blank', status=0)['tier'])
+        image = self.api.add_image('database', visibility='public')
+        path = self.conf('[cinder_tiers]\nproject_type = last\n')
+        for arguments, tier in (
+            (('--blank',), 'archive'),
+            (('--image', image), 'database'),
+        ):
+            shown = self.explain(
+                *arguments,
+                *('--project', 'them', '--config-file', path),
+                status=0,
+            )
+            self.assertEqual(tier, shown['tier'])
 
     def test_an_image_of_a_server_that_booted_from_a_volume(self):
         image = self.api.add_image(
