@@ -8,11 +8,12 @@ Tempest.
 
 import collections.abc
 import dataclasses
+import typing
 
 from cinder_tiers.domain.placement import tier_specs
 from cinder_tiers.domain.state import cinder as cinder_state
 
-_Document = collections.abc.Mapping[str, object]
+_Document = collections.abc.Mapping[str, typing.Any]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -64,14 +65,15 @@ def find_tiers(
         )
         for one in types
     )
-    for one in read.types.values():
-        if one.tier.projects is not None:
+    for reading in read.types.values():
+        tier = reading.tier
+        if tier is None or tier.projects is not None:
             continue
-        if one.tier.fallback:
-            found.setdefault('fallback_type', one.name)
-        elif one.tier.tags and 'tag' not in found:
-            found['tag'] = min(one.tier.tags)
-            found['tier_type'] = one.name
+        if tier.fallback:
+            found.setdefault('fallback_type', reading.name)
+        elif tier.tags and 'tag' not in found:
+            found['tag'] = min(tier.tags)
+            found['tier_type'] = reading.name
     for one in types:
         if tier_specs.follows_image(one.get('extra_specs') or {}):
             found.setdefault('following_type', one['name'])

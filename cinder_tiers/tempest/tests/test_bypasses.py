@@ -7,11 +7,15 @@ be of the tier of its image, like that of the usual request.
 """
 
 import collections.abc
+import typing
 
 from tempest.lib import decorators
 from tempest.lib import exceptions
 
 from cinder_tiers.tempest.tests import tier_test
+
+#: What Cinder takes for no backup.
+_NO_BACKUPS: tuple[object, ...] = (0, False, [], {}, '')
 
 
 class BypassesTest(tier_test.TierTest):
@@ -20,7 +24,7 @@ class BypassesTest(tier_test.TierTest):
     def assert_no_way_around(
         self,
         cases: collections.abc.Mapping[
-            str, collections.abc.Mapping[str, object]
+            str, collections.abc.Mapping[str, typing.Any]
         ],
     ) -> None:
         """Each is refused, or makes a volume of the tier of the image.
@@ -93,7 +97,7 @@ class BypassesTest(tier_test.TierTest):
                         'backup_id': value,
                         'version': '3.47',
                     }
-                    for value in (0, False, [], {}, '')
+                    for value in _NO_BACKUPS
                 },
                 **{
                     f'{key}={value!r}': {key: value, 'version': '3.0'}

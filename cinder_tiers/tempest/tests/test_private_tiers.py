@@ -3,6 +3,7 @@
 """A private tier serves only projects with access to its volume type."""
 
 import contextlib
+import functools
 import json
 
 from tempest.common import waiters
@@ -59,6 +60,10 @@ class PrivateTierTest(tier_test.TierTest):
         volume = self.make_volume(client=client, volume_type=self.private_id)
         self.assertEqual(self.private_type, volume['volume_type'])
         return volume['id']
+
+    def _is_made_or_refused(self, volume: str) -> bool:
+        found = self.volumes.show_volume(volume)['volume']
+        return found['status'] in ('available', 'error')
 
     def assert_not_private(self, **request: object) -> None:
         """A create is refused, or its volume has another type."""
@@ -184,10 +189,7 @@ class PrivateTierTest(tier_test.TierTest):
                 continue
             self.remove_volume_later(made, self.volumes)
             self.wait_for(
-                lambda made=made: (
-                    self.volumes.show_volume(made)['volume']['status']
-                    in ('available', 'error')
-                ),
+                functools.partial(self._is_made_or_refused, made),
                 'a volume is made or refused',
             )
             self.assertNotEqual(

@@ -41,7 +41,7 @@ def unique_name(what: str) -> str:
 class TierTest(test.BaseTestCase):
     """Tests of a tenant, `primary`; the admin only looks and prepares."""
 
-    credentials = ('primary', 'admin')
+    credentials: typing.ClassVar[tuple[str, ...]] = ('primary', 'admin')
     #: Whether the tests make no sense without admin credentials.
     needs_admin = False
     #: Whether they start servers.
@@ -152,7 +152,7 @@ class TierTest(test.BaseTestCase):
         return made
 
     def make_image(
-        self, *tags: str, client: object = None, **properties: object
+        self, *tags: str, client: typing.Any = None, **properties: object
     ) -> str:
         """Makes a private image of a tenant; its id.
 
@@ -176,7 +176,7 @@ class TierTest(test.BaseTestCase):
         waiters.wait_for_image_status(client, image['id'], 'active')
         return image['id']
 
-    def _remove_image(self, image: str, client: object) -> None:
+    def _remove_image(self, image: str, client: typing.Any) -> None:
         """Removes an image, unless the storage still needs it.
 
         Cinder's RBD driver keeps a volume that was cloned for as long as it
@@ -192,8 +192,8 @@ class TierTest(test.BaseTestCase):
             )
 
     def make_volume(
-        self, *, client: object = None, **request: object
-    ) -> collections.abc.Mapping[str, object]:
+        self, *, client: typing.Any = None, **request: object
+    ) -> collections.abc.Mapping[str, typing.Any]:
         """Makes a volume; what Cinder shows of it when it is available.
 
         :param client: of who makes it; by default of `primary`.
@@ -206,7 +206,7 @@ class TierTest(test.BaseTestCase):
         self.remove_volume_later(made['id'], client)
         return self.available(made['id'], client)
 
-    def remove_volume_later(self, volume: str, client: object) -> None:
+    def remove_volume_later(self, volume: str, client: typing.Any) -> None:
         """Removes a volume after the test, and waits until it is gone."""
         self.addCleanup(client.wait_for_resource_deletion, volume)
         self.addCleanup(
@@ -216,8 +216,8 @@ class TierTest(test.BaseTestCase):
         )
 
     def available(
-        self, volume: str, client: object = None
-    ) -> collections.abc.Mapping[str, object]:
+        self, volume: str, client: typing.Any = None
+    ) -> collections.abc.Mapping[str, typing.Any]:
         """A volume as Cinder shows it, once it is available."""
         client = client or self.volumes
         waiters.wait_for_volume_resource_status(client, volume, 'available')
@@ -245,7 +245,7 @@ class TierTest(test.BaseTestCase):
         path: str,
         body: object = None,
         *,
-        client: object = None,
+        client: typing.Any = None,
         version: str | None = None,
         codec: str = 'utf-8',
         **headers: str,
@@ -277,7 +277,7 @@ class TierTest(test.BaseTestCase):
 
     def assert_on_tier(
         self,
-        volume: collections.abc.Mapping[str, object],
+        volume: collections.abc.Mapping[str, typing.Any],
         volume_type: str,
     ) -> None:
         """A volume has a tier's type, and is on one of its backends.
