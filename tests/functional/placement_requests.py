@@ -229,6 +229,7 @@ class Requests:
                 1,
                 name=row.__name__,
                 imageRef=self._images.get(row.image),
+                metadata=row.metadata,
                 volume_type=row.volume_type,
                 source_volid=self._sources.get(row.source),
                 snapshot_id=self._snapshots.get(row.snapshot),
@@ -239,6 +240,7 @@ class Requests:
     def _send_openstacksdk(self, row: placement_table.Row) -> Outcome:
         wanted = {
             'image_id': self._images.get(row.image),
+            'metadata': row.metadata,
             'volume_type': row.volume_type,
             'source_volume_id': self._sources.get(row.source),
             'snapshot_id': self._snapshots.get(row.snapshot),
@@ -260,6 +262,8 @@ class Requests:
             '--snapshot': self._snapshots.get(row.snapshot),
         }
         words = [word for pair in wanted.items() if pair[1] for word in pair]
+        for key, value in row.metadata.items():
+            words += ['--property', f'{key}={value}']
         return Outcome(
             volume=json.loads(
                 self._run(

@@ -18,7 +18,16 @@ TABLE = (
 )
 CLIENTS = ('cinderclient', 'osc', 'openstacksdk', 'nova')
 CLOUDS = ('admin', 'member', 'other')
-_CASE_KEYS = {'when', 'by', 'image', 'type', 'source', 'snapshot', 'then'}
+_CASE_KEYS = {
+    'when',
+    'by',
+    'image',
+    'metadata',
+    'type',
+    'source',
+    'snapshot',
+    'then',
+}
 _MARK = 'functional-'
 
 
@@ -29,6 +38,7 @@ class Row:
     :param who: of :data:`CLOUDS`.
     :param client: of :data:`CLIENTS`.
     :param image: name of an image of the table, or of the lab.
+    :param metadata: {key: value} of the volume.
     :param volume_type: name of the type that is asked for.
     :param source: name of the source that is cloned.
     :param snapshot: name of the source whose snapshot is used.
@@ -39,6 +49,7 @@ class Row:
     who: str
     client: str
     image: str | None
+    metadata: dict[str, str]
     volume_type: str | None
     source: str | None
     snapshot: str | None
@@ -86,6 +97,7 @@ def read_table(text: str) -> Table:
                         who=who,
                         client=client,
                         image=case.get('image'),
+                        metadata=case.get('metadata', {}),
                         volume_type=case.get('type'),
                         source=case.get('source'),
                         snapshot=case.get('snapshot'),

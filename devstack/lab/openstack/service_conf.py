@@ -171,6 +171,8 @@ def _cinder(lab: layout.Layout) -> Sections:
             # machine.
             'glance_request_timeout': 60,
         },
+        # volumes without an image may ask for a tier, too
+        'cinder_tiers': {'metadata_key': 'tier'},
         'database': {'connection': database_url(lab, 'cinder')},
         'keystone_authtoken': _authtoken(lab, 'cinder'),
         # only services learn the locations of images
