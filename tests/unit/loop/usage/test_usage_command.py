@@ -10,6 +10,7 @@ import tempfile
 import uuid
 
 from prometheus_client import parser
+import testtools
 
 from tests.unit.cli import shell
 from tests.unit.cli import tiers_file_case
@@ -39,11 +40,6 @@ tiers:
     backend: lvm
     qos: {front_end: {read_iops_sec_per_gb: 60, write_iops_sec_per_gb: 50}}
 """
-
-
-def days_ago(days):
-    now = datetime.datetime.now(datetime.UTC)
-    return (now - datetime.timedelta(days=days)).isoformat()
 
 
 class UsageCommandTestCase(
@@ -141,18 +137,20 @@ class UsageCommandTestCase(
         self.assertIn('1.15 EUR', table.stdout)
 
     def test_a_retired_type_counts_for_its_tier(self):
-        self.add('general', ALPHA, 4)
-        self.write(
-            COSTS.replace('backend: lvm\n    cost', 'backend: ssd\n    cost')
-        )
-        self.assertEqual(0, self.run_tier('apply').status)
-        columns = ('Tier', 'Volume Type', 'Volumes', 'GiB')
+        self.add('growing', ALPHA, 4)
+        self.write(COSTS.replace('tags: [growing]', 'tags: [growth]'))
+        applied = self.run_tier('apply')
+        self.assertEqual(0, applied.status, applied.stderr)
+        columns = ('Tier', 'Volume Type', 'Volumes', 'GiB', 'IOPS')
         self.assertEqual(
-            [('general', 'general', 1, 4)], self.rows(self.usage(), *columns)
+            [('growing', 'growing', 1, 4, 440)],
+            self.rows(self.usage(), *columns),
         )
         # To a member it is a volume type; none is called "retired".
         ran = self.usage(role='member')
-        self.assertEqual([(None, 'general', 1, 4)], self.rows(ran, *columns))
+        self.assertEqual(
+            [(None, 'growing', 1, 4, None)], self.rows(ran, *columns)
+        )
 
     def test_a_member_sees_the_own_project(self):
         self.add('database', ALPHA, 10)
@@ -247,19 +245,6 @@ class UsageCommandTestCase(
                 before, datetime.datetime.fromisoformat(found.updated_at)
             )
 
-    def test_wrong_periods_are_wrong_arguments(self):
-        for arguments, said in (
-            (('--from', '2026-02-02', '--to', '2026-02-01'), 'before the end'),
-            (('--from', '2026-02-01', '--to', '2026-02-01'), 'before the end'),
-            (('--from', '2999-01-01'), 'before now'),
-            (('--from', 'yesterday'), 'expected a date such as'),
-            (('--to', '2026-02-30'), 'expected a date such as'),
-            (('--to', '0001-01-01T00:00+14:00'), 'expected a date such as'),
-        ):
-            ran = self.usage(*arguments)
-            self.assertEqual((2, ''), (ran.status, ran.stdout))
-            self.assertIn(said, ' '.join(ran.stderr.split()))
-
     def test_what_is_sold_of_a_curve(self):
         self.add('database', ALPHA, 10)
         self.add('database', BETA, 10)
@@ -325,3 +310,18 @@ class UsageCommandTestCase(
         ran = self.usage('--metrics', os.path.join(folder, 'no', 'x.prom'))
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         self.assertIn('name another file with --metrics', ran.stderr)
+
+
+class WrongArgumentsTestCase(testtools.TestCase):
+    def test_wrong_periods_are_wrong_arguments(self):
+        for arguments, said in (
+            (('--from', '2026-02-02', '--to', '2026-02-01'), 'before the end'),
+            (('--from', '2026-02-01', '--to', '2026-02-01'), 'before the end'),
+            (('--from', '2999-01-01'), 'before now'),
+            (('--from', 'yesterday'), 'expected a date such as'),
+            (('--to', '2026-02-30'), 'expected a date such as'),
+            (('--to', '0001-01-01T00:00+14:00'), 'expected a date such as'),
+        ):
+            ran = shell.openstack('tier', 'usage', *arguments)
+            self.assertEqual((2, ''), (ran.status, ran.stdout))
+            self.assertIn(said, ' '.join(ran.stderr.split()))
