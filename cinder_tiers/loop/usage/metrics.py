@@ -18,7 +18,8 @@ from cinder_tiers.loop.usage import usage_rows
 if typing.TYPE_CHECKING:
     from prometheus_client import metrics_core
 
-_LABELS = ('tier', 'volume_type', 'project', 'project_name')
+#: CloudKitty looks for `project_id` (its option `scope_key`).
+_LABELS = ('tier', 'volume_type', 'project_id', 'project_name')
 _GIB = 2**30
 
 

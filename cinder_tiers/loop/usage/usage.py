@@ -177,8 +177,10 @@ class _Sum:
             volume.volume_type.type_id if volume.volume_type else ''
         )
         for direction in DIRECTIONS:
-            most = of_type and of_type.iops(
-                direction, size_gib=volume.size_gib
+            most = (
+                of_type.iops(direction, size_gib=volume.size_gib)
+                if of_type
+                else None
             )
             if most is None:
                 self._without[direction] += 1

@@ -120,7 +120,7 @@ class Table:
         self._projects = projects
         self._declared = declared
         self._sellable = sellable
-        without = set()
+        without: set[str] = set()
         if declared is None or not any(one.cost for one in declared.tiers):
             without.update(_PRICES)
         if not sellable:
@@ -143,12 +143,14 @@ class Table:
             if one.tier
             else self._declared.tier_of_type(one.volume_type)
         )
-        return tier and tier.cost
+        return tier.cost if tier else None
 
     def month_price(self, one: usage.Usage) -> fractions.Fraction | None:
         """The price of what there is now, for a month; None: not known."""
         cost = self.cost_of(one)
-        return cost and prices.of_month(
+        if cost is None:
+            return None
+        return prices.of_month(
             cost, size_gib=one.size_gib, iops=one.iops[None]
         )
 

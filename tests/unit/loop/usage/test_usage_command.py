@@ -139,7 +139,7 @@ class UsageCommandTestCase(
     def test_a_retired_type_counts_for_its_tier(self):
         self.add('growing', ALPHA, 4)
         self.write(COSTS.replace('tags: [growing]', 'tags: [growth]'))
-        applied = self.run_tier('apply')
+        applied = self.run_tier('apply', '--allow', 'volume type growing')
         self.assertEqual(0, applied.status, applied.stderr)
         columns = ('Tier', 'Volume Type', 'Volumes', 'GiB', 'IOPS')
         self.assertEqual(
@@ -291,7 +291,7 @@ class UsageCommandTestCase(
             {
                 'tier': 'database',
                 'volume_type': 'database',
-                'project': BETA,
+                'project_id': BETA,
                 'project_name': 'be"ta\\n\\x1b[2J\\',
             },
             samples['volumes'].labels,
