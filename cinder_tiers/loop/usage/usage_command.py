@@ -3,6 +3,7 @@
 """`openstack tier usage`: what each project uses of each tier."""
 
 import argparse
+import collections
 import collections.abc
 import dataclasses
 import datetime
@@ -49,7 +50,7 @@ class _Observed:
 
     #: Of all projects that the user sees.
     found: tuple[usage.Usage, ...]
-    #: Why tiers of volumes are not known, each once.
+    #: Why tiers of volumes are not known; empty when they are.
     unknown: tuple[str, ...]
 
 
@@ -273,7 +274,7 @@ def _observe(
 
     :raises errors.TiersError: Cinder does not answer.
     """
-    unknown: dict[str, None] = {}
+    reasons: collections.Counter[str] = collections.Counter()
 
     def listed() -> collections.abc.Iterator[audit_volumes.ListedVolume]:
         for one in workflow.volumes_of(
@@ -283,9 +284,7 @@ def _observe(
                 one.verdict.state is audit.State.UNKNOWN
                 and one.verdict.tier is None
             ):
-                unknown[
-                    f'the tier of volumes is unknown: {one.verdict.reason}'
-                ] = None
+                reasons[one.verdict.reason] += 1
             yield one
 
     found = usage.of_volumes(
@@ -297,4 +296,14 @@ def _observe(
         },
         limits=cinder_sold.limits(connection) if known.is_admin else None,
     )
-    return _Observed(found=found, unknown=tuple(unknown))
+    number = sum(reasons.values())
+    # A reason may be about one image, and there may be many.
+    return _Observed(
+        found=found,
+        unknown=(
+            f'the tier of {number} volume{"s" if number > 1 else ""} is '
+            f'unknown, for example: {next(iter(reasons))}',
+        )
+        if reasons
+        else (),
+    )

@@ -136,6 +136,21 @@ class UsageCommandTestCase(
         self.assertNotIn('\x1b', table.stdout)
         self.assertIn('1.15 EUR', table.stdout)
 
+    def test_a_tier_may_be_unknown(self):
+        """The type follows an image, and the image is gone."""
+        for _ in range(2):
+            self.add('image-tier', ALPHA, 1, image_id=str(uuid.uuid4()))
+        ran = self.usage()
+        self.assertEqual(3, ran.status)
+        (row,) = json.loads(ran.stdout)
+        self.assertEqual(
+            (None, 'image-tier', 2),
+            (row['Tier'], row['Volume Type'], row['Volumes']),
+        )
+        self.assertEqual(
+            1, ran.stderr.count('the tier of 2 volumes is unknown')
+        )
+
     def test_a_retired_type_counts_for_its_tier(self):
         self.add('growing', ALPHA, 4)
         self.write(COSTS.replace('tags: [growing]', 'tags: [growth]'))
