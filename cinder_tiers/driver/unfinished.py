@@ -188,8 +188,8 @@ class Moves:
     ) -> None:
         try:
             do(images, move)
-        except moving.ManagerRefused as refused:
-            LOG.warning('The move of %s waits. %s', move, refused)
+        except moving.NotYet as reason:
+            LOG.warning('The move of %s waits. %s', move, reason)
         # The periodic task must go on, for this move and for the others.
         except Exception:  # noqa: BLE001 - logged
             LOG.exception('The move of %s waits.', move)

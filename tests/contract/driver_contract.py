@@ -646,6 +646,43 @@ class DriverContract(driver_case.DriverCase):
         self.assertEqual('available', volume.status)
         self.assertEqual(self.host_of('slow'), volume.host)
 
+    def test_an_image_that_is_halfway_out_of_its_pool_is_put_back(self):
+        """What `prepare` or `abort` leaves that librbd does not take back.
+
+        `name`: in the trash, and in the directory yet; `entry`: in the trash
+        only; `header`: out of the trash, and its header says that it leaves.
+        """
+        for left in ('name', 'entry', 'header'):
+            with self.subTest(left=left):
+                service = self.serve()
+                volume, snapshots, clone = self.make_family(service, 'slow')
+                names = self.names_in('slow')
+                before = self.sums_of('slow', volume, snapshots)
+                volume.update(
+                    {'status': 'retyping', 'previous_status': 'available'}
+                )
+                volume.save()
+                with service.driver._images() as images:
+                    images.mark(self.move_of(volume))
+                self.leave_halfway(volume, left)
+                service = self.serve()
+                volume.refresh()
+                self.assertEqual('available', volume.status)
+                self.assertEqual(names, self.names_in('slow'))
+                self.assert_nothing_left('fast')
+                self.assertEqual([], self.marks_in('slow'))
+                self.assertEqual(0, self.images_in_trash('slow'))
+                self.assertEqual(
+                    before, self.sums_of('slow', volume, snapshots)
+                )
+                # It is an image like others.
+                self.retype(service, volume, 'fast')
+                self.settle(service, volume, 'fast')
+                self.assertEqual(
+                    before, self.sums_of('fast', volume, snapshots)
+                )
+                self.assert_family_goes(service, volume, snapshots, clone)
+
     def test_a_retype_that_had_only_begun_is_taken_back(self):
         service = self.serve()
         volume = self.make(service, 'slow', CONTENT[0])

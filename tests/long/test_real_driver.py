@@ -10,6 +10,7 @@ import contextlib
 import json
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import threading
@@ -100,6 +101,12 @@ class RealCluster(fixtures.Fixture):
 
 LOG = logging.getLogger(__name__)
 
+
+def encoded(text):
+    """As Ceph encodes a string."""
+    return struct.pack('<I', len(text)) + text.encode()
+
+
 PREPARE = """
 import sys, types
 import rados, rbd
@@ -172,6 +179,38 @@ class RealDriverTestCase(driver_contract.DriverContract):
             with rados.WriteOpCtx() as change:
                 slow.set_omap(change, (key,), (entry,))
                 slow.operate_write_op(change, 'rbd_trash')
+
+    def leave_halfway(self, volume, left):
+        with self.ioctx('slow') as slow, self.ioctx('fast') as fast:
+            with self.image('slow', volume.name, read_only=True) as image:
+                ident = image.id()
+            self.rbd.RBD().migration_prepare(
+                slow, volume.name, fast, volume.name
+            )
+            with rados.ReadOpCtx() as asked:
+                found, _ = slow.get_omap_vals_by_keys(asked, (f'id_{ident}',))
+                slow.operate_read_op(asked, 'rbd_trash')
+                entry = dict(found)
+            _, spec = slow.execute(
+                f'rbd_header.{ident}', 'rbd', 'migration_get', b''
+            )
+            self.rbd.RBD().migration_abort(slow, volume.name)
+            if left == 'header':
+                slow.execute(
+                    f'rbd_header.{ident}', 'rbd', 'migration_set', spec
+                )
+                return
+            with rados.WriteOpCtx() as change:
+                slow.set_omap(change, tuple(entry), tuple(entry.values()))
+                slow.operate_write_op(change, 'rbd_trash')
+            if left == 'entry':
+                slow.remove_object(f'rbd_id.{volume.name}')
+                slow.execute(
+                    'rbd_directory',
+                    'rbd',
+                    'dir_remove_image',
+                    encoded(volume.name) + encoded(ident),
+                )
 
     def test_whole_images_are_equal_at_each_size(self):
         """And usable in 5 s; what it took is logged."""

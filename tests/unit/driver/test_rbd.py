@@ -60,3 +60,11 @@ class DriverTestCase(driver_contract.DriverContract):
         request = json.dumps({'prefix': command, 'image_spec': target})
         self.assertEqual(0, self.connect().mgr_command(request, b'')[0])
         self.cluster.do_tasks()
+
+    def leave_halfway(self, volume, left):
+        image = self.cluster.get(self.rados_pools['slow'], volume.name)
+        image.in_trash = left != 'header'
+        image.is_named = left != 'entry'
+        if left == 'header':
+            image.leaves_for = self.rados_pools['fast']
+            image.features |= self.rbd.RBD_FEATURE_MIGRATING
