@@ -316,8 +316,13 @@ class Images:
                 self._images.migration_abort(source, move.image)
 
     def _remove_half_made(self, move: Move) -> None:
-        with contextlib.suppress(self._rbd.ImageNotFound):
+        try:
             self._remove_snapshots(move)
+        except self._rbd.ImageNotFound:
+            LOG.debug('The move of %s has no new image.', move)
+        except self._rbd.ReadOnlyImage:
+            # An abort was cut off that librbd takes up again.
+            return
         with (
             self._ioctx(move.target) as target,
             contextlib.suppress(self._rbd.ImageNotFound),
@@ -543,7 +548,12 @@ class Images:
         with self._ioctx(move.target) as ioctx:
             try:
                 return self._images.migration_status(ioctx, move.image)
-            except (self._rbd.ImageNotFound, self._rbd.InvalidArgument):
+            except (
+                self._rbd.ImageNotFound,
+                self._rbd.InvalidArgument,
+                # An abort was cut off.
+                self._rbd.ReadOnlyImage,
+            ):
                 return None
 
     def _state_of(self, status: dict) -> State:

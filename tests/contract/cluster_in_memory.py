@@ -17,7 +17,7 @@ import types
 
 FSID = '01234567-89ab-cdef-0123-456789abcdef'
 USER, TRASH = 0, 2
-PREPARED, EXECUTED = 2, 4
+PREPARED, EXECUTED, ABORTING = 2, 4, 5
 MIGRATING = 1 << 10
 FEATURES = 61
 GIB = 2**30
@@ -483,6 +483,8 @@ class _RBD:
             # Not an Exception, which the driver could catch.
             raise SystemExit('librbd 16.2.15: segmentation fault')
         new, old = self._cluster.move_of(ioctx.name, name)
+        if self._cluster.moves[new][1] == ABORTING:
+            raise ReadOnlyImage(errno.EROFS, name)
         return {
             'source_image_id': old.id,
             'state': self._cluster.moves[new][1],
@@ -515,6 +517,9 @@ class _Open:
         self._cluster = cluster
         if image_id is None:
             self._image = cluster.get(ioctx.name, name)
+            state = cluster.moves.get(self._image, (None, None))[1]
+            if state == ABORTING and not read_only:
+                raise ReadOnlyImage(errno.EROFS, name)
         else:
             self._image = cluster.images[image_id]
             # Else librbd refuses to write to what is being migrated away.

@@ -650,9 +650,10 @@ class DriverContract(driver_case.DriverCase):
         """What `prepare` or `abort` leaves that librbd does not take back.
 
         `name`: in the trash, and in the directory yet; `entry`: in the trash
-        only; `header`: out of the trash, and its header says that it leaves.
+        only; `header`: out of the trash, and its header says that it leaves;
+        `abort`: the new image is not wholly removed.
         """
-        for left in ('name', 'entry', 'header'):
+        for left in ('name', 'entry', 'abort', 'header'):
             with self.subTest(left=left):
                 service = self.serve()
                 volume, snapshots, clone = self.make_family(service, 'slow')

@@ -62,6 +62,14 @@ class DriverTestCase(driver_contract.DriverContract):
         self.cluster.do_tasks()
 
     def leave_halfway(self, volume, left):
+        if left == 'abort':
+            with self.ioctx('slow') as slow, self.ioctx('fast') as fast:
+                self.rbd.RBD().migration_prepare(
+                    slow, volume.name, fast, volume.name
+                )
+            new, _ = self.cluster.move_of(fast.name, volume.name)
+            self.cluster.moves[new][1] = cluster_in_memory.ABORTING
+            return
         image = self.cluster.get(self.rados_pools['slow'], volume.name)
         image.in_trash = left != 'header'
         image.is_named = left != 'entry'
