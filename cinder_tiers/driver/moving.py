@@ -402,6 +402,16 @@ class Images:
             f'{CANCEL_S} s after they were cancelled.'
         )
 
+    def has_task(self, move: Move) -> bool:
+        """Return whether the manager says that it does something for a move.
+
+        It closes the image some time after it has removed the source.
+        """
+        try:
+            return bool(self._tasks_of(move))
+        except ManagerRefused:
+            return False
+
     def _tasks_of(self, move: Move) -> list[dict]:
         return [
             task

@@ -201,6 +201,9 @@ class Moves:
             self._settle(move, is_answered=False)
             state = moving.State.OVER
         if state is moving.State.OVER:
+            if images.has_task(move):
+                # It has the image open yet, and who deletes it is refused.
+                return
             images.forget(move)
             with self._lock:
                 self._unanswered.discard(move.image)

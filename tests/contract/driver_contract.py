@@ -307,6 +307,36 @@ class DriverContract(driver_case.DriverCase):
             self.assertEqual([], self.marks_in('slow'))
             self.assert_nothing_left('fast')
 
+    def test_an_attached_volume_does_not_move_and_is_told(self):
+        """Even if the server is stopped; its limits change in its pool."""
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        volume.update({'status': 'in-use', 'attach_status': 'attached'})
+        volume.save()
+        objects.VolumeAttachment(
+            self.context, volume_id=volume.id, attach_status='attached'
+        ).create()
+        volume = objects.Volume.get_by_id(self.context, volume.id)
+        log = self.capture_log()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            service,
+            volume,
+            'fast',
+            'never',
+        )
+        self.assertIn('It is attached: Nova keeps', log.output)
+        self.assertEqual(self.host_of('slow'), volume.host)
+        self.assertEqual([], self.marks_in('slow'))
+        self.assert_nothing_left('fast')
+        self.types['slow'] = self.make_type('slow-2', '80')
+        with self.image('slow', volume.name):
+            self.retype(service, volume, 'slow')
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '80'}, self.limits_of('slow', volume.name)
+        )
+
     def test_a_volume_with_a_clone_that_is_read_does_not_move(self):
         """Also if the clone is named by an earlier migration."""
         service = self.serve()

@@ -405,6 +405,17 @@ class RealDriverTestCase(driver_contract.DriverContract):
             *(moment, whole_s, self.states_in(log)),
         )
 
+    def wait_for_manager(self, service):
+        with service.driver._images() as images:
+            for _ in range(driver_case.MOST_S):
+                try:
+                    images._ask_manager('rbd task list')
+                except driver_case.moving.ManagerRefused:
+                    time.sleep(1)
+                else:
+                    return
+        self.fail('The manager does not come back.')
+
     def assert_is_in(self, tier, other, volume, snapshots, sums):
         self.assertIn(volume.name, self.names_in(tier))
         self.assertNotIn(volume.name, self.names_in(other))
@@ -422,6 +433,7 @@ class RealDriverTestCase(driver_contract.DriverContract):
         whole_s, moved = None, 0
         source, target = _turn(moved)
         for moment in range(MOMENTS):
+            self.wait_for_manager(service)
             killer = threading.Timer(
                 (whole_s or 0) * (moment - 1) / LAST_IN_IT, kill_manager
             )
