@@ -18,6 +18,11 @@ Ceph 16 cannot list it while it has one.
 source after that, its entry in the trash last. A manager that ends in between
 leaves a source that librbd takes for no part of a migration any more. So the
 mark stays until the entry is gone, and what is left is removed here.
+
+`prepare` puts the source in the trash before anything says where to, and
+`abort` has it out again while its header still says so. librbd takes neither
+back. So what a process leaves that ends there is put right here, too, as
+librbd would have done: link the source, free it of the header.
 """
 
 import collections.abc
@@ -26,6 +31,7 @@ import dataclasses
 import enum
 import errno
 import json
+import struct
 import time
 
 from cinder.volume.drivers import rbd
@@ -40,9 +46,6 @@ LOG = logging.getLogger(__name__)
 MARK = 'cinder_tiers_move_'
 #: States of volumes of which nothing is read but by those who watch it.
 _IDLE = frozenset({'available', 'error', 'in-use', 'reserved'})
-#: Ceph takes a process for gone that watched an image after half a minute,
-#: on busy disks after one or two.
-FORGOTTEN_S = 180
 #: The manager hears of a cancelled task with the next object that it copies.
 CANCEL_S = 60
 #: Why an image does not move.
@@ -50,14 +53,24 @@ UNENDED = 'An earlier move of the image has not ended.'
 _NOT_MIGRATING = frozenset({None, 'success', 'error'})
 
 
-class ManagerRefused(Exception):
+#: Begin of a migration header: version, compatible version and length of what
+#: follows; then whose header it is, and the ID of the other pool.
+_HEADER = struct.Struct('<BBIBq')
+_OF_SOURCE = 1
+
+
+class NotYet(Exception):
+    """A step of a move has to wait for somebody else."""
+
+
+class ManagerRefused(NotYet):
     """Ceph's manager does not do what it was asked for."""
 
 
 class State(enum.Enum):
     """The state of a move."""
 
-    #: `prepare` did not come to its end, or a state that we do not know.
+    #: `prepare` or `abort` did not come to its end, or one we do not know.
     BROKEN = 'broken'
     PREPARED = 'prepared'
     EXECUTED = 'executed'
@@ -223,10 +236,7 @@ class Images:
 
     def is_marked(self, move: Move) -> bool:
         """Return whether something of an earlier move of that way is left."""
-        mark = self._mark_of(move)
-        return mark is not None and self._is_in_trash(
-            move.source, mark['image_id']
-        )
+        return self.state(move) is not State.OVER
 
     def is_answered(self, move: Move) -> bool:
         """Return whether Cinder has had the image in its new pool."""
@@ -273,39 +283,100 @@ class Images:
     def take_back(self, move: Move, state: State) -> None:
         """Put an image back, as it was before.
 
-        :param state: how far the move is. Of one that is broken, `prepare`
-            was cut off: what it had made in the new pool is no image of
+        :param state: how far the move is. Of one that is broken, `prepare` or
+            `abort` was cut off: what is in the new pool is no image of
             anybody, and librbd aborts only without it.
-        :raises ManagerRefused: the manager still copies, or does not say so.
+        :raises NotYet: the manager still copies, or does not say so; or a
+            process that ended has the image open yet, to Ceph.
         :raises rbd.Error: the image is where it was left.
         """
         if state is not State.OVER:
-            if state is State.BROKEN:
-                self._remove_half_made(move)
-            else:
+            if state is not State.BROKEN:
                 self._cancel_tasks(move)
-            with self._ioctx(move.source) as source:
-                self._images.migration_abort(source, move.image)
+            try:
+                self._take_back(move, state)
+            except self._rbd.ImageBusy as error:
+                raise NotYet(
+                    f'The image is open yet: {error}. To Ceph, a process that '
+                    'ended has it for a while.'
+                ) from error
         self.forget(move)
 
+    def _take_back(self, move: Move, state: State) -> None:
+        if state is State.BROKEN:
+            self._remove_half_made(move)
+        mark = self._mark_of(move) or {}
+        with self._ioctx(move.source) as source:
+            if state is State.BROKEN and not (
+                self._is_source(move, mark['image_id'])
+                and self._is_in_trash(move.source, mark['image_id'])
+            ):
+                self._link(source, move.image, mark['image_id'])
+            else:
+                self._images.migration_abort(source, move.image)
+
     def _remove_half_made(self, move: Move) -> None:
-        if not self._has(move.target, move.image):
+        try:
+            self._remove_snapshots(move)
+        except self._rbd.ImageNotFound:
+            LOG.debug('The move of %s has no new image.', move)
+        except self._rbd.ReadOnlyImage:
+            # An abort was cut off that librbd takes up again.
             return
-        with self._ioctx(move.target) as target:
-            with self._open(move.target, move.image, read_only=False) as image:
-                for snapshot in list(image.list_snaps()):
-                    name = snapshot['name']
-                    if image.is_protected_snap(name):
-                        image.unprotect_snap(name)
-                    image.remove_snap(name)
-            for _ in range(FORGOTTEN_S):
-                try:
-                    self._images.remove(target, move.image)
-                    return
-                except self._rbd.ImageBusy:
-                    # The process that was killed counts as a watcher yet.
-                    time.sleep(1)
+        with (
+            self._ioctx(move.target) as target,
+            contextlib.suppress(self._rbd.ImageNotFound),
+        ):
+            # Of an image without a header it removes the name.
             self._images.remove(target, move.image)
+
+    def _remove_snapshots(self, move: Move) -> None:
+        with self._open(move.target, move.image, read_only=False) as image:
+            for snapshot in list(image.list_snaps()):
+                name = snapshot['name']
+                if image.is_protected_snap(name):
+                    image.unprotect_snap(name)
+                image.remove_snap(name)
+
+    def _is_source(self, move: Move, ident: str) -> bool:
+        """Return whether a header says that an image leaves for the target."""
+        with self._ioctx(move.source) as ioctx:
+            try:
+                _, header = ioctx.execute(
+                    f'rbd_header.{ident}', 'rbd', 'migration_get', b''
+                )
+            except (
+                # No image, or one whose header says nothing.
+                self._rados.ObjectNotFound,
+                self._rados.InvalidArgumentError,
+            ):
+                return False
+        *_, kind, pool = _HEADER.unpack_from(header)
+        return kind == _OF_SOURCE and pool == self._cluster.pool_lookup(
+            move.target
+        )
+
+    def _link(self, ioctx: 'rbd.rados.Ioctx', name: str, ident: str) -> None:
+        """Give an image its name back, and take what says that it moves away.
+
+        Each step may have been done.
+        """
+        ioctx.write_full(f'rbd_id.{name}', _encoded(ident))
+        with contextlib.suppress(self._rados.ObjectExists):
+            ioctx.execute(
+                'rbd_directory',
+                'rbd',
+                'dir_add_image',
+                _encoded(name) + _encoded(ident),
+            )
+        with contextlib.suppress(self._rados.ObjectNotFound):
+            ioctx.execute(
+                f'rbd_header.{ident}', 'rbd', 'migration_remove', b''
+            )
+        with contextlib.suppress(self._rados.ObjectNotFound):
+            ioctx.execute(
+                'rbd_trash', 'rbd', 'trash_remove', _encoded(ident)
+            )
 
     def add_task(self, task: Task, move: Move) -> None:
         """Let the manager do a step of a move; once, however often asked.
@@ -330,6 +401,16 @@ class Images:
             f"Ceph's manager still has tasks for {move.target}/{move.image} "
             f'{CANCEL_S} s after they were cancelled.'
         )
+
+    def has_task(self, move: Move) -> bool:
+        """Return whether the manager says that it does something for a move.
+
+        It closes the image some time after it has removed the source.
+        """
+        try:
+            return bool(self._tasks_of(move))
+        except ManagerRefused:
+            return False
 
     def _tasks_of(self, move: Move) -> list[dict]:
         return [
@@ -406,13 +487,13 @@ class Images:
         if found and found['source_image_id'] == ident:
             return self._state_of(found)
         if not self._is_in_trash(move.source, ident):
-            return State.OVER
+            is_left = self._is_source(move, ident)
+            return State.BROKEN if is_left else State.OVER
         with self._ioctx(move.source) as ioctx:
             is_over = not self._has_header(ioctx, ident)
         if is_over or mark.get('answered'):
             return State.COMMITTED
-        is_named = self._has(move.source, move.image)
-        return State.OVER if is_named else State.BROKEN
+        return State.BROKEN
 
     def _is_in_trash(self, pool: str, ident: str) -> bool:
         with self._ioctx(pool) as ioctx:
@@ -477,7 +558,12 @@ class Images:
         with self._ioctx(move.target) as ioctx:
             try:
                 return self._images.migration_status(ioctx, move.image)
-            except (self._rbd.ImageNotFound, self._rbd.InvalidArgument):
+            except (
+                self._rbd.ImageNotFound,
+                self._rbd.InvalidArgument,
+                # An abort was cut off.
+                self._rbd.ReadOnlyImage,
+            ):
                 return None
 
     def _state_of(self, status: dict) -> State:
@@ -521,3 +607,9 @@ class Images:
             ) as image,
         ):
             yield image
+
+
+def _encoded(text: str) -> bytes:
+    """As Ceph encodes a string."""
+    found = text.encode()
+    return struct.pack('<I', len(found)) + found

@@ -188,8 +188,8 @@ class Moves:
     ) -> None:
         try:
             do(images, move)
-        except moving.ManagerRefused as refused:
-            LOG.warning('The move of %s waits. %s', move, refused)
+        except moving.NotYet as reason:
+            LOG.warning('The move of %s waits. %s', move, reason)
         # The periodic task must go on, for this move and for the others.
         except Exception:  # noqa: BLE001 - logged
             LOG.exception('The move of %s waits.', move)
@@ -201,6 +201,9 @@ class Moves:
             self._settle(move, is_answered=False)
             state = moving.State.OVER
         if state is moving.State.OVER:
+            if images.has_task(move):
+                # It has the image open yet, and who deletes it is refused.
+                return
             images.forget(move)
             with self._lock:
                 self._unanswered.discard(move.image)

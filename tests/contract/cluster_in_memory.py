@@ -12,11 +12,12 @@ import copy
 import errno
 import itertools
 import json
+import struct
 import types
 
 FSID = '01234567-89ab-cdef-0123-456789abcdef'
 USER, TRASH = 0, 2
-PREPARED, EXECUTED = 2, 4
+PREPARED, EXECUTED, ABORTING = 2, 4, 5
 MIGRATING = 1 << 10
 FEATURES = 61
 GIB = 2**30
@@ -58,6 +59,10 @@ class ObjectNotFound(Error):
     pass
 
 
+class ObjectExists(Error):
+    pass
+
+
 class Image:
     """What is stored of an image; of a snapshot of it, a copy."""
 
@@ -73,9 +78,22 @@ class Image:
         self.parent = None
         self.features = FEATURES
         self.watchers = 0
+        self.is_named = True
         self.in_trash = False
+        #: Pool of which its migration header says that it leaves for it.
+        self.leaves_for = None
         #: Without, it is an entry of the trash, and nothing else.
         self.has_header = True
+
+
+def _decoded(data):
+    """The strings that Ceph encodes so."""
+    found = []
+    while data:
+        (length,) = struct.unpack_from('<I', data)
+        found.append(data[4 : 4 + length].decode())
+        data = data[4 + length :]
+    return found
 
 
 class Cluster:
@@ -99,6 +117,8 @@ class Cluster:
         self.rados = types.SimpleNamespace(
             Error=Error,
             ObjectNotFound=ObjectNotFound,
+            ObjectExists=ObjectExists,
+            InvalidArgumentError=InvalidArgument,
             Rados=lambda **_options: _Rados(self),
         )
         self.rbd = types.SimpleNamespace(
@@ -140,9 +160,9 @@ class Cluster:
         return image
 
     def find(self, pool, name):
-        """The image of that name that is not in the trash, if there is one."""
+        """The image that the directory has by that name, if there is one."""
         for image in self.images.values():
-            if (image.pool, image.name) == (pool, name) and not image.in_trash:
+            if (image.pool, image.name) == (pool, name) and image.is_named:
                 return image
         return None
 
@@ -232,6 +252,7 @@ class _Rados:
             name=name,
             close=lambda: None,
             stat=lambda oid: self._stat(name, oid),
+            write_full=lambda oid, data: self._write(name, oid, data),
             execute=lambda *args: self._execute(name, *args),
         )
 
@@ -241,11 +262,46 @@ class _Rados:
             raise ObjectNotFound(errno.ENOENT, oid)
         return image
 
-    def _execute(self, pool, oid, library, method, _data):
-        if (library, method) != ('rbd', 'migration_remove'):
-            raise AttributeError(method)
-        self._stat(pool, oid).features &= ~MIGRATING
-        return 0, b''
+    def pool_lookup(self, name):
+        return list(self._cluster.pools).index(name)
+
+    def _write(self, pool, oid, data):
+        """The object that has the ID of the image of a name."""
+        image = self._cluster.images[_decoded(data)[-1]]
+        if (image.pool, f'rbd_id.{image.name}') != (pool, oid):
+            raise AttributeError(oid)
+
+    def _execute(self, pool, oid, library, method, data):
+        done = {
+            'migration_get': self._migration_get,
+            'migration_remove': self._migration_remove,
+            'dir_add_image': self._dir_add_image,
+            'trash_remove': self._trash_remove,
+        }[method](pool, oid, *_decoded(data))
+        return 0, done or b''
+
+    def _migration_get(self, pool, oid):
+        target = self._stat(pool, oid).leaves_for
+        if target is None:
+            raise InvalidArgument(errno.EINVAL, oid)
+        return struct.pack('<BBIBq', 3, 1, 9, 1, self.pool_lookup(target))
+
+    def _migration_remove(self, pool, oid):
+        image = self._stat(pool, oid)
+        image.features &= ~MIGRATING
+        image.leaves_for = None
+
+    def _dir_add_image(self, _pool, _oid, _name, ident):
+        image = self._cluster.images[ident]
+        if image.is_named:
+            raise ObjectExists(errno.EEXIST, ident)
+        image.is_named = True
+
+    def _trash_remove(self, _pool, _oid, ident):
+        image = self._cluster.images[ident]
+        if not image.in_trash:
+            raise ObjectNotFound(errno.ENOENT, ident)
+        image.in_trash = False
 
     def mon_command(self, request, _data):
         asked = json.loads(request)
@@ -335,7 +391,7 @@ class _RBD:
         return [
             image.name
             for image in self._cluster.images.values()
-            if image.pool == ioctx.name and not image.in_trash
+            if image.pool == ioctx.name and image.is_named
         ]
 
     def rename(self, ioctx, name, new_name):
@@ -414,7 +470,8 @@ class _RBD:
         )
         for child in self._cluster.children_of(old):
             child.parent = new, child.parent[1]
-        old.in_trash = True
+        old.in_trash, old.is_named = True, False
+        old.leaves_for = target.name
         old.features |= MIGRATING
         self._cluster.moves[new] = [old, PREPARED]
 
@@ -426,6 +483,8 @@ class _RBD:
             # Not an Exception, which the driver could catch.
             raise SystemExit('librbd 16.2.15: segmentation fault')
         new, old = self._cluster.move_of(ioctx.name, name)
+        if self._cluster.moves[new][1] == ABORTING:
+            raise ReadOnlyImage(errno.EROFS, name)
         return {
             'source_image_id': old.id,
             'state': self._cluster.moves[new][1],
@@ -437,7 +496,8 @@ class _RBD:
             raise ImageBusy(errno.EBUSY, name)
         for child in self._cluster.children_of(new):
             child.parent = old, child.parent[1]
-        old.in_trash = False
+        old.in_trash, old.is_named = False, True
+        old.leaves_for = None
         old.features &= ~MIGRATING
         del self._cluster.moves[new], self._cluster.images[new.id]
 
@@ -457,6 +517,9 @@ class _Open:
         self._cluster = cluster
         if image_id is None:
             self._image = cluster.get(ioctx.name, name)
+            state = cluster.moves.get(self._image, (None, None))[1]
+            if state == ABORTING and not read_only:
+                raise ReadOnlyImage(errno.EROFS, name)
         else:
             self._image = cluster.images[image_id]
             # Else librbd refuses to write to what is being migrated away.

@@ -307,6 +307,36 @@ class DriverContract(driver_case.DriverCase):
             self.assertEqual([], self.marks_in('slow'))
             self.assert_nothing_left('fast')
 
+    def test_an_attached_volume_does_not_move_and_is_told(self):
+        """Even if the server is stopped; its limits change in its pool."""
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        volume.update({'status': 'in-use', 'attach_status': 'attached'})
+        volume.save()
+        objects.VolumeAttachment(
+            self.context, volume_id=volume.id, attach_status='attached'
+        ).create()
+        volume = objects.Volume.get_by_id(self.context, volume.id)
+        log = self.capture_log()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            service,
+            volume,
+            'fast',
+            'never',
+        )
+        self.assertIn('It is attached: Nova keeps', log.output)
+        self.assertEqual(self.host_of('slow'), volume.host)
+        self.assertEqual([], self.marks_in('slow'))
+        self.assert_nothing_left('fast')
+        self.types['slow'] = self.make_type('slow-2', '80')
+        with self.image('slow', volume.name):
+            self.retype(service, volume, 'slow')
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '80'}, self.limits_of('slow', volume.name)
+        )
+
     def test_a_volume_with_a_clone_that_is_read_does_not_move(self):
         """Also if the clone is named by an earlier migration."""
         service = self.serve()
@@ -645,6 +675,44 @@ class DriverContract(driver_case.DriverCase):
         volume.refresh()
         self.assertEqual('available', volume.status)
         self.assertEqual(self.host_of('slow'), volume.host)
+
+    def test_an_image_that_is_halfway_out_of_its_pool_is_put_back(self):
+        """What `prepare` or `abort` leaves that librbd does not take back.
+
+        `name`: in the trash, and in the directory yet; `entry`: in the trash
+        only; `header`: out of the trash, and its header says that it leaves;
+        `abort`: the new image is not wholly removed.
+        """
+        for left in ('name', 'entry', 'abort', 'header'):
+            with self.subTest(left=left):
+                service = self.serve()
+                volume, snapshots, clone = self.make_family(service, 'slow')
+                names = self.names_in('slow')
+                before = self.sums_of('slow', volume, snapshots)
+                volume.update(
+                    {'status': 'retyping', 'previous_status': 'available'}
+                )
+                volume.save()
+                with service.driver._images() as images:
+                    images.mark(self.move_of(volume))
+                self.leave_halfway(volume, left)
+                service = self.serve()
+                volume.refresh()
+                self.assertEqual('available', volume.status)
+                self.assertEqual(names, self.names_in('slow'))
+                self.assert_nothing_left('fast')
+                self.assertEqual([], self.marks_in('slow'))
+                self.assertEqual(0, self.images_in_trash('slow'))
+                self.assertEqual(
+                    before, self.sums_of('slow', volume, snapshots)
+                )
+                # It is an image like others.
+                self.retype(service, volume, 'fast')
+                self.settle(service, volume, 'fast')
+                self.assertEqual(
+                    before, self.sums_of('fast', volume, snapshots)
+                )
+                self.assert_family_goes(service, volume, snapshots, clone)
 
     def test_a_retype_that_had_only_begun_is_taken_back(self):
         service = self.serve()

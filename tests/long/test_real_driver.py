@@ -8,8 +8,11 @@ The environment variable CINDER_TIERS_TEST_CEPH_CONF names its ceph.conf.
 import collections
 import contextlib
 import json
+import os
 import pathlib
 import re
+import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -100,6 +103,12 @@ class RealCluster(fixtures.Fixture):
 
 LOG = logging.getLogger(__name__)
 
+
+def encoded(text):
+    """As Ceph encodes a string."""
+    return struct.pack('<I', len(text)) + text.encode()
+
+
 PREPARE = """
 import sys, types
 import rados, rbd
@@ -109,10 +118,11 @@ cluster = rados.Rados(conffile=conf, rados_id=user)
 cluster.connect()
 driver = types.SimpleNamespace(rados=rados, rbd=rbd, RBDProxy=rbd.RBD)
 images = moving.Images(driver, cluster)
-print('ready', flush=True)
+print(cluster.get_addrs(), flush=True)
 move = moving.Move(volume_id=ident, image=name, source=slow, target=fast)
 images.mark(move)
 images.prepare(move)
+print('prepared', flush=True)
 images.add_task(moving.Task.EXECUTE, move)
 """
 COMMIT = """
@@ -122,13 +132,34 @@ conf, user, pool, name = sys.argv[1:]
 cluster = rados.Rados(conffile=conf, rados_id=user)
 cluster.connect()
 ioctx = cluster.open_ioctx(pool)
-print('ready', flush=True)
+print(cluster.get_addrs(), flush=True)
 rbd.RBD().migration_commit(ioctx, name)
+print('committed', flush=True)
 """
 #: A volume is to be usable within that.
 MOST_RETYPE_S = 5
-KILLS, KILL_STEP_S = 6, 0.06
-CUTS, CUT_STEP_S, OBJECTS = 4, 0.15, 200
+#: State in a migration header, for which the bindings of Ceph 16 have no name.
+ABORTING = 5
+#: Of each step, from before its begin until after its end.
+MOMENTS, LAST_IN_IT = 22, 17
+#: So many objects of 4 MiB each are copied, and removed by a commit.
+OBJECTS = 24
+
+
+def _turn(moment):
+    """(tier where a volume is, tier where it goes), by turns."""
+    return ('slow', 'fast') if moment % 2 == 0 else ('fast', 'slow')
+
+
+def kill_manager():
+    """End the manager of the lab at once; the lab starts it again."""
+    for process in pathlib.Path('/proc').glob('[0-9]*'):
+        with contextlib.suppress(OSError):
+            program, *arguments = (
+                (process / 'cmdline').read_text().split('\0')
+            )
+            if program.endswith('/ceph-mgr') and real_ceph.CONF in arguments:
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 @testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
@@ -173,6 +204,49 @@ class RealDriverTestCase(driver_contract.DriverContract):
                 slow.set_omap(change, (key,), (entry,))
                 slow.operate_write_op(change, 'rbd_trash')
 
+    def leave_halfway(self, volume, left):
+        with self.ioctx('slow') as slow, self.ioctx('fast') as fast:
+            with self.image('slow', volume.name, read_only=True) as image:
+                ident = image.id()
+            self.rbd.RBD().migration_prepare(
+                slow, volume.name, fast, volume.name
+            )
+            with rados.ReadOpCtx() as asked:
+                found, _ = slow.get_omap_vals_by_keys(asked, (f'id_{ident}',))
+                slow.operate_read_op(asked, 'rbd_trash')
+                entry = dict(found)
+            if left == 'abort':
+                with self.image('fast', volume.name, read_only=True) as image:
+                    of_new = image.id()
+                for ioctx, one in ((slow, ident), (fast, of_new)):
+                    ioctx.execute(
+                        f'rbd_header.{one}',
+                        'rbd',
+                        'migration_set_state',
+                        bytes([ABORTING]) + encoded(''),
+                    )
+                return
+            _, spec = slow.execute(
+                f'rbd_header.{ident}', 'rbd', 'migration_get', b''
+            )
+            self.rbd.RBD().migration_abort(slow, volume.name)
+            if left == 'header':
+                slow.execute(
+                    f'rbd_header.{ident}', 'rbd', 'migration_set', spec
+                )
+                return
+            with rados.WriteOpCtx() as change:
+                slow.set_omap(change, tuple(entry), tuple(entry.values()))
+                slow.operate_write_op(change, 'rbd_trash')
+            if left == 'entry':
+                slow.remove_object(f'rbd_id.{volume.name}')
+                slow.execute(
+                    'rbd_directory',
+                    'rbd',
+                    'dir_remove_image',
+                    encoded(volume.name) + encoded(ident),
+                )
+
     def test_whole_images_are_equal_at_each_size(self):
         """And usable in 5 s; what it took is logged."""
         service = self.serve()
@@ -206,96 +280,192 @@ class RealDriverTestCase(driver_contract.DriverContract):
             with self.image('fast', volume.name, read_only=True) as image:
                 self.assertEqual(b'at the end', image.read(end, 10))
 
+    def run_for(self, seconds, script, *arguments, is_forgotten=True):
+        """Run a script in a process, and kill it, unless it ends before.
+
+        :param seconds: None to let it come to its second line, and to its end.
+        :param is_forgotten: whether Ceph takes it for gone at once, and not
+            only half a minute after its last sign of life.
+        :returns: how long it was on the way to its second line, or `seconds`.
+        """
+        child = subprocess.Popen(
+            [
+                *(sys.executable, '-c', script),
+                *(self.cluster.conf, self.cluster.user, *arguments),
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        address = child.stdout.readline().strip()
+        began = time.monotonic()
+        if seconds is None:
+            child.stdout.readline()
+            ran = time.monotonic() - began
+            child.wait()
+        else:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(seconds)
+            ran = seconds
+            child.kill()
+        child.communicate()
+        if is_forgotten:
+            self.cluster.command(
+                'osd blocklist', blocklistop='add', addr=address
+            )
+        return ran
+
+    def serve_anew(self, service):
+        """A cinder-volume after another one, which does nothing any more."""
+        service.driver._going_on.stop()
+        return self.serve()
+
+    def write_objects(self, tier, volume):
+        with self.image(tier, volume.name) as image:
+            for number in range(OBJECTS):
+                image.write(b'data', number * 2**22)
+
+    def states_in(self, log):
+        return dict(
+            collections.Counter(
+                re.findall('Found the move of .* to [^,]*, (.*);', log.output)
+            )
+        )
+
     def test_a_service_may_be_killed_at_any_moment(self):
         service = self.serve()
         volume, snapshots, clone = self.make_family(service, 'slow')
+        names = self.names_in('slow')
         before = self.sums_of('slow', volume, snapshots)
-        states = collections.Counter()
+        arguments = volume.id, volume.name, *self.rados_pools.values()
         log = self.capture_log()
-        for moment in range(KILLS):
-            self.wait_for_watchers(volume)
-            child = subprocess.Popen(
-                [
-                    *(sys.executable, '-c', PREPARE),
-                    *(self.cluster.conf, self.cluster.user),
-                    *(volume.id, volume.name),
-                    *self.rados_pools.values(),
-                ],
-                stdout=subprocess.PIPE,
+        whole_s = None
+        for moment in range(MOMENTS):
+            ran = self.run_for(
+                # The first is not killed, and says how long it takes.
+                whole_s and whole_s * (moment - 1) / LAST_IN_IT,
+                PREPARE,
+                *arguments,
+                is_forgotten=moment != MOMENTS // 2,
             )
-            child.stdout.readline()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.wait(moment * KILL_STEP_S)
-            child.kill()
-            child.communicate()
-            service = self.serve()
+            whole_s = whole_s or ran
+            volume.update(
+                {'status': 'retyping', 'previous_status': 'available'}
+            )
+            volume.save()
+            service = self.serve_anew(service)
             self.assertTrue(service.driver.initialized)
+            self.settle(service, volume, 'slow')
+            volume.refresh()
+            # Killed before its first step, it has told nobody.
+            if volume.status == 'retyping':
+                self.assertEqual(1, moment)
             self.assertEqual([], self.marks_in('slow'))
             self.assertEqual([], self.names_in('fast'))
+            self.assertEqual(names, self.names_in('slow'))
             self.assertEqual(0, self.images_in_trash('slow'))
             self.assertEqual(before, self.sums_of('slow', volume, snapshots))
+            with self.image('slow', volume.name, read_only=True) as image:
+                self.assertFalse(
+                    image.features() & self.rbd.RBD_FEATURE_MIGRATING
+                )
             with self.image('slow', clone.name, read_only=True) as image:
                 self.assertEqual(
                     self.rados_pools['slow'], image.parent_info()[0]
                 )
-            found = re.findall(
-                f'Found the move of .*{volume.name} to [^,]*, (.*);',
-                log.output,
-            )
-            states.update(found[sum(states.values()) :])
-        # One of the moments was in the middle of it.
-        self.assertGreater(len(states), 0)
-        LOG.info('killed in states %s of %d', dict(states), KILLS)
+        states = self.states_in(log)
+        self.assertIn('broken', states)
+        self.assertIn('prepared', states)
+        LOG.info('killed %d times in %.2f s: %s', moment, whole_s, states)
 
     def test_a_commit_may_be_cut_off_at_any_moment(self):
         service = self.serve()
+        volume, snapshots, _ = self.make_family(service, 'slow')
+        self.write_objects('slow', volume)
+        before = self.sums_of('slow', volume, snapshots)
         log = self.capture_log()
-        for moment in range(CUTS):
-            volume, snapshots, _ = self.make_family(service, 'slow')
-            for number in range(OBJECTS):
-                self.write('slow', volume.name, b'data', number * 2**22)
-            before = self.sums_of('slow', volume, snapshots)
-            self.retype(service, volume, 'fast')
-            self.wait_until_executed(volume)
-            child = subprocess.Popen(
-                [
-                    *(sys.executable, '-c', COMMIT),
-                    *(self.cluster.conf, self.cluster.user),
-                    *(self.rados_pools['fast'], volume.name),
-                ],
-                stdout=subprocess.PIPE,
+        whole_s = None
+        for moment in range(MOMENTS):
+            source, target = _turn(moment)
+            service.driver._going_on.stop()
+            self.retype(service, volume, target)
+            self.assertEqual(self.host_of(target), volume.host)
+            self.wait_until_executed(volume, target)
+            ran = self.run_for(
+                whole_s and whole_s * (moment - 1) / LAST_IN_IT,
+                COMMIT,
+                self.rados_pools[target],
+                volume.name,
             )
-            child.stdout.readline()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.wait(moment * CUT_STEP_S)
-            child.kill()
-            child.communicate()
-            service = self.serve()
-            self.settle(service, volume, 'fast')
-            self.assertEqual([], self.marks_in('slow'))
-            self.assertEqual(0, self.images_in_trash('slow'))
-            self.assertEqual(before, self.sums_of('fast', volume, snapshots))
-        found = re.findall('Found the move of .* to [^,]*, (.*);', log.output)
-        LOG.info('cut off in states %s', found)
+            whole_s = whole_s or ran
+            service = self.serve_anew(service)
+            self.settle(service, volume, target)
+            self.assert_is_in(target, source, volume, snapshots, before)
+        LOG.info(
+            'cut off %d times in %.2f s: %s',
+            *(moment, whole_s, self.states_in(log)),
+        )
 
-    def wait_until_executed(self, volume):
+    def wait_for_manager(self, service):
+        with service.driver._images() as images:
+            for _ in range(driver_case.MOST_S):
+                try:
+                    images._ask_manager('rbd task list')
+                except driver_case.moving.ManagerRefused:
+                    time.sleep(1)
+                else:
+                    return
+        self.fail('The manager does not come back.')
+
+    def assert_is_in(self, tier, other, volume, snapshots, sums):
+        self.assertIn(volume.name, self.names_in(tier))
+        self.assertNotIn(volume.name, self.names_in(other))
+        for one in (tier, other):
+            self.assertEqual(0, self.images_in_trash(one), one)
+            self.assertEqual([], self.marks_in(one), one)
+        self.assertEqual(sums, self.sums_of(tier, volume, snapshots))
+
+    def test_the_manager_may_be_killed_at_any_moment(self):
+        """Before, in and after each step of a whole move, and again."""
+        service = self.serve()
+        volume, snapshots, _ = self.make_family(service, 'slow')
+        self.write_objects('slow', volume)
+        sums = self.sums_of('slow', volume, snapshots)
+        whole_s, moved = None, 0
+        source, target = _turn(moved)
+        for moment in range(MOMENTS):
+            self.wait_for_manager(service)
+            killer = threading.Timer(
+                (whole_s or 0) * (moment - 1) / LAST_IN_IT, kill_manager
+            )
+            began = time.monotonic()
+            if whole_s:
+                killer.start()
+            try:
+                self.retype(service, volume, target, 'never')
+            except exception.VolumeMigrationFailed:
+                volume.refresh()
+            self.settle(service, volume, target)
+            whole_s = whole_s or time.monotonic() - began
+            if killer.is_alive():
+                killer.join()
+            self.assertEqual('available', volume.status)
+            if volume.host == self.host_of(target):
+                moved += 1
+                source, target = _turn(moved)
+            self.assertEqual(self.host_of(source), volume.host)
+            self.assert_is_in(source, target, volume, snapshots, sums)
+        LOG.info('%d moves, %.1f s one without a kill', moved, whole_s)
+        self.assertGreater(moved, MOMENTS // 2)
+
+    def wait_until_executed(self, volume, tier='fast'):
         over = threading.Event()
-        with self.ioctx('fast') as ioctx:
+        with self.ioctx(tier) as ioctx:
             for _ in range(int(driver_case.MOST_S / driver_case.POLL_S)):
                 status = self.rbd.RBD().migration_status(ioctx, volume.name)
                 if status['state'] == rbd.RBD_IMAGE_MIGRATION_STATE_EXECUTED:
                     return status
                 over.wait(driver_case.POLL_S)
         return self.fail(f'{volume.name} is not copied.')
-
-    def wait_for_watchers(self, volume):
-        """Until Ceph takes a killed process for gone, after half a minute."""
-        for _ in range(driver_case.MOST_S):
-            with self.image('slow', volume.name, read_only=True) as image:
-                if not list(image.watchers_list()):
-                    return
-            time.sleep(1)
-        self.fail(f'{volume.name} has watchers.')
 
     def test_a_user_without_the_manager_does_not_move_and_is_told(self):
         service = self.serve()
