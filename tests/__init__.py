@@ -3,6 +3,7 @@
 """All tests, and what hypothesis is told for them."""
 
 from collections.abc import Callable
+from collections.abc import Sequence
 import faulthandler
 import os
 
@@ -45,6 +46,24 @@ testtools.TestCase.run_tests_with = WatchedRun
 ALL_EXAMPLES = 'CINDER_TIERS_TEST_ALL_EXAMPLES'
 #: Of these examples, what is tried without it.
 SHARE = 4
+TRIES_ALL = os.environ.get(ALL_EXAMPLES) == '1'
+
+
+def share(items: Sequence[object], first: int = 0) -> Sequence[object]:
+    """Every fourth of what is expensive to try; all of it in tests/long.
+
+    :param items: all of them
+    :param first: index of the first one; others begin with the next
+    """
+    return items if TRIES_ALL else items[first % SHARE :: SHARE]
+
+
+def draws(count: int) -> int:
+    """Return how many draws of a simulation a test makes.
+
+    :param count: of all, which tests/long makes
+    """
+    return count if TRIES_ALL else count // SHARE
 
 
 def examples(
@@ -58,8 +77,6 @@ def examples(
     :param settings: further ones of hypothesis
     """
     return hypothesis.settings(
-        max_examples=count
-        if os.environ.get(ALL_EXAMPLES) == '1'
-        else count // SHARE,
+        max_examples=draws(count),
         **settings,
     )
