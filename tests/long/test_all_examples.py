@@ -19,7 +19,7 @@ import tests
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 #: What modules say that try a share of what there is to try.
-OF_SHARES = re.compile(r'\btests\.(?:examples|share|draws)\(')
+OF_SHARES = re.compile(r'\btests\.(?:examples|share|draws)\(|@.*\bgiven\(')
 MODULES = sorted(
     '.'.join(path.relative_to(TOP).with_suffix('').parts)
     for path in (TOP / 'tests' / 'unit').rglob('test_*.py')

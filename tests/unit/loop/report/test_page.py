@@ -160,9 +160,7 @@ class FiguresTestCase(testtools.TestCase):
             name: dataclasses.replace(getattr(small, name), **each)
             for name, each in changed.items()
         }
-        page = page_reader.Page(
-            text_of(dataclasses.replace(small, **changed))
-        )
+        page = page_reader.Page(text_of(dataclasses.replace(small, **changed)))
         [value] = [
             after
             for title, after in itertools.pairwise(
