@@ -3,14 +3,41 @@
 """All tests, and what hypothesis is told for them."""
 
 from collections.abc import Callable
+from collections.abc import Sequence
 import faulthandler
 import os
 
 import hypothesis
 import testtools
 
+#: Set to 1 for all examples of the properties that are expensive to try.
+ALL_EXAMPLES = 'CINDER_TIERS_TEST_ALL_EXAMPLES'
+#: Of these examples, what is tried without it.
+SHARE = 4
+TRIES_ALL = os.environ.get(ALL_EXAMPLES) == '1'
+
+
+def share(items: Sequence[object], first: int = 0) -> Sequence[object]:
+    """Every fourth of what is expensive to try; all of it in tests/long.
+
+    :param items: all of them
+    :param first: index of the first one; others begin with the next
+    """
+    return items if TRIES_ALL else items[first % SHARE :: SHARE]
+
+
+def draws(count: int) -> int:
+    """Return how many draws of a simulation a test makes.
+
+    :param count: of all, which tests/long makes
+    """
+    return count if TRIES_ALL else count // SHARE
+
+
 hypothesis.settings.register_profile(
     'cinder-tiers',
+    # Of a property that does not say how many.
+    max_examples=draws(200),
     # The machine may be slow, or have other work.
     deadline=None,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
@@ -41,11 +68,6 @@ class WatchedRun(testtools.RunTest):
 
 testtools.TestCase.run_tests_with = WatchedRun
 
-#: Set to 1 for all examples of the properties that are expensive to try.
-ALL_EXAMPLES = 'CINDER_TIERS_TEST_ALL_EXAMPLES'
-#: Of these examples, what is tried without it.
-SHARE = 4
-
 
 def examples(
     count: int, **settings: object
@@ -58,8 +80,6 @@ def examples(
     :param settings: further ones of hypothesis
     """
     return hypothesis.settings(
-        max_examples=count
-        if os.environ.get(ALL_EXAMPLES) == '1'
-        else count // SHARE,
+        max_examples=draws(count),
         **settings,
     )

@@ -61,11 +61,15 @@ def read_whole(path: str, *, max_mib: int) -> bytes:
         `strerror` says what was found.
     """
     max_bytes = max_mib * 1024**2
+    too_large = OSError(
+        errno.EFBIG, f'more than {max_mib} MiB, expected less', path
+    )
+    # Not read in vain; of a pipe it is 0.
+    if os.stat(path).st_size > max_bytes:
+        raise too_large
     content = read(path, max_bytes=max_bytes + 1)
     if len(content) > max_bytes:
-        raise OSError(
-            errno.EFBIG, f'more than {max_mib} MiB, expected less', path
-        )
+        raise too_large
     return content
 
 

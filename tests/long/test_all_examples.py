@@ -8,6 +8,7 @@ time. They need no lab.
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -17,11 +18,12 @@ import testtools
 import tests
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-#: Modules with properties that say `tests.examples`.
+#: What modules say that try a share of what there is to try.
+OF_SHARES = re.compile(r'\btests\.(?:examples|share|draws)\(|@.*\bgiven\(')
 MODULES = sorted(
     '.'.join(path.relative_to(TOP).with_suffix('').parts)
     for path in (TOP / 'tests' / 'unit').rglob('test_*.py')
-    if '@tests.examples(' in path.read_text('utf-8')
+    if OF_SHARES.search(path.read_text('utf-8'))
 )
 
 

@@ -3,14 +3,17 @@
 """The tests of tox -e pure: stestr looks for tests in one folder only.
 
 Those of ``domain`` and ``figures``, and of each pure file of ``loop`` (see
-pyproject.toml) the one at the same path below tests/unit.
+pyproject.toml) the one at the same path below tests/unit. Run as a program, it
+writes a regular expression of them all, for which tests/run.sh asks.
 """
 
 import pathlib
+import re
 import tomllib
 import unittest
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
+FOLDERS = ('domain', 'figures')
 
 
 def tests_of_rooms():
@@ -29,7 +32,7 @@ def tests_of_rooms():
 
 def load_tests(loader, tests, pattern):
     """What unittest, and so stestr, calls to find the tests of this folder."""
-    for folder in ('domain', 'figures'):
+    for folder in FOLDERS:
         # A loader keeps the top of what it discovered first.
         tests.addTests(
             unittest.TestLoader().discover(
@@ -38,3 +41,13 @@ def load_tests(loader, tests, pattern):
         )
     tests.addTests(loader.loadTestsFromNames(tests_of_rooms()))
     return tests
+
+
+def regex():
+    """Of the ids of these tests, and of no others in tests/unit."""
+    names = (*(f'tests.unit.{each}' for each in FOLDERS), *tests_of_rooms())
+    return f'^({"|".join(map(re.escape, names))})\\.'
+
+
+if __name__ == '__main__':
+    print(regex())

@@ -299,6 +299,34 @@ class SelectedTestCase(testtools.TestCase):
         self.assertEqual(0, done.returncode, done.stdout)
         self.assertEqual(['tox pure'], called)
 
+    def test_beside_the_pure_part_unit_runs_no_test_of_it(self):
+        pure = RUN.with_name('pure') / '__init__.py'
+        self.add('tests/pure/__init__.py', pure.read_text())
+        self.add(
+            'pyproject.toml',
+            '[tool.cinder-tiers]\npure = ["cinder_tiers/loop/fault/fault.py"]',
+        )
+        for name in ('fault', 'fault_command'):
+            self.add(f'tests/unit/loop/fault/test_{name}.py', TEST)
+        for folder in ('figures', 'loop', 'loop/fault'):
+            self.add(f'tests/unit/{folder}/__init__.py', '')
+        done, _called = self.run_sh('unit', 'pure')
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        ran = {
+            part: (self.tree / f'.tox/results/{part}.log').read_text()
+            for part in ('unit', 'pure')
+        }
+        for module, parts in (
+            ('loop.fault.test_fault', ['pure']),
+            ('domain.test_c', ['pure']),
+            ('loop.fault.test_fault_command', ['unit', 'pure']),
+        ):
+            self.assertEqual(
+                parts,
+                [part for part in ran if f'{module}.S' in ran[part]],
+                module,
+            )
+
     def test_several_run_once_for_each_part_and_the_lab_is_brought_up(self):
         done, called = self.run_sh(
             'tests.unit.cli.deep',

@@ -142,9 +142,10 @@ def _labels(texts: Iterable[str]) -> dict[str, str]:
 
 def _rows(*rows: Mapping[str, object]) -> altair.InlineData:
     return altair.InlineData(
-        values=[
+        # Not a list, of which Altair would make a copy with each of its calls.
+        values=tuple(
             {name: _safe(value) for name, value in row.items()} for row in rows
-        ]
+        )
     )
 
 
@@ -288,10 +289,9 @@ def _heat_map(drawing: figure.HeatMap) -> altair.LayerChart:
         .mark_text()
         .encode(
             text='text:N',
-            color=altair.condition(
-                "datum.finding != ''",
-                altair.value(_ON_PAINT),
-                altair.value(_TEXT[0]),
+            color=altair.ColorValue(
+                _TEXT[0],
+                condition={'test': "datum.finding != ''", 'value': _ON_PAINT},
             ),
         ),
     ).properties(
@@ -437,8 +437,11 @@ def _lines(drawing: figure.Lines) -> altair.LayerChart:
                 detail='line:N',
                 # Not by x: steps are connected in their order.
                 order=altair.Order('place:Q'),
-                strokeDash=altair.condition(
-                    'datum.dashed', altair.value([4, 3]), altair.value([1, 0])
+                # What altair.condition() returns is looked for in the whole
+                # schema, which takes longer than all else here.
+                strokeDash=altair.StrokeDashValue(
+                    [1, 0],
+                    condition={'test': 'datum.dashed', 'value': [4, 3]},
                 ),
             )
         )

@@ -13,6 +13,7 @@ from cinder import objects
 import ddt
 import fixtures
 
+import tests
 from tests.unit.api import api_fixture
 from tests.unit.api import test_groups
 from tests.unit.api import test_restores
@@ -194,8 +195,8 @@ class HostileBodiesTestCase(test_groups.GroupCase, test_restores.BackupCase):
 
     @ddt.data(*range(len(ODD)))
     def test_an_odd_value_at_each_place(self, number):
-        value = ODD[number]
-        for name, path, version, document in self.places(value):
+        places = tuple(self.places(ODD[number]))
+        for name, path, version, document in tests.share(places, number):
             self.assert_right(
                 name, path, version, json.dumps(document).encode()
             )

@@ -15,13 +15,17 @@ from hypothesis import given
 from hypothesis import settings
 from hypothesis import strategies
 
+import tests
 from tests.unit.api import api_fixture
+from tests.unit.api import test_pass_through
 
 PROJECT = api_fixture.PROJECT
 BODY = b'{"volume": {"size": 1}}'
 MOST_BYTES_OF_CINDER = 114688
 LATEST = api_version_request.max_api_version().get_string()
 VERSIONS = [f'3.{minor}' for minor in range(int(LATEST.partition('.')[2]) + 1)]
+#: Those beside which Cinder reads a create in another way, and a share.
+TRIED = {*test_pass_through.VERSIONS[1:], *tests.share(VERSIONS), LATEST}
 
 
 class Chunks(io.RawIOBase):
@@ -75,7 +79,7 @@ class RequestsTestCase(api_fixture.ApiTestCase):
         )
 
     def test_every_version_of_the_api(self):
-        for version in (None, 'latest', *VERSIONS):
+        for version in (None, 'latest', *sorted(TRIED)):
             self.assert_type('general', version=version)
         self.assertIn('3.71', VERSIONS)
 

@@ -25,11 +25,17 @@ NAME = 'volume type database'
 
 
 class ConsentTestCase(testtools.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.api = cinder_api.CinderApi()
+        cls.addClassCleanup(cls.api.stop)
+        cls.api.add_project('a' * 32, 'alpha')
+        cls.empty = cls.api.keep()
+
     def setUp(self):
         super().setUp()
-        self.api = cinder_api.CinderApi()
-        self.addCleanup(self.api.stop)
-        self.api.add_project('a' * 32, 'alpha')
+        self.addCleanup(self.api.return_to, self.empty)
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.path = os.path.join(folder.name, 'tiers.yaml')

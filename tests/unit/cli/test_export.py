@@ -75,13 +75,14 @@ class ExportCase(testtools.TestCase):
             cls.api.add_backend(
                 capabilities.pop('volume_backend_name'), **capabilities
             )
+        cls.empty = cls.api.keep()
 
     def setUp(self):
         super().setUp()
         connection = test_cinder_world.log_in(self.api)
         self.addCleanup(connection.close)
         self.block_storage = connection.block_storage
-        self.addCleanup(test_cinder_world.remove_all, self.block_storage)
+        self.addCleanup(self.api.return_to, self.empty)
         self.folder = pathlib.Path(
             self.enterContext(tempfile.TemporaryDirectory())
         )

@@ -30,14 +30,20 @@ ALPHA, BETA = 'a' * 32, 'b' * 32
 class RetiredTypesCase(testtools.TestCase):
     """Commands of an administrator, and a Cinder with two backends."""
 
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.api = cinder_api.CinderApi()
+        cls.addClassCleanup(cls.api.stop)
+        cls.api.add_project(ALPHA, 'alpha')
+        cls.api.add_project(BETA, 'beta')
+        cls.api.add_backend('lvm')
+        cls.host = cls.api.add_backend('ssd')
+        cls.empty = cls.api.keep()
+
     def setUp(self):
         super().setUp()
-        self.api = cinder_api.CinderApi()
-        self.addCleanup(self.api.stop)
-        self.api.add_project(ALPHA, 'alpha')
-        self.api.add_project(BETA, 'beta')
-        self.api.add_backend('lvm')
-        self.host = self.api.add_backend('ssd')
+        self.addCleanup(self.api.return_to, self.empty)
         self.connection = test_cinder_world.log_in(self.api)
         self.addCleanup(self.connection.close)
         folder = tempfile.TemporaryDirectory()

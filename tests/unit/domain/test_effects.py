@@ -7,7 +7,6 @@ import dataclasses
 import ddt
 from hypothesis import example
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
@@ -17,6 +16,7 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import usage
+import tests
 from tests.unit.domain import catalogs as plain
 
 GIB = 2**30
@@ -473,7 +473,7 @@ POOLS = strategies.builds(
 
 
 class AlwaysTestCase(testtools.TestCase):
-    @settings(max_examples=300)
+    @tests.examples(300)
     @example(
         before=pool(size=6, pg_num=2, crush_rule='all'),
         after=pool(size=6, pg_num=1813, crush_rule='all'),

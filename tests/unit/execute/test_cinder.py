@@ -50,19 +50,14 @@ class VolumeTypesTestCase(testtools.TestCase):
         super().setUpClass()
         cls.api = cinder_api.CinderApi()
         cls.addClassCleanup(cls.api.stop)
+        cls.empty = cls.api.keep()
 
     def setUp(self):
         super().setUp()
         self.connection = connect(self.api)
         self.addCleanup(self.connection.close)
         self.executor = executor.VolumeTypes(self.connection)
-        self.addCleanup(self.remove)
-
-    def remove(self):
-        block_storage = self.connection.block_storage
-        for one in block_storage.types(is_public='None'):
-            if one.name != '__DEFAULT__':
-                block_storage.delete_type(one)
+        self.addCleanup(self.api.return_to, self.empty)
 
     def read(self, name):
         return observer.observe(

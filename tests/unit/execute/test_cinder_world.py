@@ -68,30 +68,6 @@ def log_in(
     )
 
 
-def remove_all(block_storage):
-    """Deletes all volume types, their QoS specs and their quotas.
-
-    And the default types of projects, which Cinder does not let go.
-    """
-    for project in default_types.list_all(block_storage):
-        default_types.unset(block_storage, project)
-    block_storage.put(
-        '/os-quota-class-sets/default',
-        json={
-            'quota_class_set': {
-                f'{resource}_{one.name}': -1
-                for one in block_storage.types(is_public='None')
-                for resource in ('volumes', 'gigabytes', 'snapshots')
-            }
-        },
-    )
-    for one in block_storage.qos_specs():
-        block_storage.delete_qos_spec(one, force=True)
-    for one in block_storage.types(is_public='None'):
-        if one.name != '__DEFAULT__':
-            block_storage.delete_type(one)
-
-
 def apply_plan(plan, connection):
     """Applies a plan that has to do with Cinder only; returns the results."""
     return apply.apply(
@@ -129,12 +105,13 @@ class RealCinderWorldTestCase(
         cls.addClassCleanup(cls.api.stop)
         for ident, name in PROJECTS.items():
             cls.api.add_project(ident, name)
+        cls.empty = cls.api.keep()
 
     def setUp(self):
         super().setUp()
         self.connection = log_in(self.api)
         self.addCleanup(self.connection.close)
-        self.addCleanup(remove_all, self.connection.block_storage)
+        self.addCleanup(self.api.return_to, self.empty)
         self.memory = in_memory.World(osds=given.osds())
         self.executors = {
             **self.memory.executors,

@@ -110,20 +110,13 @@ class AppliedCinderTestCase(testtools.TestCase):
         cls.addClassCleanup(cls.api.stop)
         for ident, name in ((ALPHA, 'alpha'), (BETA, 'beta')):
             cls.api.add_project(ident, name)
+        cls.empty = cls.api.keep()
 
     def setUp(self):
         super().setUp()
         self.connection = test_cinder_world.log_in(self.api)
         self.addCleanup(self.connection.close)
-        self.addCleanup(self.remove)
-
-    def remove(self):
-        block_storage = self.connection.block_storage
-        for one in block_storage.qos_specs():
-            block_storage.delete_qos_spec(one, force=True)
-        for one in block_storage.types(is_public='None'):
-            if one.name != '__DEFAULT__':
-                block_storage.delete_type(one)
+        self.addCleanup(self.api.return_to, self.empty)
 
     def granted(self, catalog, names):
         return consent.grant(

@@ -32,9 +32,6 @@ def of(access, **fields):
 class OpenedLastTestCase(test_cut_off.AppliedCinderTestCase):
     def setUp(self):
         super().setUp()
-        self.addCleanup(
-            test_cinder_world.remove_all, self.connection.block_storage
-        )
         self.cut = test_cinder_world.log_in(self.api, test_cut_off.CutSession)
         self.cut.session.left = math.inf
         self.addCleanup(self.cut.close)

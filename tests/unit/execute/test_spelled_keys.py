@@ -51,14 +51,14 @@ class SpelledKeysTestCase(testtools.TestCase):
         cls.addClassCleanup(cls.exact.stop)
         cls.addClassCleanup(cls.folding.stop)
         cls.folding.fold_names()
+        cls.empty = {each: each.keep() for each in (cls.exact, cls.folding)}
 
     def connect(self, folds):
-        self.connection = test_cinder_world.log_in(
-            self.folding if folds else self.exact
-        )
+        api = self.folding if folds else self.exact
+        self.connection = test_cinder_world.log_in(api)
         self.block_storage = self.connection.block_storage
         self.addCleanup(self.connection.close)
-        self.addCleanup(test_cinder_world.remove_all, self.block_storage)
+        self.addCleanup(api.return_to, self.empty[api])
 
     def plan(self, text):
         catalog = reader.read_text(text, file='tiers.yaml')

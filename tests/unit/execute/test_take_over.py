@@ -34,6 +34,7 @@ class TakeOverTestCase(testtools.TestCase):
         cls.api = cinder_api.CinderApi()
         cls.addClassCleanup(cls.api.stop)
         cls.api.add_backend('rbd-1', volume_backend_name='rbd-1')
+        cls.empty = cls.api.keep()
 
     def setUp(self):
         super().setUp()
@@ -43,7 +44,7 @@ class TakeOverTestCase(testtools.TestCase):
         self.connection.session.left = math.inf
         self.addCleanup(self.connection.close)
         self.block_storage = self.connection.block_storage
-        self.addCleanup(test_cinder_world.remove_all, self.block_storage)
+        self.addCleanup(self.api.return_to, self.empty)
         self.specs = {
             'volume_backend_name': 'rbd-1',
             'multiattach': '<is> True',

@@ -16,6 +16,7 @@ from cinder_tiers.files.tiers import includes
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.files.tiers import writer
 from cinder_tiers.files.tiers import yaml_document
+import tests
 
 TOP = pathlib.Path(__file__).resolve().parents[3]
 LIMIT = ('tiers', 'a', 'qos', 'front_end', 'read_iops_sec')
@@ -103,7 +104,7 @@ class EditTestCase(testtools.TestCase):
                 text.count('#'), changed.count('#'), 'a comment is lost'
             )
 
-    @hypothesis.settings(deadline=None, max_examples=60)
+    @tests.examples(120)
     @hypothesis.given(
         values=st.dictionaries(
             st.sampled_from(['a', 'b', '#c', 'x: y', 'é\u2028\x85', '-']),

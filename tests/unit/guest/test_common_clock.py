@@ -3,13 +3,13 @@
 import dataclasses
 
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
 from cinder_tiers.figures.fleet import common_clock
 from cinder_tiers.figures.fleet import verdict
 from cinder_tiers.figures.fleet import volume_types
+import tests
 from tests.unit.guest import test_verdict
 
 V = verdict.Verdict
@@ -159,7 +159,7 @@ class CommonClockTest(testtools.TestCase):
         )
         self.assertEqual({V.COMPLETE}, {each for row in found for each in row})
 
-    @settings(max_examples=300)
+    @tests.examples(300)
     @given(
         strategies.lists(
             strategies.tuples(
@@ -195,7 +195,7 @@ class CommonClockTest(testtools.TestCase):
             ),
         )
 
-    @settings(max_examples=300)
+    @tests.examples(300)
     @given(strategies.integers(10000, 10**6), strategies.integers(0, 2000))
     def test_a_clock_that_stands_still_is_wrong_from_then_on(
         self, still_ms, phase_ms

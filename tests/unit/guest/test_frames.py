@@ -3,11 +3,11 @@
 import gzip
 
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
 from cinder_tiers.figures.protocol import frames
+import tests
 from tests.unit.figures import recorded
 from tests.unit.guest import console_text as console
 
@@ -141,7 +141,7 @@ class ResultTest(testtools.TestCase):
         self.assertEqual((1, *range(3, 402)), heard(text).missing.lines[3])
         self.assertIn('4499 of 4500 lines are missing', reason(text))
 
-    @settings(max_examples=300)
+    @tests.examples(300)
     @given(strategies.data())
     def test_a_damaged_console_gives_the_result_or_a_named_error(self, data):
         """Lines lost, doubled, moved, cut, glued and overwritten."""
@@ -177,7 +177,7 @@ class ResultTest(testtools.TestCase):
         except frames.DamagedResult as error:
             self.assertIn('missing', str(error))
 
-    @settings(max_examples=300)
+    @tests.examples(300)
     @given(
         strategies.text(),
         strategies.text(alphabet='0123456789abcdef /=:@ctiersdataevent\r\n'),

@@ -9,6 +9,7 @@ tests/long thousands.
 import hypothesis
 import testtools
 
+import tests
 from tests.unit.invariants import cloud as clouds
 from tests.unit.invariants import example as examples
 from tests.unit.invariants import operations
@@ -242,8 +243,8 @@ class InvariantsTestCase(testtools.TestCase):
 
     @hypothesis.given(examples.EXAMPLES)
     # To make a failure small takes minutes; the benchmark does it.
-    @hypothesis.settings(
-        max_examples=60,
+    @tests.examples(
+        120,
         phases=(hypothesis.Phase.reuse, hypothesis.Phase.generate),
     )
     def test_they_hold_for_any_example(self, example):

@@ -24,6 +24,7 @@ plugins.load()  # rally_openstack cannot be imported before
 from rally_scenarios.plugins.fleet import scenario as fleet_scenario
 from rally_scenarios.plugins.report import harmless
 from rally_scenarios.plugins import servers
+import tests
 from tests.unit.figures import recorded
 from tests.unit.guest import console_text
 from tests.unit.rally import fake_cloud
@@ -267,7 +268,7 @@ class HarmlessReportTest(testtools.TestCase):
             # It did get there: the run did not just fail before.
             self.assertIn(kernel, shown)
 
-    @settings(max_examples=50, deadline=None)
+    @tests.examples(100)
     @given(TEXTS)
     @example(MARKUP[0])
     def test_no_error_becomes_markup(self, text):

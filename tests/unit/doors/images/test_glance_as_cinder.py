@@ -4,13 +4,13 @@
 
 from hypothesis import example
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies
 import testtools
 import webob
 
 from cinder_tiers.doors.images import glance
 from cinder_tiers.doors.images import known_images
+import tests
 from tests.unit.doors import cinder_fixture
 from tests.unit.doors.images import images_case
 
@@ -104,7 +104,7 @@ class AsCinderTestCase(testtools.TestCase):
         except glance.ImageRefused:
             return None
 
-    @settings(max_examples=150)
+    @tests.examples(200)
     @given(IMAGES, strategies.lists(NAMES, min_size=1, max_size=3))
     @example({IDENTS[0]: 404, IDENTS[1]: (IDENTS[0], {})}, [IDENTS[0]])
     @example(

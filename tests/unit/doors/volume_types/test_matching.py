@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import testtools
 
 from cinder_tiers.doors.volume_types import matching
+import tests
 from tests.unit.doors import cinder_fixture
 
 # Few names and values, so that specs and capabilities often meet.
@@ -83,7 +84,7 @@ CAPABILITIES = st.dictionaries(
 
 
 #: The interesting cases are rare.
-thorough = hypothesis.settings(max_examples=200)
+thorough = tests.examples(200)
 
 
 def outcome(verdict, *arguments):

@@ -16,6 +16,7 @@ from cinder_tiers.figures.fleet import duration
 from cinder_tiers.figures.fleet import schedule
 from cinder_tiers.figures.result import cost
 from cinder_tiers.figures.result import result as run_result
+import tests
 from tests.unit.figures import results
 
 PROFILE = fio_pattern.Profile(region_mib=16, ramp_seconds=4, runtime_seconds=6)
@@ -119,7 +120,7 @@ class CostTest(testtools.TestCase):
     ):
         draw = numpy.random.default_rng(before)
         worst = 0.0
-        for _run in range(200):
+        for _run in range(tests.draws(200)):
             rates = cost.rates(
                 recorded(run(cloud, before, draw), cloud), by_clock=False
             )
@@ -216,7 +217,7 @@ class CostTest(testtools.TestCase):
             )
             self.assertIn(text, str(error))
 
-    @hypothesis.settings(max_examples=200, deadline=None)
+    @tests.examples(200)
     @hypothesis.example(
         {
             'prepare_s': None,

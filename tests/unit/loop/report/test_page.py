@@ -29,6 +29,7 @@ from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import html
 from cinder_tiers.loop.report import intervals
 from cinder_tiers.loop.report import rows
+import tests
 from tests.unit.figures.result import test_trust
 from tests.unit.figures import results
 from tests.unit.loop.headroom import test_curve
@@ -152,8 +153,14 @@ class FiguresTestCase(testtools.TestCase):
                     float(f'{value:.{digits}f}'), numbers(row[column]), column
                 )
 
-    def profile_row(self, run_result):
-        page = page_reader.Page(text_of(run_result))
+    def profile_row(self, **changed):
+        """What the page of a small run says of its profile."""
+        small = runs.run(tiers=('one',), patterns=1)
+        changed = {
+            name: dataclasses.replace(getattr(small, name), **each)
+            for name, each in changed.items()
+        }
+        page = page_reader.Page(text_of(dataclasses.replace(small, **changed)))
         [value] = [
             after
             for title, after in itertools.pairwise(
@@ -164,40 +171,39 @@ class FiguresTestCase(testtools.TestCase):
         return value
 
     def test_a_profile_is_shown_with_its_size(self):
-        used = dataclasses.replace(
-            self.run_result.profile,
-            name='meyer2016',
-            size=named_profile.Size.LAB,
-            source=named_profile.Source(paper='meyer2016', where='table 2'),
-        )
         self.assertEqual(
             'meyer2016, size lab, of meyer2016 (table 2)',
             self.profile_row(
-                dataclasses.replace(self.run_result, profile=used)
+                profile={
+                    'name': 'meyer2016',
+                    'size': named_profile.Size.LAB,
+                    'source': named_profile.Source(
+                        paper='meyer2016', where='table 2'
+                    ),
+                }
             ),
         )
 
     def test_a_job_file_may_be_called_task(self):
-        used = dataclasses.replace(
-            self.run_result.profile,
-            source=named_profile.Source(paper='task', where='the file'),
-        )
         self.assertEqual(
             'general, size paper, of task (the file)',
             self.profile_row(
-                dataclasses.replace(self.run_result, profile=used)
+                profile={
+                    'source': named_profile.Source(
+                        paper='task', where='the file'
+                    )
+                }
             ),
         )
 
     def test_patterns_that_a_task_lists_have_no_size(self):
         self.assertEqual(
-            'none; the task lists its patterns',
-            self.profile_row(self.run_result),
+            'none; the task lists its patterns', self.profile_row()
         )
 
     def test_a_percentile_of_too_few_ios_is_nowhere(self):
         """Of 72 I/Os, p99 is the longest, and says nothing of the next one."""
-        with_few = few_ios(self.run_result, 72)
+        with_few = few_ios(runs.run(patterns=1), 72)
         text = text_of(with_few)
         page = page_reader.Page(text)
         for head in (
@@ -271,7 +277,7 @@ class FiguresTestCase(testtools.TestCase):
                 self.assertNotIn(drawing.PALETTE[claimed][which], tiers)
 
     def test_that_one_repeat_proves_nothing_is_told_once(self):
-        text = text_of(runs.run(repeats=1))
+        text = text_of(runs.run(patterns=1, repeats=1))
         self.assertEqual(1, text.count('measured once: a comparison needs 2'))
         self.assertIn('Nothing can be claimed of any of the ', text)
         self.assertNotIn('<th scope="col">Finding', text)
@@ -616,7 +622,7 @@ class FirstLinesTestCase(testtools.TestCase):
         self.assertNotIn('2 guests', found)
 
     def test_one_repeat_is_told_in_the_first_lines(self):
-        found = self.first_lines(runs.run(repeats=1))
+        found = self.first_lines(runs.run(patterns=1, repeats=1))
         self.assertIn(
             '<h1>Cannot tell general, database and archive apart</h1>', found
         )
@@ -633,7 +639,8 @@ class FirstLinesTestCase(testtools.TestCase):
         )
 
     def test_what_was_measured_comes_first(self):
-        run = dataclasses.replace(runs.run(patterns=5), task='My task')
+        run = runs.run(tiers=('one',), patterns=5)
+        run = dataclasses.replace(run, task='My task')
         found = self.first_lines(run)
         for text in (
             'My task · 2026-11-23 18:00 UTC · 4 guests of each tier · 3'
@@ -882,9 +889,8 @@ class SeveralTestCase(testtools.TestCase):
 
 
 #: Each example draws charts: shrinking one would take minutes.
-UNSHRUNK = hypothesis.settings(
-    max_examples=5,
-    deadline=None,
+UNSHRUNK = tests.examples(
+    12,
     phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
 )
 SMALL = run_result.write(

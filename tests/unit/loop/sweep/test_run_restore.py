@@ -10,7 +10,6 @@ import copy
 import dataclasses
 
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
@@ -27,6 +26,7 @@ from cinder_tiers.loop.sweep import preparation
 from cinder_tiers.loop.sweep import record
 from cinder_tiers.loop.sweep import run_restore as restore
 from cinder_tiers.loop.sweep import run_sweep as execution
+import tests
 from tests.contract import in_memory
 from tests.unit.domain import catalogs as plain
 
@@ -273,7 +273,7 @@ class SweepCase(testtools.TestCase):
 
 
 class AlwaysTestCase(SweepCase):
-    @settings(deadline=None, max_examples=150)
+    @tests.examples(200)
     @given(
         declared=PARTS,
         told=OSD_OPTIONS,

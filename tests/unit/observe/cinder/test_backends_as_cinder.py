@@ -7,11 +7,11 @@ import types
 from cinder.scheduler.filters import capabilities_filter
 from hypothesis import example
 from hypothesis import given
-from hypothesis import settings
 from hypothesis import strategies
 import testtools
 
 from cinder_tiers.domain.placement import backends
+import tests
 
 NAMES = strategies.sampled_from(['a', 'b', 'capabilities'])
 WORDS = strategies.sampled_from(
@@ -75,7 +75,7 @@ def passes_cinder(capabilities, specs):
 
 
 class AsCinderTestCase(testtools.TestCase):
-    @settings(max_examples=500)
+    @tests.examples(500)
     @given(CAPABILITIES, SPECS)
     @example({'a': 'b'}, {'a': '<or> a <or> b'})
     @example({'a': True}, {'a': '<is> True'})
