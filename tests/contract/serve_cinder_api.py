@@ -203,6 +203,16 @@ class Orders:
             ).create()
         return volume.id
 
+    def attachment(self, **fields):
+        """Adds an attachment to the database, as cinder-volume does."""
+        from cinder import objects
+
+        made = objects.VolumeAttachment(
+            context=self._admin, **{'attach_status': 'attached', **fields}
+        )
+        made.create()
+        return made.id
+
     def snapshot(self, **fields):
         """Adds a snapshot to the database; returns its id."""
         from cinder import objects
