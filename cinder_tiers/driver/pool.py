@@ -238,9 +238,14 @@ class PoolDriver(rbd.RBDDriver):
                 self._qos_specs_from_volume_type(new_type) or {},
                 volume.size,
             )
-            self._remove_qos(
+            has = self.get_rbd_image_qos(volume)
+            self.delete_rbd_image_qos_keys(
                 volume,
-                {_option(key) for key in rbd.QOS_KEY_MAP.keys() - wanted},
+                [
+                    key
+                    for key in rbd.QOS_KEY_MAP
+                    if key not in wanted and int(has[_option(key)])
+                ],
             )
             del changed['qos_specs']
         return super().retype(context, volume, new_type, changed, host)
