@@ -177,9 +177,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         found = [
             *unserved.lines(planned.unserved_tiers),
             *(
-                cells.printable(
-                    f'tier {one.tier}: {one.reason}; {one.remedy}'
-                )
+                cells.printable(f'tier {one.tier}: {one.reason}; {one.remedy}')
                 for one in planned.limits_not_set
             ),
         ]

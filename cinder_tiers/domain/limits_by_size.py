@@ -54,9 +54,7 @@ def of_size(
         if of_gib not in found:
             continue
         least, most = f'{limit}{AT_LEAST}', f'{limit}_max'
-        value = max(
-            _integer(specs, of_gib) * size_gib, _integer(specs, least)
-        )
+        value = max(_integer(specs, of_gib) * size_gib, _integer(specs, least))
         if most in specs:
             value = min(value, _integer(specs, most))
         for key in (of_gib, least, most):

@@ -203,7 +203,7 @@ class Orders:
             ).create()
         return volume.id
 
-    def attachment(self, **fields):
+    def attachment(self, *, connection_info=None, **fields):
         """Adds an attachment to the database, as cinder-volume does."""
         from cinder import objects
 
@@ -211,6 +211,9 @@ class Orders:
             context=self._admin, **{'attach_status': 'attached', **fields}
         )
         made.create()
+        if connection_info is not None:
+            made.connection_info = connection_info
+            made.save()
         return made.id
 
     def snapshot(self, **fields):

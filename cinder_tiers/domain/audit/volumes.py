@@ -608,7 +608,9 @@ def _attached(
     try:
         wanted = volume_limits.of_server(spec, volume.size_gib)
     except ValueError as error:
-        yield _of_servers(volume, verdict, reason=_faulty(volume, [str(error)]))
+        yield _of_servers(
+            volume, verdict, reason=_faulty(volume, [str(error)])
+        )
         return
     for one in servers:
         if one.has is None:

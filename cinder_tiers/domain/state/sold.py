@@ -77,7 +77,8 @@ def iops_limit(
     if total is not None:
         return total
     read, write = (
-        _limit(specs, each, size_gib, has_by_size) for each in ('read', 'write')
+        _limit(specs, each, size_gib, has_by_size)
+        for each in ('read', 'write')
     )
     return None if read is None or write is None else read + write
 

@@ -67,9 +67,7 @@ class SoldTest(testtools.TestCase):
     )
     @ddt.unpack
     def test_a_limit_by_size_is_that_of_cinder(self, specs, expected):
-        self.assertEqual(
-            expected, sold.iops_limit(specs, None, size_gib=100)
-        )
+        self.assertEqual(expected, sold.iops_limit(specs, None, size_gib=100))
         # Of a volume whose size is not known.
         self.assertIsNone(sold.iops_limit(specs, None))
 
@@ -81,9 +79,7 @@ class SoldTest(testtools.TestCase):
         ):
             self.assertEqual(
                 expected,
-                sold.iops_limit(
-                    specs, None, size_gib=100, has_by_size=False
-                ),
+                sold.iops_limit(specs, None, size_gib=100, has_by_size=False),
             )
 
     def test_a_type_sells_the_sum_of_its_volumes(self):
