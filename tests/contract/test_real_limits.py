@@ -2,6 +2,7 @@
 
 """Limits of RBD images, on a real Ceph cluster. Run as test_real_ceph."""
 
+import concurrent.futures
 import itertools
 import signal
 import subprocess
@@ -39,6 +40,7 @@ BY_SIZE = {1: '60', 2: '120', 3: '150'}
 #: Of its volumes; and how many are repaired before the command is killed.
 VOLUMES, BEFORE_KILL = 100, 40
 STALE = '5'
+REPAIR = ('--kind', 'limits', '--concurrency', '8', '--yes')
 KILLED = -signal.SIGKILL
 COMMAND = """
 import sys
@@ -162,25 +164,34 @@ class KilledRepairTestCase(commands.CommandsCase):
             ident = self.api.add_volume(
                 host=host, volume_type_id=type_id, size=size_gib
             )
-            self.rbd.RBD().create(self.ioctx, f'volume-{ident}', SIZE)
-            with self.rbd.Image(self.ioctx, f'volume-{ident}') as image:
-                image.metadata_set(f'conf_{LIMIT}', STALE)
             self.wanted[ident] = BY_SIZE[size_gib]
-        self.addCleanup(self.remove_images)
+        self.for_each(self.make_image)
+        self.addCleanup(self.for_each, self.remove_image)
 
-    def remove_images(self):
-        for ident in self.wanted:
-            self.rbd.RBD().remove(self.ioctx, f'volume-{ident}')
+    def for_each(self, work):
+        """{id of a volume: result of some work}, done side by side."""
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:
+            return dict(
+                zip(self.wanted, threads.map(work, self.wanted), strict=True)
+            )
+
+    def make_image(self, ident):
+        self.rbd.RBD().create(self.ioctx, f'volume-{ident}', SIZE)
+        with self.rbd.Image(self.ioctx, f'volume-{ident}') as image:
+            image.metadata_set(f'conf_{LIMIT}', STALE)
+
+    def remove_image(self, ident):
+        self.rbd.RBD().remove(self.ioctx, f'volume-{ident}')
+
+    def limit_of(self, ident):
+        with self.rbd.Image(
+            self.ioctx, f'volume-{ident}', read_only=True
+        ) as image:
+            return image.metadata_get(f'conf_{LIMIT}')
 
     def limits(self):
         """{id of a volume: the limit that its image has}"""
-        found = {}
-        for ident in self.wanted:
-            with self.rbd.Image(
-                self.ioctx, f'volume-{ident}', read_only=True
-            ) as image:
-                found[ident] = image.metadata_get(f'conf_{LIMIT}')
-        return found
+        return self.for_each(self.limit_of)
 
     def named(self, *, expect):
         """Ids of the volumes that the audit names for their limits."""
@@ -198,7 +209,7 @@ class KilledRepairTestCase(commands.CommandsCase):
                 *(sys.executable, '-c', COMMAND),
                 *self.arguments,
                 *('tier', 'repair', '--catalog', str(self.path)),
-                *('--kind', 'limits', '--yes'),
+                *REPAIR,
             ),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -228,11 +239,11 @@ class KilledRepairTestCase(commands.CommandsCase):
         )
         self.assertIn(len(rest), range(1, VOLUMES - BEFORE_KILL + 1))
         self.assertEqual(rest, self.named(expect=4))
-        rows = self.tier('repair', '--kind', 'limits', '--yes')
+        rows = self.tier('repair', *REPAIR)
         self.assertEqual(
             {(ident, 'limits', 'done') for ident in rest},
             {(row['Volume'], row['Kind'], row['Outcome']) for row in rows},
         )
         self.assertEqual(self.wanted, self.limits())
         self.assertEqual(set(), self.named(expect=0))
-        self.assertEqual([], self.tier('repair', '--kind', 'limits', '--yes'))
+        self.assertEqual([], self.tier('repair', *REPAIR))
