@@ -23,6 +23,7 @@ import testtools
 from tests.contract import driver_case
 from tests.contract import driver_contract
 from tests.contract import real_ceph
+from tests.long import rbd_bench
 
 try:
     import rados
@@ -127,6 +128,9 @@ rbd.RBD().migration_commit(ioctx, name)
 """
 #: A volume is to be usable within that.
 MOST_RETYPE_S = 5
+#: A limit in a second that the disks of the lab reach, and the time after
+#: which a client keeps to another one.
+PER_GIB, RATE_AFTER_S = 50, 10
 KILLS, KILL_STEP_S = 6, 0.06
 CUTS, CUT_STEP_S, OBJECTS = 4, 0.15, 200
 
@@ -205,6 +209,28 @@ class RealDriverTestCase(driver_contract.DriverContract):
             )
             with self.image('fast', volume.name, read_only=True) as image:
                 self.assertEqual(b'at the end', image.read(end, 10))
+
+    def test_an_open_client_feels_the_limit_of_a_larger_volume(self):
+        self.types['fast'] = self.make_type(
+            'by-size',
+            '5',
+            backend='tier-fast',
+            total_iops_sec_per_gb=str(PER_GIB),
+        )
+        service = self.serve()
+        volume = self.make(service, 'fast')
+        rates = []
+        with rbd_bench.writing(
+            f'{self.rados_pools["fast"]}/{volume.name}',
+            *('--conf', self.cluster.conf, '--id', self.cluster.user),
+        ) as bench:
+            for size_gib in (1, 2):
+                if size_gib > volume.size:
+                    service.driver.extend_volume(volume, size_gib)
+                rates.append(rbd_bench.rate(bench, RATE_AFTER_S))
+        LOG.info('writes in a second, at 1 and 2 GiB: %s', rates)
+        for rate, size_gib in zip(rates, (1, 2), strict=True):
+            self.assertAlmostEqual(1, rate / size_gib / PER_GIB, delta=0.2)
 
     def test_a_service_may_be_killed_at_any_moment(self):
         service = self.serve()
