@@ -224,6 +224,11 @@ class KilledRepairTestCase(commands.CommandsCase):
                     break
         self.assertEqual(KILLED, command.returncode, said)
 
+    def test_a_plan_names_a_driver_that_passes_over_limits_by_size(self):
+        said = ' '.join(self.run_tier('plan').stderr.split())
+        self.assertIn('does not report qos_per_gb_support', said)
+        self.assertIn('--driver tiered', said)
+
     def test_who_repairs_after_a_kill_does_exactly_the_rest(self):
         self.assertEqual(set(self.wanted), self.named(expect=4))
         self.repair_until_killed()
