@@ -30,6 +30,7 @@ from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.plan import unheeded_limits
 from cinder_tiers.domain.plan import unserved
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
@@ -75,6 +76,8 @@ class Planned:
     #: Tiers that no backend serves as things are, or why that is not known;
     #: none when it was not asked.
     unserved_tiers: tuple[unserved.Unserved, ...] | errors.TiersError = ()
+    #: Of tiers with limits that their backends do not set.
+    limits_not_set: tuple[unheeded_limits.Unheeded, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -162,6 +165,7 @@ def _planned(
             *unserved.find(catalog, actual.cinder.volume_types, backends),
             *unserved.find_elsewhere(catalog, made, backends, actual.ceph),
         ),
+        limits_not_set=tuple(unheeded_limits.find(catalog, known)),
     )
 
 
@@ -304,8 +308,8 @@ def audit(
         are audited, too; None: they are not.
     :param with_residency: whether volumes that are clones of images are
         named, too.
-    :param with_limits: whether the limits of RBD images are held against
-        those of their volume types, too.
+    :param with_limits: whether the limits of RBD images, and those that Nova
+        keeps, are held against those of their volume types, too.
     :param open_session: opens a session with a cluster.
     :raises errors.ProblemsFound: the catalog lacks some of `tiers`.
     :raises errors.TiersError: Cinder does not show the QoS specs of types.
@@ -335,7 +339,12 @@ def audit(
                         else None
                     ),
                     limits=(
-                        cinder_volumes.limits(connection, catalog, sessions)
+                        dataclasses.replace(
+                            cinder_volumes.limits(
+                                connection, catalog, sessions
+                            ),
+                            attached=cinder_volumes.attached(connection),
+                        )
                         if with_limits
                         else None
                     ),

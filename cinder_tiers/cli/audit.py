@@ -105,8 +105,9 @@ Example: openstack tier audit --tier database -f json -c Object -c State
             action='store_true',
             help=(
                 'with --volumes: also compare the limits of the RBD image of '
-                'each volume of a tier with the back-end limits of its volume '
-                'type; Cinder does not change them when a QoS spec changes'
+                'each volume of a tier, and of the servers that have it, with '
+                'those of its volume type; Cinder does not change them when a '
+                'QoS spec changes'
             ),
         )
         parser.add_argument(

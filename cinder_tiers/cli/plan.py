@@ -106,7 +106,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
                     ),
                 )
             base.log_effects(self.log, plan.actions, planned.effects)
-        caveats = self._say_unserved(planned)
+        caveats = self._say_caveats(planned)
         if parsed_args.out and plan.refused:
             self.log.warning(
                 '%s contains refused changes, so "tier apply" would '
@@ -161,8 +161,8 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
             ],
         )
 
-    def _say_unserved(self, planned: workflow.Planned) -> list[str]:
-        """Warns of tiers that no backend serves; returns the lines."""
+    def _say_caveats(self, planned: workflow.Planned) -> list[str]:
+        """Warns of what backends do not do; returns the lines."""
         if isinstance(planned.unserved_tiers, errors.TiersError):
             # A plan needs neither the scheduler nor the right to ask it; but
             # that none answers is news to an administrator.
@@ -174,7 +174,13 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
                 cells.printable(str(planned.unserved_tiers)),
             )
             return []
-        found = unserved.lines(planned.unserved_tiers)
+        found = [
+            *unserved.lines(planned.unserved_tiers),
+            *(
+                cells.printable(f'tier {one.tier}: {one.reason}; {one.remedy}')
+                for one in planned.limits_not_set
+            ),
+        ]
         for line in found:
             self.log.warning('%s', line)
         return found

@@ -233,7 +233,7 @@ def rows(
     path: str,
     *,
     key: str,
-    links: str,
+    links: str | None,
     params: collections.abc.Mapping[str, object],
     microversion: str | None = None,
 ) -> collections.abc.Iterator[dict]:
@@ -247,7 +247,8 @@ def rows(
     :param path: below the endpoint of the service.
     :param key: of the entries in an answer; each has an `id`.
     :param links: of the links in an answer, or of the one link, which it has
-        when there may be another page.
+        when there may be another page; None: it has none, and the list ends
+        with an empty page.
     :param params: of the query, beside those of the page; where `limit` is
         among them, a page that is too long is asked for in smaller ones.
     :param microversion: as of `highest_microversion`.
@@ -271,7 +272,7 @@ def rows(
         if limit != most_rows:
             # One row that is long must not make all pages short.
             asked['limit'] = limit = min(most_rows, limit * 10)
-        found = page.get(links) or ()
+        found = (page.get(links) or ()) if links else ''
         if not page[key] or not (
             isinstance(found, str)
             or any(one.get('rel') == 'next' for one in found)

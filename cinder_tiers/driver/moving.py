@@ -374,9 +374,7 @@ class Images:
                 f'rbd_header.{ident}', 'rbd', 'migration_remove', b''
             )
         with contextlib.suppress(self._rados.ObjectNotFound):
-            ioctx.execute(
-                'rbd_trash', 'rbd', 'trash_remove', _encoded(ident)
-            )
+            ioctx.execute('rbd_trash', 'rbd', 'trash_remove', _encoded(ident))
 
     def add_task(self, task: Task, move: Move) -> None:
         """Let the manager do a step of a move; once, however often asked.

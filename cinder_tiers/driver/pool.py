@@ -3,7 +3,8 @@
 """Cinder's RBD driver on one pool, whose images may have kin in other pools.
 
 Once an image has moved, the parent of its clones is in another pool than
-they are. Cinder's driver takes a parent for one of its own pool.
+they are. Cinder's driver takes a parent for one of its own pool. It also
+passes over limits by size, and has no limits in mind when a volume grows.
 """
 
 import collections.abc
@@ -15,6 +16,8 @@ from cinder import objects
 from cinder.volume import configuration as cinder_configuration
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
+
+from cinder_tiers.domain import limits_by_size
 
 LOG = logging.getLogger(__name__)
 
@@ -59,7 +62,7 @@ class _Parent(str):
 
 
 class PoolDriver(rbd.RBDDriver):
-    """Cinder's driver, right about kin in other pools and about bursts."""
+    """Cinder's driver, right about kin in other pools and about limits."""
 
     def _get_clone_info(
         self, volume: objects.Volume, volume_name: str, snap: str | None = None
@@ -146,10 +149,26 @@ class PoolDriver(rbd.RBDDriver):
     ) -> None:
         """Set the limits of an image, the burst of all I/O at its own key.
 
-        :param volume: the volume.
+        :param volume: the volume; its size makes the limits by size.
         :param qos_specs: {key of a QoS spec: value}.
-        :raises exception.VolumeBackendAPIException: Ceph refuses.
+        :raises exception.VolumeBackendAPIException: Ceph refuses, or a limit
+            by size is no integer.
         """
+        self._set_qos(volume, self._of_size(volume, qos_specs, volume.size))
+
+    def _of_size(
+        self, volume: objects.Volume, qos_specs: dict, size_gib: int
+    ) -> dict:
+        try:
+            return limits_by_size.of_size(qos_specs, size_gib)
+        except ValueError as error:
+            raise exception.VolumeBackendAPIException(
+                data=f'Volume {volume.id} has no limits by its size: the QoS '
+                f'spec of its type has {error}.'
+            ) from error
+
+    def _set_qos(self, volume: objects.Volume, qos_specs: dict) -> None:
+        """Set limits that are made from the size already."""
         super().update_rbd_image_qos(
             volume, {k: v for k, v in qos_specs.items() if k != _IOPS_BURST}
         )
@@ -174,15 +193,7 @@ class PoolDriver(rbd.RBDDriver):
         :param qos_keys: of a QoS spec; the image need not have them.
         :raises exception.VolumeBackendAPIException: Ceph refuses.
         """
-        self._remove_qos(
-            volume,
-            {
-                _IOPS_BURST_KEY
-                if key == _IOPS_BURST
-                else rbd.QOS_KEY_MAP[key]['ceph_key']
-                for key in qos_keys
-            },
-        )
+        self._remove_qos(volume, set(map(_option, qos_keys)))
 
     def _remove_qos(self, volume: objects.Volume, names: set[str]) -> None:
         try:
@@ -217,8 +228,54 @@ class PoolDriver(rbd.RBDDriver):
         :returns: (True, changes of the volume).
         :raises exception.CinderException: as Cinder's driver.
         """
-        specs = (diff or {}).get('qos_specs') or {}
-        # Cinder looks for it at the key of another limit.
-        if specs and self._supports_qos():
-            self._remove_qos(volume, {_IOPS_BURST_KEY})
-        return super().retype(context, volume, new_type, diff, host)
+        changed = dict(diff or {})
+        if changed.get('qos_specs') and self._supports_qos():
+            # Not by the keys that differ, as Cinder has it: it looks for a
+            # burst at the key of another limit, and for limits by size at
+            # none. What the new type has is not taken off for a moment.
+            wanted = self._of_size(
+                volume,
+                self._qos_specs_from_volume_type(new_type) or {},
+                volume.size,
+            )
+            has = self.get_rbd_image_qos(volume)
+            self.delete_rbd_image_qos_keys(
+                volume,
+                [
+                    key
+                    for key in rbd.QOS_KEY_MAP
+                    if key not in wanted and int(has[_option(key)])
+                ],
+            )
+            del changed['qos_specs']
+        return super().retype(context, volume, new_type, changed, host)
+
+    def extend_volume(self, volume: objects.Volume, new_size: int) -> None:
+        """Extend a volume, and the limits that are made from its size.
+
+        A limit that Ceph refuses does not undo the extension.
+
+        :param volume: the volume, with its old size.
+        :param new_size: in GiB.
+        :raises exception.VolumeBackendAPIException: Ceph does not extend it.
+        """
+        super().extend_volume(volume, new_size)
+        specs = self._qos_specs_from_volume_type(volume.volume_type) or {}
+        if not limits_by_size.are_in(specs) or not self._supports_qos():
+            return
+        try:
+            self._set_qos(volume, self._of_size(volume, specs, int(new_size)))
+        except exception.VolumeBackendAPIException:
+            LOG.exception(
+                'Volume %s was extended and has the limits of its old size; '
+                '"openstack tier repair --kind limits" sets those of its new '
+                'one.',
+                volume.id,
+            )
+
+
+def _option(key: str) -> str:
+    """The option of librbd that a key of a QoS spec sets."""
+    if key == _IOPS_BURST:
+        return _IOPS_BURST_KEY
+    return rbd.QOS_KEY_MAP[key]['ceph_key']

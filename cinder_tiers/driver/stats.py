@@ -9,6 +9,7 @@ from cinder import exception
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
+from cinder_tiers.domain import limits_by_size
 from cinder_tiers.driver import capacity
 from cinder_tiers.driver import monitors
 from cinder_tiers.driver import pool as pool_driver
@@ -54,6 +55,7 @@ class Stats:
             'storage_protocol': backend.STORAGE_PROTOCOL,
             'replication_enabled': False,
             'qos_support': backend._supports_qos(),
+            limits_by_size.CAPABILITY: backend._supports_qos(),
         }
         get = backend.configuration.safe_get
         try:

@@ -150,6 +150,15 @@ class CinderApi:
             'snapshot', volume_id=volume_id, project_id=project_id, **fields
         )
 
+    def add_attachment(self, *, volume_id, **fields):
+        """Adds an attachment of a volume that is there.
+
+        :param fields: of cinder.objects.VolumeAttachment, such as
+            `instance_uuid` and `connection_info`.
+        :returns: its id.
+        """
+        return self._order('attachment', volume_id=volume_id, **fields)
+
     def change_volume(self, ident, **fields):
         """Changes a volume in the database, as cinder-volume does."""
         self._order('changed_volume', ident=ident, **fields)

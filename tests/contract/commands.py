@@ -30,6 +30,8 @@ class CommandsCase(testtools.TestCase):
         self.addCleanup(self.api.stop)
         # audit asks its scheduler where backends keep volumes.
         self.api.add_backend('any')
+        #: Of a user without a project; volumes need more.
+        self.arguments = self.api.shell_arguments
         self.mark = f'commands-{uuid.uuid4().hex[:8]}'
         self.path = pathlib.Path(
             self.enterContext(tempfile.TemporaryDirectory()), 'tiers.yaml'
@@ -60,7 +62,7 @@ class CommandsCase(testtools.TestCase):
     def run_tier(self, verb, *arguments):
         """A command, whatever comes of it."""
         return shell.openstack(
-            *self.api.shell_arguments,
+            *self.arguments,
             'tier',
             verb,
             '--catalog',

@@ -90,14 +90,18 @@ class DriverCase(testtools.TestCase):
             for name, limit in (('fast', '400'), ('slow', '40'))
         }
 
-    def make_type(self, name, limit):
+    def make_type(
+        self, name, limit, *, backend=None, consumer='back-end', **specs
+    ):
         spec = qos_specs.create(
             self.context,
             f'qos-{name}',
-            {'consumer': 'back-end', 'total_iops_sec': limit},
+            {'consumer': consumer, 'total_iops_sec': limit, **specs},
         )
         made = volume_types.create(
-            self.context, name, {'volume_backend_name': f'tier-{name}'}
+            self.context,
+            name,
+            {'volume_backend_name': backend or f'tier-{name}'},
         )
         qos_specs.associate_qos_with_type(self.context, spec.id, made['id'])
         return objects.VolumeType.get_by_id(self.context, made['id'])

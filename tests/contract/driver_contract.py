@@ -111,6 +111,7 @@ class DriverContract(driver_case.DriverCase):
                 pool['total_capacity_gb'], pool['free_capacity_gb']
             )
             self.assertTrue(pool['qos_support'])
+            self.assertTrue(pool['qos_per_gb_support'])
 
     def test_sizes_are_those_of_the_driver_of_cinder(self):
         service = self.serve()
@@ -181,6 +182,81 @@ class DriverContract(driver_case.DriverCase):
             service.driver.delete_rbd_image_qos_keys(
                 volume, ['total_iops_sec_max', 'total_bytes_sec_max']
             )
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '400'},
+            self.limits_of('fast', volume.name),
+        )
+
+    def test_a_limit_by_size_grows_with_the_volume(self):
+        self.types['fast'] = self.make_type(
+            'by-size',
+            '5',
+            backend='tier-fast',
+            total_iops_sec_per_gb='30',
+            total_iops_sec_max='70',
+            read_bytes_sec='8192',
+        )
+        service = self.serve()
+        volume = self.make(service, 'fast')
+        for size_gib, limit in ((1, '30'), (2, '60'), (3, '70')):
+            if size_gib > volume.size:
+                service.driver.extend_volume(volume, size_gib)
+                volume.size = size_gib
+                volume.save()
+            self.assertEqual(
+                {
+                    'rbd_qos_iops_limit': limit,
+                    'rbd_qos_read_bps_limit': '8192',
+                },
+                self.limits_of('fast', volume.name),
+            )
+        self.retype(service, volume, 'slow')
+        self.settle(service, volume, 'slow')
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '40'}, self.limits_of('slow', volume.name)
+        )
+        self.retype(service, volume, 'fast')
+        self.settle(service, volume, 'fast')
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '70', 'rbd_qos_read_bps_limit': '8192'},
+            self.limits_of('fast', volume.name),
+        )
+
+    def test_a_limit_by_size_goes_with_its_type(self):
+        """To a type whose limits are kept elsewhere, in the same pool."""
+        self.types['fast'] = self.make_type(
+            'by-size',
+            '5',
+            backend='tier-fast',
+            total_iops_sec_per_gb='30',
+        )
+        service = self.serve()
+        volume = self.make(service, 'fast')
+        self.types['fast'] = self.make_type(
+            'of-servers', '5', backend='tier-fast', consumer='front-end'
+        )
+        self.retype(service, volume, 'fast', 'never')
+        self.assertEqual({}, self.limits_of('fast', volume.name))
+
+    def test_a_limit_that_cannot_be_made_does_not_stop_an_extension(self):
+        service = self.serve()
+        volume = self.make(service, 'fast')
+        volume.volume_type = self.make_type(
+            'broken', '5', backend='tier-fast', total_iops_sec_per_gb='3k'
+        )
+        log = self.capture_log()
+        service.driver.extend_volume(volume, 2)
+        self.assertIn("total_iops_sec_per_gb '3k'", log.output)
+        self.assertIn('openstack tier repair --kind limits', log.output)
+        with self.image('fast', volume.name, read_only=True) as image:
+            self.assertEqual(2 * driver_case.GIB, image.size())
+        error = self.assertRaises(
+            exception.VolumeBackendAPIException,
+            service.driver.update_rbd_image_qos,
+            volume,
+            {'total_iops_sec_per_gb': '3k'},
+        )
+        self.assertIn("total_iops_sec_per_gb '3k'", str(error))
         self.assertEqual(
             {'rbd_qos_iops_limit': '400'},
             self.limits_of('fast', volume.name),

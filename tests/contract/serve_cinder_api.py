@@ -203,6 +203,19 @@ class Orders:
             ).create()
         return volume.id
 
+    def attachment(self, *, connection_info=None, **fields):
+        """Adds an attachment to the database, as cinder-volume does."""
+        from cinder import objects
+
+        made = objects.VolumeAttachment(
+            context=self._admin, **{'attach_status': 'attached', **fields}
+        )
+        made.create()
+        if connection_info is not None:
+            made.connection_info = connection_info
+            made.save()
+        return made.id
+
     def snapshot(self, **fields):
         """Adds a snapshot to the database; returns its id."""
         from cinder import objects

@@ -2,17 +2,57 @@
 
 """Limits of RBD images, on a real Ceph cluster. Run as test_real_ceph."""
 
+import concurrent.futures
+import itertools
+import signal
+import subprocess
+import sys
+
 import testtools
 
+from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import ceph_access
 from cinder_tiers.observe.cinder import volumes
+from tests.contract import commands
 from tests.contract import real_ceph
 from tests.contract import test_real_watch
+from tests.unit.execute import test_cinder_world
 
 VOLUME = 'volume-contract'
 SIZE = 2**22
 LIMIT, BURST = 'rbd_qos_iops_limit', 'rbd_qos_iops_burst'
+#: Of a tier with limits by size.
+TIERS = """
+MARK-limited:
+  fallback: true
+  rbd:
+    cluster: ceph
+    pool: MARK-limited
+    pg_num: 8
+    device_class: CLASS
+    failure_domain: osd
+    replicated: {size: 2, min_size: 1, unprotected_writes: true}
+  qos: {back_end: {total_iops_sec_per_gb: 60, total_iops_sec_max: 150}}
+"""
+#: {size in GiB: limit of the tier}
+BY_SIZE = {1: '60', 2: '120', 3: '150'}
+#: Of its volumes; and how many are repaired before the command is killed.
+VOLUMES, BEFORE_KILL = 100, 40
+STALE = '5'
+REPAIR = ('--kind', 'limits', '--concurrency', '8', '--yes')
+KILLED = -signal.SIGKILL
+COMMAND = """
+import sys
+from tests.unit.cli import shell
+from openstackclient import shell as osc
+app = osc.OpenStackShell()
+for one in shell.entry_points(shell.GROUP):
+    app.command_manager.add_command(
+        'tier ' + one.name.removeprefix('tier_'), one.load()
+    )
+sys.exit(app.run(sys.argv[1:]))
+"""
 
 
 @testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
@@ -88,3 +128,127 @@ class RealLimitsTestCase(test_real_watch.WatchedPoolsCase):
                     *(pool, name, {LIMIT: value}),
                 )
                 self.assertIn(said, str(error))
+
+
+@testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
+class KilledRepairTestCase(commands.CommandsCase):
+    """Many images with the limits of another day, and a real Cinder API."""
+
+    def setUp(self):
+        super().setUp()
+        self.rbd = ceph_session.import_binding('rbd')
+        (device_class, *_) = self.session.command('osd crush class ls')
+        self.declare(TIERS.replace('CLASS', device_class))
+        self.arguments = self.api.arguments_of('admin')
+        self.tier('apply')
+        self.pool = f'{self.mark}-limited'
+        fsid = self.session.command('mon dump')['fsid']
+        host = self.api.add_backend(
+            f'tier-{self.pool}',
+            storage_protocol='ceph',
+            location_info=f'ceph:{real_ceph.CONF}:{fsid}:{self.mark}:'
+            f'{self.pool}',
+        )
+        self.ioctx = self.session._handle.open_ioctx(self.pool)
+        self.addCleanup(self.ioctx.close)
+        self.rbd.RBD().pool_init(self.ioctx, True)
+        with test_cinder_world.log_in(self.api) as connection:
+            (type_id,) = (
+                one.id
+                for one in connection.block_storage.types(is_public='None')
+                if one.name == self.pool
+            )
+        #: {id of a volume: the limit that its type gives it}
+        self.wanted = {}
+        for size_gib in itertools.islice(itertools.cycle(BY_SIZE), VOLUMES):
+            ident = self.api.add_volume(
+                host=host, volume_type_id=type_id, size=size_gib
+            )
+            self.wanted[ident] = BY_SIZE[size_gib]
+        self.for_each(self.make_image)
+        self.addCleanup(self.for_each, self.remove_image)
+
+    def for_each(self, work):
+        """{id of a volume: result of some work}, done side by side."""
+        with concurrent.futures.ThreadPoolExecutor(8) as threads:
+            return dict(
+                zip(self.wanted, threads.map(work, self.wanted), strict=True)
+            )
+
+    def make_image(self, ident):
+        self.rbd.RBD().create(self.ioctx, f'volume-{ident}', SIZE)
+        with self.rbd.Image(self.ioctx, f'volume-{ident}') as image:
+            image.metadata_set(f'conf_{LIMIT}', STALE)
+
+    def remove_image(self, ident):
+        self.rbd.RBD().remove(self.ioctx, f'volume-{ident}')
+
+    def limit_of(self, ident):
+        with self.rbd.Image(
+            self.ioctx, f'volume-{ident}', read_only=True
+        ) as image:
+            return image.metadata_get(f'conf_{LIMIT}')
+
+    def limits(self):
+        """{id of a volume: the limit that its image has}"""
+        return self.for_each(self.limit_of)
+
+    def named(self, *, expect):
+        """Ids of the volumes that the audit names for their limits."""
+        return {
+            row['Object'].removeprefix('volume ')
+            for row in self.tier(
+                'audit', '--volumes', '--limits', expect=expect
+            )
+            if row['Aspect'] == 'limits' and row['Expected']
+        }
+
+    def repair_until_killed(self):
+        with subprocess.Popen(
+            (
+                *(sys.executable, '-c', COMMAND),
+                *self.arguments,
+                *('tier', 'repair', '--catalog', str(self.path)),
+                *REPAIR,
+            ),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as command:
+            self.addCleanup(command.kill)
+            said = []
+            for line in command.stderr:
+                said.append(line)
+                if line.startswith(f'{BEFORE_KILL} of {VOLUMES}: '):
+                    command.kill()
+                    break
+        self.assertEqual(KILLED, command.returncode, said)
+
+    def test_a_plan_names_a_driver_that_passes_over_limits_by_size(self):
+        said = ' '.join(self.run_tier('plan').stderr.split())
+        self.assertIn('does not report qos_per_gb_support', said)
+        self.assertIn('--driver tiered', said)
+
+    def test_who_repairs_after_a_kill_does_exactly_the_rest(self):
+        self.assertEqual(set(self.wanted), self.named(expect=4))
+        self.repair_until_killed()
+        found = self.limits()
+        rest = {ident for ident in found if found[ident] == STALE}
+        # Each image has one of the two.
+        self.assertEqual(
+            {
+                ident: STALE if ident in rest else self.wanted[ident]
+                for ident in found
+            },
+            found,
+        )
+        self.assertIn(len(rest), range(1, VOLUMES - BEFORE_KILL + 1))
+        self.assertEqual(rest, self.named(expect=4))
+        rows = self.tier('repair', *REPAIR)
+        self.assertEqual(
+            {(ident, 'limits', 'done') for ident in rest},
+            {(row['Volume'], row['Kind'], row['Outcome']) for row in rows},
+        )
+        self.assertEqual(self.wanted, self.limits())
+        self.assertEqual(set(), self.named(expect=0))
+        self.assertEqual([], self.tier('repair', *REPAIR))

@@ -26,6 +26,7 @@ import testtools
 from tests.contract import driver_case
 from tests.contract import driver_contract
 from tests.contract import real_ceph
+from tests.long import rbd_bench
 
 try:
     import rados
@@ -138,6 +139,9 @@ print('committed', flush=True)
 """
 #: A volume is to be usable within that.
 MOST_RETYPE_S = 5
+#: A limit in a second that the disks of the lab reach, and the time after
+#: which a client keeps to another one.
+PER_GIB, RATE_AFTER_S = 50, 10
 #: State in a migration header, for which the bindings of Ceph 16 have no name.
 ABORTING = 5
 #: Of each step, from before its begin until after its end.
@@ -155,9 +159,7 @@ def kill_manager():
     """End the manager of the lab at once; the lab starts it again."""
     for process in pathlib.Path('/proc').glob('[0-9]*'):
         with contextlib.suppress(OSError):
-            program, *arguments = (
-                (process / 'cmdline').read_text().split('\0')
-            )
+            program, *arguments = (process / 'cmdline').read_text().split('\0')
             if program.endswith('/ceph-mgr') and real_ceph.CONF in arguments:
                 os.kill(int(process.name), signal.SIGKILL)
 
@@ -330,6 +332,28 @@ class RealDriverTestCase(driver_contract.DriverContract):
                 re.findall('Found the move of .* to [^,]*, (.*);', log.output)
             )
         )
+
+    def test_an_open_client_feels_the_limit_of_a_larger_volume(self):
+        self.types['fast'] = self.make_type(
+            'by-size',
+            '5',
+            backend='tier-fast',
+            total_iops_sec_per_gb=str(PER_GIB),
+        )
+        service = self.serve()
+        volume = self.make(service, 'fast')
+        rates = []
+        with rbd_bench.writing(
+            f'{self.rados_pools["fast"]}/{volume.name}',
+            *('--conf', self.cluster.conf, '--id', self.cluster.user),
+        ) as bench:
+            for size_gib in (1, 2):
+                if size_gib > volume.size:
+                    service.driver.extend_volume(volume, size_gib)
+                rates.append(rbd_bench.rate(bench, RATE_AFTER_S))
+        LOG.info('writes in a second, at 1 and 2 GiB: %s', rates)
+        for rate, size_gib in zip(rates, (1, 2), strict=True):
+            self.assertAlmostEqual(1, rate / size_gib / PER_GIB, delta=0.2)
 
     def test_a_service_may_be_killed_at_any_moment(self):
         service = self.serve()

@@ -2,11 +2,8 @@
 
 """What `openstack tier repair` does to clients, and with data that move."""
 
-import re
-import subprocess
-import time
-
 from tests.functional import repairs
+from tests.long import rbd_bench
 
 
 class LongRepairTest(repairs.RepairCase):
@@ -14,38 +11,16 @@ class LongRepairTest(repairs.RepairCase):
         self.apply_limit(repairs.LIMIT)
         volume = self.make_volume(volume_type='database').id
         self.tier('repair', '--yes', expect=0)
-        with subprocess.Popen(
-            (
-                *('rbd', 'bench', '--io-type', 'write', '--io-size', '4096'),
-                *('--io-threads', '8', '--io-total', '1G'),
-                f'{repairs.POOL}/volume-{volume}',
-            ),
-            stdout=subprocess.PIPE,
-            text=True,
-            env=self.environment,
+        with rbd_bench.writing(
+            f'{repairs.POOL}/volume-{volume}', env=self.environment
         ) as bench:
-            self.addCleanup(bench.kill)
-            before = self.rate(bench, 8)
+            before = rbd_bench.rate(bench, 8)
             self.apply_limit(repairs.LIMIT // 2)
             (row,) = self.tier('repair', '--yes', expect=0)
             self.assertEqual('done', row['Outcome'])
-            after = self.rate(bench, 12)
-            bench.kill()
+            after = rbd_bench.rate(bench, 12)
         # Of the tick of librbd's token buckets, and of the seconds of bench.
         self.assertLess(after, 0.75 * before)
-
-    def rate(self, bench, seconds):
-        """Operations in a second, of the last ones that bench prints."""
-        counts = []
-        deadline = time.monotonic() + seconds
-        for line in bench.stdout:
-            found = re.match(r'\s*(\d+)\s+(\d+)', line)
-            if found:
-                counts.append(tuple(map(int, found.groups())))
-            if time.monotonic() > deadline:
-                break
-        (begin, first), (end, last) = counts[-5], counts[-1]
-        return (last - first) / (end - begin)
 
     def test_a_volume_is_where_its_image_says_and_one_with_snapshots_stays(
         self,

@@ -907,9 +907,7 @@ def _limits(
     current, objections = {}, []
     for spec in cinder.qos_specs.values():
         if tier.type_name in spec.volume_types:
-            for key, value, text in safety.of_limits(
-                spec.specs, spec.consumer
-            ):
+            for key, value, text in safety.of_limits(spec.specs):
                 current[f'{key} of QoS spec {spec.name}'] = value
                 objections.append(text)
     quota = cinder.quotas.get(tier.type_name)

@@ -21,6 +21,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.placement import backends as backends_of_cinder
 from cinder_tiers.domain.plan import backend_pools
 from cinder_tiers.domain.plan import plan as plans
+from cinder_tiers.domain.plan import unheeded_limits
 from cinder_tiers.domain.plan import unserved
 from cinder_tiers.domain.resources import default_access
 from cinder_tiers.domain.resources import host_osd_options
@@ -202,6 +203,7 @@ def _warnings(
 ) -> collections.abc.Iterator[Finding]:
     """Known bad practice, what no backend serves, and ways past tiers."""
     yield from _unserved(catalog, observed)
+    yield from _unheeded(catalog, observed)
     cinder, backends = observed.cinder, observed.backends
     if not isinstance(cinder, Unread):
         for way in reach.find(
@@ -300,6 +302,23 @@ def _unserved(
                 reason=f'{one.reason}; {one.effect}',
                 remedy=one.remedy,
             )
+
+
+def _unheeded(
+    catalog: catalogs.Catalog, observed: Observed
+) -> collections.abc.Iterator[Finding]:
+    """Limits that backends do not set."""
+    if isinstance(observed.backends, Unread | None):
+        return
+    for one in unheeded_limits.find(catalog, observed.backends):
+        yield Finding(
+            object_name=f'tier {one.tier}',
+            tier=one.tier,
+            state=State.WARNING,
+            aspect=_BACKEND,
+            reason=one.reason,
+            remedy=one.remedy,
+        )
 
 
 def _requirements(

@@ -3,17 +3,20 @@
 """Limits of RBD images against those of their volume types.
 
 Cinder's RBD driver writes the limits of a QoS spec to an image when a volume
-is created or retyped. It never does when the spec changes, and it writes the
-burst of all operations to the key of another limit. Pure. Must not know how
-images are read.
+is created or retyped. It never does when the spec changes, it passes over
+limits by size, and it writes the burst of all operations to the key of another
+limit. Nova, too, keeps the limits of the consumer front-end as they were when
+a server got the volume. Pure. Must not know how images are read.
 """
 
 import collections.abc
 import dataclasses
 
+from cinder_tiers.domain import limits_by_size
 from cinder_tiers.domain.resources import qos_limits
 
-_CONSUMERS = ('back-end', 'both')
+_OF_IMAGES = ('back-end', 'both')
+_OF_SERVERS = ('front-end', 'both')
 
 
 def _rbd_option(key: str) -> str:
@@ -52,6 +55,27 @@ _Options = collections.abc.Mapping[str, str]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Spec:
+    """What a QoS spec limits, for whom."""
+
+    #: front-end, back-end or both; empty: for nobody.
+    consumer: str = ''
+    #: {key: value}
+    specs: _Options = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Attached:
+    """A server that has a volume."""
+
+    #: Its id.
+    server: str
+    #: {key of OF_SERVERS: value} that Nova got when the server got the
+    #: volume, and keeps; None: Cinder has not written it down.
+    has: _Options | None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Limits:
     """The limits that images have, and those that their types give them."""
 
@@ -63,8 +87,13 @@ class Limits:
     images: collections.abc.Mapping[
         Place, collections.abc.Mapping[str, _Options] | str
     ]
-    #: {id of a volume type: {option: value}}
-    types: collections.abc.Mapping[str, _Options]
+    #: {id of a volume type: its QoS spec}
+    types: collections.abc.Mapping[str, Spec]
+    #: {id of a volume: servers that have it}; in place of them why they could
+    #: not be read.
+    attached: collections.abc.Mapping[str, tuple[Attached, ...]] | str = (
+        dataclasses.field(default_factory=dict)
+    )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -78,24 +107,59 @@ class Found:
     changes: collections.abc.Mapping[str, str | None]
 
 
-def of_spec(
-    consumer: str, specs: collections.abc.Mapping[str, str]
-) -> dict[str, str]:
-    """The limits that a QoS spec gives to RBD images.
+def of_image(spec: Spec, size_gib: int) -> dict[str, str]:
+    """The limits that a QoS spec gives to the RBD image of a volume.
 
-    >>> of_spec('back-end', {'total_iops_sec': '40', 'read_iops_sec': '0'})
+    >>> of_image(Spec(consumer='back-end', specs={
+    ...     'total_iops_sec_per_gb': '4', 'read_iops_sec': '0'}), 10)
     {'rbd_qos_iops_limit': '40'}
 
-    :param consumer: the consumer of the spec; front-end gives no limits.
-    :param specs: {key: value}
-    :returns: {option: value}, without those that are 0, which is no limit.
+    :param spec: of the type of the volume.
+    :param size_gib: of the volume.
+    :returns: {option: value}, without those that are 0, which is no limit;
+        none of the consumer front-end.
+    :raises ValueError: a limit by size is no integer; says which.
     """
-    if consumer not in _CONSUMERS:
+    if spec.consumer not in _OF_IMAGES:
         return {}
     return {
         OPTIONS[key]: value
-        for key, value in specs.items()
+        for key, value in limits_by_size.of_size(spec.specs, size_gib).items()
         if key in OPTIONS and value.strip('0')
+    }
+
+
+def of_server(spec: Spec, size_gib: int) -> dict[str, str]:
+    """The limits that a QoS spec gives to a server that gets a volume.
+
+    >>> of_server(Spec(consumer='front-end', specs={
+    ...     'total_iops_sec_per_gb': '4', 'odd_driver_key': '1'}), 10)
+    {'total_iops_sec': '40'}
+
+    :param spec: of the type of the volume.
+    :param size_gib: of the volume.
+    :returns: {key of OF_SERVERS: value}, none of the consumer back-end.
+    :raises ValueError: a limit by size is no integer; says which.
+    """
+    if spec.consumer not in _OF_SERVERS:
+        return {}
+    return known_to_servers(limits_by_size.of_size(spec.specs, size_gib))
+
+
+def known_to_servers(
+    limits: collections.abc.Mapping[str, object],
+) -> dict[str, str]:
+    """The limits that Nova passes to libvirt.
+
+    >>> known_to_servers({'total_iops_sec': 40, 'odd_driver_key': '1'})
+    {'total_iops_sec': '40'}
+
+    :param limits: {key: value}; Cinder makes numbers of some values.
+    """
+    return {
+        key: str(value)
+        for key, value in limits.items()
+        if key in qos_limits.OF_SERVERS
     }
 
 
@@ -119,14 +183,15 @@ def difference(has: _Options, wanted: _Options) -> dict[str, str | None]:
     >>> difference({'rbd_qos_iops_limit': '40'}, {'rbd_qos_bps_limit': '9'})
     {'rbd_qos_bps_limit': '9', 'rbd_qos_iops_limit': None}
 
-    :param has: {option: value} of the image; 0 is no limit.
-    :param wanted: {option: value}
-    :returns: {option: value to set; None: to remove}, sorted by option.
+    :param has: {option: value} of the image; 0 is no limit. Or of a server,
+        {key: value}.
+    :param wanted: the same, as it should be.
+    :returns: {option or key: value to set; None: to remove}, sorted.
     """
     return {
-        option: wanted.get(option)
-        for option in sorted(OPTIONS.values())
-        if _number(has.get(option)) != _number(wanted.get(option))
+        name: wanted.get(name)
+        for name in sorted(has.keys() | wanted.keys())
+        if _number(has.get(name)) != _number(wanted.get(name))
     }
 
 

@@ -24,6 +24,10 @@ from cinder_tiers.domain.placement import tier_specs as extra_specs
 State = audit.State
 PLACEMENT, IMAGE, RESIDENCY = 'placement', 'image', 'residency'
 LIMITS = 'limits'
+#: Of the servers that have a volume, as Nova keeps them.
+ATTACHED = 'attached limits'
+#: Status of a volume that a server has.
+_IN_USE = 'in-use'
 #: Statuses of a volume that has no image, or may have none.
 WITHOUT_IMAGE = ('creating', 'deleting', 'error', 'error_deleting')
 #: States of which each volume is named; of the others there are counts.
@@ -121,10 +125,14 @@ def audit_volumes(
                 *_selected(volume, verdict),
                 *_home(volume, verdict, residency),
                 *_limited(volume, verdict, limits),
+                *_attached(volume, verdict, limits),
             ):
                 key = finding.tier, finding.aspect, finding.state
                 counts[key] += 1
-                if finding.aspect in (IMAGE, LIMITS) and not finding.current:
+                if (
+                    finding.aspect in (IMAGE, LIMITS, ATTACHED)
+                    and not finding.current
+                ):
                     reasons.setdefault(key, finding.reason)
                 if finding.state in _NAMED and finding.current:
                     yield finding
@@ -505,22 +513,32 @@ def limits_of(
     images = limits.images[place]
     if isinstance(images, str):
         return images
-    wanted = limits.types.get(volume.volume_type.type_id)
+    spec = limits.types.get(volume.volume_type.type_id)
     has = images.get(volume.stored_id or volume.volume_id)
-    if wanted is None:
+    if spec is None:
         return f'Cinder did not list its volume type {volume.type_name}'
     if has is None:
         return f'pool {place.pool} has no image of it'
-    faults = volume_limits.faults_of(wanted)
+    try:
+        wanted = volume_limits.of_image(spec, volume.size_gib)
+        faults = volume_limits.faults_of(wanted)
+    except ValueError as error:
+        faults = [str(error)]
     if faults:
-        return (
-            f'the QoS spec of its volume type {volume.type_name} has '
-            f'{"; ".join(faults)}'
-        )
+        return _faulty(volume, faults)
     return volume_limits.Found(
         place=place,
         has=has,
         changes=volume_limits.difference(has, wanted),
+    )
+
+
+def _faulty(
+    volume: facts.KnownVolume, faults: collections.abc.Iterable[str]
+) -> str:
+    return (
+        f'the QoS spec of its volume type {volume.type_name} has '
+        f'{"; ".join(faults)}'
     )
 
 
@@ -547,7 +565,8 @@ def _limited(
         current = {option: found.has.get(option) for option in expected}
         reason = (
             'its image does not have the limits of its volume type: Cinder '
-            'sets them when a volume is created or retyped only'
+            'sets them when a volume is created or retyped only, and not all '
+            'drivers set limits by size'
         )
     return [
         audit.Finding(
@@ -563,6 +582,79 @@ def _limited(
             else '',
         )
     ]
+
+
+def _attached(
+    volume: facts.KnownVolume,
+    verdict: Verdict,
+    limits: volume_limits.Limits | None,
+) -> collections.abc.Iterator[audit.Finding]:
+    """Compare the limits of the servers that have a volume with its type.
+
+    A finding without a current value is only counted.
+    """
+    if limits is None or verdict.tier is None or volume.volume_type is None:
+        return
+    if isinstance(limits.attached, str):
+        # Others have no server.
+        if volume.status == _IN_USE:
+            yield _of_servers(volume, verdict, reason=limits.attached)
+        return
+    servers = limits.attached.get(volume.volume_id, ())
+    spec = limits.types.get(volume.volume_type.type_id)
+    if spec is None or not servers:
+        # Of a type that is not listed, its place is unknown as well.
+        return
+    try:
+        wanted = volume_limits.of_server(spec, volume.size_gib)
+    except ValueError as error:
+        yield _of_servers(
+            volume, verdict, reason=_faulty(volume, [str(error)])
+        )
+        return
+    for one in servers:
+        if one.has is None:
+            yield _of_servers(
+                volume,
+                verdict,
+                reason='Cinder has not kept what it told Nova of the limits',
+            )
+            continue
+        changes = volume_limits.difference(one.has, wanted)
+        yield audit.Finding(
+            object_name=f'volume {volume.volume_id}',
+            tier=verdict.tier,
+            state=State.OUT_OF_DATE if changes else State.COMPLIANT,
+            aspect=ATTACHED,
+            current={'server': one.server}
+            | {key: one.has.get(key) for key in changes}
+            if changes
+            else {},
+            expected=changes,
+            reason='the server has other front-end limits than the volume '
+            'type gives: Nova keeps those of the moment when the volume was '
+            'attached, also when the volume grows'
+            if changes
+            else '',
+            remedy=f'live-migrate server {one.server}, or shelve and unshelve '
+            'it, or detach the volume and attach it again; a reboot keeps the '
+            'old limits'
+            if changes
+            else '',
+        )
+
+
+def _of_servers(
+    volume: facts.KnownVolume, verdict: Verdict, *, reason: str
+) -> audit.Finding:
+    """A volume of which the limits of servers are not known."""
+    return audit.Finding(
+        object_name=f'volume {volume.volume_id}',
+        tier=verdict.tier,
+        state=State.UNKNOWN,
+        aspect=ATTACHED,
+        reason=reason,
+    )
 
 
 def _seen(counts: collections.Counter) -> int:

@@ -10,27 +10,26 @@ import collections.abc
 import dataclasses
 import re
 
+from cinder_tiers.domain import limits_by_size
+
 _DIRECTIONS = ('total', 'read', 'write')
 #: {what is limited in a second: its unit}
 _UNITS = {'bytes': 'bytes', 'iops': 'operations'}
-_LIMITS = tuple(
-    f'{direction}_{what}_sec' for direction in _DIRECTIONS for what in _UNITS
-)
+_LIMITS = limits_by_size.LIMITS
 _SIZE = 'size_iops_sec'
 #: Limits of the consumer front-end that Nova passes to libvirt
-#: (nova/virt/libvirt/volume/volume.py), and what Cinder makes them from for
-#: the size of a volume (cinder/volume/manager.py, _parse_connection_options).
-LIBVIRT = (
-    *(
-        f'{limit}{form}'
-        for limit in _LIMITS
-        for form in ('', '_max', '_per_gb', '_per_gb_min')
-    ),
+#: (nova/virt/libvirt/volume/volume.py).
+OF_SERVERS = (
+    *(f'{limit}{form}' for limit in _LIMITS for form in ('', '_max')),
     _SIZE,
 )
+#: The same, and what Cinder makes them from for the size of a volume.
+LIBVIRT = (*OF_SERVERS, *limits_by_size.KEYS)
 #: Limits of the consumer back-end that Cinder's RBD driver passes to librbd
 #: (QOS_KEY_MAP, cinder/volume/drivers/rbd.py).
 RBD = tuple(f'{limit}{form}' for limit in _LIMITS for form in ('', '_max'))
+#: The same, and what TieredRBDDriver makes them from.
+RBD_BY_SIZE = (*RBD, *limits_by_size.KEYS)
 #: Of QEMU (THROTTLE_VALUE_MAX, include/qemu/throttle.h) and of libvirt
 #: (QEMU_BLOCK_IOTUNE_MAX).
 MOST = 10**15
@@ -84,15 +83,16 @@ def faults_of_hypervisor(specs: _Specs) -> _Faults:
 
 
 def faults_of_rbd(specs: _Specs) -> _Faults:
-    """What librbd would not take from Cinder's RBD driver.
+    """What librbd would not take from Cinder's RBD driver, or from ours.
 
-    It logs that, and goes on without a limit.
+    Librbd logs that, and goes on without a limit.
 
     :param specs: {key: value} of a QoS spec; other keys are passed over.
     """
     numbers: dict[str, int] = {}
-    yield from _not_numbers(specs, RBD, numbers)
+    yield from _not_numbers(specs, RBD_BY_SIZE, numbers)
     for limit in _LIMITS:
+        yield from _faults_of_size(limit, specs, numbers)
         yield from _faults_of_burst(limit, specs, numbers)
     # QOS_KEY_MAP of Cinder 29 has rbd_qos_bps_burst for both.
     key, taken_for = 'total_iops_sec_max', 'total_bytes_sec'
@@ -170,7 +170,7 @@ def _faults_of_size(
             key=by_size,
             found=f'{by_size} {numbers[by_size]}',
             expected=f'at most {_MOST_OF_GIB}, or {most} as well: large '
-            f'volumes would exceed the {MOST} of QEMU',
+            f'volumes would exceed {MOST}, the most of QEMU',
             remedy=f'lower {by_size}, or declare {most}',
         )
     for key in (by_size, least):

@@ -13,6 +13,7 @@ import dataclasses
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import limits_by_size
 from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.resources import qos_limits
 from cinder_tiers.domain.resources import safety
@@ -23,6 +24,15 @@ from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import type_succession
 
+#: What Cinder's RBD driver makes of limits by size, and what to do.
+PASSED_OVER = (
+    "with Cinder's RBD driver volumes are created, and grow, without these "
+    'limits, until "openstack tier repair --kind limits" sets them'
+)
+REMEDY_BY_SIZE = (
+    f'add {limits_by_size.CAPABILITY}: {cinder_state.TRUE!r} to extra_specs, '
+    'with which Cinder uses no other driver; or declare plain limits'
+)
 #: Beside the limits in its table of QoS specs (cinder/db/api.py).
 _KEYS_OF_CINDER = ('consumer', 'QoS_Specs_Name')
 
@@ -157,7 +167,7 @@ def _refusals(
         after.consumer,
     ):
         yield from safety.refusals(
-            text for *_, text in safety.of_limits(after.specs, after.consumer)
+            text for *_, text in safety.of_limits(after.specs)
         )
     if before is None:
         return
@@ -322,8 +332,8 @@ def misspelled(catalog: catalogs.Catalog) -> kinds.Problems:
         if tier.rbd is None or qos.front_end:
             continue
         for name in qos.back_end or {}:
-            if name not in qos_limits.RBD:
-                meant = spelling.did_you_mean(name, qos_limits.RBD)
+            if name not in qos_limits.RBD_BY_SIZE:
+                meant = spelling.did_you_mean(name, qos_limits.RBD_BY_SIZE)
                 yield errors.Problem(
                     where=catalog.source.where(
                         ('tiers', tier.name, 'qos', 'back_end', name)
@@ -337,6 +347,62 @@ def misspelled(catalog: catalogs.Catalog) -> kinds.Problems:
                         else f'{meant}fix it, or remove it'
                     ),
                 )
+
+
+def by_size(catalog: catalogs.Catalog) -> kinds.Problems:
+    """Limits by size of images, which not all drivers set.
+
+    Which driver serves a tier is in cinder.conf. A tier whose volumes Cinder
+    places only where they are set says so, and is not warned of.
+    """
+    for tier in catalog.tiers:
+        of_gib = limits_by_size_of(tier)
+        if (
+            of_gib
+            and tier.extra_specs.get(limits_by_size.CAPABILITY)
+            != cinder_state.TRUE
+        ):
+            yield errors.Problem(
+                where=catalog.source.where(
+                    ('tiers', tier.name, 'qos', 'back_end', of_gib[0])
+                ),
+                found=f'{spelling.listed(of_gib)} under back_end of tier '
+                f'{tier.name!r}',
+                expected='the driver TieredRBDDriver (openstack tier '
+                f'backend-config --driver tiered): {PASSED_OVER}',
+                remedy=REMEDY_BY_SIZE,
+            )
+
+
+def limits_by_size_of(tier: catalogs.Tier) -> tuple[str, ...]:
+    """Keys of limits for each GiB that only the driver of a tier could set."""
+    qos = tier.qos
+    if tier.rbd is None or qos is None or qos.front_end:
+        return ()
+    return tuple(
+        key for key in qos.back_end or {} if limits_by_size.are_in([key])
+    )
+
+
+def of_servers(catalog: catalogs.Catalog) -> kinds.Problems:
+    """Limits that no volume changes while a server has it."""
+    for tier in catalog.tiers:
+        if tier.qos is not None and tier.qos.front_end:
+            yield errors.Problem(
+                where=catalog.source.where(
+                    ('tiers', tier.name, 'qos', 'front_end')
+                ),
+                found=f'tier {tier.name!r} has limits under front_end: Nova '
+                'keeps them as they were when a volume was attached, '
+                '"openstack tier repair" cannot set them, and Cinder gives '
+                'an attached volume no type with others',
+                expected='limits under back_end only, which change while '
+                'servers run',
+                remedy='move them to back_end'
+                if tier.rbd is not None
+                else 'move them to back_end, if the driver of the tier has '
+                'such limits',
+            )
 
 
 def _spellings(

@@ -132,7 +132,7 @@ def of_pool(
 
 
 def of_limits(
-    specs: collections.abc.Mapping[str, str], consumer: str
+    specs: collections.abc.Mapping[str, str],
 ) -> collections.abc.Iterator[Objection]:
     """Limits under which a volume is unusable.
 
@@ -140,7 +140,6 @@ def of_limits(
     that are not numbers are left to other checks.
 
     :param specs: the specs of a QoS spec, {key: value}.
-    :param consumer: its consumer; drivers of storage have no limit by size.
     """
     for name, safe in known_safe.LIMITS.items():
         for key in (name, f'{name}_max'):
@@ -150,11 +149,7 @@ def of_limits(
                     yield key, specs[key], found
         key, least = f'{name}_per_gb', f'{name}_per_gb_min'
         of_gib, floor = specs.get(key, ''), specs.get(least, '0')
-        if (
-            consumer != 'back-end'
-            and _WHOLE.fullmatch(of_gib)
-            and _WHOLE.fullmatch(floor)
-        ):
+        if _WHOLE.fullmatch(of_gib) and _WHOLE.fullmatch(floor):
             most = max(int(of_gib), int(floor))
             if not _holds(safe, str(most)):
                 yield (

@@ -11,6 +11,8 @@ import collections.abc
 import dataclasses
 import re
 
+from cinder_tiers.domain import limits_by_size
+
 _NUMBER = re.compile(r'[0-9]{1,15}', re.ASCII)
 # Of volumes that cannot be attached: they were not created, or are being
 # deleted.
@@ -20,8 +22,6 @@ _WITHOUT_STORAGE = frozenset(
         *('error_managing', 'error_managing_deleting'),
     }
 )
-#: The only consumer for which Cinder makes no limit out of the size.
-_BACK_END = 'back-end'
 
 
 def _number(specs: collections.abc.Mapping[str, str], key: str) -> int | None:
@@ -33,25 +33,29 @@ def _limit(
     specs: collections.abc.Mapping[str, str],
     name: str,
     size_gib: int | None,
-    consumer: str,
+    has_by_size: bool,
 ) -> int | None:
-    """A limit of a volume; None when it has none, or none of its size.
-
-    One for each GiB takes the place of a plain one, and what is a burst
-    otherwise is then the most (cinder/volume/manager.py,
-    _parse_connection_options). Drivers do not know it.
-    """
-    of_gib = _number(specs, f'{name}_iops_sec_per_gb')
-    if of_gib is None or consumer == _BACK_END:
+    """A limit of a volume; None when it has none, or none of its size."""
+    limit = f'{name}_iops_sec'
+    of_gib = f'{limit}{limits_by_size.OF_GIB}'
+    if not has_by_size or _number(specs, of_gib) is None:
         # 0 is no limit.
-        return _number(specs, f'{name}_iops_sec') or None
+        return _number(specs, limit) or None
     if size_gib is None:
         return None
-    found = max(
-        of_gib * size_gib, _number(specs, f'{name}_iops_sec_per_gb_min') or 0
+    made = limits_by_size.of_size(
+        {
+            key: specs[key]
+            for key in (
+                of_gib,
+                f'{limit}{limits_by_size.AT_LEAST}',
+                f'{limit}_max',
+            )
+            if _number(specs, key) is not None
+        },
+        size_gib,
     )
-    most = _number(specs, f'{name}_iops_sec_max')
-    return (found if most is None else min(found, most)) or None
+    return int(made[limit]) or None
 
 
 def iops_limit(
@@ -59,7 +63,7 @@ def iops_limit(
     direction: str | None,
     *,
     size_gib: int | None = None,
-    consumer: str = '',
+    has_by_size: bool = True,
 ) -> int | None:
     """What a volume may read, or write, or both together, per second.
 
@@ -71,17 +75,18 @@ def iops_limit(
     :param specs: of a QoS spec of Cinder; what is no number is no limit.
     :param direction: `read`, `write`, or None for both together.
     :param size_gib: of the volume; None: limits by size are not known.
-    :param consumer: of the QoS spec, as Cinder names it.
+    :param has_by_size: whether limits by size are certain to be set.
     :returns: None when there is no limit.
     """
-    total = _limit(specs, 'total', size_gib, consumer)
+    total = _limit(specs, 'total', size_gib, has_by_size)
     if direction is not None:
-        found = (total, _limit(specs, direction, size_gib, consumer))
+        found = (total, _limit(specs, direction, size_gib, has_by_size))
         return min((each for each in found if each), default=None)
     if total is not None:
         return total
     read, write = (
-        _limit(specs, each, size_gib, consumer) for each in ('read', 'write')
+        _limit(specs, each, size_gib, has_by_size)
+        for each in ('read', 'write')
     )
     return None if read is None or write is None else read + write
 
@@ -108,8 +113,8 @@ class Limits:
 
     #: {key: value}; empty when the type has none.
     specs: collections.abc.Mapping[str, str]
-    #: Of the QoS spec; empty when there is none.
-    consumer: str = ''
+    #: Whether limits by size of that QoS spec are certain to be set.
+    has_by_size: bool = True
 
     def iops(
         self, direction: str | None, *, size_gib: int | None = None
@@ -120,7 +125,10 @@ class Limits:
         :param size_gib: as of `iops_limit`.
         """
         return iops_limit(
-            self.specs, direction, size_gib=size_gib, consumer=self.consumer
+            self.specs,
+            direction,
+            size_gib=size_gib,
+            has_by_size=self.has_by_size,
         )
 
 

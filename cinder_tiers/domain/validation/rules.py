@@ -35,6 +35,8 @@ SHARED_BACKEND = 'shared-backend'
 OSD_REQUIREMENTS = 'osd-requirements'
 EXPECTATION = 'expectation'
 QOS_LIMIT = 'unknown-qos-limit'
+LIMIT_BY_SIZE = 'limit-by-size'
+FRONT_END = 'front-end-limits'
 OSD_OPTION = 'unknown-osd-option'
 FIO_PATTERN = 'unknown-fio-pattern'
 COMPRESSION_HINT = 'unheeded-compression-hint'
@@ -80,6 +82,8 @@ ALL: collections.abc.Mapping[str, str] = types.MappingProxyType(
         OSD_REQUIREMENTS: 'One OSD can meet the requirements of its tiers.',
         EXPECTATION: 'Limits of expected performance can be met.',
         QOS_LIMIT: 'Limits of QoS are known to Nova or the RBD driver.',
+        LIMIT_BY_SIZE: 'The driver sets the limits that grow with volumes.',
+        FRONT_END: 'Limits can change while servers run.',
         OSD_OPTION: 'Options of OSDs exist in a release of Ceph.',
         FIO_PATTERN: 'Patterns of fio exist in a profile.',
         COMPRESSION_HINT: 'Hints of compression have an effect.',

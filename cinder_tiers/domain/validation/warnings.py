@@ -21,6 +21,8 @@ from cinder_tiers.domain.validation import rules
 
 _CHECKS = {
     rules.QOS_LIMIT: qos_spec.misspelled,
+    rules.LIMIT_BY_SIZE: qos_spec.by_size,
+    rules.FRONT_END: qos_spec.of_servers,
     rules.OSD_OPTION: osd_options.unknown_names,
     rules.FIO_PATTERN: fio_patterns.unknown,
     rules.COMPRESSION_HINT: rbd_options.unheeded_hints,

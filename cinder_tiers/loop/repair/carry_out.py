@@ -33,7 +33,14 @@ _SAY_EVERY_S = 60.0
 #: Statuses of HTTP from here on are of servers and proxies.
 _OF_SERVERS = 500
 #: Of a volume, between the plan and its step.
-_COMPARED = ('type_name', 'host', 'status', 'stored_id', 'is_migrating')
+_COMPARED = (
+    'type_name',
+    'host',
+    'status',
+    'stored_id',
+    'is_migrating',
+    'size_gib',
+)
 #: Types are compared by name.
 _NOTHING_KNOWN = facts.Facts(
     project='', is_admin=True, types=(), default_type=None, backends=None

@@ -21,7 +21,7 @@ from cinder_tiers.domain.explain import visible_cloud as facts
 #: cinder/volume/api.py).
 _AT_REST = ('available', 'in-use')
 #: In which Cinder may be about to write limits, or to leave the image.
-_MOVING = ('retyping', 'maintenance')
+_MOVING = ('retyping', 'maintenance', 'extending')
 
 
 class Kind(enum.Enum):

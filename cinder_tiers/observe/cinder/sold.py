@@ -11,10 +11,13 @@ from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.clients import qos_specs
 from cinder_tiers.clients import volume_types
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import limits_by_size
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import sold
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.observe.cinder import volumes
+
+_BACK_END = 'back-end'
 
 
 def observe(
@@ -91,7 +94,11 @@ def _limits(
     spec = specs.get(volume_type.qos_specs_id or '')
     return sold.Limits(
         specs=spec.specs if spec else {},
-        consumer=spec.consumer if spec else '',
+        # Cinder makes them for servers; not all drivers make them for images.
+        has_by_size=spec is None
+        or spec.consumer != _BACK_END
+        or volume_type.extra_specs.get(limits_by_size.CAPABILITY)
+        == cinder_state.TRUE,
     )
 
 

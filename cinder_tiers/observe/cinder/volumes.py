@@ -34,6 +34,8 @@ from cinder_tiers.observe import visible_cloud as placement
 PAGE = 1000
 #: How Cinder's RBD driver names images (volume_name_template's default).
 _RBD_PREFIX = 'volume-'
+#: Status of an attachment in use, and what its connection has of limits.
+_ATTACHED, _QOS = 'attached', 'qos_specs'
 _LIMITS = frozenset(volume_limits.OPTIONS.values())
 
 
@@ -153,7 +155,7 @@ def limits(
     """
     with openstack_client.asking_as_admin('list QoS specs and volume types'):
         specs = {
-            one.id: volume_limits.of_spec(one.consumer, one.specs)
+            one.id: volume_limits.Spec(consumer=one.consumer, specs=one.specs)
             for one in qos_specs.list_all(connection.block_storage)
         }
         types = volume_types.list_all(connection.block_storage)
@@ -169,8 +171,57 @@ def limits(
             place: _limits_in(clusters[place.cluster], place.pool)
             for place in dict.fromkeys(places.values())
         },
-        types={one.id: specs.get(one.qos_specs_id or '', {}) for one in types},
+        types={
+            one.id: specs.get(one.qos_specs_id or '', volume_limits.Spec())
+            for one in types
+        },
     )
+
+
+def attached(
+    connection: openstack.connection.Connection, *, page: int = PAGE
+) -> dict[str, tuple[volume_limits.Attached, ...]] | str:
+    """Which servers have which volumes, with the limits that Nova keeps.
+
+    Nova reads the attachments of Cinder at each hard reboot, and Cinder writes
+    the limits there once, when a server gets a volume. The calls grow with
+    pages of attachments.
+
+    :param connection: of an administrator.
+    :param page: how many to ask for at a time.
+    :returns: {id of a volume: its servers}, or why they could not be read.
+    """
+    found = survey.attempt(lambda: _read_attached(connection, page))
+    return found.reason if isinstance(found, audit.Unread) else found
+
+
+def _read_attached(
+    connection: openstack.connection.Connection, page: int
+) -> dict[str, tuple[volume_limits.Attached, ...]]:
+    found: dict[str, tuple[volume_limits.Attached, ...]] = {}
+    with openstack_client.asking_as_admin('list attachments of volumes'):
+        for one in openstack_client.rows(
+            connection.block_storage,
+            '/attachments/detail',
+            key='attachments',
+            links=None,
+            params={'all_tenants': 'True', 'limit': page},
+            microversion=placement.VOLUME_MICROVERSION,
+        ):
+            # Without a server, such as a volume that Glance stores in.
+            if one['status'] != _ATTACHED or not one.get('instance'):
+                continue
+            known = (one.get('connection_info') or {}).get(_QOS, ...)
+            found[one['volume_id']] = (
+                *found.get(one['volume_id'], ()),
+                volume_limits.Attached(
+                    server=one['instance'],
+                    has=None
+                    if known is ...
+                    else volume_limits.known_to_servers(known or {}),
+                ),
+            )
+    return found
 
 
 def _places(

@@ -287,6 +287,45 @@ class VolumesTestCase(tiers_file_case.TiersFileTestCase):
             self.audit('--volumes', '--tier', 'database', status=4),
         )
         self.assertEqual([], self.audit('--tier', 'database', status=0))
+        self.assertEqual(
+            [],
+            [
+                one
+                for one in self.audit('--volumes', '--limits', status=4)
+                if 'limits' in one[2]
+            ],
+        )
+        for size_gib, limit in ((1, 500), (2, 40)):
+            used = self.volume(
+                'database', 'ssd', status='in-use', size=size_gib
+            )
+            self.api.add_attachment(
+                volume_id=used,
+                instance_uuid='5' * 8 + '-1111-4111-8111-111111111111',
+                connection_info={'qos_specs': {'total_iops_sec': limit}},
+            )
+        self.assertEqual(
+            [
+                (f'volume {used}', 'out of date', 'attached limits', None),
+                (
+                    'volumes of tier database',
+                    'compliant',
+                    'attached limits',
+                    1,
+                ),
+                (
+                    'volumes of tier database',
+                    'out of date',
+                    'attached limits',
+                    1,
+                ),
+            ],
+            [
+                one
+                for one in self.audit('--volumes', '--limits', status=4)
+                if 'limits' in one[2]
+            ],
+        )
         self.assertIn(
             ('volumes', 'unknown', 'placement', None),
             self.audit('--volumes', status=1, role='member'),

@@ -160,18 +160,19 @@ class FindingsTestCase(testtools.TestCase):
         path = self.file(WARNED)
         ran = self.validate(path, 'lint')
         self.assertEqual(0, ran.status)
-        first, second = ran.stdout.splitlines()
+        first, second, third = ran.stdout.splitlines()
         self.assertRegex(first, f'^{path}:5: warning: .*\\[{rules.QOS_LIMIT}')
+        self.assertRegex(second, f'^{path}:5: warning: .*\\[{rules.FRONT_END}')
         self.assertRegex(
-            second, f'^{path}:2: warning: .*\\[{rules.NO_FALLBACK}'
+            third, f'^{path}:2: warning: .*\\[{rules.NO_FALLBACK}'
         )
         (run,) = json.loads(self.validate(path, 'sarif').stdout)['runs']
         self.assertEqual(
-            ['warning'] * 2, [one['level'] for one in run['results']]
+            ['warning'] * 3, [one['level'] for one in run['results']]
         )
         suite = self.suite(self.validate(path, 'junit'))
-        self.assertEqual(('3', '0'), (suite.get('tests'), failures(suite)))
-        self.assertEqual(2, len(suite.findall('testcase/system-out')))
+        self.assertEqual(('4', '0'), (suite.get('tests'), failures(suite)))
+        self.assertEqual(3, len(suite.findall('testcase/system-out')))
 
     def suite(self, ran):
         (suite,) = xml.etree.ElementTree.fromstring(ran.stdout)

@@ -131,6 +131,7 @@ class ValidateTestCase(testtools.TestCase):
             )
             ran = shell.openstack('tier', 'validate', path)
             self.assertNotIn('the limit', ran.stderr)
+            self.assertEqual(1, ran.stderr.count('limits under front_end'))
 
     @ddt.data(
         ('total_bytes_sec: "100M"', 'without a unit'),

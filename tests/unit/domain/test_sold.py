@@ -67,15 +67,11 @@ class SoldTest(testtools.TestCase):
     )
     @ddt.unpack
     def test_a_limit_by_size_is_that_of_cinder(self, specs, expected):
-        for consumer in ('front-end', 'both', ''):
-            self.assertEqual(
-                expected,
-                sold.iops_limit(specs, None, size_gib=100, consumer=consumer),
-            )
-            # Of a volume whose size is not known.
-            self.assertIsNone(sold.iops_limit(specs, None, consumer=consumer))
+        self.assertEqual(expected, sold.iops_limit(specs, None, size_gib=100))
+        # Of a volume whose size is not known.
+        self.assertIsNone(sold.iops_limit(specs, None))
 
-    def test_drivers_know_no_limit_by_size(self):
+    def test_a_limit_by_size_that_may_not_be_set_is_none(self):
         by_size = {'total_iops_sec_per_gb': '3'}
         for specs, expected in (
             (by_size, None),
@@ -83,9 +79,7 @@ class SoldTest(testtools.TestCase):
         ):
             self.assertEqual(
                 expected,
-                sold.iops_limit(
-                    specs, None, size_gib=100, consumer='back-end'
-                ),
+                sold.iops_limit(specs, None, size_gib=100, has_by_size=False),
             )
 
     def test_a_type_sells_the_sum_of_its_volumes(self):

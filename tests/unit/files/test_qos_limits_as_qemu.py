@@ -14,6 +14,7 @@ import ddt
 import testtools
 
 from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import limits_by_size
 from cinder_tiers.domain.resources import qos_limits
 from cinder_tiers.domain.resources import qos_spec
 from cinder_tiers.domain.validation import catalog as catalog_rules
@@ -34,6 +35,8 @@ THROTTLE = {
     'size_iops_sec': 'x-iops-size',
 }
 SIZE_GIB = 100
+#: Of the keys that a limit by size is made from.
+ENDS = ('_per_gb', '_per_gb_min', '_max')
 
 SOUND = (
     {'total_iops_sec': '500'},
@@ -229,6 +232,10 @@ class LimitsTestCase(testtools.TestCase):
             },
             ('total_iops_sec_max',),
         ),
+        ({'total_iops_sec_per_gb': '5', 'total_iops_sec_max': '9'}, ()),
+        ({'total_iops_sec_per_gb': '5', 'read_iops_sec': '9'}, ()),
+        ({'read_iops_sec_per_gb': '0.5'}, ('read_iops_sec_per_gb',)),
+        ({'read_iops_sec_per_gb_min': '5'}, ('read_iops_sec_per_gb_min',)),
     )
     @ddt.unpack
     def test_the_rbd_driver_has_rules_of_its_own(self, specs, expected):
@@ -243,6 +250,31 @@ class LimitsTestCase(testtools.TestCase):
         # Other drivers have other meanings of the same keys.
         self.assertEqual((), found_in(back_end=specs))
 
+    def test_limits_by_size_are_those_of_cinder(self):
+        """Whatever the values, and whatever is left out."""
+        limit = 'read_bytes_sec'
+        keys = (limit, *(f'{limit}{end}' for end in ENDS), 'write_iops_sec')
+        for values in itertools.product((None, '0', '7', '900'), repeat=5):
+            specs = {
+                key: value
+                for key, value in zip(keys, values, strict=True)
+                if value is not None
+            }
+            self.assertEqual(
+                {key: str(value) for key, value in passed_on(specs).items()},
+                limits_by_size.of_size(specs, SIZE_GIB),
+            )
+
+    @ddt.data('3k', '0.5', '', '1e3')
+    def test_what_is_no_integer_is_refused_as_cinder_does(self, value):
+        for end in ENDS:
+            specs = {'read_iops_sec_per_gb': '3', f'read_iops_sec{end}': value}
+            self.assertRaises(ValueError, passed_on, specs)
+            error = self.assertRaises(
+                ValueError, limits_by_size.of_size, specs, SIZE_GIB
+            )
+            self.assertIn(f'read_iops_sec{end} {value!r}', str(error))
+
     def test_a_cap_of_the_hypervisor_is_no_burst_of_the_driver(self):
         specs = {'total_iops_sec_per_gb': '3', 'total_iops_sec_max': '400'}
         on_rbd = given.tier(
@@ -256,7 +288,8 @@ class LimitsTestCase(testtools.TestCase):
             {'back_end': {'totl_iops_sec': '5'}},
             "did you mean 'total_iops_sec'",
         ),
-        ({'back_end': {'total_iops_sec_per_gb': '5'}}, 'move it to front_end'),
+        ({'back_end': {'size_iops_sec': '5'}}, 'move it to front_end'),
+        ({'back_end': {'total_iops_sec_per_gb': '5'}}, None),
         ({'back_end': {'total_iops_sec': '5'}}, None),
         ({'front_end': {'total_iops_sec_max_length': '5'}}, 'did you mean'),
     )

@@ -177,6 +177,7 @@ class CarryOutTestCase(testtools.TestCase):
         volume = self.add()
         for change, said in (
             ({'status': 'in-use'}, 'status was available and is in-use'),
+            ({'size': 2}, 'size gib was 1 and is 2'),
             (
                 {'host': self.hosts[0], 'status': 'available'},
                 f'host was {self.hosts[1]} and is {self.hosts[0]}',
@@ -188,7 +189,7 @@ class CarryOutTestCase(testtools.TestCase):
             self.assertEqual('changed', outcome)
             self.assertIn(said, reason)
             self.api.change_volume(
-                volume, host=self.hosts[1], status='available'
+                volume, host=self.hosts[1], status='available', size=1
             )
         found = self.connection.block_storage.get_volume(volume)
         self.assertEqual('available', found.status)

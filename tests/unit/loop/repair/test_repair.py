@@ -46,13 +46,19 @@ TAGGED = audit_volumes.Verdict(
     image_tier='fast',
     image_type='fast',
 )
+
+
+def back_end(**specs):
+    return volume_limits.Spec(consumer='back-end', specs=specs)
+
+
 PLACE = volume_limits.Place(cluster='ceph', pool='tier-fast')
 OTHER = volume_limits.Place(cluster='ceph', pool='tier-slow')
 HAS = {'rbd_qos_iops_limit': '40', 'rbd_qos_bps_burst': '0'}
 LIMITS = volume_limits.Limits(
     places={FAST: PLACE, SLOW: OTHER},
     images={PLACE: {'one': HAS}, OTHER: 'nobody is there'},
-    types={'type-fast': {'rbd_qos_iops_limit': '80'}},
+    types={'type-fast': back_end(total_iops_sec='80')},
 )
 AROUND = repair.Circumstances(
     with_snapshots=frozenset(),
@@ -205,7 +211,25 @@ class RepairTestCase(testtools.TestCase):
     def test_limits_change_while_a_volume_is_used(self, status):
         self.assertEqual('', self.step(RIGHT, status=status).refusal)
 
-    @ddt.data('retyping', 'maintenance')
+    def test_a_limit_by_size_is_that_of_the_volume(self):
+        step = self.step(
+            RIGHT,
+            size_gib=30,
+            around={
+                'limits': dataclasses.replace(
+                    LIMITS,
+                    types={
+                        'type-fast': back_end(
+                            total_iops_sec_per_gb='4',
+                            total_iops_sec_max='100',
+                        )
+                    },
+                )
+            },
+        )
+        self.assertEqual({'rbd_qos_iops_limit': '100'}, step.limits.changes)
+
+    @ddt.data('retyping', 'maintenance', 'extending')
     def test_limits_wait_for_what_cinder_does(self, status):
         self.assertIn(status, self.step(RIGHT, status=status).refusal)
 
@@ -229,13 +253,24 @@ class RepairTestCase(testtools.TestCase):
             RIGHT,
             around={
                 'limits': dataclasses.replace(
-                    LIMITS, types={'type-fast': {'rbd_qos_iops_limit': '1e3'}}
+                    LIMITS, types={'type-fast': back_end(total_iops_sec='1e3')}
                 )
             },
         )
         self.assertEqual((), plan.steps)
         (reason,) = plan.unknown
         self.assertIn("rbd_qos_iops_limit '1e3', expected an integer", reason)
+        plan = self.made(
+            RIGHT,
+            around={
+                'limits': dataclasses.replace(
+                    LIMITS,
+                    types={'type-fast': back_end(read_iops_sec_per_gb='3k')},
+                )
+            },
+        )
+        (reason,) = plan.unknown
+        self.assertIn("read_iops_sec_per_gb '3k', expected an", reason)
 
     def test_limits_are_those_of_the_pool_that_a_volume_is_in(self):
         step = self.step(

@@ -73,6 +73,59 @@ class PagesTestCase(testtools.TestCase):
             )
             self.assertLessEqual(self.count('/volumes/detail'), most)
 
+    def test_servers_come_with_the_limits_that_nova_keeps(self):
+        server = '5' * 8 + '-1111-4111-8111-111111111111'
+        ids = [
+            self.api.add_volume(
+                host='node@ssd#ssd', project_id=str(number % 3) * 32
+            )
+            for number in range(5)
+        ]
+        for ident in ids:
+            self.addCleanup(self.api.delete_volume, ident)
+            self.api.add_attachment(
+                volume_id=ident,
+                instance_uuid=server,
+                connection_info={
+                    'qos_specs': {'total_iops_sec': 40, 'odd': '1'},
+                    'auth_password': 'secret',
+                },
+            )
+        for fields in (
+            # Of Cinder's older API, ...
+            {'instance_uuid': server},
+            # ... of a tier without limits, ...
+            {
+                'instance_uuid': server,
+                'connection_info': {'qos_specs': None},
+            },
+            # ... of a host, and of a server that does not have it yet.
+            {'connection_info': {'qos_specs': {}}},
+            {'instance_uuid': server, 'attach_status': 'reserved'},
+        ):
+            self.api.add_attachment(volume_id=ids[0], **fields)
+        self.count('')
+        expected = {ident: [{'total_iops_sec': '40'}] for ident in ids[1:]} | {
+            ids[0]: [{}, None, {'total_iops_sec': '40'}]
+        }
+        for page, most in ((1, 10), (4, 4), (1000, 2)):
+            found = volumes.attached(self.connection, page=page)
+            self.assertEqual(
+                {server},
+                {one.server for each in found.values() for one in each},
+            )
+            self.assertCountEqual(expected, found)
+            for ident, limits in expected.items():
+                self.assertCountEqual(
+                    limits, [one.has for one in found[ident]]
+                )
+            self.assertLessEqual(self.count('/attachments/detail'), most)
+
+    def test_servers_that_cinder_does_not_show(self):
+        self.connection.block_storage.default_microversion = '3.0'
+        found = volumes.attached(self.connection)
+        self.assertIn('Cinder failed to list attachments of volumes', found)
+
     def test_a_marker_that_was_deleted_is_an_expected_failure(self):
         ids = [self.api.add_volume(host='node@ssd#x') for _ in range(4)]
         found = volumes.volumes(self.connection, self.known, page=2)

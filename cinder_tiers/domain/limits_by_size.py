@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Limits of a volume that are made from its size.
+
+The keys and the rule are those that Cinder has for the consumer front-end
+(cinder/volume/manager.py, _parse_connection_options, the same in 26 to 29).
+The driver, the audit and the repair make limits of RBD images by them. Pure.
+"""
+
+import collections.abc
+
+#: What can be limited, in a second.
+LIMITS = tuple(
+    f'{direction}_{what}_sec'
+    for direction in ('total', 'read', 'write')
+    for what in ('bytes', 'iops')
+)
+#: Ends of keys: for each GiB of the volume, and at least.
+OF_GIB, AT_LEAST = '_per_gb', '_per_gb_min'
+#: The keys of limits that are made from the size of a volume.
+KEYS = tuple(
+    f'{limit}{form}' for limit in LIMITS for form in (OF_GIB, AT_LEAST)
+)
+#: What a backend reports that sets them; Cinder's RBD driver does not.
+CAPABILITY = 'qos_per_gb_support'
+
+
+def are_in(specs: collections.abc.Iterable[str]) -> bool:
+    """Whether a QoS spec with these keys has a limit for each GiB."""
+    return any(key.endswith(OF_GIB) and key in KEYS for key in specs)
+
+
+def of_size(
+    specs: collections.abc.Mapping[str, str], size_gib: int
+) -> dict[str, str]:
+    """The limits of a volume of a size.
+
+    >>> of_size({'total_iops_sec_per_gb': '3'}, 100)
+    {'total_iops_sec': '300'}
+    >>> of_size({'read_iops_sec_per_gb': '3', 'read_iops_sec_max': '200',
+    ...          'write_iops_sec': '50'}, 100)
+    {'write_iops_sec': '50', 'read_iops_sec': '200'}
+
+    :param specs: {key: value} of a QoS spec.
+    :param size_gib: of the volume, from 0.
+    :returns: the same with a plain limit in place of each for each GiB, which
+        takes the place of one that is there, and with it of the least and the
+        most. A minimum without it is left as it is, and limits nothing.
+    :raises ValueError: one of them is no integer; says which.
+    """
+    found = dict(specs)
+    for limit in LIMITS:
+        of_gib = f'{limit}{OF_GIB}'
+        if of_gib not in found:
+            continue
+        least, most = f'{limit}{AT_LEAST}', f'{limit}_max'
+        value = max(_integer(specs, of_gib) * size_gib, _integer(specs, least))
+        if most in specs:
+            value = min(value, _integer(specs, most))
+        for key in (of_gib, least, most):
+            found.pop(key, None)
+        found[limit] = str(value)
+    return found
+
+
+def _integer(specs: collections.abc.Mapping[str, str], key: str) -> int:
+    value = specs.get(key, '0')
+    try:
+        return int(value)
+    except ValueError:
+        raise ValueError(f'{key} {value!r}, expected an integer') from None
