@@ -19,11 +19,14 @@ from cinder_tiers.observe import visible_cloud
 def observe(
     connection: openstack.connection.Connection,
     limits: volume_limits.Limits | None,
+    *,
+    with_types: bool = False,
 ) -> repair.Circumstances:
     """What Cinder's answer to a repair depends on.
 
     :param connection: of an administrator.
     :param limits: of the images; None: they are not repaired.
+    :param with_types: whether a file names tiers or types.
     :raises errors.TiersError: Cinder does not answer or refuses.
     """
     storage = connection.block_storage
@@ -53,6 +56,9 @@ def observe(
                 for one in visible_cloud.list_backends(connection)
             },
             limits=limits,
+            types=visible_cloud.observe(connection).types
+            if with_types
+            else (),
         )
 
 
