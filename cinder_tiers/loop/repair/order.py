@@ -146,11 +146,14 @@ def of_step(
         to_tier=step.to_tier,
         retype_to=step.retype_to,
         migrate_to=step.migrate_to,
-        limits=limits and dict(limits.changes),
+        limits=dict(limits.changes) if limits else None,
         had_type=step.volume.type_name,
         had_host=step.volume.host,
-        had_limits=limits
-        and {option: limits.has.get(option) for option in limits.changes},
+        had_limits={
+            option: limits.has.get(option) for option in limits.changes
+        }
+        if limits
+        else None,
         refused=step.refusal,
         outcome=outcome,
         host=host,

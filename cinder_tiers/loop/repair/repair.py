@@ -194,7 +194,7 @@ def plan(
                     verdict.tier,
                     circumstances,
                     free_gib,
-                    preferred=wish and wish.migrate_to,
+                    preferred=wish.migrate_to if wish else None,
                 ),
                 *_limits(volume, verdict.tier, circumstances.limits),
             )

@@ -5,7 +5,6 @@
 import argparse
 import collections.abc
 import contextlib
-import dataclasses
 import uuid
 
 from cinder_tiers.cli import base
@@ -20,14 +19,13 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain import units
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.loop.repair import carry_out
-from cinder_tiers.loop.repair import circumstances
 from cinder_tiers.loop.repair import order
 from cinder_tiers.loop.repair import order_file
 from cinder_tiers.loop.repair import pace
+from cinder_tiers.loop.repair import planning
+from cinder_tiers.loop.repair import recording
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.loop.repair import repair_rows
-from cinder_tiers.loop.repair import undo
-from cinder_tiers.observe.cinder import volumes
 from cinder_tiers.observe import cloud_id
 from cinder_tiers.observe import for_audit
 from cinder_tiers import workflow
@@ -57,11 +55,11 @@ class RepairVolumes(base.CatalogLister):
     """
 
     _epilog = """Exit status: 0 there is nothing to repair, or all of it was
-repaired; 4 something is to be repaired, and nothing was changed, or --watch has
-ended the repair; 5 something cannot be repaired, and all else was; 3 it is unknown whether some volumes need
-repair, and all else was repaired; 1 an error occurred, a step failed, or you
-did not confirm; 2 a wrong argument; 6 a service did not answer; 130
-interrupted by Ctrl-C.
+repaired; 4 something is to be repaired, and nothing was changed, or --watch
+ended the repair; 5 something cannot be repaired, and all else was; 3 it is
+unknown whether some volumes need repair, and all else was repaired; 1 an error
+occurred, a step failed, or you did not confirm; 2 a wrong argument; 6 a
+service did not answer; 130 interrupted by Ctrl-C.
 
 Examples: openstack tier repair --kind limits --tier database --yes;
 openstack tier repair --out plan.json; openstack tier repair plan.json
@@ -189,13 +187,7 @@ done.json
         """
         with base.user_errors():
             _check(parsed_args)
-            path = parsed_args.orders or parsed_args.undo
-            orders = order_file.read(path) if path else None
-            kinds = frozenset(
-                {one.kind for one in orders.steps}
-                if orders
-                else map(repair.Kind, parsed_args.kind or repair.CERTAIN)
-            )
+            asked = _asked(parsed_args)
             catalog = reader.read_file(
                 parsed_args.catalog, include_root=parsed_args.include_root
             )
@@ -204,23 +196,34 @@ done.json
             with for_audit.sessions(
                 catalog,
                 {tier.rbd.cluster for tier in catalog.ceph_tiers}
-                if repair.Kind.LIMITS in kinds
+                if repair.Kind.LIMITS in asked.kinds
                 else (),
             ) as sessions:
-                if orders:
-                    self._check_orders(parsed_args, orders)
+                self._check_orders(parsed_args, asked.orders)
 
                 def planned() -> repair.Plan:
-                    return self._plan(
-                        parsed_args, kinds, catalog, sessions, orders
+                    return planning.plan(
+                        asked,
+                        connection=base.connect(self),
+                        policy=placement_policy.read(parsed_args.config_file),
+                        catalog=catalog,
+                        sessions=sessions,
                     )
 
                 plan = planned()
                 self._warn(plan)
+                self._say_left_out(asked, plan)
                 steps = list(plan.steps)
                 if parsed_args.out:
-                    self._save(parsed_args.out, steps)
-                if not self._is_agreed(steps, parsed_args, orders):
+                    order_file.write(
+                        parsed_args.out,
+                        order.Orders(
+                            origin=order.Origin.PLAN,
+                            cloud=self._cloud(),
+                            steps=tuple(map(order.of_step, steps)),
+                        ),
+                    )
+                if not self._is_agreed(steps, parsed_args, asked.orders):
                     return repair_rows.COLUMNS, [
                         repair_rows.plan_row(one) for one in steps
                     ]
@@ -269,16 +272,16 @@ done.json
         return watched.trouble
 
     def _check_orders(
-        self, parsed_args: argparse.Namespace, orders: order.Orders
+        self, parsed_args: argparse.Namespace, orders: order.Orders | None
     ) -> None:
         """Whether a file is for this cloud, and for what it is named.
 
         :raises errors.TiersError: it is not.
         """
+        if orders is None:
+            return
         path = parsed_args.orders or parsed_args.undo
-        order_file.check_cloud(
-            path, orders, cloud_id.identity_of(base.connect(self))
-        )
+        order_file.check_cloud(path, orders, self._cloud())
         if (parsed_args.orders and orders.origin is order.Origin.RECORD) or (
             parsed_args.undo and orders.origin is order.Origin.RECOMMENDATION
         ):
@@ -304,84 +307,8 @@ done.json
                 f'{path} has no step for volume {", ".join(sorted(lacking))}'
             )
 
-    def _plan(
-        self,
-        parsed_args: argparse.Namespace,
-        kinds: frozenset[repair.Kind],
-        catalog: catalogs.Catalog,
-        sessions: for_audit.Sessions,
-        orders: order.Orders | None,
-    ) -> repair.Plan:
-        connection = base.connect(self)
-        # Before the images, so that a new volume is not missed among them.
-        listed = list(
-            workflow.list_volumes(
-                connection,
-                policy=placement_policy.read(parsed_args.config_file),
-            )
-        )
-        wanted = frozenset(parsed_args.volume or ())
-        missing = wanted - {one.volume.volume_id for one in listed}
-        if missing:
-            raise errors.NotVisible(
-                f'Cinder has no volume {", ".join(sorted(missing))}; see '
-                '"openstack volume list --all-projects"'
-            )
-        around = circumstances.observe(
-            connection,
-            volumes.limits(connection, catalog, sessions)
-            if repair.Kind.LIMITS in kinds
-            else None,
-            with_types=orders is not None,
-        )
-        if orders and parsed_args.undo:
-            return repair.Plan(
-                steps=tuple(
-                    undo.plan(
-                        orders,
-                        listed,
-                        circumstances=around,
-                        tiers=parsed_args.tier,
-                        volumes=wanted or None,
-                    )
-                ),
-                unknown={},
-            )
-        ids = {
-            one.volume.stored_id or one.volume.volume_id: one.volume.volume_id
-            for one in listed
-        }
-        made = repair.plan(
-            listed,
-            circumstances=around,
-            kinds=kinds,
-            tiers=parsed_args.tier,
-            volumes=wanted or None,
-            wishes=order.wishes(orders, ids) if orders else None,
-        )
-        if orders is None:
-            return made
-        return dataclasses.replace(
-            made, steps=tuple(order.agreed(orders, made.steps, ids))
-        )
-
-    def _save(
-        self, path: str, steps: collections.abc.Iterable[repair.Step]
-    ) -> None:
-        order_file.write(
-            path, self._orders(order.Origin.PLAN, map(order.of_step, steps))
-        )
-
-    def _orders(
-        self,
-        origin: order.Origin,
-        steps: collections.abc.Iterable[order.Order],
-    ) -> order.Orders:
-        return order.Orders(
-            origin=origin,
-            cloud=cloud_id.identity_of(base.connect(self)),
-            steps=tuple(steps),
-        )
+    def _cloud(self) -> str:
+        return cloud_id.identity_of(base.connect(self))
 
     def _still(
         self,
@@ -409,6 +336,18 @@ done.json
                     f'need{"s" if count == 1 else ""} repair is unknown: '
                     f'{reason}'
                 ),
+            )
+
+    def _say_left_out(self, asked: planning.Asked, plan: repair.Plan) -> None:
+        """How many steps of a file are not there today."""
+        if asked.orders is None or asked.tiers or asked.volumes:
+            return
+        ordered = len(asked.orders.steps)
+        left_out = ordered - len(plan.steps) - sum(plan.unknown.values())
+        if left_out > 0:
+            self._say(
+                f'{left_out} of {ordered} volumes of the file need nothing, '
+                'or are gone'
             )
 
     def _is_agreed(
@@ -468,7 +407,11 @@ done.json
         paced: pace.Pace,
     ) -> list[carry_out.Result]:
         with (
-            self._recorded(parsed_args.record, steps) as note,
+            recording.recorded(
+                parsed_args.record, cloud=self._cloud(), steps=steps
+            )
+            if parsed_args.record
+            else contextlib.nullcontext() as note,
             interruption.Interrupt(
                 _STOPS, interruption.ENDING, left=_LEFT
             ) as interrupt,
@@ -476,7 +419,8 @@ done.json
             text_of = _Progress(steps).of_result
 
             def report(result: carry_out.Result) -> None:
-                note(result)
+                if note:
+                    note(result)
                 self._say(text_of(result))
 
             results = carry_out.carry_out(
@@ -505,48 +449,6 @@ done.json
             self.exit_status = exit_status.REFUSED
         return results
 
-    @contextlib.contextmanager
-    def _recorded(
-        self, path: str | None, steps: collections.abc.Iterable[repair.Step]
-    ) -> collections.abc.Iterator[
-        collections.abc.Callable[[carry_out.Result], None]
-    ]:
-        """Writes the record: before the first step, and when all has ended.
-
-        Who kills the command in between finds in it how the volumes were.
-        """
-        results: dict[str, carry_out.Result] = {}
-        to_do = [one for one in steps if not one.refusal]
-
-        def write(*, replace: bool) -> None:
-            recorded = []
-            for step in to_do:
-                result = results.get(step.volume.volume_id)
-                recorded.append(
-                    order.of_step(
-                        step,
-                        outcome=result and result.outcome,
-                        host=result and result.host,
-                    )
-                )
-            order_file.write(
-                path,
-                self._orders(order.Origin.RECORD, recorded),
-                replace=replace,
-            )
-
-        def note(result: carry_out.Result) -> None:
-            results[result.step.volume.volume_id] = result
-
-        if path is None:
-            yield note
-            return
-        write(replace=False)
-        try:
-            yield note
-        finally:
-            write(replace=True)
-
     def _say(self, line: str) -> None:
         """One line on standard error, unless --quiet."""
         if self.app.options.verbose_level:
@@ -573,6 +475,26 @@ class _Progress:
             f'{repair_rows.text(step)}: {result.outcome.value}'
             + (f': {result.reason}' if result.reason else '')
         )
+
+
+def _asked(parsed_args: argparse.Namespace) -> planning.Asked:
+    """What is to be repaired.
+
+    :raises errors.ProblemsFound: a file has no orders.
+    """
+    path = parsed_args.orders or parsed_args.undo
+    orders = order_file.read(path) if path else None
+    return planning.Asked(
+        kinds=frozenset(
+            {one.kind for one in orders.steps}
+            if orders
+            else map(repair.Kind, parsed_args.kind or repair.CERTAIN)
+        ),
+        tiers=tuple(parsed_args.tier) if parsed_args.tier else None,
+        volumes=frozenset(parsed_args.volume or ()),
+        orders=orders,
+        is_undo=parsed_args.undo is not None,
+    )
 
 
 def _check(parsed_args: argparse.Namespace) -> None:

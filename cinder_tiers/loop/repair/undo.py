@@ -16,8 +16,9 @@ from cinder_tiers.loop.repair import order
 from cinder_tiers.loop.repair import repair
 
 _REASON = 'a repair changed it'
-_ENDED_WITHOUT = (
-    repair.Outcome.FAILED,
+#: What has failed may have been done after all: Cinder goes on with what takes
+#: longer than somebody waits.
+_NOT_DONE = (
     repair.Outcome.REFUSED,
     repair.Outcome.CHANGED,
     repair.Outcome.NOT_STARTED,
@@ -34,8 +35,8 @@ def plan(
 ) -> list[repair.Step]:
     """The steps that take a repair back, in the order of the record.
 
-    Of a repair that was killed it is not known what was done: what is not as
-    it would have been left is passed over.
+    Of a step that was killed, or that failed, it is not known what was done:
+    what is not as it would have been left is passed over.
 
     :param orders: a record of a repair, or the plan that was carried out.
     :param listed: volumes of all projects.
@@ -51,14 +52,14 @@ def plan(
         if (
             volume is None
             or one.refused
-            or one.outcome in _ENDED_WITHOUT
+            or one.outcome in _NOT_DONE
             or (tiers is not None and one.tier not in tiers)
             or (volumes is not None and one.volume not in volumes)
         ):
             continue
         step = _step(one, volume, circumstances.limits)
         changed = _changed(one, volume, step.limits)
-        if changed and one.outcome is None:
+        if changed and one.outcome is not repair.Outcome.DONE:
             continue
         refusal = (
             f'since the repair, {changed}'

@@ -7,6 +7,7 @@ Reads the series that it keeps, and judges them as it does.
 
 import collections.abc
 import dataclasses
+import math
 import time
 
 from cinder_tiers.domain.catalog import model as catalogs
@@ -43,7 +44,7 @@ class Watched:
     ) -> None:
         self._files = files.SeriesFiles(folder)
         self._clock = clock
-        self._asked_at = -_ASK_EVERY_S
+        self._asked_at = -math.inf
         self._answer = ''
         self._tiers = [
             tier for tier in catalog.ceph_tiers if self._read(tier).windows
@@ -73,8 +74,8 @@ class Watched:
 
     def trouble(self) -> str:
         """Why no volume should be worked on now; empty if it may be."""
-        now = time.monotonic()
-        if now - self._asked_at >= _ASK_EVERY_S:
+        now = self._clock()
+        if not 0 <= now - self._asked_at < _ASK_EVERY_S:
             try:
                 self._answer = '; '.join(
                     words for tier in self._tiers if (words := self._of(tier))
