@@ -75,7 +75,7 @@ class RepairTest(repairs.RepairCase):
         self.assertEqual(set(), self.out_of_date(expect=0))
 
     def answer(self, text):
-        """What a terminal shows of a repair that gets an answer; its status."""
+        """What a terminal shows of a repair, with an answer; its status."""
         terminal, theirs = os.openpty()
         self.addCleanup(os.close, terminal)
         with subprocess.Popen(

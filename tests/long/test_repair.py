@@ -2,10 +2,19 @@
 
 """What `openstack tier repair` does to clients, and with data that move."""
 
+import contextlib
+import hashlib
+import pathlib
 import re
+import signal
 import subprocess
 import time
 
+import yaml
+
+from cinder_tiers.loop.repair import order
+from cinder_tiers.loop.repair import order_file
+from cinder_tiers.loop.repair import repair
 from tests.functional import repairs
 
 
@@ -81,4 +90,121 @@ class LongRepairTest(repairs.RepairCase):
         )
         self.assertEqual(
             ('available', 'database', 'tier-database'), self.place_of(stays)
+        )
+
+    def test_a_recommendation_is_followed_at_a_pace_and_taken_back(self):
+        self.apply_limit(repairs.LIMIT)
+        made = [self.make_volume(volume_type='database').id for _ in range(2)]
+        for one in made:
+            self.run_command(
+                *('rbd', 'bench', '--io-type', 'write', '--io-size', '64K'),
+                *('--io-total', '8M', f'{repairs.POOL}/volume-{one}'),
+            )
+        sums = [self.sum_of('database', one) for one in made]
+        self.assertNotEqual(*sums)
+        advice, record = (str(self.path.with_name(one)) for one in 'ar')
+        order_file.write(
+            advice,
+            order.Orders(
+                origin=order.Origin.RECOMMENDATION,
+                steps=tuple(
+                    order.Order(
+                        volume=one,
+                        kind=repair.Kind.RECOMMENDATION,
+                        tier='database',
+                        to_tier='general',
+                        reason='it does little',
+                    )
+                    for one in made
+                ),
+            ),
+        )
+        # A GiB in 40 s, which is longer than Cinder copies.
+        budget = ('--max-bytes-per-second', str(2**30 // 40))
+        with self.watched() as folder:
+            began = time.monotonic()
+            rows = self.tier(
+                *('repair', advice, '--yes', '--record', record, *budget),
+                *('--watch', folder),
+                expect=0,
+            )
+            self.assertGreater(time.monotonic() - began, 40)
+        self.assertEqual(
+            dict.fromkeys(made, 'done'),
+            {row['Volume']: row['Outcome'] for row in rows},
+        )
+        for one, before in zip(made, sums, strict=True):
+            self.assertEqual(
+                ('available', 'general', 'tier-general'), self.place_of(one)
+            )
+            self.assertEqual(before, self.sum_of('general', one))
+        self.assertEqual([], self.tier('repair', advice, '--yes', expect=0))
+        self.tier('repair', '--undo', record, '--yes', expect=0)
+        for one, before in zip(made, sums, strict=True):
+            self.assertEqual(
+                ('available', 'database', 'tier-database'), self.place_of(one)
+            )
+            self.assertEqual(before, self.sum_of('database', one))
+
+    def sum_of(self, tier, volume):
+        """SHA-256 of all bytes of a volume."""
+        with subprocess.Popen(
+            ('rbd', 'export', '--no-progress')
+            + (f'tier-{tier}/volume-{volume}', '-'),
+            stdout=subprocess.PIPE,
+            env=self.environment,
+        ) as export:
+            found = hashlib.file_digest(export.stdout, 'sha256').hexdigest()
+        self.assertEqual(0, export.returncode)
+        return found
+
+    @contextlib.contextmanager
+    def watched(self):
+        """While `tier watch` runs; its folder."""
+        folder = self.path.with_name('state')
+        with subprocess.Popen(
+            ('openstack', 'tier', 'watch', '--catalog', str(self.path))
+            + ('--state', str(folder)),
+            stdout=subprocess.DEVNULL,
+            env=self.environment,
+        ) as watch:
+            try:
+                self.wait_while(
+                    lambda: not list(pathlib.Path(folder).glob('*.json'))
+                )
+                yield str(folder)
+            finally:
+                watch.send_signal(signal.SIGINT)
+
+    def test_no_volume_is_begun_while_a_tier_is_not_as_expected(self):
+        self.apply_limit(repairs.LIMIT)
+        volume = self.make_volume(volume_type='database').id
+        self.apply_limit(repairs.RAISED)
+        content = yaml.safe_load(self.path.read_text())
+        # No disk is so fast.
+        content['tiers']['general']['expect'] = {
+            'probe': {'lat_longest_ms_max': 0.001}
+        }
+        self.path.write_text(yaml.safe_dump(content, sort_keys=False))
+        with (
+            self.watched() as folder,
+            subprocess.Popen(
+                ('openstack', 'tier', 'repair', '--yes', '--watch', folder)
+                + ('--catalog', str(self.path)),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=self.environment,
+            ) as running,
+        ):
+            for line in running.stderr:
+                if line.startswith('paused: '):
+                    break
+            self.assertIn('tier general: expectation broken since', line)
+            running.send_signal(signal.SIGINT)
+            shown, _ = running.communicate(timeout=60)
+        self.assertEqual(130, running.returncode)
+        self.assertIn('not started', shown)
+        self.assertEqual(
+            str(repairs.LIMIT), self.limits_of(volume)['iops_limit']
         )

@@ -44,19 +44,20 @@ def plan(
     :param tiers: names of those that volumes were of then; None: all.
     :param volumes: ids of those whose repair is taken back; None: all.
     """
-    there = {one.volume.volume_id: one.volume for one in listed}
+    there = {one.volume.volume_id: one for one in listed}
     types = {one.name: one for one in circumstances.types}
     found = []
     for one in orders.steps:
-        volume = there.get(one.volume)
+        known = there.get(one.volume)
         if (
-            volume is None
+            known is None
             or one.refused
             or one.outcome in _NOT_DONE
             or (tiers is not None and one.tier not in tiers)
             or (volumes is not None and one.volume not in volumes)
         ):
             continue
+        volume = known.volume
         step = _step(one, volume, circumstances.limits)
         changed = _changed(one, volume, step.limits)
         if changed and one.outcome is not repair.Outcome.DONE:
@@ -64,7 +65,9 @@ def plan(
         refusal = (
             f'since the repair, {changed}'
             if changed
-            else '; '.join(_refusals(step, types, circumstances))
+            else '; '.join(
+                _refusals(step, known.verdict, types, circumstances)
+            )
         )
         found.append(dataclasses.replace(step, refusal=refusal))
     return found
@@ -118,6 +121,7 @@ def _changed(
 
 def _refusals(
     step: repair.Step,
+    verdict: audit_volumes.Verdict,
     types: collections.abc.Mapping[str, facts.KnownType],
     circumstances: repair.Circumstances,
 ) -> collections.abc.Iterator[str]:
@@ -136,6 +140,12 @@ def _refusals(
     elif not step.migrate_to:
         yield 'it had no volume type, and Cinder does not take one away'
         return
+    elif step.migrate_to not in verdict.allowed:
+        # The scheduler is asked, whatever an administrator orders.
+        yield (
+            f'its type does not allow backend {step.migrate_to}, and Cinder '
+            'moves no volume to such a one'
+        )
     elif circumstances.free_gib.get(step.migrate_to, 0.0) < volume.size_gib:
         yield (
             f'backend {step.migrate_to} does not report to the scheduler, or '

@@ -357,9 +357,16 @@ class UndoTestCase(testtools.TestCase):
     def test_a_volume_is_moved_back_if_there_is_room(self):
         (step,) = planned(listed())
         orders = self.record(step, host=cases.FAST)
-        there = listed(cases.RIGHT, host='other@fast#fast')
+        there = listed(
+            dataclasses.replace(cases.RIGHT, allowed=(cases.FAST, cases.SLOW)),
+            host='other@fast#fast',
+        )
         (step,) = self.undone(orders, there)
         self.assertEqual((cases.SLOW, ''), (step.migrate_to, step.refusal))
+        (step,) = self.undone(
+            orders, listed(cases.RIGHT, host='other@fast#fast')
+        )
+        self.assertIn('its type does not allow backend', step.refusal)
         (step,) = self.undone(
             orders,
             there,
