@@ -2,6 +2,7 @@
 
 """`openstack tier repair` puts volumes right that exist."""
 
+import json
 import os
 import re
 import signal
@@ -131,6 +132,42 @@ class RepairTest(repairs.RepairCase):
         self.assertEqual(before, self.limits_of(stays))
         (row,) = self.tier('repair', '--undo', record, '--yes', expect=5)
         self.assertIn('since the repair, ', row['Reason'])
+
+    def test_a_clone_is_flattened_by_the_manager(self):
+        self.apply_limit(repairs.LIMIT)
+        image = self.make_image('database')
+        clone, other = (
+            self.make_volume(volume_type='image-tier', imageRef=image).id
+            for _ in range(2)
+        )
+        if self.parent_of(clone) is None:
+            self.skipTest('the lab does not clone images')
+        (row,) = self.tier(
+            *('repair', '--kind', 'residency', '--volume', clone, '--yes'),
+            expect=0,
+        )
+        self.assertEqual(('residency', 'done'), (row['Kind'], row['Outcome']))
+        self.assertIsNone(self.parent_of(clone))
+        self.assertIsNotNone(self.parent_of(other))
+        self.assertNotIn(
+            clone,
+            {row['Volume'] for row in self.repairs_of_residency()},
+        )
+        self.assertIn(
+            other,
+            {row['Volume'] for row in self.repairs_of_residency()},
+        )
+
+    def repairs_of_residency(self):
+        return self.tier('repair', '--kind', 'residency', expect=4)
+
+    def parent_of(self, volume):
+        """The image that a volume of databases is a clone of; None: none."""
+        found, _ = self.run_command(
+            *('rbd', 'info', '--format', 'json'),
+            f'{repairs.POOL}/volume-{volume}',
+        )
+        return json.loads(found).get('parent')
 
     def begin_and_kill(self):
         """Kill a repair after its first volume; ids of those it reported."""

@@ -95,10 +95,10 @@ class LongRepairTest(repairs.RepairCase):
     def test_a_recommendation_is_followed_at_a_pace_and_taken_back(self):
         self.apply_limit(repairs.LIMIT)
         made = [self.make_volume(volume_type='database').id for _ in range(2)]
-        for one in made:
+        for one, amount in zip(made, ('8M', '16M'), strict=True):
             self.run_command(
                 *('rbd', 'bench', '--io-type', 'write', '--io-size', '64K'),
-                *('--io-total', '8M', f'{repairs.POOL}/volume-{one}'),
+                *('--io-total', amount, f'{repairs.POOL}/volume-{one}'),
             )
         sums = [self.sum_of('database', one) for one in made]
         self.assertNotEqual(*sums)

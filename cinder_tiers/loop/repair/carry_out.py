@@ -164,6 +164,8 @@ class _Work:
             self._look(step)
             if step.limits:
                 self._limit(step, step.limits)
+            elif step.flattens:
+                self._flatten(step, step.flattens)
             else:
                 host = self._move(step)
         except _NotAsPlanned as error:
@@ -215,6 +217,59 @@ class _Work:
                 'run the command again'
             )
         session.set_image_options(pool, image, found.changes)
+
+    def _flatten(self, step: repair.Step, place: volume_limits.Place) -> None:
+        """Have Ceph's manager flatten an image, and wait until it has.
+
+        The manager goes on with it, whatever becomes of this process.
+
+        :raises errors.TiersError: Ceph refused it, or did not do it.
+        """
+        session = self.sessions[place.cluster]
+        image = volumes.image_of(step.volume)
+        spec = f'{place.pool}/{image}'
+        if session.image(place.pool, image).parent is None:
+            raise _NotAsPlanned(
+                'since the plan was made, its image was flattened'
+            )
+        task = session.ask_manager('rbd task add flatten', image_spec=spec)
+        begun = said = answered = time.monotonic()
+        while True:
+            if self.abandoned.wait(self.poll_s):
+                raise errors.ActionFailed(
+                    f'Nobody waited until {spec} was flattened, which Ceph '
+                    'goes on with.'
+                )
+            now = time.monotonic()
+            try:
+                tasks = session.ask_manager('rbd task list') or []
+            except errors.Unreachable:
+                # Another manager goes on with what the one before began.
+                if now - answered > _MOST_SILENT_S:
+                    raise
+                continue
+            answered = now
+            left = [one for one in tasks if one['id'] == task['id']]
+            if not left:
+                break
+            if now - begun > _MOST_S:
+                raise errors.ActionFailed(
+                    f'Ceph has not flattened {spec} in '
+                    f'{_MOST_S / 3600:.0f} h, and may go on with it: see '
+                    '"ceph rbd task list"'
+                )
+            if now - said > _SAY_EVERY_S:
+                said = now
+                done = left[0].get('progress') or 0
+                self.tell(
+                    f'{spec} is {100 * done:.0f} % flattened after '
+                    f'{(now - begun) / 60:.0f} min'
+                )
+        if session.image(place.pool, image).parent is not None:
+            raise errors.ActionFailed(
+                f'Ceph gave up to flatten {spec}; the log of its manager says '
+                'why'
+            )
 
     def _move(self, step: repair.Step) -> str | None:
         """Retype or migrate a volume, and wait until Cinder has ended it.

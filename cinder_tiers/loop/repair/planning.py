@@ -59,10 +59,15 @@ def plan(
             f'Cinder has no volume {", ".join(sorted(missing))}; see '
             '"openstack volume list --all-projects"'
         )
+    flattens = repair.Kind.RESIDENCY in asked.kinds and not asked.is_undo
     around = circumstances.observe(
         connection,
         volumes.limits(connection, catalog, sessions)
         if repair.Kind.LIMITS in asked.kinds
+        else None,
+        residency=volumes.residency(catalog, sessions) if flattens else None,
+        places=volumes.places(connection, catalog, sessions)
+        if flattens
         else None,
         with_types=asked.orders is not None,
     )

@@ -36,6 +36,8 @@ class Kind(enum.Enum):
     """Its RBD image has not the limits of its type."""
     IMAGE = 'image'
     """Its image selects another tier today; its data move."""
+    RESIDENCY = 'residency'
+    """It shares blocks with an image; Ceph gives it copies of its own."""
     RECOMMENDATION = 'recommendation'
     """It belongs on another tier, as a file says; its data move."""
 
@@ -57,7 +59,7 @@ class Outcome(enum.Enum):
 #: tier may have been chosen on purpose.
 CERTAIN = (Kind.TYPE, Kind.PLACEMENT, Kind.LIMITS)
 #: What is found without a file.
-FOUND = (*CERTAIN, Kind.IMAGE)
+FOUND = (*CERTAIN, Kind.IMAGE, Kind.RESIDENCY)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -81,6 +83,12 @@ class Circumstances:
     free_gib: collections.abc.Mapping[str, float]
     #: None: limits are not repaired.
     limits: volume_limits.Limits | None = None
+    #: None: copy-on-write clones are not flattened.
+    residency: audit_volumes.Residency | None = None
+    #: {host@backend#pool: where its images are}, with `residency`.
+    places: collections.abc.Mapping[str, volume_limits.Place] = (
+        dataclasses.field(default_factory=dict)
+    )
     #: Volume types; they are needed where a file names a tier or a type.
     types: tuple[facts.KnownType, ...] = ()
 
@@ -102,6 +110,8 @@ class Step:
     migrate_to: str | None = None
     #: The limits of its RBD image, and what they become.
     limits: volume_limits.Found | None = None
+    #: Where its RBD image is, which is flattened.
+    flattens: volume_limits.Place | None = None
     #: Why it is not done; empty: it is.
     refusal: str = ''
 
@@ -180,9 +190,7 @@ def plan(
                     )
                 )
                 continue
-        unknown.update(
-            _unknown(volume, verdict, circumstances.limits, looked_for)
-        )
+        unknown.update(_unknown(volume, verdict, circumstances, looked_for))
         if verdict.tier is None:
             continue
         steps = [
@@ -197,6 +205,7 @@ def plan(
                     preferred=wish.migrate_to if wish else None,
                 ),
                 *_limits(volume, verdict.tier, circumstances.limits),
+                *_flattens(volume, verdict.tier, circumstances),
             )
             if step.kind in looked_for
         ]
@@ -211,10 +220,11 @@ def plan(
 def _unknown(
     volume: facts.KnownVolume,
     verdict: audit_volumes.Verdict,
-    limits: volume_limits.Limits | None,
+    circumstances: Circumstances,
     kinds: collections.abc.Container[Kind],
 ) -> collections.abc.Iterator[str]:
     """Why it is not known whether a volume is right."""
+    limits, residency = circumstances.limits, circumstances.residency
     if verdict.state is audit.State.UNKNOWN and (
         Kind.TYPE in kinds or Kind.PLACEMENT in kinds
     ):
@@ -225,6 +235,10 @@ def _unknown(
         found = audit_volumes.limits_of(volume, limits)
         if isinstance(found, str):
             yield found
+    if residency and verdict.tier and Kind.RESIDENCY in kinds:
+        reason = residency.unread.get(verdict.tier)
+        if reason:
+            yield reason
 
 
 def _moves(
@@ -472,3 +486,29 @@ def limits_objection(volume: facts.KnownVolume) -> str:
     if volume.status in _MOVING:
         return f'its status is {volume.status}'
     return 'it is being migrated' if volume.is_migrating else ''
+
+
+def _flattens(
+    volume: facts.KnownVolume, tier: str, circumstances: Circumstances
+) -> collections.abc.Iterator[Step]:
+    residency = circumstances.residency
+    parent = (
+        residency.clones.get(volume.stored_id or volume.volume_id)
+        if residency
+        else None
+    )
+    if parent is None or volume.status in audit_volumes.WITHOUT_IMAGE:
+        return
+    place = circumstances.places.get(volume.host or '')
+    yield Step(
+        kind=Kind.RESIDENCY,
+        volume=volume,
+        tier=tier,
+        reason=f'it is a copy-on-write clone of {parent}, from which blocks '
+        'that were never written are read',
+        flattens=place,
+        refusal=limits_objection(volume)
+        if place
+        else 'its backend does not report a pool of a cluster of the tiers '
+        'file',
+    )

@@ -101,8 +101,9 @@ done.json
                 'repair only this: "type", former types of tiers; '
                 '"placement", volumes on a backend of another tier; "limits", '
                 'limits of RBD images; "image", volumes whose image selects '
-                'another tier today (may be repeated; default: the first '
-                'three)'
+                'another tier today; "residency", clones that read blocks of '
+                'an image in another pool (may be repeated; default: the '
+                'first three)'
             ),
         )
         parser.add_argument(
@@ -196,7 +197,7 @@ done.json
             with for_audit.sessions(
                 catalog,
                 {tier.rbd.cluster for tier in catalog.ceph_tiers}
-                if repair.Kind.LIMITS in asked.kinds
+                if asked.kinds & {repair.Kind.LIMITS, repair.Kind.RESIDENCY}
                 else (),
             ) as sessions:
                 self._check_orders(parsed_args, asked.orders)

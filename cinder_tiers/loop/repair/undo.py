@@ -126,6 +126,9 @@ def _refusals(
     circumstances: repair.Circumstances,
 ) -> collections.abc.Iterator[str]:
     volume = step.volume
+    if step.kind is repair.Kind.RESIDENCY:
+        yield 'an image that is flattened cannot become a clone again'
+        return
     if step.limits:
         objection = repair.limits_objection(volume)
         if objection:

@@ -7,10 +7,12 @@ No cinder-volume is there: what it would write, a thread writes.
 
 import dataclasses
 import threading
+import types
 
 import testtools
 
 from cinder_tiers.domain.audit import volume_limits
+from cinder_tiers.domain import errors
 from cinder_tiers.loop.repair import carry_out
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.observe import visible_cloud
@@ -33,9 +35,30 @@ class Session:
     def __init__(self):
         self.options = {'rbd_qos_bps_burst': '9', 'rbd_cache': 'false'}
         self.set = []
+        self.parent = 'images/golden@snap'
+        #: What the manager answers when it is asked for its tasks; with the
+        #: last answer, it has done them, or given them up.
+        self.works = []
+        self.flattens = True
+        self.task = {'id': 'task-1', 'progress': 0.5}
+        self.asked = []
 
     def image_options(self, pool, name):
         return self.options
+
+    def image(self, pool, name):
+        return types.SimpleNamespace(parent=self.parent)
+
+    def ask_manager(self, prefix, **arguments):
+        self.asked.append((prefix, arguments))
+        if prefix == 'rbd task add flatten':
+            return self.task
+        answer = self.works.pop(0) if self.works else []
+        if isinstance(answer, Exception):
+            raise answer
+        if not self.works and self.flattens:
+            self.parent = None
+        return answer
 
     def set_image_options(self, pool, name, options):
         self.set.append((pool, name, dict(options)))
@@ -252,3 +275,43 @@ class CarryOutTestCase(testtools.TestCase):
             *steps,
             report=interrupt,
         )
+
+    def flatten(self):
+        volume = self.add()
+        outcome = self.outcome(
+            self.step(
+                volume,
+                repair.Kind.RESIDENCY,
+                migrate_to=None,
+                flattens=PLACE,
+            )
+        )
+        return f'pool/volume-{volume}', *outcome
+
+    def test_a_flatten_of_the_manager_is_waited_for(self):
+        # A manager that fails over does not end it.
+        self.session.works = [
+            [self.session.task, {'id': 'task-2'}],
+            errors.Unreachable('no manager'),
+            [self.session.task],
+            [{'id': 'task-2'}],
+        ]
+        spec, outcome, reason = self.flatten()
+        self.assertEqual(('done', ''), (outcome, reason))
+        self.assertEqual(
+            ('rbd task add flatten', {'image_spec': spec}),
+            self.session.asked[0],
+        )
+        self.assertEqual([], self.session.works)
+
+    def test_a_flatten_that_the_manager_gave_up_has_failed(self):
+        self.session.flattens = False
+        spec, outcome, reason = self.flatten()
+        self.assertEqual('failed', outcome)
+        self.assertIn(f'Ceph gave up to flatten {spec}', reason)
+
+    def test_an_image_that_was_flattened_meanwhile_is_left_alone(self):
+        self.session.parent = None
+        _spec, outcome, _reason = self.flatten()
+        self.assertEqual('changed', outcome)
+        self.assertEqual([], self.session.asked)

@@ -39,7 +39,12 @@ class PaceTestCase(testtools.TestCase):
         self.assertEqual([], self.said)
 
     def test_a_step_begins_when_the_bytes_of_the_one_before_are_due(self):
-        paced = pace.Pace(bytes_per_second=RATE, poll_s=POLL_S)
+        paced = pace.Pace(
+            bytes_per_second=RATE,
+            # Long enough for all of them to ask at the same time.
+            trouble=lambda: time.sleep(SECONDS / 10) or '',
+            poll_s=POLL_S,
+        )
         began = time.monotonic()
         with concurrent.futures.ThreadPoolExecutor(4) as threads:
             list(threads.map(lambda _: self.wait(paced), range(4)))
