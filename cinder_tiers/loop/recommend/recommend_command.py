@@ -96,7 +96,8 @@ tiers.yaml
             type=base.not_empty,
             help=(
                 'with --volumes: save which volumes are on the wrong tier to '
-                'this new file, for "tier repair <file>"'
+                'this file, for "tier repair <file>"; an older one is '
+                'replaced, and no other file'
             ),
         )
         results.add_quantities(parser, default='p99_ms')

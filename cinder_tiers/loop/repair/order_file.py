@@ -5,6 +5,8 @@
 JSON; keys are described in doc/source/admin/audit.rst.
 """
 
+import os
+
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import record
 from cinder_tiers.domain import text as escaping
@@ -44,7 +46,9 @@ def write(path: str, orders: order.Orders, *, replace: bool = False) -> None:
 
     :param path: of the file.
     :param orders: what is written.
-    :param replace: whether a file that exists is replaced.
+    :param replace: whether a file that exists is replaced, whatever it is;
+        else a plan replaces an older plan only, a recommendation an older
+        recommendation, and a record nothing.
     :raises errors.TiersError: it cannot be written, or exists.
     """
     content = record.dumps(orders, indent=1, kind=KIND, version=VERSION)
@@ -53,7 +57,22 @@ def write(path: str, orders: order.Orders, *, replace: bool = False) -> None:
             f'{path} would have more than {MAX_SIZE_BYTES} bytes, which is '
             'not read again; choose fewer volumes with --tier or --volume'
         )
-    write_atomic.write(path, content, replace=replace, is_durable=True)
+    write_atomic.write(
+        path,
+        content,
+        replace=replace or _is_older(path, orders.origin),
+        is_durable=True,
+    )
+
+
+def _is_older(path: str, origin: order.Origin) -> bool:
+    """Whether a file has orders that are made again when they are needed."""
+    if origin is order.Origin.RECORD or not os.path.isfile(path):
+        return False
+    try:
+        return read(path).origin is origin
+    except errors.ProblemsFound:
+        return False
 
 
 def check_cloud(path: str, orders: order.Orders, cloud: str) -> None:

@@ -135,8 +135,8 @@ done.json
             metavar='<plan>',
             type=base.not_empty,
             help=(
-                'save the plan to this new file, for "tier repair <plan>", '
-                'and change nothing'
+                'save the plan to this file, for "tier repair <plan>", and '
+                'change nothing; an older plan is replaced, and no other file'
             ),
         )
         parser.add_argument(

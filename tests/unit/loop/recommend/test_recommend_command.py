@@ -194,8 +194,9 @@ class RecommendTestCase(testtools.TestCase):
         )
         self.assertIn('of rand-write better: ', step.reason)
         self.assertIn('seen in one interval only', step.reason)
-        # Of a review, nothing is overwritten.
         ran = self.recommend('--volumes', path, '--out', saved)
+        self.assertEqual(4, ran.status)
+        ran = self.recommend('--volumes', path, '--out', path)
         self.assertEqual(1, ran.status)
         self.assertIn('exists and was not replaced', ran.stderr)
         ran = self.recommend('--pattern', 'seq-write', '--out', saved)

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import os
+import pathlib
 import tempfile
 
 import ddt
@@ -286,13 +287,32 @@ class OrdersTestCase(testtools.TestCase):
         )
         self.assertIn(words, str(error))
 
-    def test_a_file_is_not_replaced_by_chance(self):
-        orders = orders_of(planned(listed()))
-        order_file.write(self.path, orders)
+    @ddt.data(
+        (order.Origin.PLAN, order.Origin.PLAN, True),
+        (order.Origin.PLAN, order.Origin.RECORD, False),
+        (order.Origin.PLAN, None, False),
+        (order.Origin.RECORD, order.Origin.RECORD, False),
+        (order.Origin.RECORD, order.Origin.PLAN, False),
+    )
+    @ddt.unpack
+    def test_only_what_can_be_made_again_is_replaced(
+        self, origin, there, is_replaced
+    ):
+        if there:
+            order_file.write(self.path, orders_of([], there))
+        else:
+            pathlib.Path(self.path).write_text('tiers: {}')
+        before = pathlib.Path(self.path).read_text()
+        orders = orders_of(planned(listed()), origin)
+        if is_replaced:
+            order_file.write(self.path, orders)
+            self.assertEqual(orders, order_file.read(self.path))
+            return
         error = self.assertRaises(
             errors.TiersError, order_file.write, self.path, orders
         )
         self.assertIn('exists', str(error))
+        self.assertEqual(before, pathlib.Path(self.path).read_text())
 
     def test_a_file_is_for_one_cloud(self):
         orders = orders_of(planned(listed()))

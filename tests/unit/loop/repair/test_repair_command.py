@@ -140,12 +140,13 @@ class RepairCommandTestCase(tiers_file_case.TiersFileTestCase):
             )
         )
 
-        # What is looked at is saved, once.
+        # What is looked at is saved, in place of an older plan only.
         ran = self.repair('--out', plan)
         self.assertEqual(4, ran.status, ran.stderr)
         shown = {moves: 'planned', changes: 'planned'}
         self.assertEqual(shown, self.outcomes(ran))
-        ran = self.repair('--out', plan)
+        self.assertEqual(4, self.repair('--out', plan).status)
+        ran = self.repair('--out', self.path)
         self.assertEqual(1, ran.status)
         self.assertIn('exists and was not replaced', ran.stderr)
 
