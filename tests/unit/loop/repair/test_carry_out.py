@@ -14,6 +14,7 @@ import testtools
 from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.domain import errors
 from cinder_tiers.loop.repair import carry_out
+from cinder_tiers.loop.repair import pace
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.observe import visible_cloud
 from tests.contract import cinder_api
@@ -85,6 +86,7 @@ class CarryOutTestCase(testtools.TestCase):
         self.known = visible_cloud.observe(self.connection)
         self.session = Session()
         self.reported = []
+        self.pace = None
         self.said = []
 
     def unique(self, name):
@@ -126,6 +128,7 @@ class CarryOutTestCase(testtools.TestCase):
             report=report or self.reported.append,
             say=self.said.append,
             poll_s=POLL_S,
+            pace=self.pace,
         )
 
     def outcome(self, *steps, **options):
@@ -315,3 +318,35 @@ class CarryOutTestCase(testtools.TestCase):
         _spec, outcome, _reason = self.flatten()
         self.assertEqual('changed', outcome)
         self.assertEqual([], self.session.asked)
+
+    def test_what_moves_no_data_does_not_wait_for_a_budget(self):
+        self.pace = pace.Pace(bytes_per_second=2.0**30, poll_s=POLL_S)
+        moves = [self.step(self.add(), repair.Kind.IMAGE) for _ in range(2)]
+        for one in moves:
+            self.as_cinder_volume(
+                one.volume.volume_id,
+                status='available',
+                volume_type_id=self.types['new'].id,
+            )
+        limits = self.step(self.add(), repair.Kind.LIMITS, limits=LIMITS)
+        results = self.carry_out(*moves, limits)
+        self.assertEqual([*moves, limits], [one.step for one in results])
+        self.assertEqual(['done'] * 3, [one.outcome.value for one in results])
+        self.assertEqual(self.hosts[1], results[0].host)
+        self.assertIs(limits, self.reported[0].step)
+        self.assertIn('--max-bytes-per-second', self.said[0])
+
+    def test_a_trouble_that_stays_begins_no_step(self):
+        self.pace = pace.Pace(
+            trouble=lambda: 'tier fast is slow',
+            most_pause_s=POLL_S,
+            poll_s=POLL_S,
+        )
+        steps = [
+            self.step(self.add(), repair.Kind.LIMITS, limits=LIMITS)
+            for _ in range(3)
+        ]
+        for one in self.carry_out(*steps):
+            self.assertEqual('not started', one.outcome.value)
+            self.assertIn('tier fast is slow', one.reason)
+        self.assertEqual([], self.session.set)
