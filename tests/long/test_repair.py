@@ -2,6 +2,18 @@
 
 """What `openstack tier repair` does to clients, and with data that move."""
 
+import contextlib
+import hashlib
+import json
+import pathlib
+import signal
+import subprocess
+
+import yaml
+
+from cinder_tiers.loop.repair import order
+from cinder_tiers.loop.repair import order_file
+from cinder_tiers.loop.repair import repair
 from tests.functional import repairs
 from tests.long import rbd_bench
 
@@ -56,4 +68,120 @@ class LongRepairTest(repairs.RepairCase):
         )
         self.assertEqual(
             ('available', 'database', 'tier-database'), self.place_of(stays)
+        )
+
+    def test_a_recommendation_is_followed_at_a_pace_and_taken_back(self):
+        self.apply_limit(repairs.LIMIT)
+        made = [self.make_volume(volume_type='database').id for _ in range(2)]
+        for one, amount in zip(made, ('8M', '16M'), strict=True):
+            self.run_command(
+                *('rbd', 'bench', '--io-type', 'write', '--io-size', '64K'),
+                *('--io-total', amount, f'{repairs.POOL}/volume-{one}'),
+            )
+        sums = [self.sum_of('database', one) for one in made]
+        self.assertNotEqual(*sums)
+        advice, record = (str(self.path.with_name(one)) for one in 'ar')
+        order_file.write(
+            advice,
+            order.Orders(
+                origin=order.Origin.RECOMMENDATION,
+                steps=tuple(
+                    order.Order(
+                        volume=one,
+                        kind=repair.Kind.RECOMMENDATION,
+                        tier='database',
+                        to_tier='general',
+                        reason='it does little',
+                    )
+                    for one in made
+                ),
+            ),
+        )
+        # A GiB in 40 s.
+        budget = ('--max-bytes-per-second', str(2**30 // 40))
+        with self.watched() as folder:
+            shown, said = self.run_command(
+                *('openstack', 'tier', 'repair', '--catalog', str(self.path)),
+                *(advice, '--yes', '--record', record, '-f', 'json'),
+                *('--watch', folder, *budget),
+            )
+        self.assertEqual(
+            dict.fromkeys(made, 'done'),
+            {row['Volume']: row['Outcome'] for row in json.loads(shown)},
+        )
+        self.assertRegex(said, 'waiting (39|40) s, so that no more than')
+        for one, before in zip(made, sums, strict=True):
+            self.assertEqual(
+                ('available', 'general', 'tier-general'), self.place_of(one)
+            )
+            self.assertEqual(before, self.sum_of('general', one))
+        self.assertEqual([], self.tier('repair', advice, '--yes', expect=0))
+        self.tier('repair', '--undo', record, '--yes', expect=0)
+        for one, before in zip(made, sums, strict=True):
+            self.assertEqual(
+                ('available', 'database', 'tier-database'), self.place_of(one)
+            )
+            self.assertEqual(before, self.sum_of('database', one))
+
+    def sum_of(self, tier, volume):
+        """SHA-256 of all bytes of a volume."""
+        with subprocess.Popen(
+            ('rbd', 'export', '--no-progress')
+            + (f'tier-{tier}/volume-{volume}', '-'),
+            stdout=subprocess.PIPE,
+            env=self.environment,
+        ) as export:
+            found = hashlib.file_digest(export.stdout, 'sha256').hexdigest()
+        self.assertEqual(0, export.returncode)
+        return found
+
+    @contextlib.contextmanager
+    def watched(self):
+        """While `tier watch` runs; its folder."""
+        folder = self.path.with_name('state')
+        with subprocess.Popen(
+            ('openstack', 'tier', 'watch', '--catalog', str(self.path))
+            + ('--state', str(folder)),
+            stdout=subprocess.DEVNULL,
+            env=self.environment,
+        ) as watch:
+            try:
+                self.wait_while(
+                    lambda: not list(pathlib.Path(folder).glob('*.json'))
+                )
+                yield str(folder)
+            finally:
+                watch.send_signal(signal.SIGINT)
+
+    def test_no_volume_is_begun_while_a_tier_is_not_as_expected(self):
+        self.apply_limit(repairs.LIMIT)
+        volume = self.make_volume(volume_type='database').id
+        self.apply_limit(repairs.RAISED)
+        content = yaml.safe_load(self.path.read_text())
+        # No disk is so fast.
+        content['tiers']['general']['expect'] = {
+            'probe': {'lat_longest_ms_max': 0.001}
+        }
+        self.path.write_text(yaml.safe_dump(content, sort_keys=False))
+        with (
+            self.watched() as folder,
+            subprocess.Popen(
+                ('openstack', 'tier', 'repair', '--yes', '--watch', folder)
+                + ('--catalog', str(self.path)),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=self.environment,
+            ) as running,
+        ):
+            for line in running.stderr:
+                if line.startswith('paused: '):
+                    break
+            self.assertIn('tier general: expectation broken since', line)
+            running.send_signal(signal.SIGINT)
+            shown, _ = running.communicate(timeout=60)
+        self.assertEqual(130, running.returncode)
+        self.assertIn('not started', shown)
+        self.assertEqual(
+            str(repairs.LIMIT), self.limits_of(volume)['iops_limit']
         )

@@ -487,7 +487,8 @@ def _home(
             expected=expected,
             reason=_CLONE if parent else '',
             remedy=(
-                'run "rbd flatten" on it to give it its own copy of all blocks'
+                'run "openstack tier repair --kind residency", or "rbd '
+                'flatten" on it, to give it its own copy of all blocks'
             )
             if parent
             else '',

@@ -17,8 +17,8 @@ class RecommendTier(results_command.ResultsLister):
     the tiers in them in pairs, and names the tier that is better than all
     others, or reports that there are too few repeats to tell. With --volumes
     or --diagnostics, lists which volumes are on the wrong tier, and what a
-    move would gain. Changes nothing, reads only files and needs no
-    credentials.
+    move would gain; --out saves that for "tier repair". Changes nothing, reads
+    only files and needs no credentials.
     """
 
     _epilog = """Exit status: 0 each load has a tier, and each volume is on the
@@ -89,6 +89,16 @@ tiers.yaml
             metavar='<tier>',
             type=base.not_empty,
             help='with --diagnostics: the tier that the disks are on',
+        )
+        parser.add_argument(
+            '--out',
+            metavar='<file>',
+            type=base.not_empty,
+            help=(
+                'with --volumes: save which volumes are on the wrong tier to '
+                'this file, for "tier repair <file>"; an older one is '
+                'replaced, and no other file'
+            ),
         )
         results.add_quantities(parser, default='p99_ms')
         results.add_least_difference(

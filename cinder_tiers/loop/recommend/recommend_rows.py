@@ -18,7 +18,9 @@ from cinder_tiers.files.tiers import reader
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.recommend import counters
 from cinder_tiers.loop.recommend import load as loads
+from cinder_tiers.loop.recommend import ordered
 from cinder_tiers.loop.recommend import recommendation
+from cinder_tiers.loop.repair import order_file
 
 _LOAD_TABLE = results_command.columns(
     'Load',
@@ -67,6 +69,11 @@ def find(
     if parsed_args.cluster and not parsed_args.volumes:
         raise errors.WrongArguments(
             '--cluster requires --volumes: it is the cluster of their pools'
+        )
+    if parsed_args.out and not parsed_args.volumes:
+        raise errors.WrongArguments(
+            '--out requires --volumes: diagnostics do not say which volume a '
+            'disk is'
         )
     catalog = reader.read_file(
         parsed_args.catalog, include_root=parsed_args.include_root
@@ -185,6 +192,16 @@ def _place(
         },
         doubts={each.name: each.doubt for each in volumes},
     )
+    if parsed_args.out:
+        orders, nameless = ordered.of_moves(volumes, moves)
+        if nameless:
+            shown.warn(
+                [
+                    'not saved, because their images do not have the name of '
+                    f'a volume: {", ".join(nameless)}'
+                ]
+            )
+        order_file.write(parsed_args.out, orders)
     placings = {each.placing for each in moves}
     return results_command.Found(
         table=_VOLUME_TABLE,

@@ -10,7 +10,6 @@ middle, what is left is what the next plan shows.
 import collections.abc
 import concurrent.futures
 import dataclasses
-import enum
 import threading
 import time
 
@@ -22,6 +21,7 @@ from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.loop.repair import pace
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.observe.cinder import volumes
 from cinder_tiers.observe import visible_cloud
@@ -56,27 +56,16 @@ _BUSY = ('retyping', 'maintenance')
 _MOST_S = 24 * 3600.0
 
 
-class Outcome(enum.Enum):
-    """What came of a step."""
-
-    DONE = 'done'
-    FAILED = 'failed'
-    REFUSED = 'refused'
-    """The plan had said so; nothing was done."""
-    CHANGED = 'changed'
-    """The volume is not as the plan showed it; nothing was done."""
-    NOT_STARTED = 'not started'
-    """The command was interrupted first; nothing was done."""
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Result:
     """A step, and what came of it."""
 
     step: repair.Step
-    outcome: Outcome
+    outcome: repair.Outcome
     #: Why it is not done; empty if it is.
     reason: str = ''
+    #: host@backend#pool where its volume was then; None: it did not move.
+    host: str | None = None
 
 
 class _NotAsPlanned(errors.TiersError):
@@ -92,6 +81,7 @@ def carry_out(
     is_to_stop: collections.abc.Callable[[], bool],
     report: collections.abc.Callable[[Result], None],
     say: collections.abc.Callable[[str], None],
+    pace: pace.Pace | None = None,
     poll_s: float = _POLL_S,
 ) -> list[Result]:
     """Does the steps that are not refused.
@@ -102,6 +92,7 @@ def carry_out(
     :param is_to_stop: whether no further step is to begin.
     :param report: is told each result, one after another.
     :param say: is told what a step waits for, as a line.
+    :param pace: what steps wait for before they begin; None: nothing.
     :param poll_s: how often Cinder is asked for the end of a step.
     :returns: a result for each step, in their order.
     """
@@ -117,23 +108,41 @@ def carry_out(
         poll_s=poll_s,
     )
 
+    def is_ended() -> bool:
+        return is_to_stop() or abandoned.is_set()
+
     def done(step: repair.Step) -> Result:
         if step.refusal:
             result = Result(
-                step=step, outcome=Outcome.REFUSED, reason=step.refusal
+                step=step, outcome=repair.Outcome.REFUSED, reason=step.refusal
             )
-        elif is_to_stop() or abandoned.is_set():
-            result = Result(step=step, outcome=Outcome.NOT_STARTED)
         else:
-            result = work.result_of(step)
+            never = (
+                pace.wait(step, is_ended=is_ended, say=work.tell)
+                if pace
+                else ''
+            )
+            result = (
+                Result(
+                    step=step, outcome=repair.Outcome.NOT_STARTED, reason=never
+                )
+                if never or is_ended()
+                else work.result_of(step)
+            )
         with telling:
             report(result)
         return result
 
     with concurrent.futures.ThreadPoolExecutor(at_once) as threads:
-        asked = [threads.submit(done, step) for step in steps]
+        # What moves no data does not wait for what does.
+        asked = {
+            number: threads.submit(done, step)
+            for number, step in sorted(
+                enumerate(steps), key=lambda one: one[1].moved_gib > 0
+            )
+        }
         try:
-            return [one.result() for one in asked]
+            return [asked[number].result() for number in range(len(steps))]
         except BaseException:
             abandoned.set()
             raise
@@ -150,21 +159,31 @@ class _Work:
     abandoned: threading.Event
     poll_s: float
 
+    def tell(self, line: str) -> None:
+        """Say a line, while nobody else reports."""
+        with self.telling:
+            self.say(line)
+
     def result_of(self, step: repair.Step) -> Result:
         """Carry out a step that is not refused."""
+        host = None
         try:
             self._look(step)
             if step.limits:
                 self._limit(step, step.limits)
+            elif step.flattens:
+                self._flatten(step, step.flattens)
             else:
-                self._move(step)
+                host = self._move(step)
         except _NotAsPlanned as error:
             return Result(
-                step=step, outcome=Outcome.CHANGED, reason=str(error)
+                step=step, outcome=repair.Outcome.CHANGED, reason=str(error)
             )
         except errors.TiersError as error:
-            return Result(step=step, outcome=Outcome.FAILED, reason=str(error))
-        return Result(step=step, outcome=Outcome.DONE)
+            return Result(
+                step=step, outcome=repair.Outcome.FAILED, reason=str(error)
+            )
+        return Result(step=step, outcome=repair.Outcome.DONE, host=host)
 
     def _show(self, step: repair.Step) -> facts.KnownVolume:
         volume = step.volume.volume_id
@@ -206,9 +225,63 @@ class _Work:
             )
         session.set_image_options(pool, image, found.changes)
 
-    def _move(self, step: repair.Step) -> None:
+    def _flatten(self, step: repair.Step, place: volume_limits.Place) -> None:
+        """Have Ceph's manager flatten an image, and wait until it has.
+
+        The manager goes on with it, whatever becomes of this process.
+
+        :raises errors.TiersError: Ceph refused it, or did not do it.
+        """
+        session = self.sessions[place.cluster]
+        image = volumes.image_of(step.volume)
+        spec = f'{place.pool}/{image}'
+        if session.image(place.pool, image).parent is None:
+            raise _NotAsPlanned(
+                'since the plan was made, its image was flattened'
+            )
+        task = session.ask_manager('rbd task add flatten', image_spec=spec)
+        begun = said = answered = time.monotonic()
+        while True:
+            if self.abandoned.wait(self.poll_s):
+                raise errors.ActionFailed(
+                    f'Nobody waited until {spec} was flattened, which Ceph '
+                    'goes on with.'
+                )
+            now = time.monotonic()
+            try:
+                tasks = session.ask_manager('rbd task list') or []
+            except errors.Unreachable:
+                # Another manager goes on with what the one before began.
+                if now - answered > _MOST_SILENT_S:
+                    raise
+                continue
+            answered = now
+            left = [one for one in tasks if one['id'] == task['id']]
+            if not left:
+                break
+            if now - begun > _MOST_S:
+                raise errors.ActionFailed(
+                    f'Ceph has not flattened {spec} in '
+                    f'{_MOST_S / 3600:.0f} h, and may go on with it: see '
+                    '"ceph rbd task list"'
+                )
+            if now - said > _SAY_EVERY_S:
+                said = now
+                done = left[0].get('progress') or 0
+                self.tell(
+                    f'{spec} is {100 * done:.0f} % flattened after '
+                    f'{(now - begun) / 60:.0f} min'
+                )
+        if session.image(place.pool, image).parent is not None:
+            raise errors.ActionFailed(
+                f'Ceph gave up to flatten {spec}; the log of its manager says '
+                'why'
+            )
+
+    def _move(self, step: repair.Step) -> str | None:
         """Retype or migrate a volume, and wait until Cinder has ended it.
 
+        :returns: host@backend#pool where it is then.
         :raises errors.TiersError: Cinder refused it, or did not do it.
         """
         volume = step.volume.volume_id
@@ -248,7 +321,7 @@ class _Work:
             answered = now
             if found.status not in _BUSY and not found.is_migrating:
                 if _has_come(step, found):
-                    return
+                    return found.host
                 at_rest += 1
                 continue
             at_rest = 0
@@ -260,11 +333,10 @@ class _Work:
                 )
             if now - said > _SAY_EVERY_S:
                 said = now
-                with self.telling:
-                    self.say(
-                        f'volume {volume} has been {found.status} for '
-                        f'{(now - begun) / 60:.0f} min'
-                    )
+                self.tell(
+                    f'volume {volume} has been {found.status} for '
+                    f'{(now - begun) / 60:.0f} min'
+                )
         raise errors.ActionFailed(
             f'Cinder gave up the move of volume {volume}: its type is '
             f'{found.type_name}, its host {found.host}, its status '
@@ -291,9 +363,4 @@ def _order(step: repair.Step) -> dict[str, object]:
 def _has_come(step: repair.Step, found: facts.KnownVolume) -> bool:
     if step.retype_to:
         return found.type_name == step.retype_to
-    # In a cluster of cinder-volumes, another host may have done it.
-    wanted, there = (
-        (host or '').partition('@')[2]
-        for host in (step.migrate_to, found.host)
-    )
-    return wanted == there
+    return repair.is_same_place(step.migrate_to, found.host)

@@ -11,6 +11,7 @@ from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.clients import qos_specs
 from cinder_tiers.clients import volume_types
 from cinder_tiers.domain.audit import volume_limits
+from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.observe.cinder import volumes
 from cinder_tiers.observe import visible_cloud
@@ -19,11 +20,18 @@ from cinder_tiers.observe import visible_cloud
 def observe(
     connection: openstack.connection.Connection,
     limits: volume_limits.Limits | None,
+    *,
+    residency: audit_volumes.Residency | None = None,
+    places: collections.abc.Mapping[str, volume_limits.Place] | None = None,
+    with_types: bool = False,
 ) -> repair.Circumstances:
     """What Cinder's answer to a repair depends on.
 
     :param connection: of an administrator.
     :param limits: of the images; None: they are not repaired.
+    :param residency: of volumes; None: clones are not flattened.
+    :param places: of images; with `residency`.
+    :param with_types: whether a file names tiers or types.
     :raises errors.TiersError: Cinder does not answer or refuses.
     """
     storage = connection.block_storage
@@ -53,6 +61,11 @@ def observe(
                 for one in visible_cloud.list_backends(connection)
             },
             limits=limits,
+            residency=residency,
+            places=places or {},
+            types=visible_cloud.observe(connection).types
+            if with_types
+            else (),
         )
 
 

@@ -15,6 +15,7 @@ import enum
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.domain.audit import volumes as audit_volumes
+from cinder_tiers.domain.explain import explanation
 from cinder_tiers.domain.explain import visible_cloud as facts
 
 #: Of a volume that nothing is done with at the moment (VolumeAPI.retype,
@@ -35,11 +36,30 @@ class Kind(enum.Enum):
     """Its RBD image has not the limits of its type."""
     IMAGE = 'image'
     """Its image selects another tier today; its data move."""
+    RESIDENCY = 'residency'
+    """It shares blocks with an image; Ceph gives it copies of its own."""
+    RECOMMENDATION = 'recommendation'
+    """It belongs on another tier, as a file says; its data move."""
+
+
+class Outcome(enum.Enum):
+    """What came of a step."""
+
+    DONE = 'done'
+    FAILED = 'failed'
+    REFUSED = 'refused'
+    """The plan had said so; nothing was done."""
+    CHANGED = 'changed'
+    """The volume is not as the plan showed it; nothing was done."""
+    NOT_STARTED = 'not started'
+    """The repair ended first; nothing was done."""
 
 
 #: What is wrong for certain; the type of a volume whose image selects another
 #: tier may have been chosen on purpose.
 CERTAIN = (Kind.TYPE, Kind.PLACEMENT, Kind.LIMITS)
+#: What is found without a file.
+FOUND = (*CERTAIN, Kind.IMAGE, Kind.RESIDENCY)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -63,6 +83,14 @@ class Circumstances:
     free_gib: collections.abc.Mapping[str, float]
     #: None: limits are not repaired.
     limits: volume_limits.Limits | None = None
+    #: None: copy-on-write clones are not flattened.
+    residency: audit_volumes.Residency | None = None
+    #: {host@backend#pool: where its images are}, with `residency`.
+    places: collections.abc.Mapping[str, volume_limits.Place] = (
+        dataclasses.field(default_factory=dict)
+    )
+    #: Volume types; they are needed where a file names a tier or a type.
+    types: tuple[facts.KnownType, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -72,23 +100,42 @@ class Step:
     kind: Kind
     volume: facts.KnownVolume
     tier: str
-    #: What is wrong, as the audit says it.
+    #: What is wrong, as the audit says it; why another tier is better.
     reason: str
+    #: The tier that a recommendation names.
+    to_tier: str | None = None
     #: Name of the volume type that it gets; None: it keeps its own.
     retype_to: str | None = None
     #: host@backend#pool that it is migrated to, with its type.
     migrate_to: str | None = None
     #: The limits of its RBD image, and what they become.
     limits: volume_limits.Found | None = None
+    #: Where its RBD image is, which is flattened.
+    flattens: volume_limits.Place | None = None
     #: Why it is not done; empty: it is.
     refusal: str = ''
 
     @property
     def moved_gib(self) -> int:
         """At most so much is copied."""
-        if self.kind in (Kind.PLACEMENT, Kind.IMAGE):
-            return self.volume.size_gib
-        return 0
+        if self.kind in (Kind.TYPE, Kind.LIMITS):
+            return 0
+        return self.volume.size_gib
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Wish:
+    """The only step that is looked for at a volume."""
+
+    kind: Kind
+    #: Of a recommendation: the tier that the volume is of.
+    tier: str
+    #: Of a recommendation: the tier that it is to be of.
+    to_tier: str | None = None
+    #: Of a recommendation: why.
+    reason: str = ''
+    #: The backend that it is migrated to, if that is possible.
+    migrate_to: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -107,6 +154,7 @@ def plan(
     kinds: collections.abc.Container[Kind],
     tiers: collections.abc.Container[str] | None = None,
     volumes: collections.abc.Container[str] | None = None,
+    wishes: collections.abc.Mapping[str, Wish] | None = None,
 ) -> Plan:
     """The steps that make volumes compliant, in the order of the volumes.
 
@@ -116,6 +164,8 @@ def plan(
     :param kinds: of steps.
     :param tiers: names of those whose volumes are repaired; None: all.
     :param volumes: ids of those that are repaired; None: all.
+    :param wishes: {id: wish} of those that are repaired; None: all are, and
+        each of the kinds is looked for.
     """
     planned: list[Step] = []
     unknown: collections.Counter[str] = collections.Counter()
@@ -126,18 +176,38 @@ def plan(
             continue
         if tiers is not None and verdict.tier not in tiers:
             continue
-        unknown.update(_unknown(volume, verdict, circumstances.limits, kinds))
+        wish = None
+        looked_for = kinds
+        if wishes is not None:
+            wish = wishes.get(volume.volume_id)
+            if wish is None:
+                continue
+            looked_for = (wish.kind,)
+            if wish.to_tier and wish.kind is Kind.RECOMMENDATION:
+                planned.extend(
+                    _recommended(
+                        volume, verdict, wish, wish.to_tier, circumstances
+                    )
+                )
+                continue
+        unknown.update(_unknown(volume, verdict, circumstances, looked_for))
         if verdict.tier is None:
             continue
         steps = [
             step
             for step in (
                 *_moves(
-                    volume, verdict, verdict.tier, circumstances, free_gib
+                    volume,
+                    verdict,
+                    verdict.tier,
+                    circumstances,
+                    free_gib,
+                    preferred=wish.migrate_to if wish else None,
                 ),
                 *_limits(volume, verdict.tier, circumstances.limits),
+                *_flattens(volume, verdict.tier, circumstances),
             )
-            if step.kind in kinds
+            if step.kind in looked_for
         ]
         steps.sort(key=lambda step: bool(step.refusal))
         for step in steps[:1]:
@@ -150,10 +220,11 @@ def plan(
 def _unknown(
     volume: facts.KnownVolume,
     verdict: audit_volumes.Verdict,
-    limits: volume_limits.Limits | None,
+    circumstances: Circumstances,
     kinds: collections.abc.Container[Kind],
 ) -> collections.abc.Iterator[str]:
     """Why it is not known whether a volume is right."""
+    limits, residency = circumstances.limits, circumstances.residency
     if verdict.state is audit.State.UNKNOWN and (
         Kind.TYPE in kinds or Kind.PLACEMENT in kinds
     ):
@@ -164,6 +235,10 @@ def _unknown(
         found = audit_volumes.limits_of(volume, limits)
         if isinstance(found, str):
             yield found
+    if residency and verdict.tier and Kind.RESIDENCY in kinds:
+        reason = residency.unread.get(verdict.tier)
+        if reason:
+            yield reason
 
 
 def _moves(
@@ -172,6 +247,8 @@ def _moves(
     tier: str,
     circumstances: Circumstances,
     free_gib: collections.abc.Mapping[str, float],
+    *,
+    preferred: str | None,
 ) -> collections.abc.Iterator[Step]:
     is_wrong = verdict.state in (
         audit.State.OUT_OF_DATE,
@@ -189,7 +266,7 @@ def _moves(
         reason = verdict.reason
     elif is_wrong:
         retype_to, kind, reason = None, Kind.PLACEMENT, verdict.reason
-        migrate_to = _target(volume, verdict, free_gib)
+        migrate_to = _target(volume, verdict, free_gib, preferred)
     elif verdict.image_type:
         retype_to, kind = verdict.image_type, Kind.IMAGE
         reason = f'its image now selects tier {verdict.image_tier}'
@@ -203,22 +280,75 @@ def _moves(
         retype_to=retype_to,
         migrate_to=migrate_to,
         refusal='; '.join(
-            _objections(
+            objections(
                 volume,
-                verdict,
                 kind,
                 retype_to=retype_to,
                 migrate_to=migrate_to,
+                targets=verdict.allowed
+                if kind is Kind.PLACEMENT
+                else circumstances.free_gib,
                 circumstances=circumstances,
             )
         ),
     )
 
 
+def _recommended(
+    volume: facts.KnownVolume,
+    verdict: audit_volumes.Verdict,
+    wish: Wish,
+    to_tier: str,
+    circumstances: Circumstances,
+) -> collections.abc.Iterator[Step]:
+    """The retype to a tier that somebody recommends."""
+    if verdict.tier == to_tier:
+        return
+    target = explanation.read_tiers(circumstances.types).types.get(to_tier)
+    refusals: list[str] = []
+    if verdict.tier != wish.tier:
+        refusals.append(
+            f'it is of {f"tier {verdict.tier}" if verdict.tier else "no tier"}'
+            f', and the recommendation is for a volume of tier {wish.tier}'
+        )
+    if target is None:
+        refusals.append(f'tier {to_tier} is not applied')
+    else:
+        refusals += [
+            *not_entitled(volume, target),
+            *objections(
+                volume,
+                Kind.RECOMMENDATION,
+                retype_to=target.name,
+                migrate_to=None,
+                targets=circumstances.free_gib,
+                circumstances=circumstances,
+            ),
+        ]
+    yield Step(
+        kind=Kind.RECOMMENDATION,
+        volume=volume,
+        tier=wish.tier,
+        reason=wish.reason,
+        to_tier=to_tier,
+        retype_to=target and target.name,
+        refusal='; '.join(refusals),
+    )
+
+
+def not_entitled(
+    volume: facts.KnownVolume, target: facts.KnownType
+) -> collections.abc.Iterator[str]:
+    """Why a volume must not have a type; Cinder asks only about its user."""
+    if target.projects is not None and volume.project not in target.projects:
+        yield f'its project may not use the volume type {target.name}'
+
+
 def _target(
     volume: facts.KnownVolume,
     verdict: audit_volumes.Verdict,
     free_gib: collections.abc.Mapping[str, float],
+    preferred: str | None,
 ) -> str | None:
     """The backend with the most space, of its tier before its overflow."""
     for names in (verdict.own, verdict.allowed):
@@ -227,21 +357,30 @@ def _target(
             for name in sorted(names)
             if free_gib.get(name, 0.0) >= volume.size_gib
         }
+        if preferred in room:
+            return preferred
         if room:
             return max(room, key=lambda name: room[name])
     return None
 
 
-def _objections(
+def objections(
     volume: facts.KnownVolume,
-    verdict: audit_volumes.Verdict,
     kind: Kind,
     *,
     retype_to: str | None,
     migrate_to: str | None,
+    targets: collections.abc.Iterable[str],
     circumstances: Circumstances,
 ) -> collections.abc.Iterator[str]:
-    """Why Cinder would not do it, or would not end it."""
+    """Why Cinder would not do it, or would not end it.
+
+    :param kind: of the step.
+    :param retype_to: name of the type that the volume is to have; None: its
+        own.
+    :param migrate_to: the backend that it is migrated to with its type.
+    :param targets: where it may lie afterwards.
+    """
     if not (retype_to or migrate_to):
         yield (
             'no backend that reports to the scheduler serves its tier and has '
@@ -277,7 +416,7 @@ def _objections(
     # Cinder asks the driver before it copies if the other pool is of the same
     # backend; "volume migrate" refuses snapshots in any case.
     if volume.volume_id in circumstances.with_snapshots and (
-        migrate_to or not _may_stay(volume, verdict, kind, circumstances)
+        migrate_to or not _may_stay(volume, targets)
     ):
         yield (
             'it has snapshots, and Cinder does not copy these to another '
@@ -286,20 +425,25 @@ def _objections(
 
 
 def _may_stay(
-    volume: facts.KnownVolume,
-    verdict: audit_volumes.Verdict,
-    kind: Kind,
-    circumstances: Circumstances,
+    volume: facts.KnownVolume, targets: collections.abc.Iterable[str]
 ) -> bool:
     """Whether its backend has another pool that it may go to."""
     backend = (volume.host or '').partition('#')[0]
-    targets = (
-        verdict.allowed if kind is Kind.PLACEMENT else circumstances.free_gib
-    )
     return any(
         name.partition('#')[0] == backend and name != volume.host
         for name in targets
     )
+
+
+def is_same_place(one: str | None, other: str | None) -> bool:
+    """Whether two hosts of Cinder are one backend and pool.
+
+    In a cluster of cinder-volumes, another host may have moved a volume.
+
+    >>> is_same_place('a@ceph#fast', 'b@ceph#fast')
+    True
+    """
+    return (one or '').partition('@')[2] == (other or '').partition('@')[2]
 
 
 def _takes_limits_attached(
@@ -332,10 +476,39 @@ def _limits(
             for option, value in found.changes.items()
         ),
         limits=found,
-        # Cinder may set them at any time, or leave the image.
-        refusal=f'its status is {volume.status}'
-        if volume.status in _MOVING
-        else 'it is being migrated'
-        if volume.is_migrating
-        else '',
+        refusal=limits_objection(volume),
+    )
+
+
+def limits_objection(volume: facts.KnownVolume) -> str:
+    """Why the limits of its image are not set; empty if they are."""
+    # Cinder may set them at any time, or leave the image.
+    if volume.status in _MOVING:
+        return f'its status is {volume.status}'
+    return 'it is being migrated' if volume.is_migrating else ''
+
+
+def _flattens(
+    volume: facts.KnownVolume, tier: str, circumstances: Circumstances
+) -> collections.abc.Iterator[Step]:
+    residency = circumstances.residency
+    parent = (
+        residency.clones.get(volume.stored_id or volume.volume_id)
+        if residency
+        else None
+    )
+    if parent is None or volume.status in audit_volumes.WITHOUT_IMAGE:
+        return
+    place = circumstances.places.get(volume.host or '')
+    yield Step(
+        kind=Kind.RESIDENCY,
+        volume=volume,
+        tier=tier,
+        reason=f'it is a copy-on-write clone of {parent}, from which blocks '
+        'that were never written are read',
+        flattens=place,
+        refusal=limits_objection(volume)
+        if place
+        else 'its backend does not report a pool of a cluster of the tiers '
+        'file',
     )

@@ -5,7 +5,6 @@
 import argparse
 import collections.abc
 import contextlib
-import functools
 import uuid
 
 from cinder_tiers.cli import base
@@ -13,15 +12,21 @@ from cinder_tiers.cli import exit_status
 from cinder_tiers.cli import interruption
 from cinder_tiers.cli import placement_policy
 from cinder_tiers.cli.render import cells
+from cinder_tiers.cli import results_command
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import units
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.loop.repair import carry_out
-from cinder_tiers.loop.repair import circumstances
+from cinder_tiers.loop.repair import order
+from cinder_tiers.loop.repair import order_file
+from cinder_tiers.loop.repair import pace
+from cinder_tiers.loop.repair import planning
+from cinder_tiers.loop.repair import recording
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.loop.repair import repair_rows
-from cinder_tiers.observe.cinder import volumes
+from cinder_tiers.observe import cloud_id
 from cinder_tiers.observe import for_audit
 from cinder_tiers import workflow
 
@@ -41,34 +46,64 @@ class RepairVolumes(base.CatalogLister):
     former type of a tier, retypes and moves volumes that are not where their
     tier is, and gives RBD images the back-end limits of their volume types,
     which a running server feels at once. Never touches a volume that the plan
-    did not show, or that has changed since. Can be repeated at any time, also
-    after it was killed: what is left is what it shows. Needs Cinder's admin
-    rights; for limits, a cephx user that may write to the images.
+    did not show, or that has changed since. With --out, the plan is saved for
+    review: "tier repair <plan>" carries out that plan, less what has changed
+    since. Also takes what "tier recommend --volumes --out" recommends. With
+    --record, --undo can take the repair back. Can be repeated at any time,
+    also after it was killed: what is left is what it shows. Needs Cinder's
+    admin rights; for limits, a cephx user that may write to the images.
     """
 
     _epilog = """Exit status: 0 there is nothing to repair, or all of it was
-repaired; 4 something is to be repaired, and nothing was changed; 5 something
-cannot be repaired, and all else was; 3 it is unknown whether some volumes need
-repair, and all else was repaired; 1 an error occurred, a step failed, or you
-did not confirm; 2 a wrong argument; 6 a service did not answer; 130
-interrupted by Ctrl-C.
+repaired; 4 something is to be repaired, and nothing was changed, or --watch
+ended the repair; 5 something cannot be repaired, and all else was; 3 it is
+unknown whether some volumes need repair, and all else was repaired; 1 an error
+occurred, a step failed, or you did not confirm; 2 a wrong argument; 6 a
+service did not answer; 130 interrupted by Ctrl-C.
 
-Example: openstack tier repair --kind limits --tier database --yes
+Examples: openstack tier repair --kind limits --tier database --yes;
+openstack tier repair --out plan.json; openstack tier repair plan.json
+--record done.json --max-bytes-per-second 200M; openstack tier repair --undo
+done.json
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
-        parser.add_argument(
+        group = parser.add_mutually_exclusive_group()
+        group.add_argument(
+            'orders',
+            metavar='<plan>',
+            nargs='?',
+            type=base.not_empty,
+            help=(
+                'do what this file of --out, or of "tier recommend --volumes '
+                '--out", says, as far as it is still possible, and nothing '
+                'else; of a plan, what has changed since is refused, and no '
+                'confirmation is asked for'
+            ),
+        )
+        group.add_argument(
+            '--undo',
+            metavar='<record>',
+            type=base.not_empty,
+            help=(
+                'give volumes that are as a repair left them the type, the '
+                'backend or the limits back that they had before; takes a '
+                'file of --record, or of --out after it was carried out'
+            ),
+        )
+        group.add_argument(
             '--kind',
-            choices=[one.value for one in repair.Kind],
+            choices=[one.value for one in repair.FOUND],
             action='append',
             help=(
                 'repair only this: "type", former types of tiers; '
                 '"placement", volumes on a backend of another tier; "limits", '
                 'limits of RBD images; "image", volumes whose image selects '
-                'another tier today (may be repeated; default: the first '
-                'three)'
+                'another tier today; "residency", clones that read blocks of '
+                'an image in another pool (may be repeated; default: the '
+                'first three)'
             ),
         )
         parser.add_argument(
@@ -96,6 +131,45 @@ Example: openstack tier repair --kind limits --tier database --yes
             ),
         )
         parser.add_argument(
+            '--out',
+            metavar='<plan>',
+            type=base.not_empty,
+            help=(
+                'save the plan to this file, for "tier repair <plan>", and '
+                'change nothing; an older plan is replaced, and no other file'
+            ),
+        )
+        parser.add_argument(
+            '--record',
+            metavar='<record>',
+            type=base.not_empty,
+            help=(
+                'write how each volume was, and what was done, to this new '
+                'file, for --undo'
+            ),
+        )
+        parser.add_argument(
+            '--max-bytes-per-second',
+            metavar='<size>',
+            type=_size_bytes,
+            help=(
+                'move no more than this on average, such as 200M: Cinder '
+                'copies as fast as it can, so that the next volume of which '
+                'data move begins later; volumes count with their full size'
+            ),
+        )
+        parser.add_argument(
+            '--watch',
+            metavar='<folder>',
+            type=base.not_empty,
+            help=(
+                'begin no further volume while "tier watch", which must run '
+                'with --state of this folder, says that a tier is slower '
+                'than it was, breaks an expectation, fails or hangs; end '
+                f'after {pace.MOST_PAUSE_S / 3600:.0f} h of that'
+            ),
+        )
+        parser.add_argument(
             '-y',
             '--yes',
             action='store_true',
@@ -112,68 +186,130 @@ Example: openstack tier repair --kind limits --tier database --yes
 
         Expected failures end as CommandError of OSC.
         """
-        kinds = frozenset(map(repair.Kind, parsed_args.kind or repair.CERTAIN))
         with base.user_errors():
+            _check(parsed_args)
+            asked = _asked(parsed_args)
             catalog = reader.read_file(
                 parsed_args.catalog, include_root=parsed_args.include_root
             )
             workflow.chosen_tiers(catalog, parsed_args.tier or ())
+            trouble = self._watch(parsed_args.watch, catalog)
             with for_audit.sessions(
                 catalog,
                 {tier.rbd.cluster for tier in catalog.ceph_tiers}
-                if repair.Kind.LIMITS in kinds
+                if asked.kinds & {repair.Kind.LIMITS, repair.Kind.RESIDENCY}
                 else (),
             ) as sessions:
-                plan = self._plan(parsed_args, kinds, catalog, sessions)
+                self._check_orders(parsed_args, asked.orders)
+
+                def planned() -> repair.Plan:
+                    return planning.plan(
+                        asked,
+                        connection=base.connect(self),
+                        policy=placement_policy.read(parsed_args.config_file),
+                        catalog=catalog,
+                        sessions=sessions,
+                    )
+
+                plan = planned()
                 self._warn(plan)
+                self._say_left_out(asked, plan)
                 steps = list(plan.steps)
-                if not self._is_agreed(steps, parsed_args):
+                if parsed_args.out:
+                    order_file.write(
+                        parsed_args.out,
+                        order.Orders(
+                            origin=order.Origin.PLAN,
+                            cloud=self._cloud(),
+                            steps=tuple(map(order.of_step, steps)),
+                        ),
+                    )
+                if not self._is_agreed(steps, parsed_args, asked.orders):
                     return repair_rows.COLUMNS, [
                         repair_rows.plan_row(one) for one in steps
                     ]
                 if not parsed_args.yes:
                     # Who was asked may have thought for long.
-                    again = self._plan(parsed_args, kinds, catalog, sessions)
-                    steps = self._still(steps, again.steps)
-                results = self._carry_out(steps, parsed_args, sessions)
+                    steps = self._still(steps, planned().steps)
+                results = self._carry_out(
+                    steps,
+                    parsed_args,
+                    sessions,
+                    pace.Pace(
+                        bytes_per_second=parsed_args.max_bytes_per_second,
+                        trouble=trouble,
+                    ),
+                )
         return repair_rows.COLUMNS, [
             repair_rows.result_row(one) for one in results
         ]
 
-    def _plan(
-        self,
-        parsed_args: argparse.Namespace,
-        kinds: frozenset[repair.Kind],
-        catalog: catalogs.Catalog,
-        sessions: for_audit.Sessions,
-    ) -> repair.Plan:
-        connection = base.connect(self)
-        # Before the images, so that a new volume is not missed among them.
-        listed = list(
-            workflow.list_volumes(
-                connection,
-                policy=placement_policy.read(parsed_args.config_file),
-            )
+    def _watch(
+        self, folder: str | None, catalog: catalogs.Catalog
+    ) -> collections.abc.Callable[[], str]:
+        """What says why no further step may begin; empty: one may.
+
+        :raises errors.TiersError: no watch runs.
+        """
+        if folder is None:
+            return str
+        module = results_command.load(
+            'cinder_tiers.loop.repair.watched',
+            command='tier repair --watch',
+            extra='rally',
         )
-        wanted = frozenset(parsed_args.volume or ())
-        missing = wanted - {one.volume.volume_id for one in listed}
-        if missing:
-            raise errors.NotVisible(
-                f'Cinder has no volume {", ".join(sorted(missing))}; see '
-                '"openstack volume list --all-projects"'
-            )
-        return repair.plan(
-            listed,
-            circumstances=circumstances.observe(
-                connection,
-                volumes.limits(connection, catalog, sessions)
-                if repair.Kind.LIMITS in kinds
-                else None,
+        watched = module.Watched(folder, catalog)
+        for words in (
+            *(
+                f'tier {name} is not watched, and may become slower unnoticed'
+                for name in watched.without
             ),
-            kinds=kinds,
-            tiers=parsed_args.tier,
-            volumes=wanted or None,
-        )
+            *(
+                f'what "tier watch" says is unknown yet: {one}'
+                for one in watched.unknown()
+            ),
+        ):
+            self.log.warning('%s', cells.printable(words))
+        return watched.trouble
+
+    def _check_orders(
+        self, parsed_args: argparse.Namespace, orders: order.Orders | None
+    ) -> None:
+        """Whether a file is for this cloud, and for what it is named.
+
+        :raises errors.TiersError: it is not.
+        """
+        if orders is None:
+            return
+        path = parsed_args.orders or parsed_args.undo
+        order_file.check_cloud(path, orders, self._cloud())
+        if (parsed_args.orders and orders.origin is order.Origin.RECORD) or (
+            parsed_args.undo and orders.origin is order.Origin.RECOMMENDATION
+        ):
+            raise errors.ProblemsFound(
+                [
+                    errors.Problem(
+                        where=path,
+                        found=f'a {orders.origin.value}',
+                        expected='a record, or a plan that was carried out'
+                        if parsed_args.undo
+                        else 'a plan, or a recommendation',
+                        remedy='name a file of --record'
+                        if parsed_args.undo
+                        else 'take it back with --undo, or name another file',
+                    )
+                ]
+            )
+        lacking = frozenset(parsed_args.volume or ()) - {
+            one.volume for one in orders.steps
+        }
+        if lacking and orders.origin is not order.Origin.RECOMMENDATION:
+            raise errors.NotVisible(
+                f'{path} has no step for volume {", ".join(sorted(lacking))}'
+            )
+
+    def _cloud(self) -> str:
+        return cloud_id.identity_of(base.connect(self))
 
     def _still(
         self,
@@ -203,10 +339,23 @@ Example: openstack tier repair --kind limits --tier database --yes
                 ),
             )
 
+    def _say_left_out(self, asked: planning.Asked, plan: repair.Plan) -> None:
+        """How many steps of a file are not there today."""
+        if asked.orders is None or asked.tiers or asked.volumes:
+            return
+        ordered = len(asked.orders.steps)
+        left_out = ordered - len(plan.steps) - sum(plan.unknown.values())
+        if left_out > 0:
+            self._say(
+                f'{left_out} of {ordered} volumes of the file need nothing, '
+                'or are gone'
+            )
+
     def _is_agreed(
         self,
         steps: collections.abc.Sequence[repair.Step],
         parsed_args: argparse.Namespace,
+        orders: order.Orders | None,
     ) -> bool:
         """Whether to carry out the plan; sets the exit status if not."""
         to_do = [one for one in steps if not one.refusal]
@@ -214,7 +363,15 @@ Example: openstack tier repair --kind limits --tier database --yes
             if steps:
                 self.exit_status = exit_status.REFUSED
             return False
-        if parsed_args.yes:
+        if parsed_args.out:
+            self.exit_status = exit_status.DIFFERENT
+            return False
+        if parsed_args.yes or (
+            # A person has looked at it.
+            parsed_args.orders
+            and orders
+            and orders.origin is order.Origin.PLAN
+        ):
             return True
         stdin, stderr = self.app.stdin, self.app.stderr
         if stdin is None or not (stdin.isatty() and stderr.isatty()):
@@ -248,10 +405,25 @@ Example: openstack tier repair --kind limits --tier database --yes
         steps: collections.abc.Sequence[repair.Step],
         parsed_args: argparse.Namespace,
         sessions: for_audit.Sessions,
+        paced: pace.Pace,
     ) -> list[carry_out.Result]:
-        with interruption.Interrupt(
-            _STOPS, interruption.ENDING, left=_LEFT
-        ) as interrupt:
+        with (
+            recording.recorded(
+                parsed_args.record, cloud=self._cloud(), steps=steps
+            )
+            if parsed_args.record
+            else contextlib.nullcontext() as note,
+            interruption.Interrupt(
+                _STOPS, interruption.ENDING, left=_LEFT
+            ) as interrupt,
+        ):
+            text_of = _Progress(steps).of_result
+
+            def report(result: carry_out.Result) -> None:
+                if note:
+                    note(result)
+                self._say(text_of(result))
+
             results = carry_out.carry_out(
                 steps,
                 connection=base.connect(self),
@@ -262,26 +434,21 @@ Example: openstack tier repair --kind limits --tier database --yes
                 },
                 at_once=parsed_args.concurrency,
                 is_to_stop=lambda: interrupt.came,
-                report=functools.partial(
-                    self._report, _Progress(steps).of_result
-                ),
+                report=report,
                 say=self._say,
+                pace=paced,
             )
         outcomes = {one.outcome for one in results}
-        if carry_out.Outcome.NOT_STARTED in outcomes:
+        if repair.Outcome.NOT_STARTED in outcomes and interrupt.came:
             self.exit_status = exit_status.INTERRUPTED
-        elif outcomes & {carry_out.Outcome.FAILED, carry_out.Outcome.CHANGED}:
+        elif outcomes & {repair.Outcome.FAILED, repair.Outcome.CHANGED}:
             self.exit_status = exit_status.ERROR
-        elif carry_out.Outcome.REFUSED in outcomes:
+        elif repair.Outcome.NOT_STARTED in outcomes:
+            self.exit_status = exit_status.DIFFERENT
+            self.log.error('%s', cells.printable(f'ended: {paced.never}'))
+        elif repair.Outcome.REFUSED in outcomes:
             self.exit_status = exit_status.REFUSED
         return results
-
-    def _report(
-        self,
-        text_of: collections.abc.Callable[[carry_out.Result], str],
-        result: carry_out.Result,
-    ) -> None:
-        self._say(text_of(result))
 
     def _say(self, line: str) -> None:
         """One line on standard error, unless --quiet."""
@@ -309,6 +476,51 @@ class _Progress:
             f'{repair_rows.text(step)}: {result.outcome.value}'
             + (f': {result.reason}' if result.reason else '')
         )
+
+
+def _asked(parsed_args: argparse.Namespace) -> planning.Asked:
+    """What is to be repaired.
+
+    :raises errors.ProblemsFound: a file has no orders.
+    """
+    path = parsed_args.orders or parsed_args.undo
+    orders = order_file.read(path) if path else None
+    return planning.Asked(
+        kinds=frozenset(
+            {one.kind for one in orders.steps}
+            if orders
+            else map(repair.Kind, parsed_args.kind or repair.CERTAIN)
+        ),
+        tiers=tuple(parsed_args.tier) if parsed_args.tier else None,
+        volumes=frozenset(parsed_args.volume or ()),
+        orders=orders,
+        is_undo=parsed_args.undo is not None,
+    )
+
+
+def _check(parsed_args: argparse.Namespace) -> None:
+    """Whether arguments go together.
+
+    :raises errors.WrongArguments: they do not.
+    """
+    for name in ('yes', 'record', 'undo', 'watch', 'max_bytes_per_second'):
+        if parsed_args.out and getattr(parsed_args, name):
+            raise errors.WrongArguments(
+                f'--{name.replace("_", "-")} does not go with --out, which '
+                'changes nothing'
+            )
+
+
+def _size_bytes(text: str) -> int:
+    try:
+        found = units.size_bytes(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f'{text[:40]!r}: expected {error}'
+        ) from None
+    if not found:
+        raise argparse.ArgumentTypeError(f'{text!r}: expected more than 0')
+    return found
 
 
 def _volume_id(text: str) -> str:

@@ -39,6 +39,8 @@ def text(step: repair.Step) -> str:
         return f'retype to {step.retype_to}{"" if keeps else ", moving data"}'
     if step.migrate_to:
         return f'migrate to {step.migrate_to}'
+    if step.flattens:
+        return 'flatten its image, copying blocks'
     changes = step.limits.changes if step.limits else {}
     return (
         ', '.join(

@@ -23,7 +23,6 @@ from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import visible_cloud as facts
-from cinder_tiers.domain.placement import backends as known_backends
 from cinder_tiers.domain.placement import rbd_location
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.observe import for_audit as survey
@@ -164,12 +163,12 @@ def limits(
             'Cinder does not show which QoS spec a volume type has; the '
             'policy volume_extension:access_types_qos_specs_id must allow it'
         )
-    places = _places(catalog, placement.list_backends(connection), clusters)
+    of_backends = places(connection, catalog, clusters)
     return volume_limits.Limits(
-        places=places,
+        places=of_backends,
         images={
             place: _limits_in(clusters[place.cluster], place.pool)
-            for place in dict.fromkeys(places.values())
+            for place in dict.fromkeys(of_backends.values())
         },
         types={
             one.id: specs.get(one.qos_specs_id or '', volume_limits.Spec())
@@ -224,12 +223,18 @@ def _read_attached(
     return found
 
 
-def _places(
+def places(
+    connection: openstack.connection.Connection,
     catalog: catalogs.Catalog,
-    backends: collections.abc.Iterable[known_backends.Backend],
     clusters: survey.Sessions,
 ) -> dict[str, volume_limits.Place]:
-    """{backend: where its images are}, of those that may serve tiers."""
+    """{backend: where its images are}, of those that may serve tiers.
+
+    :param connection: of an administrator.
+    :param catalog: for the tiers and their clusters.
+    :param clusters: {name of the cluster: session, or why there is none}.
+    :raises errors.TiersError: Cinder does not show its backends.
+    """
     names = {tier.backend for tier in catalog.ceph_tiers}
     fsids = {
         name: survey.attempt(functools.partial(_fsid, session))
@@ -237,7 +242,7 @@ def _places(
         if not isinstance(session, audit.Unread)
     }
     found: dict[str, volume_limits.Place] = {}
-    for backend in backends:
+    for backend in placement.list_backends(connection):
         location = rbd_location.location_of(backend)
         if location is None:
             continue

@@ -7,11 +7,14 @@ No cinder-volume is there: what it would write, a thread writes.
 
 import dataclasses
 import threading
+import types
 
 import testtools
 
 from cinder_tiers.domain.audit import volume_limits
+from cinder_tiers.domain import errors
 from cinder_tiers.loop.repair import carry_out
+from cinder_tiers.loop.repair import pace
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.observe import visible_cloud
 from tests.contract import cinder_api
@@ -33,9 +36,30 @@ class Session:
     def __init__(self):
         self.options = {'rbd_qos_bps_burst': '9', 'rbd_cache': 'false'}
         self.set = []
+        self.parent = 'images/golden@snap'
+        #: What the manager answers when it is asked for its tasks; with the
+        #: last answer, it has done them, or given them up.
+        self.works = []
+        self.flattens = True
+        self.task = {'id': 'task-1', 'progress': 0.5}
+        self.asked = []
 
     def image_options(self, pool, name):
         return self.options
+
+    def image(self, pool, name):
+        return types.SimpleNamespace(parent=self.parent)
+
+    def ask_manager(self, prefix, **arguments):
+        self.asked.append((prefix, arguments))
+        if prefix == 'rbd task add flatten':
+            return self.task
+        answer = self.works.pop(0) if self.works else []
+        if isinstance(answer, Exception):
+            raise answer
+        if not self.works and self.flattens:
+            self.parent = None
+        return answer
 
     def set_image_options(self, pool, name, options):
         self.set.append((pool, name, dict(options)))
@@ -62,6 +86,7 @@ class CarryOutTestCase(testtools.TestCase):
         self.known = visible_cloud.observe(self.connection)
         self.session = Session()
         self.reported = []
+        self.pace = None
         self.said = []
 
     def unique(self, name):
@@ -103,6 +128,7 @@ class CarryOutTestCase(testtools.TestCase):
             report=report or self.reported.append,
             say=self.said.append,
             poll_s=POLL_S,
+            pace=self.pace,
         )
 
     def outcome(self, *steps, **options):
@@ -253,3 +279,75 @@ class CarryOutTestCase(testtools.TestCase):
             *steps,
             report=interrupt,
         )
+
+    def flatten(self):
+        volume = self.add()
+        outcome = self.outcome(
+            self.step(
+                volume,
+                repair.Kind.RESIDENCY,
+                migrate_to=None,
+                flattens=PLACE,
+            )
+        )
+        return f'pool/volume-{volume}', *outcome
+
+    def test_a_flatten_of_the_manager_is_waited_for(self):
+        # A manager that fails over does not end it.
+        self.session.works = [
+            [self.session.task, {'id': 'task-2'}],
+            errors.Unreachable('no manager'),
+            [self.session.task],
+            [{'id': 'task-2'}],
+        ]
+        spec, outcome, reason = self.flatten()
+        self.assertEqual(('done', ''), (outcome, reason))
+        self.assertEqual(
+            ('rbd task add flatten', {'image_spec': spec}),
+            self.session.asked[0],
+        )
+        self.assertEqual([], self.session.works)
+
+    def test_a_flatten_that_the_manager_gave_up_has_failed(self):
+        self.session.flattens = False
+        spec, outcome, reason = self.flatten()
+        self.assertEqual('failed', outcome)
+        self.assertIn(f'Ceph gave up to flatten {spec}', reason)
+
+    def test_an_image_that_was_flattened_meanwhile_is_left_alone(self):
+        self.session.parent = None
+        _spec, outcome, _reason = self.flatten()
+        self.assertEqual('changed', outcome)
+        self.assertEqual([], self.session.asked)
+
+    def test_what_moves_no_data_does_not_wait_for_a_budget(self):
+        self.pace = pace.Pace(bytes_per_second=2.0**30, poll_s=POLL_S)
+        moves = [self.step(self.add(), repair.Kind.IMAGE) for _ in range(2)]
+        for one in moves:
+            self.as_cinder_volume(
+                one.volume.volume_id,
+                status='available',
+                volume_type_id=self.types['new'].id,
+            )
+        limits = self.step(self.add(), repair.Kind.LIMITS, limits=LIMITS)
+        results = self.carry_out(*moves, limits)
+        self.assertEqual([*moves, limits], [one.step for one in results])
+        self.assertEqual(['done'] * 3, [one.outcome.value for one in results])
+        self.assertEqual(self.hosts[1], results[0].host)
+        self.assertIs(limits, self.reported[0].step)
+        self.assertIn('--max-bytes-per-second', self.said[0])
+
+    def test_a_trouble_that_stays_begins_no_step(self):
+        self.pace = pace.Pace(
+            trouble=lambda: 'tier fast is slow',
+            most_pause_s=POLL_S,
+            poll_s=POLL_S,
+        )
+        steps = [
+            self.step(self.add(), repair.Kind.LIMITS, limits=LIMITS)
+            for _ in range(3)
+        ]
+        for one in self.carry_out(*steps):
+            self.assertEqual('not started', one.outcome.value)
+            self.assertIn('tier fast is slow', one.reason)
+        self.assertEqual([], self.session.set)

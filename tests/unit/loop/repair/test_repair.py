@@ -397,3 +397,44 @@ class RepairTestCase(testtools.TestCase):
         self.assertEqual(is_possible, step.refusal == '')
         step = self.move(FORMER, type_name='old', around={'qos': qos})
         self.assertEqual('', step.refusal)
+
+    def clone(self, *, unread='', **volume):
+        return self.made(
+            RIGHT,
+            kinds=(repair.Kind.RESIDENCY,),
+            around={
+                'residency': audit_volumes.Residency(
+                    clones={'one': 'images/golden'},
+                    unread={'fast': unread},
+                    pools={'fast': 'tier-fast'},
+                ),
+                'places': {FAST: PLACE},
+            },
+            **volume,
+        )
+
+    def test_a_clone_is_flattened_where_it_is(self):
+        (step,) = self.clone(status='in-use').steps
+        self.assertEqual(
+            (repair.Kind.RESIDENCY, PLACE, 7, ''),
+            (step.kind, step.flattens, step.moved_gib, step.refusal),
+        )
+        self.assertIn('clone of images/golden', step.reason)
+        self.assertEqual((), self.clone(volume_id='two').steps)
+        self.assertEqual((), self.clone(status='deleting').steps)
+        # Ceph knows images by the id that they are stored under.
+        (step,) = self.clone(volume_id='two', stored_id='one').steps
+        self.assertEqual('', step.refusal)
+
+    def test_a_clone_that_cannot_be_flattened(self):
+        for fields, words in (
+            ({'host': SLOW}, 'its backend does not report a pool'),
+            ({'status': 'retyping'}, 'its status is retyping'),
+            ({'is_migrating': True}, 'it is being migrated'),
+        ):
+            (step,) = self.clone(**fields).steps
+            self.assertIn(words, step.refusal)
+        self.assertEqual(
+            {'no answer': 1},
+            self.clone(volume_id='two', unread='no answer').unknown,
+        )

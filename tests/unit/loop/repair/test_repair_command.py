@@ -7,11 +7,17 @@ do is in test_carry_out.
 """
 
 import json
+import os
+import tempfile
 import uuid
 
+from cinder_tiers.loop.repair import order
+from cinder_tiers.loop.repair import order_file
+from cinder_tiers.loop.repair import repair
 from tests.unit.cli import shell
 from tests.unit.cli import tiers_file_case
 from tests.unit.execute import test_cinder
+from tests.unit.loop.repair import cinder_volume
 
 COLUMNS = ('Volume', 'Kind', 'Step', 'Moved GiB', 'Outcome')
 
@@ -103,3 +109,139 @@ class RepairCommandTestCase(tiers_file_case.TiersFileTestCase):
             ran = self.repair(*arguments, '--yes')
             self.assertEqual((status, ''), (ran.status, ran.stdout))
             self.assertIn(said, ' '.join(ran.stderr.split()))
+
+    def outcomes(self, ran):
+        return {
+            row['Volume']: row['Outcome'] for row in json.loads(ran.stdout)
+        }
+
+    def test_files_of_steps(self):
+        connection = test_cinder.connect(self.api)
+        self.addCleanup(connection.close)
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        plan, record, advice, lost = (
+            os.path.join(folder, name)
+            for name in ('plan', 'record', 'advice', 'lost')
+        )
+        self.assertEqual(0, self.run_tier('apply').status)
+        types = {
+            one.name: one.id
+            for one in connection.block_storage.types(is_public='None')
+        }
+        ssd, tape, lvm = (
+            self.api.add_backend(name) for name in ('ssd', 'tape', 'lvm')
+        )
+        moves, changes, slow = (
+            self.api.add_volume(host=host, volume_type_id=types[name])
+            for host, name in (
+                (tape, 'database'),
+                (tape, 'database'),
+                (lvm, 'general'),
+            )
+        )
+
+        # What is looked at is saved, in place of an older plan only.
+        ran = self.repair('--out', plan)
+        self.assertEqual(4, ran.status, ran.stderr)
+        shown = {moves: 'planned', changes: 'planned'}
+        self.assertEqual(shown, self.outcomes(ran))
+        self.assertEqual(4, self.repair('--out', plan).status)
+        ran = self.repair('--out', self.path)
+        self.assertEqual(1, ran.status)
+        self.assertIn('exists and was not replaced', ran.stderr)
+
+        # What is done is that, less what has changed since.
+        self.api.change_volume(changes, status='in-use')
+        late = self.api.add_volume(host=tape, volume_type_id=types['database'])
+        ends = {moves: {'host': ssd}, late: {'host': ssd}}
+        works = cinder_volume.CinderVolume(self.api, ends)
+        self.addCleanup(works.stop)
+        ran = self.repair(
+            *(plan, '--record', record, '--max-bytes-per-second', '1G')
+        )
+        self.assertEqual(5, ran.status, ran.stderr)
+        self.assertEqual(
+            {moves: 'done', changes: 'refused'}, self.outcomes(ran)
+        )
+        self.assertEqual([moves], works.ended)
+        ran = self.repair(plan, '--volume', moves, '--yes')
+        self.assertEqual((0, '[]'), (ran.status, ran.stdout.strip()))
+        ran = self.repair(plan)
+        self.assertIn(
+            '1 of 2 volumes of the file need nothing, or are gone', ran.stderr
+        )
+
+        # Cinder moves no volume to where its type does not allow it.
+        ran = self.repair('--undo', record, '--yes')
+        self.assertEqual(5, ran.status, ran.stderr)
+        (row,) = json.loads(ran.stdout)
+        self.assertEqual(moves, row['Volume'])
+        self.assertIn(f'does not allow backend {tape}', row['Reason'])
+
+        # What somebody recommends is asked for, as it is no plan.
+        order_file.write(
+            advice,
+            order.Orders(
+                origin=order.Origin.RECOMMENDATION,
+                steps=(
+                    order.Order(
+                        volume=slow,
+                        kind=repair.Kind.RECOMMENDATION,
+                        tier='general',
+                        to_tier='database',
+                        reason='p99 is 3 ms \x1b[31m',
+                    ),
+                ),
+            ),
+        )
+        ends[slow] = {'host': ssd, 'volume_type_id': types['database']}
+        ran = self.repair(advice)
+        self.assertEqual(4, ran.status, ran.stderr)
+        (row,) = json.loads(ran.stdout)
+        self.assertEqual(
+            (slow, 'recommendation', 'retype to database, moving data'),
+            (row['Volume'], row['Kind'], row['Step']),
+        )
+        self.assertEqual('p99 is 3 ms \\x1b[31m', row['Reason'])
+        os.unlink(record)
+        ran = self.repair(advice, '--record', record, answer='y\n')
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertEqual({slow: 'done'}, self.outcomes(ran))
+        found = connection.block_storage.get_volume(slow)
+        self.assertEqual(('database', ssd), (found.volume_type, found.host))
+
+        # The way back, of what was done.
+        ends[slow] = {'host': lvm, 'volume_type_id': types['general']}
+        ran = self.repair('--undo', record)
+        self.assertEqual(4, ran.status, ran.stderr)
+        self.assertEqual({slow: 'planned'}, self.outcomes(ran))
+        ran = self.repair('--undo', record, '--yes')
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertEqual({slow: 'done'}, self.outcomes(ran))
+        self.assertEqual([moves, slow, slow], works.ended)
+        found = connection.block_storage.get_volume(slow)
+        self.assertEqual(('general', lvm), (found.volume_type, found.host))
+
+        for arguments, status, said in (
+            ((record,), 1, 'found: a record'),
+            ((record,), 1, 'take it back with --undo'),
+            (('--undo', advice), 1, 'a recommendation; expected a record'),
+            ((self.path,), 1, 'expected steps of a repair, version 1'),
+            ((plan, '--kind', 'type'), 2, 'not allowed with argument'),
+            (('--out', lost, '--undo', record), 2, '--undo does not go with'),
+            ((plan, '--volume', slow), 1, f'no step for volume {slow}'),
+            (('--max-bytes-per-second', '0'), 2, 'expected more than 0'),
+            (
+                ('--max-bytes-per-second', '-1'),
+                2,
+                'expected a number of bytes',
+            ),
+            (('--watch', folder), 1, 'has no series of a tier'),
+            (('--kind', 'recommendation'), 2, 'invalid choice'),
+        ):
+            ran = self.repair(*arguments)
+            self.assertEqual((status, ''), (ran.status, ran.stdout))
+            self.assertIn(
+                said.replace('found: ', ''), ' '.join(ran.stderr.split())
+            )
+        self.assertFalse(os.path.exists(lost))

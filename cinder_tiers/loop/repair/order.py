@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Steps of a repair in plain values: a plan, a recommendation, a record.
+
+All three say which volumes are to be changed to what, and why. Who reads them
+believes nothing: a step is done only if it is made again of what Cinder shows
+today, and is the same. Pure. Must not know where they are kept.
+"""
+
+import collections.abc
+import dataclasses
+import enum
+import uuid
+
+from cinder_tiers.domain.audit import volume_limits
+from cinder_tiers.domain import record
+from cinder_tiers.loop.repair import repair
+
+_OPTIONS = frozenset(volume_limits.OPTIONS.values())
+_Limits = collections.abc.Mapping[str, str | None]
+
+
+class Origin(enum.Enum):
+    """What orders are."""
+
+    PLAN = 'plan'
+    """What "tier repair --out" would do."""
+    RECOMMENDATION = 'recommendation'
+    """What "tier recommend --out" found."""
+    RECORD = 'record'
+    """What "tier repair --record" did, or began to do."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Order:
+    """A step for a volume.
+
+    :raises ValueError: its fields do not go together.
+    """
+
+    #: Id of the volume; in a recommendation, that of its RBD image.
+    volume: str
+    kind: repair.Kind
+    #: Tier that the volume is of.
+    tier: str
+    #: What is wrong, or why another tier is better.
+    reason: str
+    #: Tier that is recommended.
+    to_tier: str | None = record.omitted()
+    #: Name of the volume type that it gets.
+    retype_to: str | None = record.omitted()
+    #: host@backend#pool that it is migrated to, with its type.
+    migrate_to: str | None = record.omitted()
+    #: {option of its RBD image: value to set; None: to remove}
+    limits: _Limits | None = record.omitted()
+    #: Name of the volume type that it had.
+    had_type: str | None = record.omitted()
+    #: host@backend#pool that it was on.
+    had_host: str | None = record.omitted()
+    #: {option of `limits`: value that it had; None: none}
+    had_limits: _Limits | None = record.omitted()
+    #: Why it is not done; empty: it is.
+    refused: str = record.omitted('')
+    #: What came of it; None: it is not known, or not carried out.
+    outcome: repair.Outcome | None = record.omitted()
+    #: host@backend#pool that it was on after that.
+    host: str | None = record.omitted()
+
+    def __post_init__(self) -> None:
+        try:
+            is_canonical = str(uuid.UUID(self.volume)) == self.volume
+        except ValueError:
+            is_canonical = False
+        if not is_canonical:
+            raise ValueError(
+                f'volume: found {self.volume[:60]!r}, expected a UUID'
+            )
+        for name in ('limits', 'had_limits'):
+            for option, value in (getattr(self, name) or {}).items():
+                if option not in _OPTIONS:
+                    raise ValueError(
+                        f'{name}: found {option[:60]!r}, expected one of '
+                        f'{", ".join(sorted(_OPTIONS))}'
+                    )
+                if value is not None and volume_limits.faults_of(
+                    {option: value}
+                ):
+                    raise ValueError(
+                        f'{name}: found {option} {value[:60]!r}, expected '
+                        'digits, or null'
+                    )
+        if bool(self.to_tier) != (self.kind is repair.Kind.RECOMMENDATION):
+            raise ValueError(
+                'to_tier: expected with the kind '
+                f'{repair.Kind.RECOMMENDATION.value}, and with no other'
+            )
+        changes = (self.retype_to, self.migrate_to, self.limits)
+        if sum(one is not None for one in changes) > 1:
+            raise ValueError(
+                'expected one of retype_to, migrate_to and limits'
+            )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Orders:
+    """Steps for volumes, one for each.
+
+    :raises ValueError: a volume has two.
+    """
+
+    origin: Origin
+    #: Identifies the cloud; None: those who recommend do not ask it.
+    cloud: str | None = record.omitted()
+    steps: tuple[Order, ...]
+
+    def __post_init__(self) -> None:
+        if (self.cloud is None) != (self.origin is Origin.RECOMMENDATION):
+            raise ValueError(
+                'cloud: expected unless the origin is '
+                f'{Origin.RECOMMENDATION.value}'
+            )
+        seen: set[str] = set()
+        for one in self.steps:
+            if one.volume in seen:
+                raise ValueError(f'volume {one.volume} has two steps')
+            seen.add(one.volume)
+
+
+def of_step(
+    step: repair.Step,
+    *,
+    outcome: repair.Outcome | None = None,
+    host: str | None = None,
+) -> Order:
+    """A step in plain values.
+
+    :param outcome: of the step; None: it is not known yet.
+    :param host: where its volume was after that.
+    """
+    limits = step.limits
+    return Order(
+        volume=step.volume.volume_id,
+        kind=step.kind,
+        tier=step.tier,
+        reason=step.reason,
+        to_tier=step.to_tier,
+        retype_to=step.retype_to,
+        migrate_to=step.migrate_to,
+        limits=dict(limits.changes) if limits else None,
+        had_type=step.volume.type_name,
+        had_host=step.volume.host,
+        had_limits={
+            option: limits.has.get(option) for option in limits.changes
+        }
+        if limits
+        else None,
+        refused=step.refusal,
+        outcome=outcome,
+        host=host,
+    )
+
+
+def wishes(
+    orders: Orders,
+    ids: collections.abc.Mapping[str, str],
+) -> dict[str, repair.Wish]:
+    """What is to be looked for at volumes.
+
+    :param ids: {id that a volume is stored under: its own}
+    :returns: {id of a volume: wish}
+    """
+    return {
+        volume_of(orders, one, ids): repair.Wish(
+            kind=one.kind,
+            tier=one.tier,
+            to_tier=one.to_tier,
+            reason=one.reason,
+            migrate_to=one.migrate_to,
+        )
+        for one in orders.steps
+    }
+
+
+def volume_of(
+    orders: Orders, one: Order, ids: collections.abc.Mapping[str, str]
+) -> str:
+    """Id of the volume of a step.
+
+    :param ids: {id that a volume is stored under: its own}
+    """
+    if orders.origin is Origin.RECOMMENDATION:
+        return ids.get(one.volume, one.volume)
+    return one.volume
+
+
+def agreed(
+    orders: Orders,
+    steps: collections.abc.Iterable[repair.Step],
+    ids: collections.abc.Mapping[str, str],
+) -> list[repair.Step]:
+    """The steps of today that were ordered; a step that is another is refused.
+
+    :param steps: made of `wishes` today.
+    :param ids: {id that a volume is stored under: its own}
+    """
+    ordered = {volume_of(orders, one, ids): one for one in orders.steps}
+    found = []
+    for step in steps:
+        one = ordered[step.volume.volume_id]
+        refusal = step.refusal
+        if orders.origin is Origin.PLAN and not refusal:
+            if one.refused:
+                refusal = (
+                    f'it was refused when the plan was made: {one.refused}'
+                )
+            else:
+                now = of_step(step)
+                changed = [
+                    f'{words} was {_text(before)} and is {_text(after)}'
+                    for words, before, after in (
+                        ('type', one.had_type, now.had_type),
+                        ('host', one.had_host, now.had_host),
+                        ('new type', one.retype_to, now.retype_to),
+                        ('new host', one.migrate_to, now.migrate_to),
+                        ('limits', one.had_limits, now.had_limits),
+                        ('new limits', one.limits, now.limits),
+                    )
+                    if before != after
+                ]
+                if changed:
+                    refusal = (
+                        'since the plan was made, it has changed: its '
+                        f'{", its ".join(changed)}; make another plan'
+                    )
+        found.append(dataclasses.replace(step, refusal=refusal))
+    return found
+
+
+def _text(value: str | _Limits | None) -> str:
+    if isinstance(value, collections.abc.Mapping):
+        return ', '.join(
+            f'{option} {"not set" if each is None else each}'
+            for option, each in sorted(value.items())
+        )
+    return value or 'none'

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Observes volumes, and makes a plan of what was asked for. Writes nothing."""
+
+import dataclasses
+
+import openstack.connection
+
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.placement import decision
+from cinder_tiers.loop.repair import circumstances
+from cinder_tiers.loop.repair import order
+from cinder_tiers.loop.repair import repair
+from cinder_tiers.loop.repair import undo
+from cinder_tiers.observe.cinder import volumes
+from cinder_tiers.observe import for_audit
+from cinder_tiers import workflow
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What is to be repaired."""
+
+    kinds: frozenset[repair.Kind]
+    #: Names of the tiers whose volumes are repaired; None: all.
+    tiers: tuple[str, ...] | None
+    #: Ids of the volumes that are repaired; empty: all.
+    volumes: frozenset[str]
+    #: The only steps that are done; None: all that are needed.
+    orders: order.Orders | None
+    #: Whether the orders are to be taken back.
+    is_undo: bool
+
+
+def plan(
+    asked: Asked,
+    *,
+    connection: openstack.connection.Connection,
+    policy: decision.Policy,
+    catalog: catalogs.Catalog,
+    sessions: for_audit.Sessions,
+) -> repair.Plan:
+    """What is to be done with volumes, as they are now.
+
+    :param asked: what is to be repaired.
+    :param connection: of an administrator.
+    :param policy: the operator's choices.
+    :param catalog: for the tiers and their clusters.
+    :param sessions: with the clusters, if limits are repaired.
+    :raises errors.TiersError: Cinder does not answer or refuses, or does not
+        have one of the volumes.
+    """
+    # Before the images, so that a new volume is not missed among them.
+    listed = list(workflow.list_volumes(connection, policy=policy))
+    missing = asked.volumes - {one.volume.volume_id for one in listed}
+    if missing:
+        raise errors.NotVisible(
+            f'Cinder has no volume {", ".join(sorted(missing))}; see '
+            '"openstack volume list --all-projects"'
+        )
+    flattens = repair.Kind.RESIDENCY in asked.kinds and not asked.is_undo
+    around = circumstances.observe(
+        connection,
+        volumes.limits(connection, catalog, sessions)
+        if repair.Kind.LIMITS in asked.kinds
+        else None,
+        residency=volumes.residency(catalog, sessions) if flattens else None,
+        places=volumes.places(connection, catalog, sessions)
+        if flattens
+        else None,
+        with_types=asked.orders is not None,
+    )
+    chosen = asked.volumes or None
+    if asked.orders and asked.is_undo:
+        return repair.Plan(
+            steps=tuple(
+                undo.plan(
+                    asked.orders,
+                    listed,
+                    circumstances=around,
+                    tiers=asked.tiers,
+                    volumes=chosen,
+                )
+            ),
+            unknown={},
+        )
+    ids = {
+        one.volume.stored_id or one.volume.volume_id: one.volume.volume_id
+        for one in listed
+    }
+    made = repair.plan(
+        listed,
+        circumstances=around,
+        kinds=asked.kinds,
+        tiers=asked.tiers,
+        volumes=chosen,
+        wishes=order.wishes(asked.orders, ids) if asked.orders else None,
+    )
+    if asked.orders is None:
+        return made
+    return dataclasses.replace(
+        made, steps=tuple(order.agreed(asked.orders, made.steps, ids))
+    )

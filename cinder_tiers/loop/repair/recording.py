@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Keeps what a repair does, for the way back.
+
+The file is written before the first step, with how each volume is, and again
+when the repair ends, with what came of it: who kills the command in between
+finds the former.
+"""
+
+import collections.abc
+import contextlib
+
+from cinder_tiers.loop.repair import carry_out
+from cinder_tiers.loop.repair import order
+from cinder_tiers.loop.repair import order_file
+from cinder_tiers.loop.repair import repair
+
+_Note = collections.abc.Callable[[carry_out.Result], None]
+
+
+@contextlib.contextmanager
+def recorded(
+    path: str, *, cloud: str, steps: collections.abc.Iterable[repair.Step]
+) -> collections.abc.Iterator[_Note]:
+    """Writes a record of the steps that are not refused.
+
+    :param path: of a file that is not there yet.
+    :param cloud: identifies the cloud.
+    :param steps: that are going to be carried out.
+    :returns: what is to be told each result.
+    :raises errors.TiersError: the file exists, or cannot be written.
+    """
+    to_do = [one for one in steps if not one.refusal]
+    results: dict[str, carry_out.Result] = {}
+
+    def write(*, replace: bool) -> None:
+        recorded = [
+            (step, results.get(step.volume.volume_id)) for step in to_do
+        ]
+        order_file.write(
+            path,
+            order.Orders(
+                origin=order.Origin.RECORD,
+                cloud=cloud,
+                steps=tuple(
+                    order.of_step(
+                        step,
+                        outcome=result.outcome if result else None,
+                        host=result.host if result else None,
+                    )
+                    for step, result in recorded
+                ),
+            ),
+            replace=replace,
+        )
+
+    def note(result: carry_out.Result) -> None:
+        results[result.step.volume.volume_id] = result
+
+    write(replace=False)
+    try:
+        yield note
+    finally:
+        write(replace=True)

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The way back: a step for each volume that is as a repair left it.
+
+What a repair gave to a volume is taken back: its type, its backend, or the
+limits of its image. Pure. Must not know where records are kept.
+"""
+
+import collections.abc
+import dataclasses
+
+from cinder_tiers.domain.audit import volume_limits
+from cinder_tiers.domain.audit import volumes as audit_volumes
+from cinder_tiers.domain.explain import visible_cloud as facts
+from cinder_tiers.loop.repair import order
+from cinder_tiers.loop.repair import repair
+
+_REASON = 'a repair changed it'
+#: What has failed may have been done after all: Cinder goes on with what takes
+#: longer than somebody waits.
+_NOT_DONE = (
+    repair.Outcome.REFUSED,
+    repair.Outcome.CHANGED,
+    repair.Outcome.NOT_STARTED,
+)
+
+
+def plan(
+    orders: order.Orders,
+    listed: collections.abc.Iterable[audit_volumes.ListedVolume],
+    *,
+    circumstances: repair.Circumstances,
+    tiers: collections.abc.Container[str] | None = None,
+    volumes: collections.abc.Container[str] | None = None,
+) -> list[repair.Step]:
+    """The steps that take a repair back, in the order of the record.
+
+    Of a step that was killed, or that failed, it is not known what was done:
+    what is not as it would have been left is passed over.
+
+    :param orders: a record of a repair, or the plan that was carried out.
+    :param listed: volumes of all projects.
+    :param circumstances: with types, and with limits if the record has some.
+    :param tiers: names of those that volumes were of then; None: all.
+    :param volumes: ids of those whose repair is taken back; None: all.
+    """
+    there = {one.volume.volume_id: one for one in listed}
+    types = {one.name: one for one in circumstances.types}
+    found = []
+    for one in orders.steps:
+        known = there.get(one.volume)
+        if (
+            known is None
+            or one.refused
+            or one.outcome in _NOT_DONE
+            or (tiers is not None and one.tier not in tiers)
+            or (volumes is not None and one.volume not in volumes)
+        ):
+            continue
+        volume = known.volume
+        step = _step(one, volume, circumstances.limits)
+        changed = _changed(one, volume, step.limits)
+        if changed and one.outcome is not repair.Outcome.DONE:
+            continue
+        refusal = (
+            f'since the repair, {changed}'
+            if changed
+            else '; '.join(
+                _refusals(step, known.verdict, types, circumstances)
+            )
+        )
+        found.append(dataclasses.replace(step, refusal=refusal))
+    return found
+
+
+def _step(
+    one: order.Order,
+    volume: facts.KnownVolume,
+    limits: volume_limits.Limits | None,
+) -> repair.Step:
+    image = None
+    if one.limits is not None and limits:
+        found = audit_volumes.limits_of(volume, limits)
+        if isinstance(found, volume_limits.Found):
+            image = dataclasses.replace(found, changes=one.had_limits or {})
+    return repair.Step(
+        kind=one.kind,
+        volume=volume,
+        tier=one.to_tier or one.tier,
+        to_tier=one.tier if one.to_tier else None,
+        reason=_REASON,
+        retype_to=one.had_type if one.retype_to else None,
+        migrate_to=one.had_host if one.migrate_to else None,
+        limits=image,
+    )
+
+
+def _changed(
+    one: order.Order,
+    volume: facts.KnownVolume,
+    image: volume_limits.Found | None,
+) -> str:
+    """How a volume is not as it was left, as a clause; empty: it is."""
+    if one.limits is not None:
+        if image is None:
+            return 'the limits of its image cannot be read any more'
+        return ', '.join(
+            f'{option} changed from {value or "not set"} to '
+            f'{image.has.get(option, "not set")}'
+            for option, value in one.limits.items()
+            if image.has.get(option) != value
+        )
+    wanted_type = one.retype_to or one.had_type
+    if volume.type_name != wanted_type:
+        return f'its type changed from {wanted_type} to {volume.type_name}'
+    left_on = one.host or one.migrate_to
+    if left_on and not repair.is_same_place(left_on, volume.host):
+        return f'its host changed from {left_on} to {volume.host}'
+    return ''
+
+
+def _refusals(
+    step: repair.Step,
+    verdict: audit_volumes.Verdict,
+    types: collections.abc.Mapping[str, facts.KnownType],
+    circumstances: repair.Circumstances,
+) -> collections.abc.Iterator[str]:
+    volume = step.volume
+    if step.kind is repair.Kind.RESIDENCY:
+        yield 'an image that is flattened cannot become a clone again'
+        return
+    if step.limits:
+        objection = repair.limits_objection(volume)
+        if objection:
+            yield objection
+        return
+    if step.retype_to:
+        former = types.get(step.retype_to)
+        if former is None:
+            yield f'there is no volume type {step.retype_to} any more'
+            return
+        yield from repair.not_entitled(volume, former)
+    elif not step.migrate_to:
+        yield 'it had no volume type, and Cinder does not take one away'
+        return
+    elif step.migrate_to not in verdict.allowed:
+        # The scheduler is asked, whatever an administrator orders.
+        yield (
+            f'its type does not allow backend {step.migrate_to}, and Cinder '
+            'moves no volume to such a one'
+        )
+    elif circumstances.free_gib.get(step.migrate_to, 0.0) < volume.size_gib:
+        yield (
+            f'backend {step.migrate_to} does not report to the scheduler, or '
+            f'has less than {volume.size_gib} GiB free'
+        )
+    yield from repair.objections(
+        volume,
+        step.kind,
+        retype_to=step.retype_to,
+        migrate_to=step.migrate_to,
+        targets=circumstances.free_gib,
+        circumstances=circumstances,
+    )
