@@ -9,6 +9,7 @@ import collections.abc
 import dataclasses
 import re
 
+from cinder_tiers.domain.card import description as descriptions
 from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.export import inventory
@@ -166,6 +167,9 @@ def tier_of(
         backend_name=_backend(found),
         extra_specs=_extra_specs(found, remarks),
         description=_description(found, remarks),
+        expect=(
+            descriptions.read(found.description).promise if is_ours else {}
+        ),
         access=_access(found, known, remarks),
         default_for=_default_for(found, known, remarks),
         qos=_qos(name, found.name, known.cinder, remarks),
@@ -246,7 +250,8 @@ def _extra_specs(
 def _description(
     found: cinder_state.VolumeType, remarks: Remarks
 ) -> str | None:
-    text = found.description
+    # The promise is a setting of its own, and figures are of no tiers file.
+    text = descriptions.read(found.description).purpose
     if not text:
         return None
     if not limits.DESCRIPTION.fits(text):

@@ -7,18 +7,25 @@ Pure. A volume type without the ownership marker is not managed.
 
 import collections.abc
 import dataclasses
+import types
 
+from cinder_tiers.domain.card import card as cards
+from cinder_tiers.domain.card import description as descriptions
+from cinder_tiers.domain.card import fingerprint
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import default_access
 from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import type_opening
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain import tags
+
+_Clusters = collections.abc.Mapping[str, ceph_state.CephState]
 
 
 def plan(
@@ -45,11 +52,13 @@ def plan(
             tier,
             before,
             frozenset().union(*(projects[name] for name in tier.projects)),
+            ceph=actual.ceph,
         )
         yield from _action(
             before,
             after,
             why=f'tier {tier.name}',
+            stale=stale_card(catalog, tier, before, actual.ceph),
             mark=f'{cinder_state.NAME}={tier.name}',
             needs=_needs(catalog, tier),
             may_open=tier.access is not None,
@@ -282,6 +291,8 @@ def _tier_type(
     tier: catalogs.Tier,
     before: cinder_state.VolumeType | None,
     projects: frozenset[str],
+    *,
+    ceph: _Clusters = types.MappingProxyType({}),
 ) -> cinder_state.VolumeType:
     wanted = volume_type_of(
         tier, overflow=catalog.tier(tier.overflow), projects=projects
@@ -291,11 +302,61 @@ def _tier_type(
     return dataclasses.replace(
         wanted,
         extra_specs=_with_foreign(before, wanted),
-        description=(
-            _description_of(before)
-            if tier.description is None
-            else tier.description
+        description=descriptions.write(
+            card_of(catalog, tier, before, ceph=ceph)
         ),
+    )
+
+
+def card_of(
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    before: cinder_state.VolumeType,
+    *,
+    ceph: _Clusters,
+) -> cards.Card:
+    """The card that the volume type of a tier is to have.
+
+    The purpose and the promise are those of the catalog, and what was
+    measured is what the type says, unless what it depends on changed.
+
+    :param before: the type as it is.
+    :param ceph: {name of a cluster: its state}, as far as known.
+    """
+    found = descriptions.read(_description_of(before))
+    since = found.not_measured_since
+    if found.measured and stale_card(catalog, tier, before, ceph):
+        since = found.measured.date
+    return cards.Card(
+        purpose=(
+            found.purpose if tier.description is None else tier.description
+        ),
+        promise=tier.expect,
+        measured=None if since else found.measured,
+        not_measured_since=since,
+    )
+
+
+def stale_card(
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    before: cinder_state.VolumeType | None,
+    ceph: _Clusters,
+) -> tuple[str, ...]:
+    """Why the figures of a volume type are not those of today's tier.
+
+    :param before: the type as it is; None when it does not exist.
+    :param ceph: {name of a cluster: its state}, as far as known.
+    :returns: a clause for each change; none when it has no figures.
+    """
+    measured = before and descriptions.read(before.description).measured
+    if not measured:
+        return ()
+    return fingerprint.changes(
+        measured,
+        catalog,
+        tier,
+        ceph.get(tier.rbd.cluster) if tier.rbd else None,
     )
 
 
@@ -368,12 +429,14 @@ def _action(
     alike: str | None = None,
     renamed: str | None = None,
     default_of: frozenset[str] = frozenset(),
+    stale: tuple[str, ...] = (),
 ) -> collections.abc.Iterator[actions.Action]:
     """What makes a volume type another one; nothing when it is that already.
 
     :param alike: name of a type that some databases take for the same name.
     :param renamed: name of another type that is the tier's already.
     :param default_of: ids of the projects whose default type it remains.
+    :param stale: why its figures are not those of today's tier.
     """
     notes: tuple[str, ...] = ()
     if before is not None:
@@ -384,6 +447,8 @@ def _action(
         if before.has_volumes and before.extra_specs != after.extra_specs:
             after = cinder_state.SuccessorType(**vars(after))
             notes = (*notes, *before.use)
+        if stale:
+            notes = (*notes, f'the card is stale: {", ".join(stale)}')
     yield actions.Action(
         key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=after.name),
         before=before,
@@ -663,7 +728,9 @@ def volume_type_of(
         extra_specs=specs,
         is_public=tier.is_public,
         projects=projects,
-        description=tier.description or '',
+        description=descriptions.write(
+            cards.Card(purpose=tier.description or '', promise=tier.expect)
+        ),
     )
 
 
