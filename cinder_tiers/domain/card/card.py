@@ -23,7 +23,7 @@ from cinder_tiers.domain import record
 #: nothing, and a description has little room.
 DIGITS = 4
 _FINGERPRINT = re.compile('[0-9a-f]{6}(?:-[0-9a-f]{6}-[0-9a-f]{6})?', re.ASCII)
-_DATE = re.compile('[0-9]{4}-[0-9]{2}-[0-9]{2}', re.ASCII)
+_TIME = re.compile('[0-9]{4}(?:-[0-9]{2}){2}T[0-9]{2}:[0-9]{2}Z', re.ASCII)
 _MOST_RUNS = 10**6
 _MOST_RELEASE = 1000
 #: Of a figure, as result files have them.
@@ -52,12 +52,24 @@ def number_text(value: float) -> str:
     return text.rstrip('0').rstrip('.') if '.' in text else text
 
 
-def is_date(text: str) -> bool:
-    """Whether a text is a day of the calendar, such as 2026-11-29."""
-    if not _DATE.fullmatch(text):
+def time_text(time: datetime.datetime) -> str:
+    """A minute in UTC, as cards have it; later ones sort behind it.
+
+    :param time: with its offset.
+
+    >>> time_text(datetime.datetime.fromisoformat('2026-11-29T14:05:59+01:00'))
+    '2026-11-29T13:05Z'
+    """
+    utc = time.astimezone(datetime.UTC)
+    return f'{utc.replace(tzinfo=None).isoformat(timespec="minutes")}Z'
+
+
+def is_time(text: str) -> bool:
+    """Whether a text is such a minute."""
+    if not _TIME.fullmatch(text):
         return False
     try:
-        datetime.date.fromisoformat(text)
+        datetime.datetime.fromisoformat(text.removesuffix('Z'))
     except ValueError:
         return False
     return True
@@ -109,8 +121,9 @@ class Figure:
 class Measured:
     """What guests on the tier got."""
 
-    #: day on which the measurement ended, UTC; of several, the first
-    date: str
+    #: minute in which the measurement ended, such as 2026-11-29T14:05Z; of
+    #: several, the first
+    ended_at: str
     #: major release of Ceph below the tier; null: there is none, or it is not
     #: known
     ceph_release: int | None
@@ -125,8 +138,8 @@ class Measured:
 
         :raises ValueError: names what is wrong
         """
-        if not is_date(self.date):
-            raise ValueError(f'date {self.date[:20]!r}: expected a day')
+        if not is_time(self.ended_at):
+            raise ValueError(f'{self.ended_at[:20]!r}: expected a time in UTC')
         if self.ceph_release is not None and not (
             1 <= self.ceph_release < _MOST_RELEASE
         ):
@@ -151,8 +164,8 @@ class Card:
     )
     #: null: nothing that is known to be true of today's tier
     measured: Measured | None = None
-    #: day of the last measurement, when the tier, Ceph or the OSDs have
-    #: changed after it; null otherwise
+    #: minute in which the last measurement ended, when the tier, Ceph or the
+    #: OSDs have changed after it; null otherwise
     not_measured_since: str | None = None
 
 

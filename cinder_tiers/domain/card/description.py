@@ -8,12 +8,12 @@ and can be changed at any time. After the words of the operator it has at most
 two sentences, of which nothing is ever cut within a clause::
 
     Promise: PATTERN QUANTITY at least NUMBER, QUANTITY at most NUMBER;
-    PATTERN QUANTITY at least NUMBER. Measured DATE on Ceph RELEASE:
+    PATTERN QUANTITY at least NUMBER. Measured TIME on Ceph RELEASE:
     PATTERN (N runs) QUANTITY MEAN [LOW, HIGH], QUANTITY MEAN [LOW, HIGH];
     PATTERN (N runs) QUANTITY MEAN [LOW, HIGH]. Card FINGERPRINT.
 
 in one line; "on Ceph RELEASE" only where there is one; and in place of the
-second, ``Not measured since DATE.`` Pure. What is not exactly so is the
+second, ``Not measured since TIME.`` Pure. What is not exactly so is the
 operator's words.
 """
 
@@ -42,7 +42,7 @@ _LIMIT = f'{_QUANTITY} {_BOUND} {_NUMBER}'
 _LIMITS = f'{_PATTERN} {_LIMIT}(?:, {_LIMIT})*'
 _FIGURE = rf'{_QUANTITY} {_NUMBER} \[{_NUMBER}, {_NUMBER}\]'
 _FIGURES = rf'{_PATTERN} \([0-9]{{1,7}} runs\) {_FIGURE}(?:, {_FIGURE})*'
-_DATE = '[0-9]{4}-[0-9]{2}-[0-9]{2}'
+_TIME = r'[0-9]{4}(?:-[0-9]{2}){2}T[0-9]{2}:[0-9]{2}Z'
 # Whole sentences, each at the end of a text.
 _WHOLE_LIMITS = re.compile(_LIMITS, re.ASCII)
 _PROMISED = re.compile(
@@ -50,14 +50,14 @@ _PROMISED = re.compile(
     re.ASCII,
 )
 _MEASURED = re.compile(
-    rf'(?:^|(?<= ))Measured (?P<date>{_DATE})'
+    rf'(?:^|(?<= ))Measured (?P<time>{_TIME})'
     rf'(?: on Ceph (?P<release>[1-9][0-9]{{0,2}}))?:'
     rf' (?P<groups>{_FIGURES}(?:; {_FIGURES})*)\.'
     r' Card (?P<fingerprint>[0-9a-f]{6}(?:-[0-9a-f]{6}){0,2})\.\Z',
     re.ASCII,
 )
 _STALE = re.compile(
-    rf'(?:^|(?<= ))Not measured since (?P<date>{_DATE})\.\Z', re.ASCII
+    rf'(?:^|(?<= ))Not measured since (?P<time>{_TIME})\.\Z', re.ASCII
 )
 
 
@@ -70,30 +70,45 @@ class _Clause:
     text: str
 
 
+def limit_text(name: str, value: float) -> str:
+    """A limit in words.
+
+    :param name: as in ``expectations.find``.
+    :param value: in the unit that the name says.
+
+    >>> limit_text('p99_ms_max', 20)
+    'p99_ms at most 20'
+    """
+    quantity, _, bound = name.rpartition('_')
+    return (
+        f'{quantity} {_AT_LEAST if bound == "min" else _AT_MOST} '
+        f'{cards.number_text(value)}'
+    )
+
+
+def figure_text(figure: cards.Figure) -> str:
+    """A figure without its pattern: the mean, and its 95 % interval."""
+    mean, low, high = (
+        cards.number_text(each)
+        for each in (figure.mean, figure.low, figure.high)
+    )
+    return f'{figure.quantity} {mean} [{low}, {high}]'
+
+
 def _limit_clauses(
     promise: Mapping[str, Mapping[str, float]],
 ) -> Iterable[_Clause]:
     for pattern, limits in promise.items():
         for name, value in limits.items():
-            quantity, _, bound = name.rpartition('_')
-            clause = _Clause(
-                pattern,
-                f'{quantity} {_AT_LEAST if bound == "min" else _AT_MOST} '
-                f'{cards.number_text(value)}',
-            )
+            clause = _Clause(pattern, limit_text(name, value))
             # A number of more digits than the whole has room for.
             if _WHOLE_LIMITS.fullmatch(_joined([clause])):
                 yield clause
 
 
 def _figure_clause(figure: cards.Figure) -> _Clause:
-    mean, low, high = (
-        cards.number_text(each)
-        for each in (figure.mean, figure.low, figure.high)
-    )
     return _Clause(
-        f'{figure.pattern} ({figure.runs} runs)',
-        f'{figure.quantity} {mean} [{low}, {high}]',
+        f'{figure.pattern} ({figure.runs} runs)', figure_text(figure)
     )
 
 
@@ -121,7 +136,7 @@ def _text(
             else f' on Ceph {measured.ceph_release}'
         )
         parts.append(
-            f'Measured {measured.date}{release}: {_joined(figures)}. '
+            f'Measured {measured.ended_at}{release}: {_joined(figures)}. '
             f'Card {measured.fingerprint}.'
         )
     elif measured is None and card.not_measured_since is not None:
@@ -135,30 +150,35 @@ def write(card: cards.Card) -> str:
     """The description of a volume type.
 
     Where not all has room, the clauses that matter least are left out, as a
-    whole: first the last figures, then the last limits of the promise, then
-    the first figure. The operator's words always stay.
+    whole: first the last figures, then the last limits of the promise. The
+    first figure is left out where it has no room even without the promise,
+    which then has it. The operator's words always stay.
 
     :returns: at most MOST_CHARS characters, if the purpose has no more.
 
     >>> write(cards.Card(purpose='For databases',
     ...                  promise={'oltp': {'iops_min': 500, 'p99_ms_max': 20}},
-    ...                  not_measured_since='2026-11-29'))
+    ...                  not_measured_since='2026-11-29T14:05Z'))
     'For databases Promise: oltp iops at least 500, p99_ms at most 20. \
-Not measured since 2026-11-29.'
+Not measured since 2026-11-29T14:05Z.'
     """
     limits = list(_limit_clauses(card.promise))
     figures = [
         _figure_clause(one)
         for one in (card.measured.figures if card.measured else ())
     ]
+    if len(_text(card, (), figures[:1])) > MOST_CHARS:
+        card = dataclasses.replace(
+            card, measured=None, not_measured_since=None
+        )
+        figures = []
     while len(text := _text(card, limits, figures)) > MOST_CHARS:
-        if len(figures) > 1 or (figures and not limits):
+        if len(figures) > 1:
             figures.pop()
         elif limits:
             limits.pop()
         else:
-            # No room for the sentence that has no clauses.
-            return card.purpose
+            break
     return text
 
 
@@ -198,7 +218,7 @@ def _read_measured(found: re.Match[str]) -> cards.Measured:
                 )
             )
     return cards.Measured(
-        date=found['date'],
+        ended_at=found['time'],
         ceph_release=int(found['release']) if found['release'] else None,
         fingerprint=found['fingerprint'],
         figures=tuple(figures),
@@ -241,8 +261,8 @@ def read(text: str) -> cards.Card:
         except ValueError:
             return cards.Card(purpose=text)
         rest = text[: found.start()]
-    elif (found := _STALE.search(text)) and cards.is_date(found['date']):
-        since = found['date']
+    elif (found := _STALE.search(text)) and cards.is_time(found['time']):
+        since = found['time']
         rest = text[: found.start()]
     is_cut = rest != text
     before = rest.removesuffix(' ') if is_cut else rest

@@ -326,7 +326,7 @@ def card_of(
     found = descriptions.read(_description_of(before))
     since = found.not_measured_since
     if found.measured and stale_card(catalog, tier, before, ceph):
-        since = found.measured.date
+        since = found.measured.ended_at
     return cards.Card(
         purpose=(
             found.purpose if tier.description is None else tier.description
@@ -357,6 +357,44 @@ def stale_card(
         catalog,
         tier,
         ceph.get(tier.rbd.cluster) if tier.rbd else None,
+    )
+
+
+def with_measured(
+    tier: catalogs.Tier,
+    before: cinder_state.VolumeType,
+    measured: cards.Measured,
+) -> actions.Action | None:
+    """What makes a volume type say what was measured.
+
+    :param before: the type as it is.
+    :returns: None when it says so already.
+    :raises ValueError: there is no room for a figure; the text says how much
+        there is.
+    """
+    card = cards.Card(
+        purpose=(
+            descriptions.read(before.description).purpose
+            if tier.description is None
+            else tier.description
+        ),
+        promise=tier.expect,
+        measured=measured,
+    )
+    text = descriptions.write(card)
+    if descriptions.read(text).measured is None:
+        room = descriptions.room(cards.Card(purpose=card.purpose))
+        raise ValueError(
+            f'the description leaves {room} of {descriptions.MOST_CHARS} '
+            'characters, and a card with one figure has more'
+        )
+    if text == before.description:
+        return None
+    return actions.Action(
+        key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=before.name),
+        before=before,
+        after=dataclasses.replace(before, description=text),
+        why=f'figures of tier {tier.name}',
     )
 
 
