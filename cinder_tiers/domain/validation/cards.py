@@ -34,9 +34,7 @@ def _written_by_hand(catalog: catalogs.Catalog) -> Problems:
 def without_room(catalog: catalogs.Catalog) -> Problems:
     """Descriptions and promises that leave too little room for figures."""
     for tier in catalog.ours:
-        card = cards.Card(
-            purpose=tier.description or '', promise=tier.expect
-        )
+        card = cards.Card(purpose=tier.description or '', promise=tier.expect)
         left = descriptions.room(card)
         if left >= descriptions.ADVISED_CHARS:
             continue

@@ -353,9 +353,7 @@ def objections(
                 expected=f'Ceph {state.release}, which the cluster has now',
                 remedy='measure the tier again',
             )
-        new = sorted(
-            osd for osd in osds if str(osd) not in reading.osd_boots
-        )
+        new = sorted(osd for osd in osds if str(osd) not in reading.osd_boots)
         if new:
             yield errors.Problem(
                 where=where,
