@@ -6,6 +6,7 @@ Pure. What an operator wrote is escaped as in all cells.
 """
 
 import collections.abc
+import dataclasses
 import itertools
 
 from cliff import columns
@@ -38,10 +39,9 @@ class Measured(columns.FormattableColumn):
         """When, and what; a dash when nothing is known."""
         return '\n'.join(_measured(self._value)) or '-'
 
-    def machine_readable(self) -> dict[str, object] | None:
+    def machine_readable(self) -> object:
         """`measured` of the schema of cards."""
-        measured = self._value.measured
-        return None if measured is None else record.plain(measured)
+        return record.plain(self._value.measured)
 
 
 class Whole(columns.FormattableColumn):
@@ -55,12 +55,13 @@ class Whole(columns.FormattableColumn):
         ]
         return '\n'.join(lines) or '-'
 
-    def machine_readable(self) -> dict[str, object]:
+    def machine_readable(self) -> object:
         """As the schema of cards has it, with the purpose escaped."""
-        return {
-            **record.plain(self._value),
-            'purpose': cells.printable(self._value.purpose),
-        }
+        return record.plain(
+            dataclasses.replace(
+                self._value, purpose=cells.printable(self._value.purpose)
+            )
+        )
 
 
 def _promised(card: cards.Card) -> collections.abc.Iterator[str]:

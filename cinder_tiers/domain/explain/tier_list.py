@@ -189,7 +189,8 @@ def declared(catalog: catalogs.Catalog) -> tuple[ListedTier, ...]:
                     projects=tier.projects,
                 ),
                 card=cards.Card(
-                    purpose=tier.description or '', promise=tier.expect
+                    purpose=tier.description or '',
+                    promise=volume_type_kind.promise_of(tier),
                 ),
                 take_over=tier.take_over,
                 expect=tier.expect,
