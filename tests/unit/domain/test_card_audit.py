@@ -131,5 +131,9 @@ class StaleCardTestCase(testtools.TestCase):
         )
         self.assertEqual(
             [(STATE.UNKNOWN, 'cluster ceph')],
-            [(one.state, one.aspect) for one in held if one.tier == 'database'],
+            [
+                (one.state, one.aspect)
+                for one in held
+                if one.tier == 'database'
+            ],
         )
