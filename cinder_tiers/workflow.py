@@ -19,6 +19,7 @@ from cinder_tiers.clients import ceph as ceph_clients
 from cinder_tiers.domain.audit import tiers as audit_tiers
 from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.domain.audit import volumes as audit_volumes
+from cinder_tiers.domain.card import card as cards
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import explanation
@@ -32,8 +33,10 @@ from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.plan import unheeded_limits
 from cinder_tiers.domain.plan import unserved
+from cinder_tiers.domain.resources import volume_type as volume_type_kind
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
+from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.execute import apply as execution
 from cinder_tiers.execute import lock as locks
 from cinder_tiers.execute import registry
@@ -276,6 +279,102 @@ def apply(
                 report_progress=report_progress,
             ),
         )
+
+
+#: What is to be said of tiers: {name of the tier: what was measured}, given
+#: what exists and what an apply would do.
+Measured = collections.abc.Callable[
+    [actual_state.ActualState, plans.Plan],
+    collections.abc.Mapping[str, cards.Measured],
+]
+
+
+def publish(
+    *,
+    connection: _Connection,
+    catalog: catalogs.Catalog,
+    measured: Measured,
+    lock: Lock,
+    agree: collections.abc.Callable[[tuple[actions.Action, ...]], bool],
+    report: collections.abc.Callable[[actions.Result], None],
+    open_clusters: OpenClusters = for_plan.sessions,
+) -> tuple[actions.Result, ...]:
+    """Writes what was measured of tiers into their volume types' descriptions.
+
+    :param connection: of an administrator.
+    :param measured: of tiers of the catalog; raises when that is not to be
+        said of what exists.
+    :param agree: is called with what would be done, before anything is
+        written; a no, or an error, leaves all as it is.
+    :param report: is called with each result as soon as there is one.
+    :returns: the result of each action; none when all is so already, or the
+        answer was no.
+    :raises errors.ProblemsFound: there is no room for figures, or no volume
+        type, of some tiers.
+    :raises errors.TiersError: as `plan`, or the lock is not to be had.
+    """
+    identity = cloud_id.identity_of(connection)
+    with (
+        locks.held(url=lock.url, cloud=identity, wait_s=lock.wait_s),
+        open_clusters(catalog) as clusters,
+    ):
+        actual = for_plan.observe(
+            catalog=catalog, clusters=clusters, connection=connection
+        )
+        found = tuple(
+            _cards(
+                catalog,
+                actual,
+                measured(actual, plans.make(catalog=catalog, actual=actual)),
+            )
+        )
+        if not agree(found):
+            return ()
+        return execution.apply(
+            plan=plans.Plan(actions=found),
+            report=report,
+            settle_s=_SETTLE_S,
+            read=for_plan.reader(connection=connection, clusters=clusters),
+            executors=registry.executors(
+                connection=connection,
+                clusters=clusters,
+                read_usage=ceph_usage.attempt,
+                report_progress=lambda line: None,
+            ),
+        )
+
+
+def _cards(
+    catalog: catalogs.Catalog,
+    actual: actual_state.ActualState,
+    measured: collections.abc.Mapping[str, cards.Measured],
+) -> list[actions.Action]:
+    made, problems = [], []
+    for name, one in measured.items():
+        tier = catalog.tier(name)
+        try:
+            if (
+                tier is None
+                or (before := actual.cinder.volume_types.get(tier.type_name))
+                is None
+            ):
+                raise ValueError('the tier has no volume type')
+            action = volume_type_kind.with_measured(tier, before, one)
+        except ValueError as error:
+            problems.append(
+                errors.Problem(
+                    where=f'tier {name}',
+                    found=str(error),
+                    expected='a volume type that has room for a card',
+                    remedy='fix the description in the tiers file, and run '
+                    '"openstack tier apply"',
+                )
+            )
+        else:
+            made.extend([action] if action else [])
+    if problems:
+        raise errors.ProblemsFound(problems)
+    return made
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

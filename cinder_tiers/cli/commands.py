@@ -20,6 +20,9 @@ PlanRepeats = deferred.command(
     f'{_LOOP}.compare.repeats_command', 'PlanRepeats'
 )
 PlanTiers = deferred.command(f'{_CLI}.plan', 'PlanTiers')
+PublishFigures = deferred.command(
+    f'{_LOOP}.publish.publish_command', 'PublishFigures'
+)
 RecommendTier = deferred.command(
     f'{_LOOP}.recommend.recommend_command', 'RecommendTier'
 )

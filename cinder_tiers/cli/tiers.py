@@ -4,7 +4,7 @@
 
 import argparse
 import collections.abc
-
+import dataclasses
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -12,9 +12,20 @@ from cinder_tiers.cli.render import cells
 from cinder_tiers.cli.render import tiers as render_tiers
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import tier_list as listed_tiers
+from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe import keystone
 from cinder_tiers.observe import visible_cloud as placement
+
+
+_Listed = tuple[listed_tiers.ListedTier, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Offered:
+    """What there is to see without the right to see extra specs."""
+
+    types: tuple[listed_tiers.OfferedType, ...]
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:
@@ -48,12 +59,15 @@ def _read(
     shown: base.StatusCommand,
     file: str | None,
     include_root: str | None,
-) -> tuple[listed_tiers.ListedTier, ...]:
+) -> _Listed | _Offered:
     if file is not None:
         return listed_tiers.declared(
             reader.read_file(file, include_root=include_root)
         )
-    return listed_tiers.applied(placement.observe_types(base.connect(shown)))
+    known = placement.observe_types(base.connect(shown))
+    if facts.EXTRA_SPECS in known.hidden:
+        return _Offered(listed_tiers.offered(known))
+    return listed_tiers.applied(known)
 
 
 class ListTiers(base.StatusLister):
@@ -61,14 +75,17 @@ class ListTiers(base.StatusLister):
 
     Reads the applied tiers from Cinder's volume types. The tier with the
     highest priority comes first, and the fallback last. "tier plan" compares
-    the two.
+    the two. Without the right to see extra specs, which members of projects
+    seldom have, lists the volume types that you may use, those first of which
+    something is promised or was measured; extra specs would say which of the
+    others are tiers.
     """
 
     _epilog = """Exit status: 0 the tiers are listed; 1 an error occurred, or
 the volume type of a tier cannot be read; 2 a wrong argument; 6 a service did
 not answer.
 
-Example: openstack tier list --declared -f csv -c Name -c Tags
+Example: openstack tier list -c Name -c Promise -c Measured
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -87,6 +104,10 @@ Example: openstack tier list --declared -f csv -c Name -c Tags
         """
         with base.user_errors():
             listed = _read(self, _file(parsed_args), parsed_args.include_root)
+        if isinstance(listed, _Offered):
+            return render_tiers.OFFERED_COLUMNS, [
+                render_tiers.offered_row(offer) for offer in listed.types
+            ]
         for tier in listed:
             if tier.problem:
                 self.log.error('%s', cells.printable(tier.problem))
@@ -100,7 +121,9 @@ class ShowTier(base.StatusShowOne):
     """Show one applied tier, or one of the tiers file.
 
     Reads the applied tier from its volume type. The pools that serve it, and
-    their free space, are as last reported to Cinder's scheduler.
+    their free space, are as last reported to Cinder's scheduler. Without the
+    right to see extra specs, shows what its volume type says to all who may
+    use it: what it is for, and its card.
     """
 
     _epilog = """Exit status: 0 the tier is shown; 1 an error occurred, the
@@ -127,9 +150,12 @@ Example: openstack tier show database -f json
         """
         file = _file(parsed_args)
         with base.user_errors():
-            tier = listed_tiers.find(
-                _read(self, file, parsed_args.include_root), parsed_args.name
-            )
+            listed = _read(self, file, parsed_args.include_root)
+            if isinstance(listed, _Offered):
+                return render_tiers.offered_fields(
+                    listed_tiers.find_offered(listed.types, parsed_args.name)
+                )
+            tier = listed_tiers.find(listed, parsed_args.name)
         if tier.problem:
             self._complain(tier.problem)
         pools, projects = None, {}

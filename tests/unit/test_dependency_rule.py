@@ -89,7 +89,13 @@ ARROWS = {
         'cinder_tiers.domain.placement',
         'cinder_tiers.domain.resources',
     },
+    # What volume types say of tiers in words.
+    'cinder_tiers.domain.card': {
+        'cinder_tiers.domain.catalog',
+        'cinder_tiers.domain.state',
+    },
     'cinder_tiers.domain.resources': {
+        'cinder_tiers.domain.card',
         'cinder_tiers.domain.catalog',
         'cinder_tiers.domain.state',
     },

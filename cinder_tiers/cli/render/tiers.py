@@ -10,6 +10,7 @@ arguments came from, nor how cliff prints.
 import collections.abc
 import types
 
+from cinder_tiers.cli.render import cards
 from cinder_tiers.cli.render import cells
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import tier_list as listed_tiers
@@ -23,8 +24,11 @@ TIER_COLUMNS = (
     'Overflow',
     'Backend',
     'Take Over',
+    'Promise',
+    'Measured',
     'Description',
 )
+OFFERED_COLUMNS = ('Name', 'Access', 'Promise', 'Measured', 'Description')
 PROBLEM_COLUMNS = ('Where', 'Found', 'Expected', 'Remedy')
 
 # Some problems list all that the file declares, which has no end.
@@ -56,8 +60,35 @@ def tier_row(tier: listed_tiers.ListedTier) -> cells.Row:
         cells.Optional(tier.overflow),
         cells.Words(tier.backend_names),
         cells.YesNo(tier.take_over),
-        cells.printable(tier.description),
+        cards.Promise(tier.card),
+        cards.Measured(tier.card),
+        cells.printable(tier.card.purpose),
     )
+
+
+def offered_row(offer: listed_tiers.OfferedType) -> cells.Row:
+    """A volume type under OFFERED_COLUMNS."""
+    return (
+        cells.printable(offer.name),
+        'public' if offer.is_public else 'private',
+        cards.Promise(offer.card),
+        cards.Measured(offer.card),
+        cells.printable(offer.card.purpose),
+    )
+
+
+def offered_fields(
+    offer: listed_tiers.OfferedType,
+) -> tuple[tuple[str, ...], cells.Row]:
+    """A volume type as names of fields and their values."""
+    fields = {
+        'name': cells.printable(offer.name),
+        'description': cells.printable(offer.card.purpose),
+        'access': 'public' if offer.is_public else 'private',
+        'card': cards.Whole(offer.card),
+        'read_from': 'Cinder',
+    }
+    return tuple(fields), tuple(fields.values())
 
 
 def tier_fields(
@@ -80,7 +111,7 @@ def tier_fields(
     fields = {
         'name': cells.printable(tier.name),
         'volume_type': cells.printable(tier.volume_type),
-        'description': cells.printable(tier.description),
+        'description': cells.printable(tier.card.purpose),
         'tags': cells.Words(tier.tags),
         'priority': cells.Optional(tier.priority),
         'fallback': cells.YesNo(tier.fallback),
@@ -107,7 +138,7 @@ def tier_fields(
         ),
         'extra_specs': cells.Specs(tier.extra_specs),
         **(
-            {}
+            {'card': cards.Whole(tier.card)}
             if tier.expect is None
             else {'expect': cells.Expected(tier.expect)}
         ),

@@ -16,6 +16,7 @@ from cinder_tiers.domain.audit import left_over
 from cinder_tiers.domain.audit import osd_requirements
 from cinder_tiers.domain.audit import practice
 from cinder_tiers.domain.audit import reach
+from cinder_tiers.domain.card import description as descriptions
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.placement import backends as backends_of_cinder
@@ -27,6 +28,7 @@ from cinder_tiers.domain.resources import default_access
 from cinder_tiers.domain.resources import host_osd_options
 from cinder_tiers.domain.resources import registry
 from cinder_tiers.domain.resources import tier_pools
+from cinder_tiers.domain.resources import volume_type as volume_types
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
@@ -40,6 +42,10 @@ from cinder_tiers.domain.validation import projects as project_rules
 ALL = 'all'
 _APPLY = 'run "openstack tier apply"'
 _RESTART = 'do so one failure domain at a time'
+_MEASURE = (
+    'run "openstack tier apply", which takes the figures out of the '
+    'description; then measure, and run "openstack tier publish"'
+)
 #: {field, or the beginning of fields up to a dot: aspect}
 _ASPECTS = {
     'extra_specs': 'extra specs',
@@ -162,8 +168,17 @@ def audit(
         *itertools.chain.from_iterable(hosts.values()),
     ]
     catalog = host_osd_options.without(catalog, hosts)
+    stale = _stale_cards(catalog, observed)
     for action in _actions(catalog, observed, problems):
-        found.extend(_findings(catalog, action))
+        found.extend(
+            _findings(
+                catalog,
+                action,
+                stale.get(action.key.name, ())
+                if action.key.kind is actions.Kind.VOLUME_TYPE
+                else (),
+            )
+        )
     found.extend(_requirements(catalog, observed))
     found.extend(_backends(catalog, observed))
     if not isinstance(observed.cinder, Unread):
@@ -183,6 +198,28 @@ def audit(
         *(one for one in (*found, *warnings) if one.tier is None),
         *_left_over(catalog, observed),
     )
+
+
+def _stale_cards(
+    catalog: catalogs.Catalog, observed: Observed
+) -> dict[str, tuple[str, ...]]:
+    """{volume type of a tier: why its figures are not of today's tier}."""
+    if isinstance(observed.cinder, Unread):
+        return {}
+    known = {
+        name: state
+        for name, state in observed.ceph.items()
+        if not isinstance(state, Unread)
+    }
+    return {
+        tier.type_name: volume_types.stale_card(
+            catalog,
+            tier,
+            observed.cinder.volume_types.get(tier.type_name),
+            known,
+        )
+        for tier in catalog.ours
+    }
 
 
 def _of_type(state: State, one: reach.Way) -> Finding:
@@ -524,6 +561,7 @@ def _as_if_with_io(catalog: catalogs.Catalog, observed: Observed) -> Observed:
 _OSD_REQUIREMENTS = 'osd requirements'
 _BACKEND = 'backend'
 _LEFT_OVER = 'left over'
+_CARD = 'card'
 #: {answer: state}
 _ANSWERS = {
     osd_requirements.Answer.UNMET: State.NON_COMPLIANT,
@@ -657,6 +695,7 @@ def _actions(
     }
     known: dict[str, frozenset[str]] = {}
     tiers = []
+    without_cluster: set[str] = set()
     without_projects: set[str] = set()
     without_defaults: set[str] = set()
     for tier in catalog.tiers:
@@ -669,6 +708,7 @@ def _actions(
             )
         ):
             # Its volume type stays what it would be with the pool.
+            without_cluster.add(tier.type_name)
             tier = tier.without_pool()
         if tier.default_for and (
             tier.name in left_out[_ACCESS] | left_out[_DEFAULTS]
@@ -712,7 +752,7 @@ def _actions(
     )
     return (
         action
-        for action in made.actions
+        for action in _with_cards(made.actions, without_cluster)
         if (is_cinder_read or action.key.cluster is not None)
         and not _is_guess(action, without_projects)
         and not (
@@ -720,6 +760,33 @@ def _actions(
             and action.key.name in without_defaults
         )
     )
+
+
+def _with_cards(
+    planned: collections.abc.Iterable[actions.Action],
+    without_cluster: collections.abc.Container[str],
+) -> collections.abc.Iterator[actions.Action]:
+    """Actions that leave a card alone of which it is not known if it is true.
+
+    :param without_cluster: types of tiers of whose cluster nothing is known.
+    """
+    for action in planned:
+        before, after = action.before, action.after
+        if (
+            isinstance(before, cinder_state.VolumeType)
+            and isinstance(after, cinder_state.VolumeType)
+            and action.key.name in without_cluster
+            and descriptions.read(before.description).measured
+        ):
+            action = dataclasses.replace(
+                action,
+                after=dataclasses.replace(
+                    after, description=before.description
+                ),
+            )
+            if not action.changes:
+                continue
+        yield action
 
 
 def _is_guess(
@@ -742,10 +809,14 @@ def _is_guess(
 def _findings(
     catalog: catalogs.Catalog,
     action: actions.Action,
+    stale: tuple[str, ...],
 ) -> collections.abc.Iterator[Finding]:
-    """An action as findings: one for each tier and aspect."""
+    """An action as findings: one for each tier and aspect.
+
+    :param stale: why the figures of a volume type are not of today's tier.
+    """
     for tier in registry.tiers_affected(catalog, action) or (None,):
-        for aspect, found, current, expected in _aspects(action):
+        for aspect, found, current, expected in _aspects(action, bool(stale)):
             yield Finding(
                 object_name=f'tier {tier}' if tier else str(action.key),
                 tier=tier,
@@ -753,9 +824,15 @@ def _findings(
                 aspect=aspect,
                 current=current,
                 expected=expected,
-                reason=_reason(action, current),
+                reason=(
+                    f'the card is stale: {"; ".join(stale)}'
+                    if aspect == _CARD
+                    else _reason(action, current)
+                ),
                 remedy=(
-                    _RESTART
+                    _MEASURE
+                    if aspect == _CARD
+                    else _RESTART
                     if found is State.OUT_OF_DATE
                     else action.remedy or _APPLY
                 ),
@@ -768,7 +845,7 @@ def _findings(
 
 
 def _aspects(
-    action: actions.Action,
+    action: actions.Action, is_card_stale: bool
 ) -> list[tuple[str, State, dict[str, object], dict[str, object]]]:
     """(aspect, state, {field: as it is}, {field: as it should be})."""
     if action.before is None or action.after is None:
@@ -792,6 +869,8 @@ def _aspects(
             if _misses_restart(action.before, one)
             else State.NON_COMPLIANT
         )
+        if is_card_stale and one.field == 'description':
+            aspect, found = _CARD, State.OUT_OF_DATE
         current, expected = aspects.setdefault((aspect, found), ({}, {}))
         current[one.field], expected[one.field] = one.before, one.after
     return [(*key, *sides) for key, sides in aspects.items()]

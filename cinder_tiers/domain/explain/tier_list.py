@@ -10,6 +10,8 @@ types are fetched, nor how a list is shown.
 import collections.abc
 import dataclasses
 
+from cinder_tiers.domain.card import card as cards
+from cinder_tiers.domain.card import description as descriptions
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
@@ -19,6 +21,7 @@ from cinder_tiers.domain.placement import tier_specs
 from cinder_tiers.domain.resources import volume_type as volume_type_kind
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import type_succession
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -27,7 +30,8 @@ class ListedTier:
 
     name: str
     volume_type: str
-    description: str = ''
+    #: What its volume type says to all who may use it.
+    card: cards.Card = cards.Card()
     #: Normal forms, sorted.
     tags: tuple[str, ...] = ()
     #: The highest wins; None when it cannot be read.
@@ -48,7 +52,7 @@ class ListedTier:
     #: Whether it is in effect, or will be when the catalog is applied.
     take_over: bool = True
     #: {fio pattern: {limit: value}} of the catalog; None for an applied
-    #: tier, whose volume type does not have it.
+    #: tier, whose card has what there is room for.
     expect: expectations.Expectations | None = None
     #: Why a part of it is not known; empty when all is.
     problem: str = ''
@@ -78,6 +82,49 @@ class ListedTier:
             for one in known
             if backends.find_mismatch(one, self.extra_specs) is None
         )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class OfferedType:
+    """A volume type as those see it from whom extra specs are hidden.
+
+    Which of these are tiers is hidden, too, but for those with a card.
+    """
+
+    name: str
+    is_public: bool
+    card: cards.Card
+
+
+def offered(known: facts.Facts) -> tuple[OfferedType, ...]:
+    """The volume types that a user may choose among.
+
+    Types that were retired, or are not complete, are none of them, nor is the
+    type that Cinder makes itself.
+
+    :param known: what the user may see.
+    :returns: those with a promise or figures first, then by name.
+    """
+    found = (
+        OfferedType(
+            name=one.name,
+            is_public=one.projects is None,
+            card=descriptions.read(one.description),
+        )
+        for one in known.types
+        if type_succession.owner_of(one.name) == one.name
+        and one.description != cinder_state.HALF_MADE
+        and one.name != cinder_state.DEFAULT_TYPE
+    )
+    return tuple(
+        sorted(
+            found,
+            key=lambda one: (
+                one.card == cards.Card(purpose=one.card.purpose),
+                one.name,
+            ),
+        )
+    )
 
 
 def applied(known: facts.Facts) -> tuple[ListedTier, ...]:
@@ -141,6 +188,10 @@ def declared(catalog: catalogs.Catalog) -> tuple[ListedTier, ...]:
                     is_public=wanted.is_public,
                     projects=tier.projects,
                 ),
+                card=cards.Card(
+                    purpose=tier.description or '',
+                    promise=volume_type_kind.promise_of(tier),
+                ),
                 take_over=tier.take_over,
                 expect=tier.expect,
                 pools=tuple(
@@ -168,13 +219,32 @@ def find(
         raise errors.TiersError(
             '; '.join(one.problem for one in found if one.problem)
         )
-    names = sorted(one.name for one in listed)
+    raise _missing(name, [one.name for one in listed])
+
+
+def find_offered(
+    offers: collections.abc.Iterable[OfferedType], name: str
+) -> OfferedType:
+    """The volume type of a name.
+
+    :raises errors.TiersError: there is none.
+    """
+    by_name = {one.name: one for one in offers}
+    if name in by_name:
+        return by_name[name]
+    raise _missing(name, by_name)
+
+
+def _missing(
+    name: str, known: collections.abc.Iterable[str]
+) -> errors.TiersError:
+    names = sorted(known)
     expected = (
         f'expected one of {", ".join(names)}'
         if names
         else 'there are no tiers'
     )
-    raise errors.TiersError(
+    return errors.TiersError(
         f'tier {name} does not '
         f'exist; {expected}; {spelling.did_you_mean(name, names)}see '
         '"openstack tier list"'
@@ -203,7 +273,7 @@ def _read(
     return ListedTier(
         name=tier.name,
         volume_type=name,
-        description=description,
+        card=descriptions.read(description),
         tags=tuple(sorted(tier.tags)),
         priority=priority,
         fallback=tier.fallback,

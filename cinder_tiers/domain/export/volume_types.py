@@ -9,6 +9,7 @@ import collections.abc
 import dataclasses
 import re
 
+from cinder_tiers.domain.card import description as descriptions
 from cinder_tiers.domain.catalog import limits
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.export import inventory
@@ -23,8 +24,6 @@ from cinder_tiers.domain.validation import catalog as catalog_rules
 
 #: What CapabilitiesFilter compares with backends, too.
 _SCOPED_BACKEND = f'capabilities:{cinder_state.BACKEND}'
-#: Cinder's own default type, which every cloud has.
-_DEFAULT = '__DEFAULT__'
 
 Remarks = list[str]
 
@@ -101,7 +100,7 @@ def _check_tier(found: cinder_state.VolumeType) -> None:
         )
     if leaves_choice_to_image(found):
         raise ValueError('it leaves the choice of the tier to the image')
-    if found.name == _DEFAULT:
+    if found.name == cinder_state.DEFAULT_TYPE:
         raise ValueError(
             "it is Cinder's own default type; to let the image select the "
             'tier, create another type with follow_image_types and set it as '
@@ -166,6 +165,9 @@ def tier_of(
         backend_name=_backend(found),
         extra_specs=_extra_specs(found, remarks),
         description=_description(found, remarks),
+        expect=(
+            descriptions.read(found.description).promise if is_ours else {}
+        ),
         access=_access(found, known, remarks),
         default_for=_default_for(found, known, remarks),
         qos=_qos(name, found.name, known.cinder, remarks),
@@ -246,7 +248,8 @@ def _extra_specs(
 def _description(
     found: cinder_state.VolumeType, remarks: Remarks
 ) -> str | None:
-    text = found.description
+    # The promise is a setting of its own, and figures are of no tiers file.
+    text = descriptions.read(found.description).purpose
     if not text:
         return None
     if not limits.DESCRIPTION.fits(text):

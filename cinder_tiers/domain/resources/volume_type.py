@@ -7,18 +7,27 @@ Pure. A volume type without the ownership marker is not managed.
 
 import collections.abc
 import dataclasses
+import types
 
+from cinder_tiers.domain.card import card as cards
+from cinder_tiers.domain.card import description as descriptions
+from cinder_tiers.domain.card import fingerprint
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain.catalog import fio_patterns
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import default_access
 from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import type_opening
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain import tags
+
+_Clusters = collections.abc.Mapping[str, ceph_state.CephState]
 
 
 def plan(
@@ -45,11 +54,13 @@ def plan(
             tier,
             before,
             frozenset().union(*(projects[name] for name in tier.projects)),
+            ceph=actual.ceph,
         )
         yield from _action(
             before,
             after,
             why=f'tier {tier.name}',
+            stale=stale_card(catalog, tier, before, actual.ceph),
             mark=f'{cinder_state.NAME}={tier.name}',
             needs=_needs(catalog, tier),
             may_open=tier.access is not None,
@@ -282,6 +293,8 @@ def _tier_type(
     tier: catalogs.Tier,
     before: cinder_state.VolumeType | None,
     projects: frozenset[str],
+    *,
+    ceph: _Clusters = types.MappingProxyType({}),
 ) -> cinder_state.VolumeType:
     wanted = volume_type_of(
         tier, overflow=catalog.tier(tier.overflow), projects=projects
@@ -291,11 +304,108 @@ def _tier_type(
     return dataclasses.replace(
         wanted,
         extra_specs=_with_foreign(before, wanted),
-        description=(
-            _description_of(before)
+        description=descriptions.write(
+            card_of(catalog, tier, before, ceph=ceph)
+        ),
+    )
+
+
+def promise_of(tier: catalogs.Tier) -> expectations.Expectations:
+    """What a card promises: what is expected of guests, not of a watch."""
+    return {
+        pattern: limits
+        for pattern, limits in tier.expect.items()
+        if pattern != fio_patterns.PROBE
+    }
+
+
+def card_of(
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    before: cinder_state.VolumeType,
+    *,
+    ceph: _Clusters,
+) -> cards.Card:
+    """The card that the volume type of a tier is to have.
+
+    The purpose and the promise are those of the catalog, and what was
+    measured is what the type says, unless what it depends on changed.
+
+    :param before: the type as it is.
+    :param ceph: {name of a cluster: its state}, as far as known.
+    """
+    found = descriptions.read(_description_of(before))
+    since = found.not_measured_since
+    if found.measured and stale_card(catalog, tier, before, ceph):
+        since = found.measured.ended_at
+    return cards.Card(
+        purpose=(
+            found.purpose if tier.description is None else tier.description
+        ),
+        promise=promise_of(tier),
+        measured=None if since else found.measured,
+        not_measured_since=since,
+    )
+
+
+def stale_card(
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    before: cinder_state.VolumeType | None,
+    ceph: _Clusters,
+) -> tuple[str, ...]:
+    """Why the figures of a volume type are not those of today's tier.
+
+    :param before: the type as it is; None when it does not exist.
+    :param ceph: {name of a cluster: its state}, as far as known.
+    :returns: a clause for each change; none when it has no figures.
+    """
+    measured = before and descriptions.read(before.description).measured
+    if not measured:
+        return ()
+    return fingerprint.changes(
+        measured,
+        catalog,
+        tier,
+        ceph.get(tier.rbd.cluster) if tier.rbd else None,
+    )
+
+
+def with_measured(
+    tier: catalogs.Tier,
+    before: cinder_state.VolumeType,
+    measured: cards.Measured,
+) -> actions.Action | None:
+    """What makes a volume type say what was measured.
+
+    :param before: the type as it is.
+    :returns: None when it says so already.
+    :raises ValueError: there is no room for a figure; the text says how much
+        there is.
+    """
+    card = cards.Card(
+        purpose=(
+            descriptions.read(before.description).purpose
             if tier.description is None
             else tier.description
         ),
+        promise=promise_of(tier),
+        measured=measured,
+    )
+    text = descriptions.write(card)
+    if descriptions.read(text).measured is None:
+        room = descriptions.room(cards.Card(purpose=card.purpose))
+        raise ValueError(
+            f'the description leaves {room} of {descriptions.MOST_CHARS} '
+            'characters, and a card with one figure has more'
+        )
+    if text == before.description:
+        return None
+    return actions.Action(
+        key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=before.name),
+        before=before,
+        after=dataclasses.replace(before, description=text),
+        why=f'figures of tier {tier.name}',
     )
 
 
@@ -368,12 +478,14 @@ def _action(
     alike: str | None = None,
     renamed: str | None = None,
     default_of: frozenset[str] = frozenset(),
+    stale: tuple[str, ...] = (),
 ) -> collections.abc.Iterator[actions.Action]:
     """What makes a volume type another one; nothing when it is that already.
 
     :param alike: name of a type that some databases take for the same name.
     :param renamed: name of another type that is the tier's already.
     :param default_of: ids of the projects whose default type it remains.
+    :param stale: why its figures are not those of today's tier.
     """
     notes: tuple[str, ...] = ()
     if before is not None:
@@ -384,6 +496,8 @@ def _action(
         if before.has_volumes and before.extra_specs != after.extra_specs:
             after = cinder_state.SuccessorType(**vars(after))
             notes = (*notes, *before.use)
+        if stale:
+            notes = (*notes, f'the card is stale: {", ".join(stale)}')
     yield actions.Action(
         key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=after.name),
         before=before,
@@ -663,7 +777,11 @@ def volume_type_of(
         extra_specs=specs,
         is_public=tier.is_public,
         projects=projects,
-        description=tier.description or '',
+        description=descriptions.write(
+            cards.Card(
+                purpose=tier.description or '', promise=promise_of(tier)
+            )
+        ),
     )
 
 

@@ -20,6 +20,7 @@ from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain import tags
+from cinder_tiers.domain.validation import cards
 from cinder_tiers.domain.validation import fallback as fallback_rules
 from cinder_tiers.domain.validation import osd_requirements as osds
 from cinder_tiers.domain.validation import rules
@@ -48,6 +49,7 @@ def check(catalog: catalogs.Catalog) -> tuple[errors.Problem, ...]:
         (rules.SHARED_TAG, _tags_across),
         (rules.PRIORITY, _priorities),
         *volume_type_rules.RULES,
+        *cards.RULES,
         (rules.CLUSTER, _clusters),
         (rules.PROTECTION, _protection),
         (rules.SHARED_POOL, _pools),

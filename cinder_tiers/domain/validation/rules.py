@@ -43,6 +43,8 @@ COMPRESSION_HINT = 'unheeded-compression-hint'
 LOST_DOMAIN = 'lost-failure-domain'
 ONE_DOMAIN = 'one-failure-domain'
 NO_FALLBACK = 'no-fallback'
+CARD = 'card'
+CARD_ROOM = 'room-for-card'
 SHARED_CONF = 'shared-conf'
 SHARED_SECRET = 'shared-secret'  # noqa: S105 - the name of a rule
 
@@ -90,6 +92,8 @@ ALL: collections.abc.Mapping[str, str] = types.MappingProxyType(
         LOST_DOMAIN: 'One lost failure domain of shared ones stops no I/O.',
         ONE_DOMAIN: 'No write is in one failure domain of several only.',
         NO_FALLBACK: 'Types that follow the image have a fallback tier.',
+        CARD: 'Promises and figures are not written into descriptions.',
+        CARD_ROOM: 'Descriptions leave room for figures.',
         SHARED_CONF: 'Each cluster is reached in a way of its own.',
         SHARED_SECRET: 'Each cluster has a libvirt secret of its own.',
         **{

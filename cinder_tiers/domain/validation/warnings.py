@@ -15,6 +15,7 @@ from cinder_tiers.domain.resources import failure_domains
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import qos_spec
 from cinder_tiers.domain.resources import rbd_options
+from cinder_tiers.domain.validation import cards
 from cinder_tiers.domain.validation import clusters as cluster_rules
 from cinder_tiers.domain.validation import fallback
 from cinder_tiers.domain.validation import rules
@@ -30,6 +31,7 @@ _CHECKS = {
     rules.ONE_DOMAIN: failure_domains.written_in_one,
     rules.SHARED_CONF: cluster_rules.with_one_connection,
     rules.SHARED_SECRET: cluster_rules.with_one_secret,
+    rules.CARD_ROOM: cards.without_room,
 }
 
 

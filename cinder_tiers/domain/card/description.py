@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A card as the description of a volume type, and back.
+
+Members see no extra spec of ours, and Cinder changes none of a volume type
+that has volumes; the description is what everybody sees who may use the type,
+and can be changed at any time. After the words of the operator it has at most
+two sentences, of which nothing is ever cut within a clause::
+
+    Promise: PATTERN QUANTITY at least NUMBER, QUANTITY at most NUMBER;
+    PATTERN QUANTITY at least NUMBER. Measured TIME on Ceph RELEASE:
+    PATTERN (N runs) QUANTITY MEAN [LOW, HIGH], QUANTITY MEAN [LOW, HIGH];
+    PATTERN (N runs) QUANTITY MEAN [LOW, HIGH]. Card FINGERPRINT.
+
+in one line; "on Ceph RELEASE" only where there is one; and in place of the
+second, ``Not measured since TIME.`` Pure. What is not exactly so is the
+operator's words.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import itertools
+import re
+
+from cinder_tiers.domain.card import card as cards
+from cinder_tiers.domain.catalog import expectations
+
+#: Characters of a description, in Cinder's database.
+MOST_CHARS = 255
+#: Characters that a card with one figure has, more or less: a catalog's
+#: description and promise that leave fewer are warned of.
+ADVISED_CHARS = 120
+_PROMISE = 'Promise: '
+_AT_LEAST, _AT_MOST = 'at least', 'at most'
+_PATTERN = r'[a-z0-9][a-z0-9.-]{0,39}'
+_QUANTITY = r'[a-z][a-z0-9_.]{0,39}'
+_NUMBER = r'(?:0|[1-9][0-9]{0,24})(?:\.[0-9]{0,24}[1-9])?'
+_BOUND = f'(?:{_AT_LEAST}|{_AT_MOST})'
+_LIMIT = f'{_QUANTITY} {_BOUND} {_NUMBER}'
+_LIMITS = f'{_PATTERN} {_LIMIT}(?:, {_LIMIT})*'
+_FIGURE = rf'{_QUANTITY} {_NUMBER} \[{_NUMBER}, {_NUMBER}\]'
+_FIGURES = rf'{_PATTERN} \([0-9]{{1,7}} runs\) {_FIGURE}(?:, {_FIGURE})*'
+_TIME = r'[0-9]{4}(?:-[0-9]{2}){2}T[0-9]{2}:[0-9]{2}Z'
+# Whole sentences, each at the end of a text.
+_WHOLE_LIMITS = re.compile(_LIMITS, re.ASCII)
+_PROMISED = re.compile(
+    rf'(?:^|(?<= ))Promise: (?P<groups>{_LIMITS}(?:; {_LIMITS})*)\.\Z',
+    re.ASCII,
+)
+_MEASURED = re.compile(
+    rf'(?:^|(?<= ))Measured (?P<time>{_TIME})'
+    rf'(?: on Ceph (?P<release>[1-9][0-9]{{0,2}}))?:'
+    rf' (?P<groups>{_FIGURES}(?:; {_FIGURES})*)\.'
+    r' Card (?P<fingerprint>[0-9a-f]{6}(?:-[0-9a-f]{6}){0,2})\.\Z',
+    re.ASCII,
+)
+_STALE = re.compile(
+    rf'(?:^|(?<= ))Not measured since (?P<time>{_TIME})\.\Z', re.ASCII
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Clause:
+    """What is written as a whole, or not at all."""
+
+    pattern: str
+    #: Behind the pattern.
+    text: str
+
+
+def limit_text(name: str, value: float) -> str:
+    """A limit in words.
+
+    :param name: as in ``expectations.find``.
+    :param value: in the unit that the name says.
+
+    >>> limit_text('p99_ms_max', 20)
+    'p99_ms at most 20'
+    """
+    quantity, _, bound = name.rpartition('_')
+    return (
+        f'{quantity} {_AT_LEAST if bound == "min" else _AT_MOST} '
+        f'{cards.number_text(value)}'
+    )
+
+
+def figure_text(figure: cards.Figure) -> str:
+    """A figure without its pattern: the mean, and its 95 % interval."""
+    mean, low, high = (
+        cards.number_text(each)
+        for each in (figure.mean, figure.low, figure.high)
+    )
+    return f'{figure.quantity} {mean} [{low}, {high}]'
+
+
+def _limit_clauses(
+    promise: Mapping[str, Mapping[str, float]],
+) -> Iterable[_Clause]:
+    for pattern, limits in promise.items():
+        for name, value in limits.items():
+            clause = _Clause(pattern, limit_text(name, value))
+            # A number of more digits than the whole has room for.
+            if _WHOLE_LIMITS.fullmatch(_joined([clause])):
+                yield clause
+
+
+def _figure_clause(figure: cards.Figure) -> _Clause:
+    return _Clause(
+        f'{figure.pattern} ({figure.runs} runs)', figure_text(figure)
+    )
+
+
+def _joined(clauses: Iterable[_Clause]) -> str:
+    """Clauses in their order, a pattern before those that follow it."""
+    return '; '.join(
+        f'{pattern} {", ".join(one.text for one in several)}'
+        for pattern, several in itertools.groupby(
+            clauses, key=lambda one: one.pattern
+        )
+    )
+
+
+def _text(
+    card: cards.Card, limits: Sequence[_Clause], figures: Sequence[_Clause]
+) -> str:
+    parts = []
+    if limits:
+        parts.append(f'{_PROMISE}{_joined(limits)}.')
+    measured = card.measured
+    if measured is not None and figures:
+        release = (
+            ''
+            if measured.ceph_release is None
+            else f' on Ceph {measured.ceph_release}'
+        )
+        parts.append(
+            f'Measured {measured.ended_at}{release}: {_joined(figures)}. '
+            f'Card {measured.fingerprint}.'
+        )
+    elif measured is None and card.not_measured_since is not None:
+        parts.append(f'Not measured since {card.not_measured_since}.')
+    # Cinder takes a line break as the last character only.
+    purpose = card.purpose.removesuffix('\n') if parts else card.purpose
+    return ' '.join([purpose, *parts] if purpose else parts)
+
+
+def write(card: cards.Card) -> str:
+    """The description of a volume type.
+
+    Where not all has room, the clauses that matter least are left out, as a
+    whole: first the last figures, then the last limits of the promise. The
+    first figure is left out where it has no room even without the promise,
+    which then has it. The operator's words always stay.
+
+    :returns: at most MOST_CHARS characters, if the purpose has no more.
+
+    >>> write(cards.Card(purpose='For databases',
+    ...                  promise={'oltp': {'iops_min': 500, 'p99_ms_max': 20}},
+    ...                  not_measured_since='2026-11-29T14:05Z'))
+    'For databases Promise: oltp iops at least 500, p99_ms at most 20. \
+Not measured since 2026-11-29T14:05Z.'
+    """
+    limits = list(_limit_clauses(card.promise))
+    figures = [
+        _figure_clause(one)
+        for one in (card.measured.figures if card.measured else ())
+    ]
+    if len(_text(card, (), figures[:1])) > MOST_CHARS:
+        card = dataclasses.replace(
+            card, measured=None, not_measured_since=None
+        )
+        figures = []
+    while len(text := _text(card, limits, figures)) > MOST_CHARS:
+        if len(figures) > 1:
+            figures.pop()
+        elif limits:
+            limits.pop()
+        else:
+            break
+    return text
+
+
+def _splits(text: str) -> Iterable[tuple[str, list[str]]]:
+    """(pattern, clauses) of each group of a sentence."""
+    for group in text.split('; '):
+        pattern, _, rest = group.partition(' ')
+        runs = ''
+        if rest.startswith('('):
+            runs, _, rest = rest.partition(') ')
+        clauses = re.split(r', (?=[a-z])', rest)
+        yield f'{pattern} {runs}'.rstrip(), clauses
+
+
+def _number(text: str) -> float:
+    return float(text) if '.' in text else int(text)
+
+
+def _read_measured(found: re.Match[str]) -> cards.Measured:
+    """The record of a sentence.
+
+    :raises ValueError: a value cannot be.
+    """
+    figures = []
+    for head, clauses in _splits(found['groups']):
+        pattern, _, runs = head.partition(' (')
+        for clause in clauses:
+            quantity, mean, low, high = re.split(r' \[|, | ', clause[:-1])
+            figures.append(
+                cards.Figure(
+                    pattern=pattern,
+                    quantity=quantity,
+                    mean=_number(mean),
+                    low=_number(low),
+                    high=_number(high),
+                    runs=int(runs.removesuffix(' runs')),
+                )
+            )
+    return cards.Measured(
+        ended_at=found['time'],
+        ceph_release=int(found['release']) if found['release'] else None,
+        fingerprint=found['fingerprint'],
+        figures=tuple(figures),
+    )
+
+
+def _read_promise(text: str) -> dict[str, dict[str, float]]:
+    """{pattern: {limit: value}} of a sentence.
+
+    :raises ValueError: it is not what a catalog can have.
+    """
+    promise: dict[str, dict[str, float]] = {}
+    for pattern, clauses in _splits(text):
+        limits = promise.setdefault(pattern, {})
+        for clause in clauses:
+            quantity, bound, value = re.split(f' ({_BOUND}) ', clause)
+            name = f'{quantity}_{"min" if bound == _AT_LEAST else "max"}'
+            if name in limits:
+                raise ValueError(f'limit {name} stands twice')
+            limits[name] = _number(value)
+    wrong = [fault.found for fault in expectations.faults(promise)]
+    if wrong:
+        raise ValueError('; '.join(wrong))
+    return promise
+
+
+def read(text: str) -> cards.Card:
+    """The card of a description, which anybody may have written.
+
+    :param text: any.
+    :returns: what is not a sentence of ours, digit by digit as ``write`` has
+        it, is the purpose.
+    """
+    if len(text) > MOST_CHARS:
+        return cards.Card(purpose=text)
+    rest, measured, since = text, None, None
+    if found := _MEASURED.search(text):
+        try:
+            measured = _read_measured(found)
+        except ValueError:
+            return cards.Card(purpose=text)
+        rest = text[: found.start()]
+    elif (found := _STALE.search(text)) and cards.is_time(found['time']):
+        since = found['time']
+        rest = text[: found.start()]
+    is_cut = rest != text
+    before = rest.removesuffix(' ') if is_cut else rest
+    promise: dict[str, dict[str, float]] = {}
+    if found := _PROMISED.search(before):
+        try:
+            promise = _read_promise(found['groups'])
+        except ValueError:
+            promise = {}
+        else:
+            before = before[: found.start()].removesuffix(' ')
+    card = cards.Card(
+        purpose=before,
+        promise=promise,
+        measured=measured,
+        not_measured_since=since,
+    )
+    # One card has one text, so that no other text passes for it.
+    return card if write(card) == text else cards.Card(purpose=text)
+
+
+def room(card: cards.Card) -> int:
+    """Characters that a purpose and its whole promise leave to figures.
+
+    :returns: 0 or more.
+    """
+    text = _text(card, list(_limit_clauses(card.promise)), ())
+    return max(0, MOST_CHARS - len(text) - bool(text))

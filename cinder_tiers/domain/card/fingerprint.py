@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the figures of a tier depend on, as a few digits, to see it change.
+
+Pure. Neither words nor tags, access, quotas or promises are in it: no figure
+depends on them. Must not know where a fingerprint is kept.
+"""
+
+from collections.abc import Collection
+from collections.abc import Iterator
+from collections.abc import Mapping
+import dataclasses
+import hashlib
+import json
+
+from cinder_tiers.domain.card import card as cards
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain.state import ceph as ceph_state
+
+_DIGITS = 6
+
+
+def _plain(value: object) -> object:
+    """A value for JSON; of records only what is not left at its default.
+
+    So that a setting that a later release adds changes no fingerprint.
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: _plain(found)
+            for field in dataclasses.fields(value)
+            if (found := getattr(value, field.name)) != _default(field)
+        }
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted(map(str, value))
+    if isinstance(value, (tuple, list)):
+        return [_plain(each) for each in value]
+    if isinstance(value, float) and value == int(value):
+        return int(value)
+    return value if isinstance(value, int | float | None) else str(value)
+
+
+def _default(field: dataclasses.Field) -> object:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default
+
+
+def _digits(value: object) -> str:
+    text = json.dumps(_plain(value), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def osds_of(
+    pools: Collection[str], state: ceph_state.CephState
+) -> frozenset[int]:
+    """Ids of the OSDs on which pools may lie, by their CRUSH rules.
+
+    Those that are out are among them: most come back, and a card is not lost
+    for a disk that was.
+
+    :param pools: names; one that does not exist has none.
+    """
+    rules = [
+        state.crush_rules.get(state.pools[name].crush_rule)
+        for name in pools
+        if name in state.pools
+    ]
+    return frozenset(
+        osd.osd_id
+        for rule in rules
+        if rule is not None
+        for osd in state.osds
+        if rule.takes(dataclasses.replace(osd, no_data=''))
+    )
+
+
+def of_tier(
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    state: ceph_state.CephState | None,
+) -> str:
+    """The fingerprint of a tier.
+
+    :param state: of its cluster; None when it has none.
+    """
+    found = [
+        _digits(
+            [tier.backend, tier.extra_specs, tier.qos and _limits(tier.qos)]
+            + ([tier.encryption] if tier.encryption else [])
+        )
+    ]
+    if tier.rbd is not None and state is not None:
+        cluster = catalog.clusters[tier.rbd.cluster]
+        # What OSDs must be is no setting of theirs.
+        pool = dataclasses.replace(tier.rbd, osd_requirements=None)
+        found.append(_digits([pool, cluster.host_osd_options]))
+        found.append(_digits(sorted(osds_of(tier.rbd.pools, state))))
+    return '-'.join(found)
+
+
+def _limits(qos: catalogs.Qos) -> catalogs.Qos:
+    """Of a QoS spec, all but its name."""
+    return dataclasses.replace(qos, name=None)
+
+
+def changes(
+    measured: cards.Measured,
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    state: ceph_state.CephState | None,
+) -> tuple[str, ...]:
+    """What is no longer as it was when a tier was measured, each a clause.
+
+    :param state: of its cluster; None when it has none, or it is not known:
+        what Ceph says is not compared then.
+    """
+    return tuple(_changes(measured, catalog, tier, state))
+
+
+def _changes(
+    measured: cards.Measured,
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    state: ceph_state.CephState | None,
+) -> Iterator[str]:
+    before = measured.fingerprint.split('-')
+    now = of_tier(catalog, tier, state).split('-')
+    if before[0] != now[0]:
+        yield 'QoS, encryption, backend or extra specs of the tier changed'
+    if tier.rbd is not None and state is None:
+        return
+    if len(before) != len(now):
+        yield (
+            'the tier has no pool of its own any more'
+            if len(before) > len(now)
+            else 'the tier has a pool of its own now'
+        )
+        return
+    for place, what in enumerate(
+        (
+            'pool, CRUSH rule or options of the tier changed',
+            'other OSDs serve the pools of the tier',
+        ),
+        start=1,
+    ):
+        if before[place:] and before[place] != now[place]:
+            yield what
+    if (
+        state is not None
+        and None not in (measured.ceph_release, state.release)
+        and measured.ceph_release != state.release
+    ):
+        yield (
+            f'Ceph has release {state.release}, and had '
+            f'{measured.ceph_release}'
+        )

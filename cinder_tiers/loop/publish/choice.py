@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Which figures of results go on the cards of tiers, and why others do not.
+
+Pure. A figure that is not to be trusted is not chosen: one of a single repeat
+or of too few I/Os has no interval, and what a run tells against itself holds
+of all that it has. Must not know how a card is kept.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+import datetime
+import itertools
+import re
+
+from cinder_tiers.domain.card import card as cards
+from cinder_tiers.domain.card import fingerprint
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain.catalog import model as catalogs
+from cinder_tiers.domain import errors
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.figures.result import figures
+from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.figures.result import trust
+
+#: Of each pattern, beside what is promised.
+_ALWAYS = ('iops', 'p99_ms')
+#: Caveats that an interval shows, and those about single figures, which are
+#: looked at one by one.
+_SHOWN = frozenset(
+    {'spread', 'wide intervals', trust.ONE_REPEAT, trust.TOO_FEW_IOS}
+)
+#: What was not looked at, and speaks neither for a figure nor against it.
+_NOT_LOOKED_AT = frozenset({'host load not known', 'storage load not known'})
+_RELEASE = re.compile('[0-9]{1,3}', re.ASCII)
+
+#: {path of a result file: its run}
+Runs = Mapping[str, run_result.RunResult]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """What is to be published of a tier."""
+
+    tier: str
+    #: minute in UTC, as in a card; of several results, of the first
+    ended_at: str
+    #: the most important first; none: nothing is to be trusted
+    figures: tuple[cards.Figure, ...]
+    #: why others are not among them, and what was not looked at; a clause each
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Part:
+    """One tier of one result."""
+
+    path: str
+    run: run_result.RunResult
+    tier: run_result.TierResult
+
+
+def choose(
+    runs: Runs,
+    catalog: catalogs.Catalog,
+    wanted: Sequence[str] = (),
+) -> tuple[Chosen, ...]:
+    """The figures of each tier of some results.
+
+    :param runs: of different runs.
+    :param wanted: names of tiers; none: all of the results.
+    :returns: in the order of the catalog.
+    :raises errors.ProblemsFound: a result does not fit the catalog, or the
+        results do not fit each other; all that is wrong.
+    """
+    parts = [
+        _Part(path=path, run=run, tier=tier)
+        for path, run in runs.items()
+        for tier in run.tiers
+        if not wanted or tier.tier in wanted
+    ]
+    problems = [
+        *_not_measured(parts, runs, wanted),
+        *_unfit(parts, catalog),
+        *_twice(parts),
+    ]
+    if problems:
+        raise errors.ProblemsFound(problems)
+    return tuple(
+        _chosen(tier, [one for one in parts if one.tier.tier == tier.name])
+        for tier in catalog.tiers
+        if any(one.tier.tier == tier.name for one in parts)
+    )
+
+
+def _not_measured(
+    parts: Sequence[_Part], runs: Runs, wanted: Sequence[str]
+) -> Iterator[errors.Problem]:
+    have = {one.tier.tier for one in parts}
+    for name in wanted:
+        if name not in have:
+            yield errors.Problem(
+                where=', '.join(runs),
+                found=f'no tier {name!r}',
+                expected='a result of each tier that --tier names',
+                remedy='fix --tier, or name another result',
+            )
+
+
+def _unfit(
+    parts: Sequence[_Part], catalog: catalogs.Catalog
+) -> Iterator[errors.Problem]:
+    """What was measured, and is not a tier of the catalog."""
+    for path, run in {one.path: one.run for one in parts}.items():
+        if _ended_at(run) is None:
+            yield errors.Problem(
+                where=path,
+                found=f'ended_at {run.ended_at[:40]!r}',
+                expected='a time in ISO 8601 with its offset',
+                remedy='name another result',
+            )
+    for one in parts:
+        name = one.tier.tier
+        where = f'{one.path}: tier {name}'
+        tier = catalog.tier(name)
+        if tier is None or not tier.take_over:
+            yield errors.Problem(
+                where=where,
+                found='a tier that '
+                + (
+                    'is not in the tiers file'
+                    if tier is None
+                    else 'has take_over: false in the tiers file'
+                ),
+                expected='one that "tier apply" manages: '
+                + ', '.join(each.name for each in catalog.ours),
+                remedy='name those to publish with --tier, or another tiers '
+                'file with --catalog',
+            )
+            continue
+        found = one.tier.volume_types.value
+        if found not in (None, tier.type_name):
+            yield errors.Problem(
+                where=where,
+                found=f'volumes of volume type {found}',
+                expected=f'{tier.type_name}, which the tier has',
+                remedy='measure the tier again',
+            )
+        pools = {
+            each.image.pool
+            for each in one.run.guests
+            if each.tier == name and each.image
+        }
+        if tier.rbd and pools - set(tier.rbd.pools):
+            yield errors.Problem(
+                where=where,
+                found=f'volumes in pool {", ".join(sorted(pools))}',
+                expected=f'{", ".join(tier.rbd.pools)}, which the tier has',
+                remedy='measure the tier again',
+            )
+
+
+def _twice(parts: Sequence[_Part]) -> Iterator[errors.Problem]:
+    """Which of two figures counts, only who measured them can say."""
+    for one, other in itertools.combinations(parts, 2):
+        if one.tier.tier != other.tier.tier:
+            continue
+        both = {each.pattern for each in one.tier.patterns} & {
+            each.pattern for each in other.tier.patterns
+        }
+        if both:
+            yield errors.Problem(
+                where=f'{one.path}, {other.path}: tier {one.tier.tier}',
+                found=f'both have {", ".join(sorted(both))}',
+                expected='one result for each pattern of a tier',
+                remedy='name the one that is to be published',
+            )
+
+
+def _ended_at(run: run_result.RunResult) -> datetime.datetime | None:
+    try:
+        found = datetime.datetime.fromisoformat(run.ended_at)
+        return None if found.tzinfo is None else found.astimezone(datetime.UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _chosen(tier: catalogs.Tier, parts: Sequence[_Part]) -> Chosen:
+    promised: list[cards.Figure] = []
+    others: list[cards.Figure] = []
+    remarks: list[str] = []
+    for one in parts:
+        known = trust.caveats(one.run)
+        remarks += [
+            each.text for each in known if each.about in _NOT_LOOKED_AT
+        ]
+        grave = [
+            each for each in known if each.about not in _SHOWN | _NOT_LOOKED_AT
+        ]
+        for pattern in one.tier.patterns:
+            kinds = trust.kinds(grave, one.run, tier.name, pattern.pattern)
+            if kinds:
+                remarks.append(
+                    f'{pattern.pattern} is not published: '
+                    f'{", ".join(kinds)}; see "tier result {one.path}"'
+                )
+                continue
+            limits = tier.expect.get(pattern.pattern, {})
+            asked = [
+                quantity
+                for name in limits
+                if expectations.find_quantity(
+                    quantity := expectations.limit(name).quantity
+                )
+            ]
+            for quantity in dict.fromkeys((*asked, *_ALWAYS)):
+                found = _figure(pattern, quantity, one.run)
+                if isinstance(found, str):
+                    remarks.append(
+                        f'{pattern.pattern} {quantity} is not published: '
+                        f'{found}'
+                    )
+                elif quantity in asked:
+                    promised.append(found)
+                else:
+                    others.append(found)
+    return Chosen(
+        tier=tier.name,
+        ended_at=min(
+            cards.time_text(ended_at)
+            for one in parts
+            if (ended_at := _ended_at(one.run)) is not None
+        ),
+        figures=(*promised, *others),
+        remarks=tuple(dict.fromkeys(remarks)),
+    )
+
+
+def _figure(
+    pattern: run_result.PatternResult,
+    quantity: str,
+    run: run_result.RunResult,
+) -> cards.Figure | str:
+    """A figure of a card, or why there is none."""
+    found = trust.estimate(pattern.slots, quantity, looks=run.looks)
+    if found is None:
+        complete = figures.complete(pattern.slots)
+        limit = expectations.quantity(quantity)
+        if not complete:
+            return figures.NONE_COMPLETE
+        return (
+            figures.not_told(complete, limit)
+            or (
+                figures.of_complete(complete, limit)
+                and figures.too_few_ios(complete, limit)
+            )
+            or figures.nothing_done(limit)
+        )
+    if found.low is None or found.high is None:
+        return f'there is no interval: {found.method}'
+    try:
+        return cards.Figure(
+            pattern=pattern.pattern,
+            quantity=quantity,
+            mean=cards.rounded(found.mean),
+            low=cards.rounded(found.low),
+            high=cards.rounded(found.high),
+            runs=found.values,
+        )
+    except ValueError as error:
+        return str(error)
+
+
+def out_of_date(
+    chosen: Chosen, card: cards.Card, changes: Sequence[str]
+) -> Iterator[errors.Problem]:
+    """What is known of a tier since it was measured.
+
+    :param card: that the tier has.
+    :param changes: why its figures are not those of today's tier.
+    """
+    published = card.measured and card.measured.ended_at
+    if published and chosen.ended_at < published:
+        yield errors.Problem(
+            where=f'tier {chosen.tier}',
+            found=f'a measurement that ended at {chosen.ended_at}',
+            expected=f'none before {published}, of which the figures are '
+            'published already',
+            remedy='name the newest result',
+        )
+        return
+    since = published if changes else card.not_measured_since
+    if since and chosen.ended_at <= since:
+        yield errors.Problem(
+            where=f'tier {chosen.tier}',
+            found=f'a measurement that ended at {chosen.ended_at}, before the '
+            'tier changed' + ''.join(f'; {one}' for one in changes),
+            expected=f'one after {since}',
+            remedy='measure the tier again',
+        )
+
+
+def measured(
+    chosen: Chosen,
+    catalog: catalogs.Catalog,
+    tier: catalogs.Tier,
+    state: ceph_state.CephState | None,
+) -> cards.Measured:
+    """What a card says of a tier, with what it depends on as it is now.
+
+    :param chosen: with figures.
+    :param tier: of which they are.
+    :param state: of the tier's cluster; None when it has none.
+    """
+    return cards.Measured(
+        ended_at=chosen.ended_at,
+        ceph_release=None if state is None else state.release,
+        fingerprint=fingerprint.of_tier(catalog, tier, state),
+        figures=chosen.figures,
+    )
+
+
+def objections(
+    runs: Runs,
+    tier: catalogs.Tier,
+    state: ceph_state.CephState | None,
+) -> Iterator[errors.Problem]:
+    """What results say of Ceph that is not so any more.
+
+    :param runs: those that have the tier.
+    :param state: of the tier's cluster; None when it has none.
+    """
+    if state is None or tier.rbd is None:
+        return
+    osds = fingerprint.osds_of(tier.rbd.pools, state)
+    for path, run in runs.items():
+        watch = run.ceph
+        reading = watch and (watch.after or watch.before)
+        if not reading or all(each.tier != tier.name for each in run.tiers):
+            continue
+        where = f'{path}: tier {tier.name}'
+        releases = {
+            int(found[0])
+            for text in reading.release
+            if (found := _RELEASE.match(text))
+        }
+        if state.release is not None and releases - {state.release}:
+            yield errors.Problem(
+                where=where,
+                found='measured on Ceph '
+                + ', '.join(map(str, sorted(releases))),
+                expected=f'Ceph {state.release}, which the cluster has now',
+                remedy='measure the tier again',
+            )
+        new = sorted(osd for osd in osds if str(osd) not in reading.osd_boots)
+        if new:
+            yield errors.Problem(
+                where=where,
+                found='measured before these OSDs of the tier were there: '
+                + ', '.join(f'osd.{osd}' for osd in new),
+                expected='the OSDs of today',
+                remedy='measure the tier again',
+            )
