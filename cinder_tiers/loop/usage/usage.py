@@ -9,7 +9,8 @@ each update sets), and so do many other things. So a volume had its size, its
 type and its project for certain since that time, and cannot have had more than
 its size of now before, for a volume never shrinks: both ends are given, and no
 number between them. What is deleted, or left the tier or the project, is in
-neither, since nothing tells of it.
+neither, since nothing tells of it. Databases keep both times in whole seconds,
+so that either end may be off by one.
 
 Pure. Must not know how volumes are read.
 """
