@@ -22,6 +22,7 @@ from cinder_tiers.domain.audit import volumes as audit_volumes
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import explanation
+from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.export import catalog as export_catalog
 from cinder_tiers.domain.export import inventory as inventories
 from cinder_tiers.domain.placement import backends as backends_of_cinder
@@ -456,7 +457,29 @@ def list_volumes(
             f'{spelling.listed(names)}; '
             f'{spelling.did_you_mean(tier, names)}see "openstack tier list"'
         )
-    for one in audit_volumes.list_volumes(
+    for one in volumes_of(connection, known, policy=policy, project=project):
+        if tier in (None, one.verdict.tier):
+            yield one
+
+
+def volumes_of(
+    connection: _Connection,
+    known: facts.Facts,
+    *,
+    policy: decision.Policy,
+    project: str | None = None,
+) -> collections.abc.Iterator[audit_volumes.ListedVolume]:
+    """The volumes that a user sees, with what the audit says of each.
+
+    :param connection: of the user; to an administrator Cinder shows the
+        volumes of all projects, to others those of their own.
+    :param known: what the user may see.
+    :param policy: the operator's choices.
+    :param project: id of the project; None: all.
+    :raises errors.TiersError: Cinder does not answer, or not all volumes
+        could be listed.
+    """
+    return audit_volumes.list_volumes(
         # Cinder without a file of filters answers 500 to project_id.
         volumes=(
             one
@@ -466,9 +489,7 @@ def list_volumes(
         known=known,
         find_image=cinder_volumes.Images(connection).find,
         policy=policy,
-    ):
-        if tier in (None, one.verdict.tier):
-            yield one
+    )
 
 
 def export(

@@ -39,6 +39,7 @@ ShowResponse = deferred.command(
 ShowResult = deferred.command(f'{_LOOP}.report.result_command', 'ShowResult')
 ShowTier = deferred.command(f'{_CLI}.tiers', 'ShowTier')
 ShowTrend = deferred.command(f'{_LOOP}.compare.trend_command', 'ShowTrend')
+ShowUsage = deferred.command(f'{_LOOP}.usage.usage_command', 'ShowUsage')
 SweepTier = deferred.command(f'{_LOOP}.sweep.sweep_command', 'SweepTier')
 TuneTier = deferred.command(f'{_LOOP}.tune.tune_command', 'TuneTier')
 ValidateCatalog = deferred.command(f'{_CLI}.validate', 'ValidateCatalog')

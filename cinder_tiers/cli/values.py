@@ -7,6 +7,7 @@ shows with the name of the argument.
 """
 
 import argparse
+import datetime
 import re
 
 from cinder_tiers.domain.catalog import expectations
@@ -117,3 +118,26 @@ def duration_s(text: str) -> int:
     if not total_s:
         raise _wrong(text, f'a time such as {DURATIONS}')
     return total_s
+
+
+def moment(text: str) -> datetime.datetime:
+    """A date, or a time of ISO 8601, in UTC where it has no offset.
+
+    >>> moment('2028-02-29').isoformat()
+    '2028-02-29T00:00:00+00:00'
+    >>> moment('2028-03-01T01:00+01:00').isoformat()
+    '2028-03-01T00:00:00+00:00'
+
+    :returns: the moment in UTC; of a date, its beginning.
+    """
+    try:
+        found = datetime.datetime.fromisoformat(text)
+        if found.tzinfo is None:
+            return found.replace(tzinfo=datetime.UTC)
+        return found.astimezone(datetime.UTC)
+    except (OverflowError, ValueError) as error:
+        raise _wrong(
+            text,
+            'a date such as 2028-02-29, or a time such as '
+            '2028-02-29T12:00+01:00',
+        ) from error

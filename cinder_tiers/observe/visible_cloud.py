@@ -8,6 +8,7 @@ named, not guessed. Writes nothing. Must not know any rule of placement.
 
 import collections.abc
 import dataclasses
+import datetime
 import itertools
 import typing
 
@@ -557,6 +558,9 @@ def parse_volume(
         is_migrating=found.get('os-vol-mig-status-attr:migstat')
         not in _NOT_MIGRATING,
         is_replicated=found.get('replication_status') not in _NOT_REPLICATED,
+        created_at=_time(found.get('created_at')),
+        updated_at=_time(found.get('updated_at')),
+        servers=len(found.get('attachments') or ()),
         fixed_by=next(
             (
                 fixed_by
@@ -577,3 +581,10 @@ def parse_volume(
             None,
         ),
     )
+
+
+def _time(found: object) -> datetime.datetime | None:
+    """A time that Cinder shows, in UTC without saying so."""
+    if not isinstance(found, str):
+        return None
+    return datetime.datetime.fromisoformat(found).replace(tzinfo=datetime.UTC)

@@ -270,6 +270,36 @@ class Expected(columns.FormattableColumn):
         }
 
 
+class Cost(columns.FormattableColumn):
+    """The prices of a tier: words for people, a map for programs.
+
+    None where the tier has no price.
+    """
+
+    def human_readable(self) -> str:
+        """Such as 0.08 EUR a GiB, 1.5 EUR for 1,000 IOPS, a month."""
+        cost = self._value
+        if cost is None:
+            return '-'
+        currency = printable(cost.currency)
+        text = f'{cost.per_gib_month:f} {currency} a GiB'
+        if cost.per_1000_iops_month is not None:
+            text += f', {cost.per_1000_iops_month:f} {currency} for 1,000 IOPS'
+        return f'{text}, a month'
+
+    def machine_readable(self) -> dict[str, str | None] | None:
+        """{key of the tiers file: price}; texts, so that no digit is lost."""
+        cost = self._value
+        if cost is None:
+            return None
+        iops = cost.per_1000_iops_month
+        return {
+            'currency': printable(cost.currency),
+            'per_gib_month': f'{cost.per_gib_month:f}',
+            'per_1000_iops_month': None if iops is None else f'{iops:f}',
+        }
+
+
 class Lines(columns.FormattableColumn):
     """Entries, {field: value} each: a line for people, a map for programs.
 

@@ -240,6 +240,20 @@ EXPECTATION = Text(
     expected=expectations.NAMES_EXPECTED,
 )
 
+#: The unit of prices, as people write it behind them.
+CURRENCY = dataclasses.replace(
+    TYPE_NAME,
+    max_chars=16,
+    expected='the currency of the prices, such as EUR: 1 to 16 printable '
+    'characters, without white space at its ends',
+)
+#: A price as text, so that it has the decimals that were typed.
+PRICE_TEXT = Text(
+    pattern=r'[0-9]{1,9}(\.[0-9]{1,9})?',
+    expected='a price of 0 or more, at most 999999999, such as 0.08',
+)
+PRICE = Range(0, 999_999_999)
+
 OBJECT_STORES = ('bluestore', 'filestore', 'kstore', 'memstore', 'seastore')
 FILE_SYSTEMS = ('btrfs', 'ext4', 'xfs', 'zfs')
 CONTROL_LOCATIONS = ('front-end', 'back-end')

@@ -9,6 +9,7 @@ what exists in Cinder or Ceph. Rules between the values are in
 
 import collections.abc
 import dataclasses
+import decimal
 import functools
 
 from cinder_tiers.domain.catalog import expectations
@@ -39,6 +40,9 @@ WATCH_IMAGE = 'cinder-tiers-watch'
 
 #: CRUSH root of a pool that names none, which Ceph creates in each cluster.
 CRUSH_ROOT = 'default'
+
+#: Of a month of prices: a year of 365 days has 12 of them.
+HOURS_OF_MONTH = 730
 
 #: Access for all projects, requested explicitly.
 PUBLIC = 'public'
@@ -351,6 +355,19 @@ class Encryption:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a tier costs its users; nothing is changed for it."""
+
+    #: Text behind each price, such as EUR.
+    currency: str
+    #: Of a GiB for `HOURS_OF_MONTH`.
+    per_gib_month: decimal.Decimal
+    #: Of 1,000 IOPS of the limits of volumes, for `HOURS_OF_MONTH`; None:
+    #: they have no price of their own.
+    per_1000_iops_month: decimal.Decimal | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Tier:
     """A tier, which becomes a volume type; with `rbd`, it is a `CephTier`."""
 
@@ -388,6 +405,8 @@ class Tier:
     #: {fio pattern: {limit: value}} of what guests get, see `expectations`.
     #: Nothing is changed for it; it is for who measures.
     expect: expectations.Expectations = dataclasses.field(default_factory=dict)
+    #: None: it has no price.
+    cost: Cost | None = None
     #: The Ceph pool behind it; None: the storage exists already, and
     #: `backend_name` or `extra_specs` say which it is.
     rbd: RbdPool | None = None

@@ -8,6 +8,7 @@ not know how an API is asked.
 
 import collections.abc
 import dataclasses
+import datetime
 import functools
 import typing
 
@@ -115,6 +116,13 @@ class KnownVolume:
     is_migrating: bool = False
     #: Whether its driver replicates it to another backend.
     is_replicated: bool = False
+    #: None: Cinder does not say; as `updated_at`, in UTC.
+    created_at: datetime.datetime | None = None
+    #: When anything of its record was last changed, if that was; Cinder sets
+    #: it whenever size, type or project change.
+    updated_at: datetime.datetime | None = None
+    #: How many servers have it.
+    servers: int = 0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,14 @@ import dataclasses
 import re
 
 _NUMBER = re.compile(r'[0-9]{1,15}', re.ASCII)
+# Of volumes that cannot be attached: they were not created, or are being
+# deleted.
+_WITHOUT_STORAGE = frozenset(
+    {
+        *('error', 'deleting', 'error_deleting'),
+        *('error_managing', 'error_managing_deleting'),
+    }
+)
 #: The only consumer for which Cinder makes no limit out of the size.
 _BACK_END = 'back-end'
 
@@ -78,30 +86,32 @@ def iops_limit(
     return None if read is None or write is None else read + write
 
 
+def clients(status: str | None, servers: int) -> int:
+    """How many servers a volume can do I/O for at once, now or when attached.
+
+    Each has the limit for itself, in libvirt and in librbd alike.
+
+    >>> clients('available', 0), clients('in-use', 2), clients('error', 0)
+    (1, 2, 0)
+
+    :param status: of the volume; None: not known.
+    :param servers: to which it is attached.
+    """
+    if servers:
+        return servers
+    return 0 if status in _WITHOUT_STORAGE else 1
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class SoldVolume:
-    """A volume that can do I/O, now or when it is attached."""
+class Limits:
+    """The QoS spec of a volume type."""
 
-    size_gib: int
-    #: Servers that have it: each has the limit for itself, in libvirt and in
-    #: librbd alike. A volume that is not attached counts as attached once.
-    clients: int = 1
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class SoldType:
-    """A volume type of a tier, and its volumes."""
-
-    #: Of the volume type: that of the tier, or one that it replaced.
-    name: str
-    #: {key: value} of its QoS spec; empty when it has none.
+    #: {key: value}; empty when the type has none.
     specs: collections.abc.Mapping[str, str]
-    #: Of that QoS spec; empty when it has none.
+    #: Of the QoS spec; empty when there is none.
     consumer: str = ''
-    #: Of all projects.
-    volumes: tuple[SoldVolume, ...]
 
-    def limit(
+    def iops(
         self, direction: str | None, *, size_gib: int | None = None
     ) -> int | None:
         """What one volume may do, as of `iops_limit`.
@@ -113,6 +123,26 @@ class SoldType:
             self.specs, direction, size_gib=size_gib, consumer=self.consumer
         )
 
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SoldVolume:
+    """A volume that can do I/O, now or when it is attached."""
+
+    size_gib: int
+    #: As of `clients`, more than 0.
+    clients: int = 1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SoldType:
+    """A volume type of a tier, and its volumes."""
+
+    #: Of the volume type: that of the tier, or one that it replaced.
+    name: str
+    limits: Limits
+    #: Of all projects.
+    volumes: tuple[SoldVolume, ...]
+
     def iops(self, direction: str | None) -> int | None:
         """What all its volumes may do at once; None when one has no limit.
 
@@ -120,7 +150,7 @@ class SoldType:
         """
         total = 0
         for one in self.volumes:
-            found = self.limit(direction, size_gib=one.size_gib)
+            found = self.limits.iops(direction, size_gib=one.size_gib)
             if found is None:
                 return None
             total += found * one.clients

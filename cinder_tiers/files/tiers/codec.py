@@ -9,6 +9,7 @@ tiers.
 """
 
 import dataclasses
+import decimal
 import typing
 
 from cinder_tiers.domain.catalog import limits
@@ -796,6 +797,56 @@ _ENCRYPTION = shapes.Record(
         ),
     ),
 )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Price(shapes.Scalar):
+    """A decimal number; in the file a number, or a text of more digits."""
+
+    def read(self, value: typing.Any) -> typing.Any:
+        # The shortest text of a float is what was typed; + 0 of -0 is 0.
+        return decimal.Decimal(str(value)) + 0
+
+    def write(self, value: typing.Any) -> typing.Any:
+        if value == value.to_integral_value():
+            return int(value)
+        plain = float(value)
+        return plain if self.read(plain) == value else f'{value:f}'
+
+
+_PRICE = _Price(
+    definition='price',
+    expected=limits.PRICE_TEXT.expected,
+    keywords={
+        **shapes.text_keywords(limits.PRICE_TEXT, 'number'),
+        'minimum': limits.PRICE.least,
+        'maximum': limits.PRICE.most,
+    },
+)
+_COST = shapes.Record(
+    kind=catalogs.Cost,
+    expected='a mapping with currency, per_gib_month and, optionally, '
+    'per_1000_iops_month',
+    required=('currency', 'per_gib_month'),
+    fields=(
+        shapes.field(
+            'currency',
+            shapes.text(limits.CURRENCY),
+            'The currency of the prices, which is shown behind them.',
+        ),
+        shapes.field(
+            'per_gib_month',
+            _PRICE,
+            f'Price of a GiB for a month of {catalogs.HOURS_OF_MONTH} hours.',
+        ),
+        shapes.field(
+            'per_1000_iops_month',
+            _PRICE,
+            'Price of 1,000 IOPS of the limits of volumes for such a month; '
+            'without it IOPS have no price of their own.',
+        ),
+    ),
+)
 _TIER = shapes.Record(
     kind=catalogs.Tier,
     definition='tier',
@@ -955,6 +1006,11 @@ _TIER = shapes.Record(
                 ),
             ),
             'What a measurement in guests must find, by fio pattern.',
+        ),
+        shapes.field(
+            'cost',
+            _COST,
+            'Price of the tier, for ``usage`` and ``recommend``.',
         ),
         shapes.field(
             'backend',

@@ -45,6 +45,18 @@ class _Known:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Bound:
+    """Up to which load something holds."""
+
+    curve: load_curve.Curve
+    #: What holds, in words.
+    until: str
+    within: load.Load
+    #: Whether it is an expectation.
+    is_expected: bool
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class _Answer:
     """A row."""
 
@@ -214,7 +226,7 @@ class _Tier:
                 source='a volume as given by --per-volume-iops',
             )
         own = self._types()[0]
-        limit = own.limit(direction)
+        limit = own.limits.iops(direction)
         if limit is None:
             return _Known(
                 value=None,
@@ -308,34 +320,8 @@ def _answers(
     read: list[run_result.RunResult],
 ) -> collections.abc.Iterator[_Answer]:
     for name, limits in _limits(tier, parsed_args, read).items():
-        quantities = {
-            limit: expectations.limit(limit).quantity for limit, _ in limits
-        }
-        curves = {
-            quantity: _curve(read, parsed_args.tier, name, quantity)
-            for quantity in dict.fromkeys(
-                [*quantities.values(), _DEFAULT_QUANTITY]
-            )
-        }
-        rows = [
-            (
-                curves[quantities[limit]],
-                f'{limit} {bound:g}',
-                load.within(curves[quantities[limit]], bound),
-                True,
-            )
-            for limit, bound in limits
-        ]
-        plain = curves[_DEFAULT_QUANTITY]
-        rows.append((plain, 'knee of p99', load.knee(plain), False))
-        syncs = _found_curve(read, parsed_args.tier, name, _SYNC_QUANTITY)
-        if syncs is not None:
-            rows.append((syncs, 'knee of sync p99', load.knee(syncs), False))
-        rows.append(
-            (plain, '70 % of the most', load.operating_point(plain), False)
-        )
         direction = _direction(read, parsed_args.tier, name)
-        for curve, until, within, is_expected in rows:
+        for bound in _bounds(read, parsed_args.tier, name, limits):
             for basis in ('sold', 'carried'):
                 in_use = tier.in_use(basis, direction)
                 of_volume = tier.of_volume(direction)
@@ -350,20 +336,116 @@ def _answers(
                     )
                 else:
                     room = rooms.headroom(
-                        within,
+                        bound.within,
                         in_use_iops=in_use.value,
                         volume_iops=of_volume.value,
                     )
                 yield _Answer(
-                    curve=curve,
-                    until=until,
+                    curve=bound.curve,
+                    until=bound.until,
                     basis=basis,
-                    within=within,
+                    within=bound.within,
                     in_use=in_use,
                     of_volume=of_volume,
                     room=room,
-                    is_expected=is_expected,
+                    is_expected=bound.is_expected,
                 )
+
+
+def _bounds(
+    read: list[run_result.RunResult], tier: str, name: str, limits: '_Limits'
+) -> list[Bound]:
+    """Up to which loads of a curve limits and rules of practice hold."""
+    quantities = {
+        limit: expectations.limit(limit).quantity for limit, _ in limits
+    }
+    curves = {
+        quantity: _curve(read, tier, name, quantity)
+        for quantity in dict.fromkeys(
+            [*quantities.values(), _DEFAULT_QUANTITY]
+        )
+    }
+    found = [
+        Bound(
+            curve=curves[quantities[limit]],
+            until=f'{limit} {bound:g}',
+            within=load.within(curves[quantities[limit]], bound),
+            is_expected=True,
+        )
+        for limit, bound in limits
+    ]
+    plain = curves[_DEFAULT_QUANTITY]
+    knees = [('knee of p99', plain)]
+    syncs = _found_curve(read, tier, name, _SYNC_QUANTITY)
+    if syncs is not None:
+        knees.append(('knee of sync p99', syncs))
+    return [
+        *found,
+        *(
+            Bound(
+                curve=curve,
+                until=until,
+                within=load.knee(curve),
+                is_expected=False,
+            )
+            for until, curve in knees
+        ),
+        Bound(
+            curve=plain,
+            until='70 % of the most',
+            within=load.operating_point(plain),
+            is_expected=False,
+        ),
+    ]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Sellable:
+    """What a tier bears by a load curve, for what it sells."""
+
+    tier: str
+    #: read, write, or None for both, or if not known.
+    direction: str | None
+    bound: Bound
+
+
+def sellable(
+    paths: list[str], declared: catalogs.Catalog | None
+) -> list[Sellable]:
+    """What the tiers of results bear, curve by curve.
+
+    That is the load up to which each latency holds that the tiers file
+    expects of the curve; without one, 70 % of the most.
+
+    :param paths: of result files.
+    :param declared: None: nothing is expected.
+    :raises base.CommandFailed: a file cannot be read, or no result has a
+        curve.
+    :raises load_curve.CurveError: results do not have the same curve.
+    """
+    read = list(results.read_all(paths).values())
+    found = []
+    for tier, name in dict.fromkeys(
+        one for run in read for one in load_curve.names(run)
+    ):
+        own = declared and declared.tier(tier)
+        limits = _declared_limits(own, name) if own else ()
+        bounds = _bounds(read, tier, name, limits)
+        for bound in bounds:
+            if bound.is_expected or not limits and bound is bounds[-1]:
+                found.append(
+                    Sellable(
+                        tier=tier,
+                        direction=_direction(read, tier, name),
+                        bound=bound,
+                    )
+                )
+    if not found:
+        raise base.CommandFailed(
+            f'{", ".join(paths)}: no result has a load curve; name results '
+            'of the task curve.yaml'
+        )
+    return found
 
 
 def _curve_names(
@@ -409,7 +491,7 @@ def _limits(
     names = _curve_names(read, parsed_args)
     if parsed_args.expect:
         return dict.fromkeys(names, tuple(dict.fromkeys(parsed_args.expect)))
-    found = {name: _declared_limits(tier, name) for name in names}
+    found = {name: _declared_limits(tier.declared(), name) for name in names}
     bare = [name for name, limits in found.items() if not limits]
     if bare:
         tier.shown.warn(
@@ -422,14 +504,11 @@ def _limits(
     return found
 
 
-def _declared_limits(tier: _Tier, curve: str) -> _Limits:
-    """Limits of latency that the tiers file has for the pattern of a curve.
-
-    :raises errors.TiersError: it cannot be read.
-    """
+def _declared_limits(tier: catalogs.Tier, curve: str) -> _Limits:
+    """Limits of latency that a tier declares for the pattern of a curve."""
     return tuple(
         (name, float(value))
-        for name, value in tier.declared().expect.get(curve, {}).items()
+        for name, value in tier.expect.get(curve, {}).items()
         if results.is_latency(expectations.find(name))
     )
 

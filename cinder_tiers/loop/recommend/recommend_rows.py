@@ -24,6 +24,7 @@ _LOAD_TABLE = results_command.columns(
     'Load',
     'Tier',
     'Tags',
+    'Cost',
     'Pattern',
     'Quantity',
     'Measured',
@@ -34,10 +35,12 @@ _LOAD_TABLE = results_command.columns(
 _VOLUME_TABLE = results_command.columns(
     'Volume',
     'Tier',
+    'Cost',
     'Does',
     'Finding',
     'Move to',
     'Tags',
+    'Cost there',
     'Pattern',
     'Quantity',
     'Now',
@@ -141,6 +144,7 @@ def _recommend(
     )
     return results_command.Found(
         table=_LOAD_TABLE,
+        without=_without_prices(catalog),
         items=[
             row
             for each in advice.recommendations
@@ -184,6 +188,7 @@ def _place(
     placings = {each.placing for each in moves}
     return results_command.Found(
         table=_VOLUME_TABLE,
+        without=_without_prices(catalog),
         items=[
             row
             for volume, move in zip(volumes, moves, strict=True)
@@ -274,6 +279,17 @@ def _tags(catalog: catalogs.Catalog, tier: str | None) -> cells.Words:
     return cells.Words(one.tags if one else ())
 
 
+def _cost(catalog: catalogs.Catalog, tier: str | None) -> cells.Cost:
+    one = catalog.tier(tier) if tier else None
+    return cells.Cost(one.cost if one else None)
+
+
+def _without_prices(catalog: catalogs.Catalog) -> tuple[str, ...]:
+    """Columns that would show nothing, for the file has no prices."""
+    has_prices = any(one.cost for one in catalog.tiers)
+    return () if has_prices else ('Cost', 'Cost there')
+
+
 def _load_rows(
     found: recommendation.Recommendation, catalog: catalogs.Catalog
 ) -> collections.abc.Iterator[cells.Row]:
@@ -281,7 +297,7 @@ def _load_rows(
     if not found.places:
         yield (
             found.load.name,
-            *('-', cells.Words(()), '-', '-'),
+            *('-', cells.Words(()), cells.Cost(None), '-', '-'),
             *(results.Amount((None, '')), results.Change(None)),
             *('cannot tell', found.reason),
         )
@@ -297,6 +313,7 @@ def _load_rows(
             found.load.name,
             lead.tier,
             _tags(catalog, lead.tier),
+            _cost(catalog, lead.tier),
             pattern,
             quantity,
             results.Amount((claim.first, claim.unit)),
@@ -310,6 +327,7 @@ def _load_rows(
                 found.load.name,
                 place.tier,
                 _tags(catalog, place.tier),
+                _cost(catalog, place.tier),
                 claim.pattern,
                 claim.quantity,
                 results.Amount((claim.second, claim.unit)),
@@ -328,10 +346,12 @@ def _volume_rows(
     about = (
         volume.name,
         cells.Optional(move.tier),
+        _cost(catalog, move.tier),
         _does(volume),
         move.placing.value,
         cells.Optional(move.to),
         _tags(catalog, move.to),
+        _cost(catalog, move.to),
     )
     for claim in move.claims:
         yield (

@@ -8,12 +8,10 @@ and words of this project.
 """
 
 import collections.abc
-import os
 import statistics
 import typing
 
-from cinder_tiers.domain import errors
-from cinder_tiers.files import write_atomic
+from cinder_tiers.cli import metrics_file
 from cinder_tiers.loop.watch import expectation
 from cinder_tiers.loop.watch import judgement
 from cinder_tiers.loop.watch import series
@@ -28,21 +26,12 @@ _QUANTILES = (0.5, 0.99)
 class MetricsFile:
     """The file, replaced after each window.
 
-    :param path: its name, which should end with .prom.
+    :param path: as of `metrics_file.MetricsFile`.
     :raises errors.TiersError: prometheus_client is not installed.
     """
 
     def __init__(self, path: str) -> None:
-        try:
-            import prometheus_client
-        except ImportError as error:
-            raise errors.TiersError(
-                f'--metrics needs the Python client of Prometheus: {error}; '
-                'install cinder-tiers[metrics], or python3-prometheus-client '
-                'of the distribution'
-            ) from error
-        self._client = prometheus_client
-        self._path = path
+        self._file = metrics_file.MetricsFile(path)
 
     def write(self, found: collections.abc.Sequence[use_case.Watched]) -> None:
         """Replaces the file; a reader sees the old one or the new one.
@@ -50,28 +39,7 @@ class MetricsFile:
         :param found: all tiers after a window.
         :raises errors.TiersError: it cannot be written.
         """
-        registry = self._client.CollectorRegistry()
-        registry.register(_Collector(found))
-        try:
-            # /dev/stdout is one, and root could replace it. To follow any
-            # would let others who may write in the folder name any file.
-            if os.path.islink(self._path):
-                raise errors.TiersError(
-                    f'{self._path} cannot be written: it is a symbolic link'
-                )
-            write_atomic.write(
-                self._path,
-                self._client.generate_latest(registry),
-                replace=True,
-                # For node_exporter to read.
-                mode=0o644,
-                is_exact=True,
-                follows=False,
-            )
-        except errors.TiersError as error:
-            raise errors.TiersError(
-                f'{error}; name another file with --metrics'
-            ) from error
+        self._file.write(_Collector(found))
 
 
 class _Collector:

@@ -16,6 +16,7 @@ from cliff import columns
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
+from cinder_tiers.cli import metrics_file
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli import results_command
 from cinder_tiers.cli import values
@@ -115,15 +116,7 @@ Example: openstack tier watch --tier database --for 10min -f json
                 'least this percentage (default: 50)'
             ),
         )
-        parser.add_argument(
-            '--metrics',
-            metavar='<file>',
-            type=base.not_empty,
-            help=(
-                'after each window, write metrics for the textfile collector '
-                'of node_exporter to this file, which should end with .prom'
-            ),
-        )
+        metrics_file.add_metrics(parser, when='after each window, ')
         base.add_state(parser, 'the series of the tiers')
         return parser
 

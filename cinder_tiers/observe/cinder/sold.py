@@ -16,15 +16,6 @@ from cinder_tiers.domain.state import sold
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.observe.cinder import volumes
 
-# Statuses of volumes that cannot be attached: they were not created, or are
-# being deleted.
-_WITHOUT_STORAGE = frozenset(
-    {
-        *('error', 'deleting', 'error_deleting'),
-        *('error_managing', 'error_managing_deleting'),
-    }
-)
-
 
 def observe(
     connection: openstack.connection.Connection, tier: str
@@ -35,11 +26,7 @@ def observe(
     :raises errors.TiersError: there is no such volume type, or Cinder does
         not answer, or refuses.
     """
-    with openstack_client.asking_as_admin('list volume types and QoS specs'):
-        specs = {
-            one.id: one for one in qos_specs.list_all(connection.block_storage)
-        }
-        known = volume_types.list_all(connection.block_storage)
+    known, specs = _list(connection)
     name = next(
         (
             one.name
@@ -59,27 +46,52 @@ def observe(
             f'Cinder has no volume type {tier!r}: expected that of the tier; '
             'name an applied tier, see "openstack tier list"'
         )
-    if not all(one.shows_qos_specs for one in found):
-        raise errors.NotVisible(
-            'Cinder does not show which QoS spec a volume type has; the '
-            'policy volume_extension:access_types_qos_specs_id must allow it'
-        )
     return tuple(
-        _sold_type(connection, one, specs.get(one.qos_specs_id or ''))
+        sold.SoldType(
+            name=one.name,
+            limits=_limits(one, specs),
+            volumes=tuple(_volumes(connection, one)),
+        )
         for one in sorted(found, key=lambda one: (one.name != name, one.name))
     )
 
 
-def _sold_type(
+def limits(
     connection: openstack.connection.Connection,
+) -> dict[str, sold.Limits]:
+    """{id of a volume type: its limits}, of all volume types.
+
+    :param connection: of an administrator.
+    :raises errors.TiersError: Cinder does not answer, or refuses.
+    """
+    known, specs = _list(connection)
+    return {one.id: _limits(one, specs) for one in known}
+
+
+def _list(
+    connection: openstack.connection.Connection,
+) -> tuple[list[volume_types.VolumeType], dict[str, qos_specs.QosSpec]]:
+    with openstack_client.asking_as_admin('list volume types and QoS specs'):
+        specs = {
+            one.id: one for one in qos_specs.list_all(connection.block_storage)
+        }
+        known = volume_types.list_all(connection.block_storage)
+    if not all(one.shows_qos_specs for one in known):
+        raise errors.NotVisible(
+            'Cinder does not show which QoS spec a volume type has; the '
+            'policy volume_extension:access_types_qos_specs_id must allow it'
+        )
+    return known, specs
+
+
+def _limits(
     volume_type: volume_types.VolumeType,
-    spec: qos_specs.QosSpec | None,
-) -> sold.SoldType:
-    return sold.SoldType(
-        name=volume_type.name,
+    specs: dict[str, qos_specs.QosSpec],
+) -> sold.Limits:
+    spec = specs.get(volume_type.qos_specs_id or '')
+    return sold.Limits(
         specs=spec.specs if spec else {},
         consumer=spec.consumer if spec else '',
-        volumes=tuple(_volumes(connection, volume_type)),
     )
 
 
@@ -93,7 +105,7 @@ def _volumes(
         return [
             sold.SoldVolume(
                 size_gib=row['size'],
-                clients=max(1, len(row['attachments'])),
+                clients=clients,
             )
             for row in openstack_client.rows(
                 connection.block_storage,
@@ -106,5 +118,7 @@ def _volumes(
                     'limit': volumes.PAGE,
                 },
             )
-            if row['attachments'] or row['status'] not in _WITHOUT_STORAGE
+            if (
+                clients := sold.clients(row['status'], len(row['attachments']))
+            )
         ]

@@ -108,6 +108,6 @@ class SoldTest(testtools.TestCase):
 def sold_type(specs, *sizes_gib):
     return sold.SoldType(
         name='x',
-        specs=specs,
+        limits=sold.Limits(specs=specs),
         volumes=tuple(sold.SoldVolume(size_gib=each) for each in sizes_gib),
     )

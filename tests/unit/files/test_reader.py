@@ -294,6 +294,30 @@ class ReaderTestCase(testtools.TestCase):
         ),
         (
             'fallback: true',
+            'fallback: true\n    cost: {currency: EUR}',
+            "t.yaml:7: tiers.general.cost has no 'per_gib_month'",
+            'a price of 0 or more',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    cost: {currency: EUR, per_gib_month: -0.1}',
+            't.yaml:7: tiers.general.cost.per_gib_month is -0.1',
+            'a price of 0 or more',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    cost: {currency: EUR, per_gib_month: "0,1"}',
+            "t.yaml:7: tiers.general.cost.per_gib_month is '0,1'",
+            'such as 0.08',
+        ),
+        (
+            'fallback: true',
+            'fallback: true\n    cost: {currency: "", per_gib_month: 1}',
+            't.yaml:7: tiers.general.cost.currency is',
+            'such as EUR',
+        ),
+        (
+            'fallback: true',
             'fallback: true\n    expect: {}',
             't.yaml:7: tiers.general.expect is a mapping',
             'at least one',

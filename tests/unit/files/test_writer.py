@@ -2,6 +2,7 @@
 """What is written is read back as it was, whatever its texts are."""
 
 import dataclasses
+import decimal
 
 from hypothesis import assume
 from hypothesis import given
@@ -99,6 +100,15 @@ EXPECTED = strategies.dictionaries(
     ),
     max_size=2,
 )
+PRICES = strategies.decimals(
+    0, limits.PRICE.most, places=9, allow_nan=False
+) | strategies.integers(0, limits.PRICE.most).map(decimal.Decimal)
+COSTS = strategies.none() | strategies.builds(
+    catalogs.Cost,
+    currency=TEXTS.filter(limits.CURRENCY.fits),
+    per_gib_month=PRICES,
+    per_1000_iops_month=strategies.none() | PRICES,
+)
 CACHES = strategies.sampled_from(
     (
         None,
@@ -147,6 +157,7 @@ def written_catalogs(draw):
                 else (),
                 qos=catalogs.Qos(back_end={'x': draw(TEXTS) or '0'}),
                 expect=draw(EXPECTED),
+                cost=draw(COSTS),
                 access=draw(
                     strategies.sampled_from(
                         (None, 'public', (), ('a' * 32, 'yes'))

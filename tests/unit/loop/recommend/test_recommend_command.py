@@ -86,6 +86,7 @@ class RecommendTestCase(testtools.TestCase):
         )
         self.assertEqual(0, ran.status, ran.stderr)
         best, other = json.loads(ran.stdout)
+        self.assertNotIn('Cost', best)
         self.assertEqual(
             ('my-database', 'database', ['database', 'oltp'], 'recommended'),
             tuple(best[key] for key in ('Load', 'Tier', 'Tags', 'Finding')),
@@ -98,6 +99,39 @@ class RecommendTestCase(testtools.TestCase):
         change = other['Against best']
         self.assertAlmostEqual(-67, change['percent'], delta=1)
         self.assertLess(change['low_percent'], change['percent'])
+
+    def test_a_choice_has_its_cost(self):
+        priced = TIERS.replace(
+            '    tags: [database, oltp]\n',
+            '    tags: [database, oltp]\n    cost: {currency: EUR, '
+            'per_gib_month: 0.10, per_1000_iops_month: "1.50"}\n',
+        )
+        self.catalog = self.write('priced.yaml', priced)
+        ran = self.recommend('--pattern', 'seq-write', '-f', 'json')
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertEqual(
+            [
+                {
+                    'currency': 'EUR',
+                    'per_gib_month': '0.1',
+                    'per_1000_iops_month': '1.50',
+                },
+                None,
+            ],
+            [row['Cost'] for row in json.loads(ran.stdout)],
+        )
+        ran = self.recommend('--pattern', 'seq-write', '-f', 'csv')
+        self.assertIn(
+            '"0.1 EUR a GiB, 1.50 EUR for 1,000 IOPS, a month"', ran.stdout
+        )
+        wrong = test_recommendation.image(
+            read_ops=0.0, read_bytes=0.0, write_bytes=400 * 4096.0
+        )
+        path = self.write('iostat.json', json.dumps([wrong]))
+        ran = self.recommend('--volumes', path, '-f', 'json')
+        row = json.loads(ran.stdout)[0]
+        self.assertIsNone(row['Cost'])
+        self.assertEqual('0.1', row['Cost there']['per_gib_month'])
 
     def test_a_job_that_is_nearly_what_was_measured(self):
         job = self.write('mine.fio', JOB.replace('4k', '8k'))

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A file of metrics of Prometheus, for the textfile collector.
+
+The collector is that of node_exporter, which reads the files of
+`metrics_directory` as well.
+"""
+
+import argparse
+import os
+import typing
+
+from cinder_tiers.cli import base
+from cinder_tiers.domain import errors
+from cinder_tiers.files import write_atomic
+
+if typing.TYPE_CHECKING:
+    from prometheus_client import registry
+
+
+def add_metrics(parser: argparse.ArgumentParser, *, when: str = '') -> None:
+    """Adds --metrics.
+
+    :param when: begins the help, such as 'after each window, '.
+    """
+    parser.add_argument(
+        '--metrics',
+        metavar='<file>',
+        type=base.not_empty,
+        help=(
+            f'{when}write metrics for the textfile collector of '
+            'node_exporter to this file, which should end with .prom'
+        ),
+    )
+
+
+class MetricsFile:
+    """The file, replaced each time.
+
+    :param path: its name, which should end with .prom.
+    :raises errors.TiersError: prometheus_client is not installed.
+    """
+
+    def __init__(self, path: str) -> None:
+        try:
+            import prometheus_client
+        except ImportError as error:
+            raise errors.TiersError(
+                f'--metrics needs the Python client of Prometheus: {error}; '
+                'install cinder-tiers[metrics], or python3-prometheus-client '
+                'of the distribution'
+            ) from error
+        self._client = prometheus_client
+        self._path = path
+
+    def write(self, collector: 'registry.Collector') -> None:
+        """Replaces the file; a reader sees the old one or the new one.
+
+        :param collector: has the metrics.
+        :raises errors.TiersError: it cannot be written.
+        """
+        registry = self._client.CollectorRegistry()
+        registry.register(collector)
+        try:
+            # /dev/stdout is one, and root could replace it. To follow any
+            # would let others who may write in the folder name any file.
+            if os.path.islink(self._path):
+                raise errors.TiersError(
+                    f'{self._path} cannot be written: it is a symbolic link'
+                )
+            write_atomic.write(
+                self._path,
+                self._client.generate_latest(registry),
+                replace=True,
+                # For node_exporter to read.
+                mode=0o644,
+                is_exact=True,
+                follows=False,
+            )
+        except errors.TiersError as error:
+            raise errors.TiersError(
+                f'{error}; name another file with --metrics'
+            ) from error
