@@ -96,7 +96,11 @@ class DriverCase(testtools.TestCase):
         spec = qos_specs.create(
             self.context,
             f'qos-{name}',
-            {'consumer': consumer, 'total_iops_sec': limit, **specs},
+            {
+                'consumer': consumer,
+                **({'total_iops_sec': limit} if limit else {}),
+                **specs,
+            },
         )
         made = volume_types.create(
             self.context,

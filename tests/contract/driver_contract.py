@@ -225,15 +225,16 @@ class DriverContract(driver_case.DriverCase):
     def test_a_limit_by_size_goes_with_its_type(self):
         """To a type whose limits are kept elsewhere, in the same pool."""
         self.types['fast'] = self.make_type(
-            'by-size',
-            '5',
-            backend='tier-fast',
-            total_iops_sec_per_gb='30',
+            'by-size', None, backend='tier-fast', total_iops_sec_per_gb='30'
         )
         service = self.serve()
         volume = self.make(service, 'fast')
         self.types['fast'] = self.make_type(
-            'of-servers', '5', backend='tier-fast', consumer='front-end'
+            'of-servers',
+            None,
+            backend='tier-fast',
+            consumer='front-end',
+            total_iops_sec_per_gb='30',
         )
         self.retype(service, volume, 'fast', 'never')
         self.assertEqual({}, self.limits_of('fast', volume.name))
