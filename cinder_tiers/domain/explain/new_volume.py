@@ -98,7 +98,7 @@ def explain_create(
     notes = (
         *_image_notes(question),
         *_metadata_notes(question, policy),
-        *applied.near_tags(request.image),
+        *applied.near_tags(request.image, known.published_tags),
         *applied.problems,
     )
     refusal = (
