@@ -22,7 +22,7 @@ from tests.functional import tier_objects
 from tests.unit.execute import test_plan_apply_always as always
 
 #: Of catalogs, applied one after the other; tests/long tries more.
-PAIRS = 6
+PAIRS = 3
 #: Kinds of objects that no apply changes, and fields of a pool.
 FIXED = ('placement', 'crush rule', 'erasure code profile')
 FIXED_FIELDS = (

@@ -38,17 +38,11 @@ class TiersFileTestCase(testtools.TestCase):
 
     text = TIERS
 
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.api = cinder_api.CinderApi()
-        cls.addClassCleanup(cls.api.stop)
-        cls.api.add_project('a' * 32, 'alpha')
-        cls.empty = cls.api.keep()
-
     def setUp(self):
         super().setUp()
-        self.addCleanup(self.api.return_to, self.empty)
+        self.api = cinder_api.CinderApi()
+        self.addCleanup(self.api.stop)
+        self.api.add_project('a' * 32, 'alpha')
         handle, self.path = tempfile.mkstemp(suffix='.yaml')
         os.close(handle)
         self.addCleanup(os.unlink, self.path)

@@ -204,7 +204,7 @@ class CutOffTestCase(AppliedCinderTestCase):
                 }
                 for one in (before, after)
             }
-            self.remove()
+            self.api.return_to(self.empty)
             self.carry_out(self.granted(before, ()), self.connection)
             connection = test_cinder_world.log_in(self.api, CutSession)
             self.addCleanup(connection.close)
