@@ -111,7 +111,7 @@ class Cluster:
         #: Names of pools that take no writes.
         self.full = set()
         #: What of a source the manager leaves that ends in a commit: `header`
-        #: or `entry`; None if it does not end.
+        #: `snapshot` or `entry`; None if it does not end.
         self.left_by_commit = None
         self._ids = itertools.count(1)
         self.rados = types.SimpleNamespace(
@@ -226,6 +226,11 @@ class Cluster:
                 if left is None:
                     del self.images[old.id]
                 old.has_header = left != 'entry'
+                if left == 'snapshot':
+                    name = next(iter(old.snapshots))
+                    removed = copy.copy(old.snapshots[name])
+                    removed.namespace = TRASH
+                    old.snapshots[name] = removed
 
 
 class _Rados:
@@ -595,6 +600,9 @@ class _Open:
         else:
             del self._image.snapshots[name]
 
+    def remove_snap_by_id(self, ident):
+        del self._image.snapshots[ident]
+
     def protect_snap(self, name):
         self._of(name).is_protected = True
 
@@ -609,7 +617,12 @@ class _Open:
     def list_snaps(self):
         return iter(
             [
-                {'name': name, 'size': one.size, 'namespace': one.namespace}
+                {
+                    'id': name,
+                    'name': name,
+                    'size': one.size,
+                    'namespace': one.namespace,
+                }
                 for name, one in self._image.snapshots.items()
             ]
         )

@@ -155,9 +155,7 @@ def kill_manager():
     """End the manager of the lab at once; the lab starts it again."""
     for process in pathlib.Path('/proc').glob('[0-9]*'):
         with contextlib.suppress(OSError):
-            program, *arguments = (
-                (process / 'cmdline').read_text().split('\0')
-            )
+            program, *arguments = (process / 'cmdline').read_text().split('\0')
             if program.endswith('/ceph-mgr') and real_ceph.CONF in arguments:
                 os.kill(int(process.name), signal.SIGKILL)
 
@@ -190,9 +188,13 @@ class RealDriverTestCase(driver_contract.DriverContract):
         """
         status = self.wait_until_executed(volume)
         with self.ioctx('fast') as fast, self.ioctx('slow') as slow:
-            if left == 'header':
+            if left in ('header', 'snapshot'):
                 header = f'rbd_header.{status["dest_image_id"]}'
                 fast.execute(header, 'rbd', 'migration_remove', b'')
+                if left == 'snapshot':
+                    self.begin_to_remove_snapshot(
+                        slow, status['source_image_id']
+                    )
                 return
             key = f'id_{status["source_image_id"]}'
             with rados.ReadOpCtx() as asked:
@@ -203,6 +205,18 @@ class RealDriverTestCase(driver_contract.DriverContract):
             with rados.WriteOpCtx() as change:
                 slow.set_omap(change, (key,), (entry,))
                 slow.operate_write_op(change, 'rbd_trash')
+
+    def begin_to_remove_snapshot(self, ioctx, ident):
+        """As librbd does: into the trash of the image, with another name."""
+        with contextlib.closing(
+            rbd.Image(ioctx, image_id=ident, read_only=True)
+        ) as image:
+            first = next(iter(image.list_snaps()))['id']
+        for method, data in (
+            ('set_protection_status', struct.pack('<QB', first, 0)),
+            ('snapshot_trash_add', struct.pack('<Q', first)),
+        ):
+            ioctx.execute(f'rbd_header.{ident}', 'rbd', method, data)
 
     def leave_halfway(self, volume, left):
         with self.ioctx('slow') as slow, self.ioctx('fast') as fast:
