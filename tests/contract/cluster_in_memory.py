@@ -110,6 +110,8 @@ class Cluster:
         self.tasks = []
         #: Names of pools that take no writes.
         self.full = set()
+        #: Commands that the manager, which begins anew, does not take yet.
+        self.refused = set()
         #: What of a source the manager leaves that ends in a commit: `header`
         #: `snapshot` or `entry`; None if it does not end.
         self.left_by_commit = None
@@ -349,6 +351,8 @@ class _Rados:
     def mgr_command(self, request, _data):
         asked = json.loads(request)
         prefix = asked['prefix']
+        if prefix in self._cluster.refused:
+            return -errno.EAGAIN, b'', 'rbd_support module is not ready'
         self._cluster.do_tasks()
         if prefix == 'rbd task list':
             return 0, json.dumps(self._cluster.tasks).encode(), ''
