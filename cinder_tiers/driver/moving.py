@@ -332,11 +332,20 @@ class Images:
 
     def _remove_snapshots(self, move: Move) -> None:
         with self._open(move.target, move.image, read_only=False) as image:
-            for snapshot in list(image.list_snaps()):
-                name = snapshot['name']
-                if image.is_protected_snap(name):
-                    image.unprotect_snap(name)
-                image.remove_snap(name)
+            self._free_of_snapshots(image)
+
+    def _free_of_snapshots(self, image: 'rbd.rbd.Image') -> None:
+        trash = self._rbd.RBD_SNAP_NAMESPACE_TYPE_TRASH
+        for snapshot in list(image.list_snaps()):
+            if snapshot['namespace'] == trash:
+                # librbd puts each there before it removes it, and a process
+                # may end in between.
+                image.remove_snap_by_id(snapshot['id'])
+                continue
+            name = snapshot['name']
+            if image.is_protected_snap(name):
+                image.unprotect_snap(name)
+            image.remove_snap(name)
 
     def _is_source(self, move: Move, ident: str) -> bool:
         """Return whether a header says that an image leaves for the target."""
@@ -469,11 +478,7 @@ class Images:
         with contextlib.closing(
             self._rbd.Image(ioctx, image_id=ident)
         ) as image:
-            for snapshot in list(image.list_snaps()):
-                name = snapshot['name']
-                if image.is_protected_snap(name):
-                    image.unprotect_snap(name)
-                image.remove_snap(name)
+            self._free_of_snapshots(image)
 
     def state(self, move: Move) -> State:
         """Return the state of a move."""

@@ -525,9 +525,19 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             if reasons:
                 raise retyping.NotInPlace(reasons)
             with _lock_of(volume.name).write_lock(), self._images() as images:
-                update = retyping.move(
-                    images, wanted, finish=finish, state_of=records.state_of
-                )
+                try:
+                    update = retyping.move(
+                        images,
+                        wanted,
+                        finish=finish,
+                        state_of=records.state_of,
+                    )
+                except retyping.NotInPlace:
+                    raise
+                except Exception:
+                    # The image may be in either pool.
+                    self._moves.take_back(wanted)
+                    raise
                 self._moves.add(wanted)
                 self._report.recount(source, target)
         except retyping.NotInPlace as error:

@@ -111,7 +111,7 @@ def move(
         reasons = images.busy_kin(wanted.target, wanted.image, state_of)
         if not reasons:
             result = finish()
-            images.add_task(moving.Task.EXECUTE, wanted)
+            _begin_to_copy(images, wanted)
             return result
     except NotInPlace:
         raise
@@ -119,6 +119,15 @@ def move(
         reasons = [f'{type(error).__name__}: {error}.']
     _take_back(images, wanted, reasons)
     raise NotInPlace(reasons)
+
+
+def _begin_to_copy(images: moving.Images, wanted: moving.Move) -> None:
+    try:
+        images.add_task(moving.Task.EXECUTE, wanted)
+    except moving.ManagerRefused as refused:
+        # It has just been asked, and begins anew. The image is usable; who
+        # carries moves on asks for the task again.
+        LOG.warning('The move of %s waits. %s', wanted, refused)
 
 
 def _take_back(
@@ -129,14 +138,8 @@ def _take_back(
     except Exception as error:
         LOG.exception(
             'The move of %(move)s failed, and could not be taken back: '
-            '%(reasons)s Restart this service, which tries again, or run "rbd '
-            'migration abort %(source)s/%(image)s".',
-            {
-                'move': wanted,
-                'reasons': ' '.join(reasons),
-                'source': wanted.source,
-                'image': wanted.image,
-            },
+            '%(reasons)s It is tried again.',
+            {'move': wanted, 'reasons': ' '.join(reasons)},
         )
         error.add_note(f'The move of {wanted} was not taken back.')
         raise

@@ -81,6 +81,12 @@ class Moves:
         with self._lock:
             self._moves[move.image] = move
 
+    def take_back(self, move: moving.Move) -> None:
+        """Take a move back, from now, that was not answered."""
+        with self._lock:
+            self._unanswered.add(move.image)
+            self._moves[move.image] = move
+
     def of(self, image: str) -> moving.Move | None:
         """The move of an image that has not ended, if there is one."""
         with self._lock:

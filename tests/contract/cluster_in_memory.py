@@ -110,8 +110,10 @@ class Cluster:
         self.tasks = []
         #: Names of pools that take no writes.
         self.full = set()
+        #: Commands that the manager, which begins anew, does not take yet.
+        self.refused = set()
         #: What of a source the manager leaves that ends in a commit: `header`
-        #: or `entry`; None if it does not end.
+        #: `snapshot` or `entry`; None if it does not end.
         self.left_by_commit = None
         self._ids = itertools.count(1)
         self.rados = types.SimpleNamespace(
@@ -226,6 +228,11 @@ class Cluster:
                 if left is None:
                     del self.images[old.id]
                 old.has_header = left != 'entry'
+                if left == 'snapshot':
+                    name = next(iter(old.snapshots))
+                    removed = copy.copy(old.snapshots[name])
+                    removed.namespace = TRASH
+                    old.snapshots[name] = removed
 
 
 class _Rados:
@@ -344,6 +351,8 @@ class _Rados:
     def mgr_command(self, request, _data):
         asked = json.loads(request)
         prefix = asked['prefix']
+        if prefix in self._cluster.refused:
+            return -errno.EAGAIN, b'', 'rbd_support module is not ready'
         self._cluster.do_tasks()
         if prefix == 'rbd task list':
             return 0, json.dumps(self._cluster.tasks).encode(), ''
@@ -595,6 +604,9 @@ class _Open:
         else:
             del self._image.snapshots[name]
 
+    def remove_snap_by_id(self, ident):
+        del self._image.snapshots[ident]
+
     def protect_snap(self, name):
         self._of(name).is_protected = True
 
@@ -609,7 +621,12 @@ class _Open:
     def list_snaps(self):
         return iter(
             [
-                {'name': name, 'size': one.size, 'namespace': one.namespace}
+                {
+                    'id': name,
+                    'name': name,
+                    'size': one.size,
+                    'namespace': one.namespace,
+                }
                 for name, one in self._image.snapshots.items()
             ]
         )

@@ -675,8 +675,9 @@ class DriverContract(driver_case.DriverCase):
     def cut_off(self, service, left):
         """A volume that has moved, whose source is in the trash yet.
 
-        :param left: `header` if all of the source is, `entry` if nothing of
-            it is but the entry of the trash.
+        :param left: `header` if all of the source is, `snapshot` if one of
+            its snapshots is being removed, `entry` if nothing of it is but the
+            entry of the trash.
         """
         volume, snapshots, clone = self.make_family(service, 'slow')
         before = self.sums_of('slow', volume, snapshots)
@@ -687,7 +688,7 @@ class DriverContract(driver_case.DriverCase):
         return volume, snapshots, before
 
     def test_what_a_cut_off_commit_has_left_is_removed(self):
-        for left in ('header', 'entry'):
+        for left in ('header', 'snapshot', 'entry'):
             for starts_anew in (False, True):
                 with self.subTest(left=left, starts_anew=starts_anew):
                     service = self.serve()

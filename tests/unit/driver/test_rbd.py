@@ -5,6 +5,7 @@
 import json
 
 from cinder import exception
+import fixtures
 
 from tests.contract import cluster_in_memory
 from tests.contract import driver_contract
@@ -27,6 +28,41 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
         )
         self.assertIn(f'{self.rados_pools["fast"]} is full.', log.output)
         self.assertEqual([volume.name], self.names_in('slow'))
+
+    def test_a_manager_that_begins_anew_does_not_stop_a_move(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', b'content')
+        before = self.sum_of('slow', volume.name)
+        self.cluster.refused.add('rbd task add migration execute')
+        self.retype(service, volume, 'fast', 'never')
+        self.assertEqual(self.host_of('fast'), volume.host)
+        self.cluster.refused.clear()
+        self.settle(service, volume, 'fast')
+        self.assertEqual(before, self.sum_of('fast', volume.name))
+        self.assert_nothing_left('slow')
+
+    def test_a_move_that_cannot_be_taken_back_yet_is_tried_again(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', b'content')
+        before = self.sum_of('slow', volume.name)
+        self.types['fast'] = self.make_type('broken', 'as many as it likes')
+        log = self.capture_log()
+        with fixtures.MonkeyPatch(
+            'tests.contract.cluster_in_memory._RBD.migration_abort', self.fail
+        ):
+            self.assertRaises(
+                exception.VolumeMigrationFailed,
+                self.retype,
+                service,
+                volume,
+                'fast',
+                'never',
+            )
+        self.assertIn('It is tried again', log.output)
+        self.settle(service, volume, 'slow')
+        self.assertEqual(before, self.sum_of('slow', volume.name))
+        self.assert_nothing_left('fast')
+        self.assertEqual([], self.marks_in('slow'))
 
     def cut_commit_off(self, volume, left):
         self.cluster.do_tasks()
