@@ -26,6 +26,7 @@ _WRITTEN_AS_A_WHOLE = frozenset(
         actions.Kind.TYPE_ENCRYPTION,
         actions.Kind.TYPE_QUOTA,
         actions.Kind.PROJECT_DEFAULTS,
+        actions.Kind.TAG_NAMESPACE,
     }
 )
 #: {kind: what becomes of an object of which only the first step is done}

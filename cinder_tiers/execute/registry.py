@@ -19,6 +19,7 @@ from cinder_tiers.execute.cinder import qos_spec
 from cinder_tiers.execute.cinder import type_encryption
 from cinder_tiers.execute.cinder import type_quota
 from cinder_tiers.execute.cinder import volume_type
+from cinder_tiers.execute.glance import tag_namespace
 
 
 def executors(
@@ -60,4 +61,5 @@ def executors(
         actions.Kind.PROJECT_DEFAULTS: project_defaults.ProjectDefaults(
             connection
         ),
+        actions.Kind.TAG_NAMESPACE: tag_namespace.TagNamespaces(connection),
     }

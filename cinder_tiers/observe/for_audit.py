@@ -8,6 +8,7 @@ and says which did not. Writes nothing.
 
 import collections.abc
 import contextlib
+import dataclasses
 import functools
 import typing
 
@@ -17,10 +18,12 @@ from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.state import glance as glance_state
 from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph.osd import osd_metadata
 from cinder_tiers.observe.ceph import practice
 from cinder_tiers.observe import for_plan as world
+from cinder_tiers.observe.glance import tag_namespace
 from cinder_tiers.observe import keystone
 from cinder_tiers.observe import visible_cloud
 
@@ -89,12 +92,18 @@ def observe(
         cinder=attempt(
             lambda: world.observe_cinder(
                 connection,
-                catalog,
+                # Where Glance does not answer, Cinder may.
+                dataclasses.replace(catalog, publish_tags=None),
                 # Who reaches the backends of private tiers.
                 access_of=lambda unused: any(
                     not tier.is_public for tier in catalog.ours
                 ),
             )
+        ),
+        tag_namespace=None
+        if catalog.publish_tags is None
+        else attempt(
+            lambda: tag_namespace.read(connection, glance_state.NAMESPACE)
         ),
         projects=attempt(
             lambda: keystone.observe(connection, catalog.projects)

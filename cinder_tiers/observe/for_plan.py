@@ -118,6 +118,7 @@ def observe_cinder(
             encryption_of=lambda one: one.name in encrypted,
             project_defaults=catalog.has_project_defaults
             or any(not tier.is_public for tier in catalog.ours),
+            tag_namespace=catalog.publish_tags is not None,
         ),
     )
     return cinder.with_use(

@@ -30,6 +30,7 @@ from cinder_tiers.observe.cinder import scope as scopes
 from cinder_tiers.observe.cinder import type_encryption as observed_encryptions
 from cinder_tiers.observe.cinder import type_quota as observed_quotas
 from cinder_tiers.observe.cinder import volume_type as observed_types
+from cinder_tiers.observe.glance import tag_namespace as observed_namespaces
 
 #: Fields of a state, as a reader found them.
 Fields = dict[str, object]
@@ -52,7 +53,7 @@ class CephReader:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CinderReader:
-    """Reads one kind of resource from Cinder."""
+    """Reads one kind of resource from Cinder, or from Glance."""
 
     #: Gives fields of `CinderState`; the state has what was read before.
     observe: collections.abc.Callable[
@@ -133,6 +134,10 @@ CINDER: collections.abc.Mapping[actions.Kind, CinderReader] = (
             actions.Kind.PROJECT_DEFAULTS: CinderReader(
                 observe=observed_defaults.observe,
                 read=observed_defaults.read,
+            ),
+            actions.Kind.TAG_NAMESPACE: CinderReader(
+                observe=observed_namespaces.observe,
+                read=observed_namespaces.read,
             ),
         }
     )

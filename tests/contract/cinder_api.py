@@ -101,6 +101,10 @@ class CinderApi:
             **properties,
         )
 
+    def forbid_namespaces(self, are_forbidden=True):
+        """Lets the stand-in for Glance refuse metadata definitions."""
+        self._order('forbid_namespaces', are_forbidden=are_forbidden)
+
     def asked(self):
         """Paths that were asked of Keystone and Glance since the last call."""
         return self._order('asked')

@@ -18,6 +18,7 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import glance as glance_state
 from cinder_tiers.domain.state import usage as usages
 
 
@@ -59,6 +60,8 @@ class Effective(dict):
 
 #: Extra specs by which a volume type is known as one of tiers.
 MARKS = {'tiers:name', 'tiers:follow_image'}
+#: By this, in its description, a namespace of Glance.
+MARK = 'Written by "openstack tier apply".'
 #: By these the autoscaler of Ceph chooses pg_num, where it is on.
 AUTOSCALED_BY = (
     'bulk',
@@ -124,6 +127,10 @@ def needs_consent(current, wanted):
             and bool(current.applications)
             or current.rbd_default_data_pool is not None
             and wanted.rbd_default_data_pool != current.rbd_default_data_pool
+        )
+    if isinstance(current, glance_state.TagNamespace):
+        return MARK not in current.description or (
+            wanted is None and bool(current.others)
         )
     if wanted is None:
         return True
@@ -520,6 +527,7 @@ class World:
                 },
                 encryptions=of(actions.Kind.TYPE_ENCRYPTION),
                 project_defaults=of(actions.Kind.PROJECT_DEFAULTS),
+                tag_namespaces=of(actions.Kind.TAG_NAMESPACE),
             ),
             ceph={
                 'ceph': ceph_state.CephState(

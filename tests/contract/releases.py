@@ -17,12 +17,14 @@ import platform
 
 from cinder_tiers.domain.state import action as actions
 
-#: Resource kinds, in the order of the plan, without that of which the clusters
-#: of these tests have no Keystone: tests/unit/execute/test_cinder_world.py.
+#: Resource kinds, in the order of the plan, without those for which the
+#: clusters of these tests have no Keystone and no Glance:
+#: tests/unit/execute/test_cinder_world.py.
 KINDS = tuple(
     kind.value
     for kind in actions.Kind
-    if kind is not actions.Kind.PROJECT_DEFAULTS
+    if kind
+    not in (actions.Kind.PROJECT_DEFAULTS, actions.Kind.TAG_NAMESPACE)
 )
 #: Kinds that no Ceph release makes a difference to.
 OF_CINDER = {'volume type', 'qos spec', 'default quota', 'type encryption'}

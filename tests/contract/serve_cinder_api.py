@@ -11,7 +11,8 @@ a real scheduler, `volume` and `snapshot` add one to the database,
 default volume type of a project, `fold` lets the database compare names as
 MariaDB does, `dead_scheduler` adds a scheduler that is down, `keep` copies the
 database, `return_to` puts a copy back, `image` and `project` add what the
-stand-ins for Glance and Keystone know, at /image and /identity.
+stand-ins for Glance and Keystone know, at /image and /identity;
+`forbid_namespaces` changes the policy of the former.
 
 A token is `role:project`: it stands for a user with that role there. A seer is
 a member to whom a lenient policy shows extra specs.
@@ -286,6 +287,10 @@ class Orders:
         ident = str(uuid.uuid4())
         self._glance.images[ident] = {'id': ident, 'status': 'active', **image}
         return ident
+
+    def forbid_namespaces(self, *, are_forbidden):
+        """Lets Glance's policy keep metadata definitions from all."""
+        self._glance.namespaces.are_forbidden = are_forbidden
 
     def asked(self):
         """Paths that were asked of Keystone and Glance; forgets them."""

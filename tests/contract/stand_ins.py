@@ -5,7 +5,7 @@
 WSGI applications for the process of serve_cinder_api. What they know is
 added by the tests. Not real: any password is right, a token is
 `role:project` with the name of the user for the role, and an image can be
-looked up and nothing else.
+looked up and nothing else. tests/functional has the real ones.
 """
 
 import json
@@ -132,12 +132,86 @@ class Keystone(StandIn):
         )
 
 
+class Namespaces:
+    """The metadata definitions of Glance, as Glance 32 answers of them.
+
+    Only an administrator changes them; others see the public ones.
+    """
+
+    def __init__(self):
+        #: {name: namespace}
+        self.known = {}
+        #: Whether the policy keeps them from all.
+        self.are_forbidden = False
+
+    def answer(self, method, path, role, body):
+        """The answer to a request for something below `namespaces`."""
+        if self.are_forbidden or (method != 'GET' and role != 'admin'):
+            return 403, {'message': 'You are not authorized'}, []
+        name, _, part = path.partition('/')
+        if method == 'POST' and not name:
+            return self._create(body)
+        found = self.known.get(name)
+        if found is None or (
+            role != 'admin' and found['visibility'] != 'public'
+        ):
+            return None
+        if method == 'GET' and not part:
+            return 200, {key: one for key, one in found.items() if one}, []
+        if method == 'DELETE' and found['protected']:
+            return 403, {'message': f'{name} is protected'}, []
+        if method == 'DELETE' and not part:
+            del self.known[name]
+            return 204, None, []
+        if method == 'PUT' and not part:
+            # What is left out gets its default.
+            found |= {**self._texts(), **body}
+            return 200, found, []
+        if part == 'resource_types':
+            found['resource_type_associations'].append(body)
+            return 201, body, []
+        if part == 'tags' and method == 'DELETE':
+            found['tags'] = []
+            return 204, None, []
+        if part == 'tags':
+            # An empty list changes nothing.
+            found['tags'] = body['tags'] or found['tags']
+            return 201, body, []
+        return None
+
+    @staticmethod
+    def _texts():
+        return {
+            'display_name': None,
+            'description': None,
+            'visibility': 'private',
+            'protected': False,
+            'owner': 'of-the-request',
+        }
+
+    def _create(self, body):
+        name = body['namespace']
+        if name in self.known:
+            return 409, {'message': f'{name} already exists'}, []
+        self.known[name] = {
+            **self._texts(),
+            'resource_type_associations': [],
+            'tags': [],
+            **body,
+        }
+        return 201, self.known[name], []
+
+
 class Glance(StandIn):
-    """Knows images: {id: image}, and shows them to who may see them."""
+    """Knows images: {id: image}, and shows them to who may see them.
+
+    And namespaces of metadata definitions.
+    """
 
     def __init__(self):
         super().__init__()
         self.images = {}
+        self.namespaces = Namespaces()
 
     def answer(self, request, url, query, token, body):
         if request == 'GET ':
@@ -155,6 +229,11 @@ class Glance(StandIn):
                 [],
             )
         role, _, project = token.partition(':')
+        method, _, path = request.partition(' /v2/metadefs/namespaces')
+        if path or request.endswith(' /v2/metadefs/namespaces'):
+            return self.namespaces.answer(
+                method, path.removeprefix('/'), role, body
+            )
         visible = {
             ident: image
             for ident, image in self.images.items()
@@ -172,6 +251,8 @@ class Glance(StandIn):
                         for image in visible.values()
                         if [image['name']]
                         == query.get('name', [image['name']])
+                        and [image['owner']]
+                        == query.get('owner', [image['owner']])
                         and query.get('os_hidden', ['False']) == ['False']
                     ],
                 ),

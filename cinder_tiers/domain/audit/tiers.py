@@ -33,6 +33,7 @@ from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
+from cinder_tiers.domain.state import glance as glance_state
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain.validation import clusters as cluster_rules
 from cinder_tiers.domain.validation import projects as project_rules
@@ -130,6 +131,9 @@ class Observed:
     projects: collections.abc.Mapping[str, frozenset[str]] | Unread
     #: {name of the cluster in the catalog: its state}, for each in use.
     ceph: collections.abc.Mapping[str, ceph_state.CephState | Unread]
+    #: In which tags are published; None: there is none, or the catalog has
+    #: nothing to do with it.
+    tag_namespace: glance_state.TagNamespace | Unread | None = None
     #: {name of the cluster: {OSD id: facts}}, for each of which a tier has
     #: OSD requirements.
     osds: collections.abc.Mapping[
@@ -484,6 +488,17 @@ def _unread(
                     aspect=aspect,
                     reason=source.reason,
                 )
+    if isinstance(observed.tag_namespace, Unread):
+        kind = actions.Kind.TAG_NAMESPACE
+        yield Finding(
+            object_name=str(
+                actions.Key(kind=kind, name=glance_state.NAMESPACE)
+            ),
+            tier=None,
+            state=State.UNKNOWN,
+            aspect=kind.value,
+            reason=observed.tag_namespace.reason,
+        )
 
 
 def _pools_without_io(
@@ -670,6 +685,13 @@ def _actions(
         if isinstance(observed.cinder, Unread)
         else observed.cinder
     )
+    namespace = observed.tag_namespace
+    if isinstance(namespace, Unread):
+        catalog = dataclasses.replace(catalog, publish_tags=None)
+    elif namespace is not None:
+        cinder = dataclasses.replace(
+            cinder, tag_namespaces={namespace.name: namespace}
+        )
     left_out = {
         aspect: {one.tier for one in problems if one.aspect == aspect}
         for aspect in (_ACCESS, _DEFAULTS, _CLUSTER, _IMAGES)
@@ -734,7 +756,11 @@ def _actions(
     return (
         action
         for action in _with_cards(made.actions, without_cluster)
-        if (is_cinder_read or action.key.cluster is not None)
+        if (
+            is_cinder_read
+            or action.key.cluster is not None
+            or action.key.kind is actions.Kind.TAG_NAMESPACE
+        )
         and not _is_guess(action, without_projects)
         and not (
             action.key.kind is actions.Kind.PROJECT_DEFAULTS

@@ -494,6 +494,9 @@ class Catalog:
     #: Whether no tier serves untagged images and blank volumes, which was
     #: requested explicitly.
     without_fallback: bool = False
+    #: Whether the tags of public tiers are published in Glance; None leaves
+    #: what is published as it is.
+    publish_tags: bool | None = None
     source: Source = dataclasses.field(default_factory=Source, compare=False)
 
     def tier(self, name: str | None) -> Tier | None:

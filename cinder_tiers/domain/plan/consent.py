@@ -21,6 +21,7 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
+from cinder_tiers.domain.state import glance as glance_state
 
 _Actions = collections.abc.Mapping[actions.Key, actions.Action]
 
@@ -148,6 +149,10 @@ def changed_since_plan(
                 isinstance(current, cinder_state.ProjectDefaults)
                 and isinstance(action.after, cinder_state.ProjectDefaults)
                 and not current.default_for <= action.after.default_for
+            )
+            or (
+                isinstance(current, glance_state.TagNamespace)
+                and not current.is_ours
             )
             or (isinstance(current, ceph_state.Pool) and not current.managed)
         )

@@ -85,7 +85,8 @@ class ResourceKind(typing.Generic[R]):
     resource: type[R]
     #: The field of `CephState` or `CinderState` that its objects come from.
     state_field: str
-    #: Whether its objects are in a Ceph cluster; else they are in Cinder.
+    #: Whether its objects are in a Ceph cluster; else they are in Cinder, or
+    #: in Glance.
     is_in_ceph: bool
     #: The actions that make what exists what the catalog declares.
     plan: Plan

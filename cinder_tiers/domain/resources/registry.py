@@ -21,6 +21,7 @@ from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import primary_affinity
 from cinder_tiers.domain.resources import project_defaults
 from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
+from cinder_tiers.domain.resources import tag_namespace
 from cinder_tiers.domain.resources import type_encryption
 from cinder_tiers.domain.resources import type_quota
 from cinder_tiers.domain.resources import volume_type as volume_type_kind
@@ -41,8 +42,10 @@ RESOURCES: tuple[kinds.ResourceKind, ...] = (
     qos_spec_kind.QOS_SPEC,
     type_quota.TYPE_QUOTA,
     type_encryption.TYPE_ENCRYPTION,
-    # Last: a default type has all that its tier asks for.
+    # After these: a default type has all that its tier asks for.
     project_defaults.PROJECT_DEFAULTS,
+    # Last: what the tags select is there.
+    tag_namespace.TAG_NAMESPACE,
 )
 
 #: The same by kind, in the same order.

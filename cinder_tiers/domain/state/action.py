@@ -15,6 +15,7 @@ import shlex
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
+from cinder_tiers.domain.state import glance as glance_state
 from cinder_tiers.domain import text as escaping
 
 Resource = (
@@ -30,6 +31,7 @@ Resource = (
     | cinder_state.TypeQuota
     | cinder_state.TypeEncryption
     | cinder_state.ProjectDefaults
+    | glance_state.TagNamespace
 )
 
 #: What is said of a refusal that does not yield to consent.
@@ -53,6 +55,8 @@ class Kind(enum.Enum):
     TYPE_QUOTA = 'default quota'
     TYPE_ENCRYPTION = 'type encryption'
     PROJECT_DEFAULTS = 'project defaults'
+    # Last: what tags select is there.
+    TAG_NAMESPACE = 'tag namespace'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -60,7 +64,8 @@ class Key:
     """Names one object of the world."""
 
     kind: Kind
-    #: Name of the cluster in the catalog; None for an object of Cinder.
+    #: Name of the cluster in the catalog; None for an object of Cinder
+    #: or Glance.
     cluster: str | None = None
     name: str
 
@@ -68,7 +73,7 @@ class Key:
     def of_cluster(self) -> str:
         """Name of the cluster of an object that is in one.
 
-        :raises ValueError: it is an object of Cinder.
+        :raises ValueError: it is an object of Cinder or Glance.
         """
         if self.cluster is None:
             raise ValueError(f'{self} is in no Ceph cluster')

@@ -12,6 +12,7 @@ import types
 import unicodedata
 
 from cinder_tiers.domain.state import difference
+from cinder_tiers.domain.state import glance as glance_state
 
 #: Extra specs with this scope are managed; unscoped keys would be matched
 #: against backends by Cinder's CapabilitiesFilter.
@@ -251,7 +252,7 @@ class ProjectDefaults:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CinderState:
-    """The part of Cinder that tiers are made of."""
+    """The part of Cinder, and of Glance, that tiers are made of."""
 
     #: {name: volume type}, private ones included.
     volume_types: collections.abc.Mapping[str, VolumeType]
@@ -272,3 +273,8 @@ class CinderState:
     project_defaults: collections.abc.Mapping[str, ProjectDefaults] = (
         dataclasses.field(default_factory=dict)
     )
+    #: {name: namespace} of Glance in which tags are published; empty where
+    #: that was not asked.
+    tag_namespaces: collections.abc.Mapping[
+        str, glance_state.TagNamespace
+    ] = dataclasses.field(default_factory=dict)

@@ -16,6 +16,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.resources import erasure_code
 from cinder_tiers.domain.resources import pool_options
+from cinder_tiers.domain.state import glance as glance_state
 from cinder_tiers.domain import units
 from cinder_tiers.files.tiers import shapes
 
@@ -1039,6 +1040,13 @@ CATALOG = shapes.Record(
             'No tier serves untagged images and blank volumes, which get '
             "Cinder's default type; no tier has ``fallback: true`` beside it.",
             attribute='without_fallback',
+        ),
+        shapes.field(
+            'publish_tags',
+            shapes.flag(),
+            'Whether Glance shows everybody the tags of public tiers, in the '
+            f'namespace ``{glance_state.NAMESPACE}``; without it, Glance is '
+            'not asked.',
         ),
         shapes.field(
             'clusters',

@@ -29,3 +29,5 @@ class Scope:
     #: Whether the default types of projects are read in any case, and not only
     #: if a managed volume type is private, or not named.
     project_defaults: bool = False
+    #: Whether the namespace of tags is read from Glance.
+    tag_namespace: bool = False

@@ -111,6 +111,7 @@ def applied(plan):
             quotas=found[actions.Kind.TYPE_QUOTA],
             encryptions=found[actions.Kind.TYPE_ENCRYPTION],
             project_defaults=found[actions.Kind.PROJECT_DEFAULTS],
+            tag_namespaces=found[actions.Kind.TAG_NAMESPACE],
         ),
         ceph={
             'ceph': dataclasses.replace(

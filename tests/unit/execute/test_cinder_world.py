@@ -2,14 +2,18 @@
 
 """The contract of a world, kept by Cinder's real API; Ceph is in memory.
 
+The namespace of tags is in a stand-in for Glance.
+
 The catalog has all that a tier can ask of Cinder.
 """
 
+import contextlib
 import dataclasses
 
 from keystoneauth1.identity import v3
 import keystoneauth1.session
 import openstack.connection
+import openstack.exceptions
 import testtools
 
 from cinder_tiers.clients import default_types
@@ -17,6 +21,7 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import glance as glance_state
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import usage as ceph_usage
@@ -92,6 +97,14 @@ def remove_all(block_storage):
             block_storage.delete_type(one)
 
 
+def remove_namespace(image):
+    """Deletes the namespace in which tags are published, if there is one."""
+    with contextlib.suppress(openstack.exceptions.NotFoundException):
+        image.delete_metadef_namespace(
+            glance_state.NAMESPACE, ignore_missing=False
+        )
+
+
 def apply_plan(plan, connection):
     """Applies a plan that has to do with Cinder only; returns the results."""
     return apply.apply(
@@ -148,7 +161,10 @@ class RealCinderWorldTestCase(
                 if kind in CINDER_KINDS
             },
         }
-        self.catalog = given.of(*given.tiers_of_all_kinds())
+        self.addCleanup(remove_namespace, self.connection.image)
+        self.catalog = dataclasses.replace(
+            given.of(*given.tiers_of_all_kinds()), publish_tags=True
+        )
 
     def read(self, key):
         if key.cluster is None:

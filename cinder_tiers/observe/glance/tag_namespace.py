@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reads from Glance the namespace that the tags of tiers are published in."""
+
+import collections.abc
+
+import openstack.connection
+import openstack.exceptions
+
+from cinder_tiers.clients import openstack as openstack_client
+from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.state import glance as glance_state
+from cinder_tiers.observe.cinder import scope as scopes
+
+#: Below the endpoint of Glance. No part of it is text of a user.
+PATH = f'/metadefs/namespaces/{glance_state.NAMESPACE}'
+#: The type of resource that images are (etc/metadefs of Glance).
+IMAGE = 'OS::Glance::Image'
+#: Rules of Glance's policy by which it is shown.
+POLICIES = (
+    'get_metadef_namespace',
+    'list_metadef_resource_types',
+    'get_metadef_objects',
+    'get_metadef_properties',
+    'get_metadef_tags',
+)
+
+
+def observe(
+    connection: openstack.connection.Connection,
+    scope: scopes.Scope,
+    found: cinder_state.CinderState,
+) -> dict[str, object]:
+    """The namespace, in one call, where a catalog has to do with it."""
+    one = (
+        read(connection, glance_state.NAMESPACE)
+        if scope.tag_namespace
+        else None
+    )
+    return {'tag_namespaces': {one.name: one} if one else {}}
+
+
+def read(
+    connection: openstack.connection.Connection, name: str
+) -> glance_state.TagNamespace | None:
+    """The namespace.
+
+    :param connection: of any user.
+    :param name: there is only one.
+    :returns: None when it does not exist, or Glance has no such namespaces.
+    :raises errors.Unreachable: Glance does not answer, or its policy keeps
+        namespaces from the user.
+    """
+    with openstack_client.asking(
+        f'Glance did not show the metadata definition namespace {name}',
+        remedy=f'the policy of Glance must allow {", ".join(POLICIES)}; or '
+        'remove publish_tags from the tiers file',
+    ):
+        try:
+            found = openstack_client.request(
+                connection.image, 'GET', PATH
+            ).json()
+        except openstack.exceptions.NotFoundException:
+            return None
+        return parse(found)
+
+
+def parse(found: collections.abc.Mapping) -> glance_state.TagNamespace:
+    """The namespace as Glance shows it.
+
+    :param found: of Glance's answer, which lacks what is empty.
+    :raises TypeError: it has another form than is known.
+    """
+    return glance_state.TagNamespace(
+        display_name=openstack_client.text(found.get('display_name') or ''),
+        description=openstack_client.text(found.get('description') or ''),
+        is_public=found['visibility'] == 'public',
+        is_for_images=any(
+            one['name'] == IMAGE
+            for one in found.get('resource_type_associations') or ()
+        ),
+        tags=frozenset(
+            openstack_client.text(one['name'])
+            for one in found.get('tags') or ()
+        ),
+        others=frozenset(
+            (
+                *(found.get('properties') or {}),
+                *(
+                    openstack_client.text(one['name'])
+                    for one in found.get('objects') or ()
+                ),
+            )
+        ),
+    )
