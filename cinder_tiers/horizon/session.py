@@ -52,5 +52,7 @@ def connect(request: http.HttpRequest) -> openstack.connection.Connection:
         ),
         region_name=user.services_region,
         interface=settings.OPENSTACK_ENDPOINT_TYPE,
+        # A user who waits for a page tries again sooner.
+        status_code_retries=1,
         app_name='cinder-tiers',
     )

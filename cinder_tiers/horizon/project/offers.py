@@ -2,7 +2,7 @@
 
 """What a project may choose among, has of each, and may still have.
 
-Pure. Must not know how anything of it is asked for, nor shown.
+Computes only. Must not know how anything of it is asked for, nor shown.
 """
 
 import collections.abc
@@ -16,6 +16,7 @@ from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.domain import tags as image_tags
 from cinder_tiers.domain import text
+from cinder_tiers.observe.cinder import project_quota
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -94,6 +95,47 @@ def offers(known: facts.Facts) -> list[Offer]:
         )
         for one in found
     ]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Share:
+    """What a project has of a tier, and what it may still have."""
+
+    name: str
+    volumes: int
+    size_gib: int
+    #: Under the quota of the volume type, and under that of the project;
+    #: None: no limit.
+    volumes_left: int | None
+    size_left_gib: int | None
+
+
+def share(
+    offer: Offer,
+    project: project_quota.Quota,
+    of_types: collections.abc.Mapping[str, project_quota.Quota],
+) -> Share:
+    """What a project has of a tier, on retired volume types, too.
+
+    :param offer: the tier.
+    :param project: the quota of the project.
+    :param of_types: {name of a volume type: its quota}
+    """
+    own = of_types[offer.volume_type]
+    retired = [
+        of_types[name] for name in offer.retired_types if name in of_types
+    ]
+    return Share(
+        name=offer.shown_name,
+        volumes=sum(one.volumes.in_use for one in (own, *retired)),
+        size_gib=sum(one.size_gib.in_use for one in (own, *retired)),
+        volumes_left=_least(own.volumes.left, project.volumes.left),
+        size_left_gib=_least(own.size_gib.left, project.size_gib.left),
+    )
+
+
+def _least(*limits: int | None) -> int | None:
+    return min((each for each in limits if each is not None), default=None)
 
 
 def visible_tags(known: facts.Facts) -> frozenset[str] | None:

@@ -2,7 +2,6 @@
 
 """The member's pages: tiers, what there is of each, and tags of images."""
 
-import dataclasses
 import typing
 
 from django import forms
@@ -24,12 +23,6 @@ from cinder_tiers.observe.cinder import project_quota
 from cinder_tiers.observe import visible_cloud
 
 _INDEX = 'horizon:project:storage_tiers:index'
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class _Row:
-    offer: offers.Offer
-    quota: project_quota.Quota | None
 
 
 class IndexView(views.HorizonTemplateView):
@@ -63,14 +56,15 @@ def _tiers(
         project, of_types = project_quota.read(
             connection, known.project, [one.name for one in known.types]
         )
-    rows = []
-    for offer in found:
-        quota = of_types.get(offer.volume_type)
-        for retired in offer.retired_types:
-            if quota and retired in of_types:
-                quota += of_types[retired]
-        rows.append(_Row(offer=offer, quota=quota))
-    return {'rows': rows, 'quota': project}
+    return {
+        'cards': found,
+        'shares': [
+            offers.share(offer, project, of_types)
+            for offer in found
+            if project and offer.volume_type in of_types
+        ],
+        'quota': project,
+    }
 
 
 def _images(

@@ -35,10 +35,6 @@ class Amount:
             return None
         return max(0, self.limit - self.in_use - self.reserved)
 
-    def __add__(self, other: 'Amount') -> 'Amount':
-        """Both together, under the limit of the first."""
-        return dataclasses.replace(self, in_use=self.in_use + other.in_use)
-
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Quota:
@@ -46,13 +42,6 @@ class Quota:
 
     volumes: Amount
     size_gib: Amount
-
-    def __add__(self, other: 'Quota') -> 'Quota':
-        """Both together, under the limits of the first."""
-        return Quota(
-            volumes=self.volumes + other.volumes,
-            size_gib=self.size_gib + other.size_gib,
-        )
 
 
 def read(
