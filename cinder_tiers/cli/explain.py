@@ -124,6 +124,8 @@ Example: openstack tier explain --image debian -f value -c tier
         image = parsed_args.image and placement.find_image(
             connection, parsed_args.image
         )
+        if image:
+            known = placement.with_published_tags(connection, known)
         requested_type = None
         if parsed_args.type_ref is not None:
             requested_type = known.find_type(parsed_args.type_ref)
@@ -171,6 +173,8 @@ Example: openstack tier explain --image debian -f value -c tier
         image = volume.image_id and placement.read_image(
             connection, volume.image_id
         )
+        if image:
+            known = placement.with_published_tags(connection, known)
         return render.Shown(
             explained=explain_volume.explain_volume(
                 volume=volume, image=image or None, known=known, policy=policy
