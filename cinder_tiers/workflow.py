@@ -16,6 +16,7 @@ import typing
 import openstack.connection
 
 from cinder_tiers.clients import ceph as ceph_clients
+from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain.audit import tiers as audit_tiers
 from cinder_tiers.domain.audit import volume_limits
 from cinder_tiers.domain.audit import volumes as audit_volumes
@@ -23,6 +24,8 @@ from cinder_tiers.domain.card import card as cards
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import explanation
+from cinder_tiers.domain.explain import near_tags
+from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.export import catalog as export_catalog
 from cinder_tiers.domain.export import inventory as inventories
 from cinder_tiers.domain.placement import backends as backends_of_cinder
@@ -35,6 +38,7 @@ from cinder_tiers.domain.resources import volume_type as volume_type_kind
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import glance as glance_state
 from cinder_tiers.execute import apply as execution
 from cinder_tiers.execute import lock as locks
 from cinder_tiers.execute import registry
@@ -52,6 +56,8 @@ from cinder_tiers.observe import visible_cloud
 
 # OSDs of a busy cluster hear of a new option seconds later.
 _SETTLE_S = 30.0
+# Glance's own limit by default (api_limit_max).
+_IMAGES_OF_A_PAGE = 1000
 
 _Connection: typing.TypeAlias = openstack.connection.Connection
 _Sessions = dict[str, ceph_clients.Session]
@@ -565,6 +571,52 @@ def list_volumes(
     ):
         if tier in (None, one.verdict.tier):
             yield one
+
+
+def lint_images(
+    connection: _Connection, *, all_projects: bool = False
+) -> collections.abc.Iterator[near_tags.ImageTag]:
+    """Images of which no tag selects a tier, but one is nearly that of one.
+
+    :param connection: of the user.
+    :param all_projects: whether the images of all projects are looked at, for
+        which the user must be an administrator; else those of its own.
+    :raises errors.TiersError: a service does not answer; the user is none who
+        may see all images; or the tags of tiers are not known.
+    """
+    known = visible_cloud.observe_types(connection)
+    if all_projects and not known.is_admin:
+        raise errors.NotVisible(
+            '--all is for administrators of block storage; omit it to see '
+            'the images of your project'
+        )
+    tier_of_tag = explanation.read_tiers(known.types).tier_of_tag
+    tags = frozenset(tier_of_tag)
+    if facts.EXTRA_SPECS in known.hidden:
+        published = visible_cloud.published_tags(connection)
+        if published is None:
+            raise errors.NotVisible(
+                'the tags of tiers are not known: Cinder hides them from this '
+                'user, and they are not published in Glance (namespace '
+                f'{glance_state.NAMESPACE}); ask the administrator of the '
+                'cloud to publish them, by publish_tags in the tiers file'
+            )
+        tags = published
+    params: dict[str, object] = {'limit': _IMAGES_OF_A_PAGE}
+    if not all_projects:
+        params['owner'] = known.project
+    with openstack_client.asking('Glance did not list images'):
+        for image in visible_cloud.list_images(connection, **params):
+            if not all_projects and image.get('owner') != known.project:
+                continue
+            for one in near_tags.find(image.get('tags') or (), tags):
+                yield near_tags.ImageTag(
+                    image_id=image['id'],
+                    name=image.get('name'),
+                    project=image.get('owner'),
+                    near=one,
+                    tier=tier_of_tag.get(one.meant),
+                )
 
 
 def export(

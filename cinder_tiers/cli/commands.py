@@ -14,6 +14,7 @@ CompareResults = deferred.command(
 ExplainPlacement = deferred.command(f'{_CLI}.explain', 'ExplainPlacement')
 ExportTiers = deferred.command(f'{_CLI}.export', 'ExportTiers')
 FaultTier = deferred.command(f'{_LOOP}.fault.fault_command', 'FaultTier')
+LintImages = deferred.command(f'{_CLI}.lint_images', 'LintImages')
 ListTiers = deferred.command(f'{_CLI}.tiers', 'ListTiers')
 ListVolumes = deferred.command(f'{_CLI}.volumes', 'ListVolumes')
 PlanRepeats = deferred.command(

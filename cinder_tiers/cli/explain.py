@@ -122,6 +122,8 @@ Example: openstack tier explain --image debian -f value -c tier
         image = parsed_args.image and placement.find_image(
             connection, parsed_args.image
         )
+        if image:
+            known = placement.with_published_tags(connection, known)
         requested_type = None
         if parsed_args.type_ref is not None:
             requested_type = known.find_type(parsed_args.type_ref)

@@ -19,22 +19,11 @@ _SHORT = 4
 _NEAR, _VERY_NEAR = 0.6, 0.75
 
 
-def did_you_mean(
-    word: str,
-    known: collections.abc.Iterable[str],
-    *,
-    cutoff: float | None = None,
-) -> str:
-    """`did you mean 'x'? ` for a word near to a known one, else ''.
-
-    :param cutoff: how near, 0 to 1; None: by the length of the word.
-    """
+def did_you_mean(word: str, known: collections.abc.Iterable[str]) -> str:
+    """`did you mean 'x'? ` for a word near to a known one, else ''."""
     words = list(itertools.islice(known, _COMPARED_WORDS))
     near = difflib.get_close_matches(
-        word,
-        words,
-        n=1,
-        cutoff=_cutoff(len(word)) if cutoff is None else cutoff,
+        word, words, n=1, cutoff=_cutoff(len(word))
     )
     return f'did you mean {near[0]!r}? ' if near else ''
 

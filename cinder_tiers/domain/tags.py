@@ -7,10 +7,20 @@ A tag is free text that a tenant types, so the catalog, the extra spec
 a tag came from.
 """
 
+import collections.abc
+import functools
+import itertools
 import unicodedata
 
 #: Separator of tags in the extra spec `tiers:tags`; no tag may contain it.
 SEPARATOR = ','
+#: Between the words of a tag, where people do not agree.
+_BETWEEN_WORDS = '-_. '
+#: Characters from which on a tag with one wrong letter is a typing error, and
+#: one with two letters in each other's place: `gold` is not `cold`.
+_LEAST_WRONG, _LEAST_SWAPPED = 5, 4
+#: A longer tag is compared with none.
+_MOST_COMPARED = 80
 
 
 def normalize_tag(text: str) -> str:
@@ -54,3 +64,80 @@ def format_tags(tags: frozenset[str]) -> str:
     'database,web'
     """
     return SEPARATOR.join(sorted(normalize_tag(tag) for tag in tags))
+
+
+def meant_by(tag: str, known: collections.abc.Iterable[str]) -> str | None:
+    """The tag of a tier that is meant by one that selects none.
+
+    A wrong hint is worse than none. So there is one only for what is the same
+    but for hyphens, dots, blanks and the like, or for one typing error: a
+    letter that is wrong, missing or too much, or two in each other's place,
+    which are about 80 % of all (Damerau, A technique for computer detection
+    and correction of spelling errors, CACM 7(3), 1964). These are no typing
+    errors: another digit (`ssd1`, `ssd2`), another first letter (`cold`,
+    `gold`), one letter in a short tag (`web`, `wet`), and a letter at the end
+    (`archived`), but for an s and a letter that is twice there.
+
+    >>> meant_by('Databse', ['archive', 'database'])
+    'database'
+    >>> meant_by('debian', ['archive', 'database'])
+
+    :param tag: as typed; any characters.
+    :param known: normal forms of the tags of tiers.
+    :returns: one of `known`; None when the tag is itself one of them, when
+        none is near, or when several are.
+    """
+    normal = normalize_tag(tag)
+    if not normal or len(normal) > _MOST_COMPARED:
+        return None
+    tags = frozenset(known)
+    if normal in tags:
+        return None
+    typed = _joined(normal)
+    same = {one for one in tags if _joined(one) == typed}
+    near = same or {
+        one for one in tags if _is_typing_error(typed, _joined(one))
+    }
+    return near.pop() if len(near) == 1 else None
+
+
+@functools.lru_cache(maxsize=4096)
+def _joined(normal: str) -> str:
+    """A tag without what is between its words.
+
+    >>> _joined('data-base')
+    'database'
+    """
+    return ''.join(char for char in normal if char not in _BETWEEN_WORDS)
+
+
+def _is_typing_error(typed: str, meant: str) -> bool:
+    """Whether a text differs from another one by one typing error."""
+    if abs(len(typed) - len(meant)) > 1 or typed[:1] != meant[:1]:
+        return False
+    start = _same(typed, meant)
+    end = _same(typed[: start - 1 : -1], meant[: start - 1 : -1])
+    wrong = typed[start : len(typed) - end]
+    right = meant[start : len(meant) - end]
+    if any(map(str.isdigit, wrong + right)):
+        return False
+    if wrong == right[::-1] and len(wrong) == 2:
+        return len(meant) >= _LEAST_SWAPPED
+    if len(wrong) > 1 or len(right) > 1 or len(meant) < _LEAST_WRONG:
+        return False
+    # Another word that begins like this one.
+    return typed[:-1] != meant or typed[-1] in ('s', meant[-1])
+
+
+def _same(one: str, other: str) -> int:
+    """How many characters two texts begin with that are the same.
+
+    >>> _same('abc', 'abd')
+    2
+    """
+    return sum(
+        1
+        for _ in itertools.takewhile(
+            lambda pair: pair[0] == pair[1], zip(one, other, strict=False)
+        )
+    )

@@ -22,6 +22,9 @@ from cinder_tiers.domain import identifier
 from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import image_properties
+from cinder_tiers.domain.state import glance as glance_state
+from cinder_tiers.domain import tags
+from cinder_tiers.observe.glance import tag_namespace
 from cinder_tiers.observe import keystone
 
 #: Extra specs that Cinder shows to everybody who sees any (cinder/policies/
@@ -72,6 +75,41 @@ def observe(
         backends=_backends(connection, hidden),
         hidden=tuple(hidden),
     )
+
+
+def with_published_tags(
+    connection: openstack.connection.Connection, known: facts.Facts
+) -> facts.Facts:
+    """The same facts, and the tags of tiers where Cinder hides those.
+
+    :param connection: of the user.
+    :raises errors.Unreachable: Glance does not answer.
+    """
+    if facts.EXTRA_SPECS not in known.hidden:
+        return known
+    try:
+        found = published_tags(connection) or frozenset()
+    except errors.NotVisible:
+        return dataclasses.replace(
+            known, hidden=(*known.hidden, facts.PUBLISHED_TAGS)
+        )
+    return dataclasses.replace(known, published_tags=found)
+
+
+def published_tags(
+    connection: openstack.connection.Connection,
+) -> frozenset[str] | None:
+    """Normal forms of the tags of tiers that Glance shows to all.
+
+    :param connection: of the user.
+    :returns: None when Glance has no namespace of ours.
+    :raises errors.Unreachable: Glance does not answer.
+    :raises errors.NotVisible: Glance hides namespaces from the user.
+    """
+    found = tag_namespace.read(connection, glance_state.NAMESPACE)
+    if found is None or not found.is_ours:
+        return None
+    return frozenset(map(tags.normalize_tag, found.tags))
 
 
 def observe_types(connection: openstack.connection.Connection) -> facts.Facts:
@@ -527,13 +565,12 @@ def observe_volume(
     volume = find_volume(connection, ref, known)
     if volume.host is None and not known.is_admin:
         known = dataclasses.replace(known, hidden=(*known.hidden, facts.HOST))
-    return ObservedVolume(
-        known=known,
-        volume=volume,
-        image=read_image(connection, volume.image_id)
-        if volume.image_id
-        else None,
+    image = (
+        read_image(connection, volume.image_id) if volume.image_id else None
     )
+    if image is not None:
+        known = with_published_tags(connection, known)
+    return ObservedVolume(known=known, volume=volume, image=image)
 
 
 def list_volumes(

@@ -23,8 +23,7 @@ from cinder_tiers.domain.state import action as actions
 KINDS = tuple(
     kind.value
     for kind in actions.Kind
-    if kind
-    not in (actions.Kind.PROJECT_DEFAULTS, actions.Kind.TAG_NAMESPACE)
+    if kind not in (actions.Kind.PROJECT_DEFAULTS, actions.Kind.TAG_NAMESPACE)
 )
 #: Kinds that no Ceph release makes a difference to.
 OF_CINDER = {'volume type', 'qos spec', 'default quota', 'type encryption'}

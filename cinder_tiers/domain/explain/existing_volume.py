@@ -71,10 +71,13 @@ def explain_volume(
         read already, as for many volumes.
     """
     applied = applied or explanation.read_tiers(known.types)
+    near = tuple(
+        applied.near_tags(image and image.image, known.published_tags)
+    )
     unknown = _why_unknown(volume, image, known)
     if unknown:
         return _unknown(
-            volume, unknown, (*applied.problems, *_today(volume, image))
+            volume, unknown, (*near, *applied.problems, *_today(volume, image))
         )
     retired = applied.retired_tier(volume.type_name)
     if retired:
@@ -101,7 +104,7 @@ def explain_volume(
     )
     unknown = _why_undecided(decided, request, known, policy)
     if unknown:
-        return _unknown(volume, unknown, _today(volume, image))
+        return _unknown(volume, unknown, (*near, *_today(volume, image)))
     should = _should(volume, image, decided, applied, policy)
     judged = (
         applied.judge(should.volume_type, known)
@@ -126,7 +129,7 @@ def explain_volume(
         notes=(
             *is_on,
             *should.notes,
-            *applied.near_tags(image and image.image),
+            *near,
             *applied.problems,
             *_today(volume, image),
         ),

@@ -11,19 +11,14 @@ import dataclasses
 import enum
 import functools
 
+from cinder_tiers.domain.explain import near_tags
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import private_backends
 from cinder_tiers.domain.placement import tier_specs
-from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import type_succession
-from cinder_tiers.domain import tags
-
-#: Tags of an image that are compared with those of tiers, and characters of
-#: each: anybody writes tags, and a comparison takes time.
-_COMPARED_TAGS, _COMPARED_CHARS = 20, 64
 
 
 class Outcome(enum.Enum):
@@ -143,30 +138,29 @@ class AppliedTypes:
             None,
         )
 
+    @functools.cached_property
+    def tier_of_tag(self) -> collections.abc.Mapping[str, str]:
+        """{normal form of a tag: name of its tier}."""
+        return {tag: tier.name for tier in self.tiers for tag in tier.tags}
+
     def near_tags(
-        self, image: decision.Image | None
+        self,
+        image: decision.Image | None,
+        published: frozenset[str] = frozenset(),
     ) -> collections.abc.Iterator[str]:
         """A note for each tag of an image that is nearly one of a tier.
 
         None for an image that has a tag of a tier, too.
+
+        :param published: more tags of tiers, in normal form.
         """
-        known = {tag for tier in self.tiers for tag in tier.tags}
-        found = {
-            tags.normalize_tag(tag): tag
-            for tag in (image.tags if image else ())
-        }
-        if not known.isdisjoint(found):
-            return
-        for normal, tag in sorted(found.items())[:_COMPARED_TAGS]:
-            if len(normal) > _COMPARED_CHARS:
-                continue
-            # Nearer than a word that has to do with it, such as "databus".
-            near = spelling.did_you_mean(normal, sorted(known), cutoff=0.85)
-            if near:
-                yield (
-                    f'the tag {tag} of the image selects no tier; '
-                    f'{near.strip()}'
-                )
+        for one in near_tags.find(
+            image.tags if image else (), self.tier_of_tag.keys() | published
+        ):
+            yield (
+                f'the tag {one.tag} of the image selects no tier; did you '
+                f'mean {one.meant!r}?'
+            )
 
     def overflow_of(
         self,

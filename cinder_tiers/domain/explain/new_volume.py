@@ -91,7 +91,7 @@ def explain_create(
     )
     notes = (
         *_image_notes(question),
-        *applied.near_tags(request.image),
+        *applied.near_tags(request.image, known.published_tags),
         *applied.problems,
     )
     refusal = (

@@ -20,7 +20,7 @@ class Hidden:
     """Something that the user may not see."""
 
     what: str
-    #: The rule of Cinder's policy by which it is shown.
+    #: The rule of the policy of Cinder, or of Glance, by which it is shown.
     policy: str
 
 
@@ -39,6 +39,10 @@ PROJECT_DEFAULT = Hidden(
 BACKENDS = Hidden(
     what='the backends, their capabilities and their free space',
     policy='scheduler_extension:scheduler_stats:get_pools',
+)
+PUBLISHED_TAGS = Hidden(
+    what='the tags of tiers that Glance shows to all, if there are any',
+    policy='get_metadef_namespace',
 )
 HOST = Hidden(
     what='the backend of the volume',
@@ -131,6 +135,9 @@ class Facts:
     #: None when they are hidden.
     backends: tuple[backends.Backend, ...] | None
     hidden: tuple[Hidden, ...] = ()
+    #: Normal forms of the tags that Glance shows to all, where Cinder hides
+    #: those of tiers.
+    published_tags: frozenset[str] = frozenset()
 
     def find_type(self, ref: str) -> KnownType | None:
         """A type by its id or else its name, as Cinder looks it up.

@@ -78,9 +78,7 @@ def plan(
             notes=('every user of Glance can see it',),
             # A tag must not be shown before it selects something.
             needs=frozenset(
-                actions.Key(
-                    kind=actions.Kind.VOLUME_TYPE, name=tier.type_name
-                )
+                actions.Key(kind=actions.Kind.VOLUME_TYPE, name=tier.type_name)
                 for tier in _published(catalog)
             ),
             refusal=actions.joined(_would_take_over(before)),

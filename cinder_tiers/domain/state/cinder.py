@@ -275,6 +275,6 @@ class CinderState:
     )
     #: {name: namespace} of Glance in which tags are published; empty where
     #: that was not asked.
-    tag_namespaces: collections.abc.Mapping[
-        str, glance_state.TagNamespace
-    ] = dataclasses.field(default_factory=dict)
+    tag_namespaces: collections.abc.Mapping[str, glance_state.TagNamespace] = (
+        dataclasses.field(default_factory=dict)
+    )

@@ -28,8 +28,8 @@ def failure(
     left = '"openstack tier plan" shows what is left to do'
     if not isinstance(openstack_client.failure(error, ''), errors.NotVisible):
         return errors.ActionFailed(
-            f'{service} did not confirm a change of {key}: {error}; whether it '
-            f'was made is not known; {made}{left}'
+            f'{service} did not confirm a change of {key}: {error}; whether '
+            f'it was made is not known; {made}{left}'
         )
     said = refused or f'{service} refused to change {key}: {error}'
     return errors.ActionFailed(

@@ -6,14 +6,15 @@ import collections.abc
 
 import openstack.connection
 
+from cinder_tiers.clients import metadefs
 from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import glance as glance_state
 from cinder_tiers.execute.cinder import progress
-from cinder_tiers.observe.glance import tag_namespace as observed
 
 _SERVICE = 'Glance'
+_PATH = metadefs.path_of(glance_state.NAMESPACE)
 
 
 class TagNamespaces:
@@ -63,17 +64,17 @@ class TagNamespaces:
         """Yields what was changed, after each call."""
         if wanted is None:
             if current is not None:
-                self._request('DELETE', observed.PATH)
+                self._request('DELETE', _PATH)
                 yield 'all'
             return
         if current is None:
             self._request(
                 'POST',
-                '/metadefs/namespaces',
+                metadefs.NAMESPACES,
                 json={
                     'namespace': wanted.name,
                     **_texts(wanted),
-                    'resource_type_associations': [{'name': observed.IMAGE}],
+                    'resource_type_associations': [{'name': metadefs.IMAGE}],
                     'tags': _tags(wanted),
                 },
             )
@@ -81,10 +82,10 @@ class TagNamespaces:
             return
         if _texts(current) != _texts(wanted):
             # What a request leaves out, Glance sets to its default.
-            kept = self._request('GET', observed.PATH)
+            kept = self._request('GET', _PATH)
             self._request(
                 'PUT',
-                observed.PATH,
+                _PATH,
                 json={
                     'namespace': wanted.name,
                     **_texts(wanted),
@@ -96,12 +97,12 @@ class TagNamespaces:
         if not current.is_for_images:
             self._request(
                 'POST',
-                f'{observed.PATH}/resource_types',
-                json={'name': observed.IMAGE},
+                f'{_PATH}/resource_types',
+                json={'name': metadefs.IMAGE},
             )
             yield 'is_for_images'
         if current.tags != wanted.tags:
-            path = f'{observed.PATH}/tags'
+            path = f'{_PATH}/tags'
             if wanted.tags:
                 # In place of all others, in one transaction.
                 self._request('POST', path, json={'tags': _tags(wanted)})

@@ -12,10 +12,7 @@ import openstack.connection
 
 from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain.explain import visible_cloud as facts
-from cinder_tiers.domain.state import glance as glance_state
-from cinder_tiers.domain import tags as image_tags
 from cinder_tiers.horizon.project import offers
-from cinder_tiers.observe.glance import tag_namespace
 from cinder_tiers.observe import visible_cloud
 
 #: Images that are shown; also the most that Glance gives in a page by default
@@ -35,12 +32,7 @@ def tier_tags(
     :raises errors.Unreachable: Glance does not answer, or refuses.
     """
     found = offers.visible_tags(known)
-    if found is not None:
-        return found
-    namespace = tag_namespace.read(connection, glance_state.NAMESPACE)
-    if namespace is None or not namespace.is_ours:
-        return None
-    return frozenset(map(image_tags.normalize_tag, namespace.tags))
+    return visible_cloud.published_tags(connection) if found is None else found
 
 
 def own_images(

@@ -7,15 +7,12 @@ import collections.abc
 import openstack.connection
 import openstack.exceptions
 
+from cinder_tiers.clients import metadefs
 from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import glance as glance_state
 from cinder_tiers.observe.cinder import scope as scopes
 
-#: Below the endpoint of Glance. No part of it is text of a user.
-PATH = f'/metadefs/namespaces/{glance_state.NAMESPACE}'
-#: The type of resource that images are (etc/metadefs of Glance).
-IMAGE = 'OS::Glance::Image'
 #: Rules of Glance's policy by which it is shown.
 POLICIES = (
     'get_metadef_namespace',
@@ -53,12 +50,12 @@ def read(
     """
     with openstack_client.asking(
         f'Glance did not show the metadata definition namespace {name}',
-        remedy=f'the policy of Glance must allow {", ".join(POLICIES)}; or '
-        'remove publish_tags from the tiers file',
+        remedy=f'the policy of Glance must allow {", ".join(POLICIES)}; '
+        'a cloud that does not leaves publish_tags out of the tiers file',
     ):
         try:
             found = openstack_client.request(
-                connection.image, 'GET', PATH
+                connection.image, 'GET', metadefs.path_of(name)
             ).json()
         except openstack.exceptions.NotFoundException:
             return None
@@ -76,7 +73,7 @@ def parse(found: collections.abc.Mapping) -> glance_state.TagNamespace:
         description=openstack_client.text(found.get('description') or ''),
         is_public=found['visibility'] == 'public',
         is_for_images=any(
-            one['name'] == IMAGE
+            one['name'] == metadefs.IMAGE
             for one in found.get('resource_type_associations') or ()
         ),
         tags=frozenset(

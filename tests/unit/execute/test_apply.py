@@ -37,9 +37,12 @@ class InMemoryWorldTestCase(
 
     def setUp(self):
         super().setUp()
-        self.catalog = given.of(
-            *given.tiers_of_all_kinds(),
-            host_osd_options={'b': {'osd_max_backfills': 3}},
+        self.catalog = dataclasses.replace(
+            given.of(
+                *given.tiers_of_all_kinds(),
+                host_osd_options={'b': {'osd_max_backfills': 3}},
+            ),
+            publish_tags=True,
         )
         self.set_tier(
             pg_num=8, protection=catalogs.Replicated(size=2, min_size=1)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""Tags of images that are nearly those of tiers. Pure."""
+
+import collections.abc
+import dataclasses
+
+from cinder_tiers.domain import tags
+
+#: Glance allows an image no more by default (image_tag_quota).
+_MOST_COMPARED = 128
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NearTag:
+    """A tag that selects no tier, and the one that is meant."""
+
+    #: As it was typed.
+    tag: str
+    #: In normal form.
+    meant: str
+
+
+def find(
+    typed: collections.abc.Iterable[str],
+    known: collections.abc.Set[str],
+) -> tuple[NearTag, ...]:
+    """The tags of an image that are nearly those of tiers.
+
+    :param typed: all tags of an image.
+    :param known: normal forms of the tags of tiers.
+    :returns: sorted; none for an image that has a tag of a tier, too.
+    """
+    found = {tags.normalize_tag(tag): tag for tag in typed}
+    if not known.isdisjoint(found):
+        return ()
+    near = (
+        (tag, tags.meant_by(normal, known))
+        for normal, tag in sorted(found.items())[:_MOST_COMPARED]
+    )
+    return tuple(NearTag(tag=tag, meant=meant) for tag, meant in near if meant)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ImageTag:
+    """Such a tag, and the image that has it."""
+
+    image_id: str
+    name: str | None
+    #: Id of the project that the image is of; None: Glance does not say.
+    project: str | None
+    near: NearTag
+    #: Name of the tier that has the tag that is meant; None: it is not known.
+    tier: str | None
