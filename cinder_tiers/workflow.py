@@ -353,9 +353,12 @@ def _cards(
     made, problems = [], []
     for name, one in measured.items():
         tier = catalog.tier(name)
-        before = tier and actual.cinder.volume_types.get(tier.type_name)
         try:
-            if tier is None or before is None:
+            if (
+                tier is None
+                or (before := actual.cinder.volume_types.get(tier.type_name))
+                is None
+            ):
                 raise ValueError('the tier has no volume type')
             action = volume_type_kind.with_measured(tier, before, one)
         except ValueError as error:

@@ -6,6 +6,7 @@ Pure. What an operator wrote is escaped as in all cells.
 """
 
 import collections.abc
+import dataclasses
 
 from cliff import columns
 
@@ -36,10 +37,9 @@ class Measured(columns.FormattableColumn):
         """When, and what; a dash when nothing is known."""
         return _text(lines.measured(self._value))
 
-    def machine_readable(self) -> dict[str, object] | None:
+    def machine_readable(self) -> object:
         """`measured` of the schema of cards."""
-        measured = self._value.measured
-        return None if measured is None else record.plain(measured)
+        return record.plain(self._value.measured)
 
 
 class Whole(columns.FormattableColumn):
@@ -54,12 +54,13 @@ class Whole(columns.FormattableColumn):
             ]
         )
 
-    def machine_readable(self) -> dict[str, object]:
+    def machine_readable(self) -> object:
         """As the schema of cards has it, with the purpose escaped."""
-        return {
-            **record.plain(self._value),
-            'purpose': cells.printable(self._value.purpose),
-        }
+        return record.plain(
+            dataclasses.replace(
+                self._value, purpose=cells.printable(self._value.purpose)
+            )
+        )
 
 
 def _text(found: collections.abc.Iterable[str]) -> str:

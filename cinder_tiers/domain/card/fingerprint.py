@@ -141,7 +141,7 @@ def _changes(
         return
     for place, what in enumerate(
         (
-            'pool, CRUSH rule or options of the tier in the tiers file changed',
+            'pool, CRUSH rule or options of the tier changed',
             'other OSDs serve the pools of the tier',
         ),
         start=1,

@@ -99,7 +99,8 @@ class OfferedType:
 def offered(known: facts.Facts) -> tuple[OfferedType, ...]:
     """The volume types that a user may choose among.
 
-    Types that were retired, or are not complete, are none of them.
+    Types that were retired, or are not complete, are none of them, nor is the
+    type that Cinder makes itself.
 
     :param known: what the user may see.
     :returns: those with a promise or figures first, then by name.
@@ -113,6 +114,7 @@ def offered(known: facts.Facts) -> tuple[OfferedType, ...]:
         for one in known.types
         if type_succession.owner_of(one.name) == one.name
         and one.description != cinder_state.HALF_MADE
+        and one.name != cinder_state.DEFAULT_TYPE
     )
     return tuple(
         sorted(
@@ -187,7 +189,8 @@ def declared(catalog: catalogs.Catalog) -> tuple[ListedTier, ...]:
                     projects=tier.projects,
                 ),
                 card=cards.Card(
-                    purpose=tier.description or '', promise=tier.expect
+                    purpose=tier.description or '',
+                    promise=volume_type_kind.promise_of(tier),
                 ),
                 take_over=tier.take_over,
                 expect=tier.expect,

@@ -24,8 +24,6 @@ from cinder_tiers.domain.validation import catalog as catalog_rules
 
 #: What CapabilitiesFilter compares with backends, too.
 _SCOPED_BACKEND = f'capabilities:{cinder_state.BACKEND}'
-#: Cinder's own default type, which every cloud has.
-_DEFAULT = '__DEFAULT__'
 
 Remarks = list[str]
 
@@ -102,7 +100,7 @@ def _check_tier(found: cinder_state.VolumeType) -> None:
         )
     if leaves_choice_to_image(found):
         raise ValueError('it leaves the choice of the tier to the image')
-    if found.name == _DEFAULT:
+    if found.name == cinder_state.DEFAULT_TYPE:
         raise ValueError(
             "it is Cinder's own default type; to let the image select the "
             'tier, create another type with follow_image_types and set it as '

@@ -12,6 +12,8 @@ import types
 from cinder_tiers.domain.card import card as cards
 from cinder_tiers.domain.card import description as descriptions
 from cinder_tiers.domain.card import fingerprint
+from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain.catalog import fio_patterns
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.resources import default_access
 from cinder_tiers.domain.resources import kind as kinds
@@ -308,6 +310,15 @@ def _tier_type(
     )
 
 
+def promise_of(tier: catalogs.Tier) -> expectations.Expectations:
+    """What a card promises: what is expected of guests, not of a watch."""
+    return {
+        pattern: limits
+        for pattern, limits in tier.expect.items()
+        if pattern != fio_patterns.PROBE
+    }
+
+
 def card_of(
     catalog: catalogs.Catalog,
     tier: catalogs.Tier,
@@ -331,7 +342,7 @@ def card_of(
         purpose=(
             found.purpose if tier.description is None else tier.description
         ),
-        promise=tier.expect,
+        promise=promise_of(tier),
         measured=None if since else found.measured,
         not_measured_since=since,
     )
@@ -378,7 +389,7 @@ def with_measured(
             if tier.description is None
             else tier.description
         ),
-        promise=tier.expect,
+        promise=promise_of(tier),
         measured=measured,
     )
     text = descriptions.write(card)
@@ -767,7 +778,9 @@ def volume_type_of(
         is_public=tier.is_public,
         projects=projects,
         description=descriptions.write(
-            cards.Card(purpose=tier.description or '', promise=tier.expect)
+            cards.Card(
+                purpose=tier.description or '', promise=promise_of(tier)
+            )
         ),
     )
 

@@ -35,6 +35,8 @@ HALF_MADE = (
     'Not complete: "openstack tier apply" makes it, and opens it last. Apply '
     'again if that was interrupted.'
 )
+#: Cinder's own default type, which every cloud has, and which is no tier.
+DEFAULT_TYPE = '__DEFAULT__'
 #: A quota without an end, in Cinder's way.
 UNLIMITED = -1
 

@@ -11,6 +11,7 @@ from cinder_tiers.domain.card import card as cards
 from cinder_tiers.domain.card import description as descriptions
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.resources import volume_type
 from cinder_tiers.domain.validation import rules
 
 Problems = collections.abc.Iterator[errors.Problem]
@@ -34,9 +35,8 @@ def _written_by_hand(catalog: catalogs.Catalog) -> Problems:
 def without_room(catalog: catalogs.Catalog) -> Problems:
     """Descriptions and promises that leave too little room for figures."""
     for tier in catalog.ours:
-        card = cards.Card(
-            purpose=tier.description or '', promise=tier.expect
-        )
+        promise = volume_type.promise_of(tier)
+        card = cards.Card(purpose=tier.description or '', promise=promise)
         left = descriptions.room(card)
         if left >= descriptions.ADVISED_CHARS:
             continue
@@ -44,7 +44,7 @@ def without_room(catalog: catalogs.Catalog) -> Problems:
         yield errors.Problem(
             where=catalog.source.where(('tiers', tier.name, 'description')),
             found=f'the description of tier {tier.name!r}'
-            + (', and the promise of its expect,' if tier.expect else '')
+            + (', and the promise of its expect,' if promise else '')
             + f' leave {left} of {descriptions.MOST_CHARS} characters'
             + ('; a part of the promise is not shown' if is_cut else ''),
             expected=f'at least {descriptions.ADVISED_CHARS} characters, for '
@@ -52,7 +52,7 @@ def without_room(catalog: catalogs.Catalog) -> Problems:
             remedy='shorten the description'
             + (
                 ', or move the limits that matter most to the top of expect'
-                if tier.expect
+                if promise
                 else ''
             ),
         )

@@ -208,12 +208,13 @@ def _chosen(tier: catalogs.Tier, parts: Sequence[_Part]) -> Chosen:
                 )
                 continue
             limits = tier.expect.get(pattern.pattern, {})
-            asked = dict.fromkeys(
-                found.quantity
+            asked = [
+                quantity
                 for name in limits
-                if (found := expectations.limit(name))
-                and expectations.find_quantity(found.quantity)
-            )
+                if expectations.find_quantity(
+                    quantity := expectations.limit(name).quantity
+                )
+            ]
             for quantity in dict.fromkeys((*asked, *_ALWAYS)):
                 found = _figure(pattern, quantity, one.run)
                 if isinstance(found, str):
@@ -315,7 +316,7 @@ def measured(
     """
     return cards.Measured(
         ended_at=chosen.ended_at,
-        ceph_release=state and state.release,
+        ceph_release=None if state is None else state.release,
         fingerprint=fingerprint.of_tier(catalog, tier, state),
         figures=chosen.figures,
     )
@@ -353,9 +354,7 @@ def objections(
                 expected=f'Ceph {state.release}, which the cluster has now',
                 remedy='measure the tier again',
             )
-        new = sorted(
-            osd for osd in osds if str(osd) not in reading.osd_boots
-        )
+        new = sorted(osd for osd in osds if str(osd) not in reading.osd_boots)
         if new:
             yield errors.Problem(
                 where=where,

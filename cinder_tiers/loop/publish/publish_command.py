@@ -194,7 +194,7 @@ def _measured(
             *_drift(catalog, tier, plan),
             *chooser.objections(runs, tier, state),
             *(
-                choice.out_of_date(
+                chooser.out_of_date(
                     one,
                     descriptions.read(before.description),
                     volume_type_kind.stale_card(

@@ -92,6 +92,8 @@ class AppliedTestCase(testtools.TestCase):
                     'Overflow': None,
                     'Backend': ['tier-premium'],
                     'Take Over': True,
+                    'Promise': {},
+                    'Measured': None,
                     'Description': 'The type premium',
                 },
                 {
@@ -102,6 +104,8 @@ class AppliedTestCase(testtools.TestCase):
                     'Overflow': 'general',
                     'Backend': ['tier-database', 'tier-general'],
                     'Take Over': True,
+                    'Promise': {},
+                    'Measured': None,
                     'Description': 'The type database',
                 },
                 {
@@ -112,6 +116,8 @@ class AppliedTestCase(testtools.TestCase):
                     'Overflow': None,
                     'Backend': ['tier-general'],
                     'Take Over': True,
+                    'Promise': {},
+                    'Measured': None,
                     'Description': 'The type general',
                 },
             ],
@@ -129,6 +135,8 @@ class AppliedTestCase(testtools.TestCase):
                 'general',
                 'tier-database, tier-general',
                 'yes',
+                '-',
+                '-',
                 'The type database',
             ],
             [cell.strip() for cell in lines[4].strip('|').split('|')],
@@ -154,6 +162,12 @@ class AppliedTestCase(testtools.TestCase):
                     {'name': self.pool, 'free_gib': 40, 'total_gib': 100}
                 ],
                 'extra_specs': TYPES['database'],
+                'card': {
+                    'purpose': 'The type database',
+                    'promise': {},
+                    'measured': None,
+                    'not_measured_since': None,
+                },
                 'read_from': 'Cinder',
             },
             json.loads(ran.stdout),
@@ -226,12 +240,41 @@ class AppliedTestCase(testtools.TestCase):
                 ran.stdout,
             )
 
-    @ddt.data(('list',), ('show', 'general'))
-    def test_who_may_not_see_extra_specs_is_told_so(self, verb):
-        ran = self.openstack(*verb, role='member')
-        self.assertEqual((1, ''), (ran.status, ran.stdout))
-        self.assertIn(
-            'volume_extension:types_extra_specs:read_sensitive', ran.stderr
+    def test_who_may_not_see_extra_specs_sees_types_that_may_be_used(self):
+        ran = self.openstack('list', '-f', 'json', role='member')
+        self.assertEqual((0, ''), (ran.status, ran.stderr))
+        self.assertEqual(
+            [
+                {
+                    'Name': name,
+                    'Access': 'public',
+                    'Promise': {},
+                    'Measured': None,
+                    'Description': f'The type {name}',
+                }
+                for name in ('database', 'general', 'image-tier', 'theirs')
+            ],
+            json.loads(ran.stdout),
+        )
+        ran = self.openstack('show', 'general', '-f', 'json', role='member')
+        self.assertEqual((0, ''), (ran.status, ran.stderr))
+        shown = json.loads(ran.stdout)
+        self.assertEqual(
+            ('general', 'The type general', 'public', 'Cinder'),
+            (
+                shown['name'],
+                shown['description'],
+                shown['access'],
+                shown['read_from'],
+            ),
+        )
+        self.assertEqual(
+            shell.openstack(
+                *self.api.arguments_of('member'), 'tier', 'show', 'nothing'
+            ).stderr,
+            self.openstack('show', 'premium', role='member').stderr.replace(
+                'premium', 'nothing'
+            ),
         )
 
     def test_who_sees_extra_specs_but_no_backends(self):

@@ -3,6 +3,8 @@
 """Cards: one text for each, and no other text that passes for one."""
 
 import dataclasses
+import json
+import pathlib
 import random
 
 import ddt
@@ -341,6 +343,20 @@ class FingerprintTestCase(testtools.TestCase):
             None,
         )
         self.assertIn('no pool of its own any more', found)
+
+
+class SchemaTestCase(testtools.TestCase):
+    def test_the_published_schema_is_that_of_the_code(self):
+        """To renew it, write what this compares."""
+        published = (
+            pathlib.Path(__file__)
+            .parents[3]
+            .joinpath('etc', 'cinder-tiers', 'card.schema.json')
+        )
+        self.assertEqual(
+            json.dumps(cards.schema(), indent=2) + '\n',
+            published.read_text('utf-8'),
+        )
 
 
 class RulesTestCase(testtools.TestCase):

@@ -771,6 +771,20 @@ class ExportTestCase(testtools.TestCase):
             remarks,
         )
 
+    def test_a_card_is_a_promise_and_no_description(self):
+        known = cloud(
+            volume_type(
+                specs={'tiers:name': 'gold'},
+                description='Fast Promise: oltp iops at least 500. Not '
+                'measured since 2026-11-29T14:05Z.',
+            )
+        )
+        tier, remarks = self.tier(known)
+        self.assertEqual(
+            ('Fast', {'oltp': {'iops_min': 500}}, []),
+            (tier.description, tier.expect, remarks),
+        )
+
     def test_default_types_of_projects_that_exist(self):
         known = cloud(volume_type(), projects={'1': 'one', '2': None})
         known = dataclasses.replace(

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What results say of Ceph and of time that is not so any more."""
+
+import dataclasses
+
+import testtools
+
+from cinder_tiers.domain.card import card as cards
+from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.figures.result import ceph as ceph_result
+from cinder_tiers.loop.publish import choice
+from tests.unit.domain import catalogs as given
+from tests.unit.figures import results
+
+READING = ceph_result.CephReading(
+    release=('20.2.1 tentacle (mon, osd)',),
+    health='HEALTH_OK',
+    checks={},
+    osds_down=(),
+    osds_out=(),
+    osd_boots={'0': 5, '1': 5},
+    pg_states={'active+clean': 32},
+    client_options={},
+    pools={},
+)
+RUN = dataclasses.replace(
+    results.run({'database': {'x': [results.slot([1])]}}),
+    ceph=ceph_result.CephWatch(before=READING, after=READING, unread=()),
+)
+
+
+def state(*osds, release=20):
+    found = given.empty_cluster()
+    return dataclasses.replace(
+        found,
+        crush_rules={
+            'r': ceph_state.CrushRule(
+                name='r',
+                kind='replicated',
+                root='default',
+                device_class='ssd',
+                failure_domain='host',
+            )
+        },
+        pools={
+            'tier-database': ceph_state.Pool(
+                name='tier-database',
+                kind='replicated',
+                size=3,
+                min_size=2,
+                pg_num=32,
+                pg_autoscale_mode='off',
+                crush_rule='r',
+            )
+        },
+        osds=tuple(
+            ceph_state.Osd(
+                osd_id=osd,
+                device_class='ssd',
+                location={'root': 'default', 'host': 'a'},
+            )
+            for osd in osds
+        ),
+        release=release,
+    )
+
+
+class ChoiceTestCase(testtools.TestCase):
+    def found(self, state, run=RUN):
+        tier = given.tier('database')
+        return [
+            one.found for one in choice.objections({'f': run}, tier, state)
+        ]
+
+    def test_the_same_cluster(self):
+        self.assertEqual([], self.found(state(0, 1)))
+        self.assertEqual([], self.found(state(0)))
+        self.assertEqual([], self.found(None))
+        self.assertEqual(
+            [], self.found(state(7), dataclasses.replace(RUN, ceph=None))
+        )
+
+    def test_another_release_and_new_osds(self):
+        self.assertEqual(
+            [
+                'measured on Ceph 20',
+                'measured before these OSDs of the tier were there: osd.7',
+            ],
+            self.found(state(0, 7, release=21)),
+        )
+
+    def test_volumes_in_another_pool(self):
+        image = ceph_result.CephImage(
+            pool='other',
+            data_pool=None,
+            parent=None,
+            objects=1,
+            own_objects=1,
+            object_bytes=1,
+        )
+        guest = dataclasses.replace(
+            results.guest('g', 'database'), image=image
+        )
+        error = self.assertRaises(
+            choice.errors.ProblemsFound,
+            choice.choose,
+            {'f': dataclasses.replace(RUN, guests=(guest,))},
+            given.of(given.tier('database')),
+        )
+        self.assertIn('volumes in pool other', str(error))
+
+    def test_time(self):
+        chosen = choice.Chosen(
+            tier='database',
+            ended_at='2026-11-22T08:00Z',
+            figures=(),
+            remarks=(),
+        )
+
+        def found(card, *changes):
+            return len(list(choice.out_of_date(chosen, card, changes)))
+
+        def measured(time):
+            return cards.Card(
+                measured=cards.Measured(
+                    ended_at=time,
+                    ceph_release=None,
+                    fingerprint='a1b2c3',
+                    figures=(
+                        cards.Figure(
+                            pattern='x',
+                            quantity='iops',
+                            mean=1,
+                            low=1,
+                            high=1,
+                            runs=2,
+                        ),
+                    ),
+                )
+            )
+
+        earlier, same, later = (
+            f'2026-11-22T0{hour}:00Z' for hour in (7, 8, 9)
+        )
+        for card, changes, problems in (
+            (cards.Card(), (), 0),
+            (measured(earlier), (), 0),
+            (measured(same), (), 0),
+            (measured(later), (), 1),
+            (measured(earlier), ('QoS changed',), 0),
+            (measured(same), ('QoS changed',), 1),
+            (cards.Card(not_measured_since=earlier), (), 0),
+            (cards.Card(not_measured_since=same), (), 1),
+        ):
+            self.assertEqual(problems, found(card, *changes), card)
