@@ -122,7 +122,7 @@ def audited(
     volumes: collections.Counter = collections.Counter()
     sizes_gib: collections.Counter = collections.Counter()
     wrong_on: collections.Counter = collections.Counter()
-    wrong = []
+    wrong: list[WrongVolume] = []
     with openstack_client.asking('Cinder did not list volumes'):
         found = [
             visible_cloud.parse_volume(one, known)

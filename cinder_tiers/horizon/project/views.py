@@ -51,7 +51,8 @@ def _tiers(
     told: list[str],
 ) -> dict[str, object]:
     found = offers.offers(known)
-    project, of_types = None, {}
+    project: project_quota.Quota | None = None
+    of_types: dict[str, project_quota.Quota] = {}
     with problems.told(told):
         project, of_types = project_quota.read(
             connection, known.project, [one.name for one in known.types]
