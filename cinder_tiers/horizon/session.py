@@ -5,8 +5,8 @@
 Horizon keeps the token and its catalog; Keystone is not asked again.
 """
 
-from django import http
 from django.conf import settings
+from django import http
 from keystoneauth1 import access
 from keystoneauth1.identity import access as access_plugin
 import openstack.connection

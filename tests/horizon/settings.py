@@ -18,7 +18,7 @@ if 'CINDER_TIERS_TEST_WITHOUT_PANELS' not in os.environ:
         )
     )
 
-from openstack_dashboard.settings import *  # noqa: E402,F403,H303
+from openstack_dashboard.settings import *  # noqa: E402,F401,F403,H303
 
 DEBUG = False
 ALLOWED_HOSTS = ['testserver', '127.0.0.1']
