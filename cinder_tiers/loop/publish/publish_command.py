@@ -104,7 +104,7 @@ Example: openstack tier publish result.json --tier database
 
             def agree(found: tuple[actions.Action, ...]) -> bool:
                 planned.extend(found)
-                return self._is_agreed(found, catalog, parsed_args)
+                return self._is_agreed(found, parsed_args)
 
             done = workflow.publish(
                 connection=base.connect(self),
@@ -131,7 +131,6 @@ Example: openstack tier publish result.json --tier database
     def _is_agreed(
         self,
         planned: collections.abc.Sequence[actions.Action],
-        catalog: catalogs.Catalog,
         parsed_args: argparse.Namespace,
     ) -> bool:
         """Whether to write; sets the exit status if not."""
