@@ -35,6 +35,16 @@ class AdminTestCase(case.HorizonTestCase):
         self.assertEqual(1, paths.count(VOLUMES))
         self.assertEqual(1, paths.count('/v2/images'))
 
+    def test_a_volume_is_explained(self):
+        self.serve()
+        page = self.read(f'{case.ADMIN}?volume=volume-101')
+        self.assert_inert(page)
+        told = ' '.join(page.texts)
+        self.assertIn('misplaced: ', told)
+        # Its tier is that of its number, and it lies on the next one's.
+        self.assertIn('node@backend-2#pool', told)
+        self.assertIn(generated_cloud.ident(2, 101), page.texts)
+
     def test_a_scheduler_that_does_not_answer_is_named(self):
         self.serve()
         self.cloud.refused = {
