@@ -4,7 +4,9 @@
 
 A cloud has `url`, which is set here, and `answer(method, path, query, body)`,
 which returns a status and a document, or None for what it does not know.
-Keystone's part, to log in and to find the services, is here.
+Keystone's part, to log in and to find the services, is here; a cloud may have
+`roles`, a list of the names of those that each user has, and `project`, the id
+of the one project.
 """
 
 import http.server
@@ -14,10 +16,13 @@ import threading
 import urllib.parse
 
 
-def _token(url):
+def _token(cloud):
+    url = cloud.url
+    project = getattr(cloud, 'project', 'p')
+    domain = {'id': 'default', 'name': 'Default'}
     endpoints = {
         'identity': f'{url}/v3',
-        'block-storage': f'{url}/v3/p',
+        'block-storage': f'{url}/v3/{project}',
         'image': f'{url}/v2',
         'compute': f'{url}/v2.1',
     }
@@ -25,9 +30,12 @@ def _token(url):
         'token': {
             'expires_at': '2099-01-01T00:00:00.000000Z',
             'methods': [],
-            'project': {'id': 'p', 'name': 'p'},
-            'user': {'id': 'u', 'name': 'u'},
-            'roles': [],
+            'project': {'id': project, 'name': 'p', 'domain': domain},
+            'user': {'id': 'u', 'name': 'u', 'domain': domain},
+            'roles': [
+                {'id': role, 'name': role}
+                for role in getattr(cloud, 'roles', ())
+            ],
             'catalog': [
                 {
                     'type': kind,
@@ -35,6 +43,7 @@ def _token(url):
                     'endpoints': [
                         {
                             'interface': 'public',
+                            'region': 'one',
                             'region_id': 'one',
                             'id': kind,
                             'url': endpoint,
@@ -60,7 +69,7 @@ def serve(cloud):
             body = json.loads(self.rfile.read(length)) if length else None
             path, _, query = self.path.partition('?')
             if (self.command, path) == ('POST', '/v3/auth/tokens'):
-                found = 201, _token(cloud.url)
+                found = 201, _token(cloud)
             else:
                 found = cloud.answer(
                     self.command,
@@ -80,7 +89,7 @@ def serve(cloud):
             self.end_headers()
             self.wfile.write(text)
 
-        do_GET = do_POST = do_PUT = do_DELETE = _answer
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _answer
 
         def log_message(self, *arguments):
             """Drops the line."""

@@ -17,7 +17,8 @@ with one line "N passed, N failed, N skipped". The parts that use the lab run
 one after another, and beside them all other parts, one after another.
 
 TESTS is a file of tests, its module, a folder, or one test by its id, in
-tests/unit, browser, contract, functional or long; of tests/cinder_own all run.
+tests/unit, browser, horizon, contract, functional or long; of tests/cinder_own
+all run.
 They run as their part does: those of tests/unit/domain and bench as a part of
 pure, which has the fewest packages and needs nothing of Debian for them.
 
@@ -28,6 +29,7 @@ parts:
   pure        domain, figures and what else is pure (see pyproject.toml), without
               any OpenStack package                             (tox -e pure)
   browser     the report of results in Chromium                 (tox -e browser)
+  horizon     the panels in Horizon                             (tox -e horizon)
   docs        the documentation, warnings are errors               (tox -e docs)
   cinder      Cinder's own tests of its scheduler and its RBD driver, with ours
                                                            (tox -e cinder-tests)
@@ -490,7 +492,7 @@ run_part() {
             run_tests unit py3 . ${without[@]+"${without[@]}"}
             ;;
         pure) run_tests pure pure .tox/pure ;;
-        browser) run_tests browser browser .tox/browser ;;
+        browser | horizon) run_tests "$part" "$part" ".tox/$part" ;;
         cinder) run_tests cinder cinder-tests .tox/cinder-tests ;;
         contract) run_contract_tests ;;
         functional | long) in_lab run_lab_tests "$part" ;;
@@ -558,7 +560,8 @@ select_tests() {
                 unit_folder=${unit_folder%/*}
             done
             ;;
-        tests/browser/* | tests/contract/* | tests/functional/* | tests/long/*)
+        tests/browser/* | tests/horizon/* | tests/contract/* \
+            | tests/functional/* | tests/long/*)
             part=${path#tests/}
             part=${part%%/*}
             ;;
@@ -590,12 +593,12 @@ for argument in "$@"; do
         all)
             # The contract part waits for Ceph most of its time, and has a lab
             # of its own: behind the other parts it would keep them waiting.
-            without_lab+=(style unit pure browser docs cinder)
+            without_lab+=(style unit pure browser horizon docs cinder)
             with_lab+=(functional)
             with_ceph+=(contract)
             ;;
-        style | unit | pure | browser | docs | cinder | contract | ceph18 \
-            | ceph20 | releases)
+        style | unit | pure | browser | horizon | docs | cinder | contract \
+            | ceph18 | ceph20 | releases)
             without_lab+=("$argument")
             ;;
         functional | tempest)
@@ -609,7 +612,8 @@ for argument in "$@"; do
                 cat <<END_OF_MESSAGE >&2
 tests/run.sh: '$argument' is neither a part nor has tests
 expected: a part, which tests/run.sh -h lists, or a file, a module, a folder or
-an id of tests in tests/unit, browser, contract, functional, long or cinder_own
+an id of tests in tests/unit, browser, horizon, contract, functional, long or
+cinder_own
 END_OF_MESSAGE
                 exit 2
             fi

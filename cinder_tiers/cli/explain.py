@@ -3,7 +3,6 @@
 """`openstack tier explain`: where a volume goes or should be, and why."""
 
 import argparse
-import dataclasses
 
 from osc_lib.cli import parseractions
 
@@ -15,7 +14,6 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import existing_volume as explain_volume
 from cinder_tiers.domain.explain import explanation
 from cinder_tiers.domain.explain import new_volume as explain_create
-from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.observe import visible_cloud as placement
 
@@ -185,25 +183,18 @@ Example: openstack tier explain --image debian -f value -c tier
                 '--type, --project and --property describe a new volume and '
                 'cannot be used with --volume; leave them out'
             )
-        known = placement.observe(connection)
-        volume = placement.find_volume(connection, parsed_args.volume, known)
-        if volume.host is None and not known.is_admin:
-            known = dataclasses.replace(
-                known, hidden=(*known.hidden, facts.HOST)
-            )
-        image = volume.image_id and placement.read_image(
-            connection, volume.image_id
-        )
-        if image:
-            known = placement.with_published_tags(connection, known)
+        seen = placement.observe_volume(connection, parsed_args.volume)
         return render.Shown(
             explained=explain_volume.explain_volume(
-                volume=volume, image=image or None, known=known, policy=policy
+                volume=seen.volume,
+                image=seen.image,
+                known=seen.known,
+                policy=policy,
             ),
-            project=volume.project,
-            image=image or None,
-            volume=volume,
-            hidden=known.hidden,
+            project=seen.volume.project,
+            image=seen.image,
+            volume=seen.volume,
+            hidden=seen.known.hidden,
             policy=policy,
             config_files=tuple(parsed_args.config_file),
         )

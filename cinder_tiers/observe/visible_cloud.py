@@ -542,6 +542,38 @@ def find_volume(
         )
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ObservedVolume:
+    """A volume, and what its explanation needs."""
+
+    known: facts.Facts
+    volume: facts.KnownVolume
+    #: As it is today; None when it has none, or when that is gone.
+    image: facts.KnownImage | None
+
+
+def observe_volume(
+    connection: openstack.connection.Connection, ref: str
+) -> ObservedVolume:
+    """A volume as the user sees it, with its image and the cloud around it.
+
+    :param connection: of the user.
+    :param ref: name or id.
+    :raises errors.TiersError: there is no such volume for the user, or more
+        than one, or a service does not answer.
+    """
+    known = observe(connection)
+    volume = find_volume(connection, ref, known)
+    if volume.host is None and not known.is_admin:
+        known = dataclasses.replace(known, hidden=(*known.hidden, facts.HOST))
+    image = (
+        read_image(connection, volume.image_id) if volume.image_id else None
+    )
+    if image is not None:
+        known = with_published_tags(connection, known)
+    return ObservedVolume(known=known, volume=volume, image=image)
+
+
 def list_volumes(
     connection: openstack.connection.Connection, **params: object
 ) -> collections.abc.Iterator[dict]:

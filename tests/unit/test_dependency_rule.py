@@ -37,6 +37,8 @@ ARROWS = {
         'cinder_tiers.domain.placement',
         'cinder_tiers.conf',
     },
+    # In Horizon's processes: reads, and writes nothing but tags of images.
+    'cinder_tiers.horizon': {'cinder_tiers.observe'},
     # Tests of Tempest, which nobody but Tempest imports.
     'cinder_tiers.tempest': {'cinder_tiers.domain.placement'},
     'cinder_tiers.cli': {
@@ -143,6 +145,13 @@ THIRD_PARTY = {
         'prometheus_client',
     },
     'cinder_tiers.conf': {'oslo_*'},
+    'cinder_tiers.horizon': {
+        'django',
+        'horizon',
+        'keystoneauth1',
+        'openstack',
+        'openstack_*',
+    },
     **{
         layer: set()
         for layer in ARROWS

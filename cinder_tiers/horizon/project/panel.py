@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The panel of tiers for members."""
+
+import horizon
+
+from cinder_tiers.horizon import block_storage
+
+
+class StorageTiers(horizon.Panel):
+    """For whoever may list the volumes of the project."""
+
+    name = 'Storage Tiers'
+    slug = 'storage_tiers'
+    permissions = block_storage.PERMISSIONS
+    policy_rules = (('volume', 'volume:get_all'),)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the panels add to Horizon, and what they leave alone."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import testtools
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+#: Prints each panel, and each address that Horizon answers.
+LIST = """
+import json
+import django
+django.setup()
+from django import urls
+import horizon
+
+def patterns(resolver, before=''):
+    for one in resolver.url_patterns:
+        path = before + str(one.pattern)
+        if hasattr(one, 'url_patterns'):
+            yield from patterns(one, path)
+        else:
+            yield path
+
+found = [*patterns(urls.get_resolver())]
+print(json.dumps({
+    'panels': [
+        f'{dashboard.slug}/{panel.slug}'
+        for dashboard in horizon.get_dashboards()
+        for panel in dashboard.get_panels()
+    ],
+    'paths': found,
+}))
+"""
+OURS = ['admin/storage_tiers', 'project/storage_tiers']
+
+
+def horizon(**variables):
+    """What Horizon has, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, '-W', 'ignore', '-c', LIST],
+        cwd=TOP,
+        env={
+            **os.environ,
+            'DJANGO_SETTINGS_MODULE': 'tests.horizon.settings',
+            'PYTHONPATH': str(TOP),
+            **variables,
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+class PanelsTestCase(testtools.TestCase):
+    def test_without_its_files_horizon_is_as_before(self):
+        before = horizon(CINDER_TIERS_TEST_WITHOUT_PANELS='1')
+        after = horizon()
+        self.assertEqual(
+            OURS, sorted({*after['panels']} - {*before['panels']})
+        )
+        self.assertEqual(
+            before['panels'],
+            [one for one in after['panels'] if one not in OURS],
+        )
+        self.assertEqual(
+            before['paths'],
+            [one for one in after['paths'] if 'storage_tiers' not in one],
+        )
