@@ -2,6 +2,7 @@
 
 """What a tier promises: names, values, and what contradicts itself."""
 
+import dataclasses
 import math
 
 import ddt
@@ -218,13 +219,24 @@ class ExpectationsTestCase(testtools.TestCase):
     def test_tiers_are_not_compared_by_it(self, name):
         self.assertIsNone(expectations.find_quantity(name))
 
-    def test_a_promise_changes_nothing_in_the_plan(self):
+    def test_a_promise_changes_only_what_tenants_read(self):
         def made(**changes):
             return plan.make(
                 catalog=given_catalogs.of(
                     given_catalogs.tier(fallback=True, **changes)
                 ),
                 actual=given_catalogs.nothing(),
-            )
+            ).actions
 
-        self.assertEqual(made(), made(expect={'4k': {'iops_min': 5}}))
+        changed = [
+            (one.after, other.after)
+            for one, other in zip(
+                made(), made(expect={'4k': {'iops_min': 5}}), strict=True
+            )
+            if one != other
+        ]
+        ((before, after),) = changed
+        self.assertEqual(
+            dataclasses.replace(before, description=after.description), after
+        )
+        self.assertIn('4k iops at least 5', after.description)

@@ -155,19 +155,22 @@ class OrdersTestCase(testtools.TestCase):
         self.assertIn('refused when the plan was made: it is', step.refusal)
         # Limits of another image, and of another spec.
         limited = listed(cases.RIGHT, ident=IDS[0], host=cases.FAST)
-        around = dataclasses.replace(
-            AROUND,
-            limits=dataclasses.replace(
-                cases.LIMITS, images={cases.PLACE: {IDS[0]: cases.HAS}}
-            ),
+        limits = dataclasses.replace(
+            cases.LIMITS, images={cases.PLACE: {IDS[0]: cases.HAS}}
         )
+        around = dataclasses.replace(AROUND, limits=limits)
         orders = self.kept(orders_of(planned(limited, around=around)))
         (step,) = planned(limited, orders=orders, around=around)
         self.assertEqual('', step.refusal)
-        around.limits.types['type-fast'] = {'rbd_qos_iops_limit': '90'}
-        self.addCleanup(
-            around.limits.types.update,
-            {'type-fast': {'rbd_qos_iops_limit': '80'}},
+        around = dataclasses.replace(
+            AROUND,
+            limits=dataclasses.replace(
+                limits,
+                types={
+                    **limits.types,
+                    'type-fast': cases.back_end(total_iops_sec='90'),
+                },
+            ),
         )
         (step,) = planned(limited, orders=orders, around=around)
         self.assertIn(
