@@ -19,7 +19,7 @@ from cinder_tiers.figures.result import trust
 from tests.unit.cli import shell
 from tests.unit.cli import tiers_file_case
 from tests.unit.execute import test_cinder
-from tests.unit.figures import results
+from tests.unit.loop.publish import recorded
 
 TIERS = """version: 1
 follow_image_types: [image-tier]
@@ -37,50 +37,9 @@ tiers:
     backend: lvm
 """
 ALPHA, OTHER = 'a' * 32, 'b' * 32
-MANY_MS = (1,) * 1990 + (5,) * 10
 SENTENCE = (
     'For databases. Promise: x p99_ms at most 20, iops at least 300. '
     'Measured 2026-11-21T20:00Z: x (3 runs) p99_ms'
-)
-
-
-def slot(iops, *, clat_ms=MANY_MS, is_steady=True):
-    found = results.slot([iops], clat_ms=clat_ms)
-    return dataclasses.replace(
-        found,
-        steadiness=dataclasses.replace(
-            found.steadiness, steady=is_steady, reason=''
-        ),
-    )
-
-
-def run(tiers, *, nonce='0' * 16, types=None, **changes):
-    """A result in which nothing speaks against the figures.
-
-    :param tiers: {tier: {pattern: repeats}}
-    """
-    found = results.run(
-        tiers, volume_types=types or {name: name for name in tiers}
-    )
-    return dataclasses.replace(
-        found,
-        run=nonce,
-        tiers=tuple(
-            dataclasses.replace(
-                tier, backends=run_result.Fact(value='node@one#one')
-            )
-            for tier in found.tiers
-        ),
-        doubts=(),
-        **changes,
-    )
-
-
-RUN = run(
-    {
-        'database': {'x': [slot(5012.3456), slot(5100), slot(4990.7)]},
-        'general': {'x': [slot(100), slot(101), slot(99)]},
-    }
 )
 
 
@@ -102,7 +61,7 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
             stream.write(run_result.write(run))
         return path
 
-    def publish(self, *arguments, answer=None, run=RUN):
+    def publish(self, *arguments, answer=None, run=recorded.RUN):
         return shell.openstack(
             *self.api.arguments_of('admin'),
             *('tier', 'publish', '--catalog', self.path, '-f', 'json'),
@@ -186,7 +145,7 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
         self.assertEqual((0, ''), (ran.status, ran.stderr))
         shown = json.loads(ran.stdout)
         jsonschema.Draft202012Validator(cards.schema()).validate(shown['card'])
-        slots = RUN.tiers[0].patterns[0].slots
+        slots = recorded.RUN.tiers[0].patterns[0].slots
         self.assertEqual(
             [
                 (quantity, *map(cards.rounded, (one.mean, one.low, one.high)))
@@ -251,7 +210,9 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         self.assertIn('before the tier changed', ran.stderr)
         self.assertEqual(stale, self.described())
-        again = dataclasses.replace(RUN, ended_at='2026-11-22T08:30:59+01:00')
+        again = dataclasses.replace(
+            recorded.RUN, ended_at='2026-11-22T08:30:59+01:00'
+        )
         ran = self.publish('--yes', '--tier', 'database', run=again)
         self.assertEqual(0, ran.status, ran.stderr)
         self.assertIn('Measured 2026-11-22T07:30Z: x', self.described())
@@ -269,17 +230,20 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
     def test_what_is_not_to_be_trusted_is_not_published(self):
         before = self.described()
         for changed, said in (
-            ([slot(500)], 'there is no interval'),
+            ([recorded.slot(500)], 'there is no interval'),
             (
-                [slot(500, clat_ms=(1,) * 99), slot(510, clat_ms=(1,) * 99)],
+                [
+                    recorded.slot(500, clat_ms=(1,) * 99),
+                    recorded.slot(510, clat_ms=(1,) * 99),
+                ],
                 'x p99_ms is not published: a repeat has 99 I/Os',
             ),
             (
-                [slot(500), slot(510, is_steady=None)],
+                [recorded.slot(500), recorded.slot(510, is_steady=None)],
                 'x is not published: steadiness not known; see "tier result',
             ),
         ):
-            found = run({'database': {'x': changed}})
+            found = recorded.run({'database': {'x': changed}})
             ran = self.publish('--yes', run=found)
             (row,) = json.loads(ran.stdout)
             self.assertIn(said, '; '.join(row['Remarks']))
@@ -293,7 +257,7 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
                     self.type_id(), description=before
                 )
         doubted = dataclasses.replace(
-            RUN,
+            recorded.RUN,
             doubts=(
                 run_result.Caveat(about='steal', text='database x: much'),
             ),
@@ -306,21 +270,23 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
         )
 
     def test_a_result_that_does_not_fit_is_refused_in_words(self):
-        figures = {'x': [slot(500), slot(510)]}
+        figures = {'x': [recorded.slot(500), recorded.slot(510)]}
         other = self.saved(
-            run({'database': figures}, nonce='1' * 16), 'other.json'
+            recorded.run({'database': figures}, nonce='1' * 16), 'other.json'
         )
         for found, more, said in (
-            (run({'gold': figures}), (), 'is not in the tiers file'),
+            (recorded.run({'gold': figures}), (), 'is not in the tiers file'),
             (
-                run({'database': figures}, types={'database': 'general'}),
+                recorded.run(
+                    {'database': figures}, types={'database': 'general'}
+                ),
                 (),
                 'volumes of volume type general',
             ),
-            (RUN, (other,), 'one result for each pattern of a tier'),
-            (RUN, ('--tier', 'gold'), "no tier 'gold'"),
+            (recorded.RUN, (other,), 'one result for each pattern of a tier'),
+            (recorded.RUN, ('--tier', 'gold'), "no tier 'gold'"),
             (
-                dataclasses.replace(RUN, ended_at='yesterday'),
+                dataclasses.replace(recorded.RUN, ended_at='yesterday'),
                 (),
                 "ended_at 'yesterday'",
             ),
@@ -345,7 +311,7 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
         ran = shell.openstack(
             *self.api.arguments_of('member', ALPHA),
             *('tier', 'publish', '--catalog', self.path, '--yes'),
-            self.saved(RUN),
+            self.saved(recorded.RUN),
         )
         self.assertNotEqual(0, ran.status)
         self.assertEqual('', ran.stdout)
