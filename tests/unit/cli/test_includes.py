@@ -22,7 +22,9 @@ class ValidateTestCase(testtools.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(os.path.realpath(folder.name))
         (self.folder / 'env').mkdir()
-        (self.folder / 'base.yaml').write_text(tiers_file_case.TIERS, 'utf-8')
+        (self.folder / 'base.yaml').write_text(
+            tiers_file_case.TIERS.replace('front_end', 'back_end'), 'utf-8'
+        )
         self.path = self.folder / 'env' / 'prod.yaml'
         self.path.write_text(
             'include: [../base.yaml]\n'
