@@ -140,8 +140,13 @@ class AppliedTypes:
 
     @functools.cached_property
     def tier_of_tag(self) -> collections.abc.Mapping[str, str]:
-        """{normal form of a tag: name of its tier}."""
-        return {tag: tier.name for tier in self.tiers for tag in tier.tags}
+        """{normal form of a tag: name of the tier that it selects}."""
+        # Of several, the one with the highest priority.
+        return {
+            tag: tier.name
+            for tier in sorted(self.tiers, key=lambda one: one.priority)
+            for tag in tier.tags
+        }
 
     def near_tags(
         self,
