@@ -444,6 +444,7 @@ def list_alternatives(
 _LOST = (
     decision.Rule.NO_ACCESS,
     decision.Rule.LOWER_PRIORITY,
+    decision.Rule.IMAGE_FIRST,
     decision.Rule.NOT_IN_ZONE,
     decision.Rule.LACKS_FEATURE,
 )
@@ -471,11 +472,17 @@ def _why_not(
             'not selected; it takes the volume when '
             f'tier {decided.tier.name} has no room'
         )
-    if decided.because_of(decision.Rule.TAG):
+    by_tag, by_metadata = (
+        decided.because_of(rule)
+        for rule in (decision.Rule.TAG, decision.Rule.METADATA)
+    )
+    if by_tag or by_metadata:
+        if tier.fallback:
+            return 'the fallback serves only volumes that select no other tier'
         return (
-            'the fallback serves only volumes that select no other tier'
-            if tier.fallback
-            else 'no tag of the image selects it'
+            'no tag of the image selects it'
+            if by_tag
+            else 'the metadata of the volume select another tier'
         )
     return next(
         (

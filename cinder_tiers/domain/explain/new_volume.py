@@ -266,8 +266,17 @@ def _metadata_notes(
     question: Question, policy: decision.Policy
 ) -> tuple[str, ...]:
     key = policy.metadata_key
-    if not question.metadata or key in question.metadata:
+    if not question.metadata:
         return ()
+    if key in question.metadata:
+        return (
+            (
+                'metadata do not count for a volume from an image: '
+                'metadata_with_image is off',
+            )
+            if question.image and not policy.metadata_with_image
+            else ()
+        )
     if key is None:
         return (
             'metadata do not count: metadata_key is not set in the group '
