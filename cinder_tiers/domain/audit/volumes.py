@@ -184,16 +184,24 @@ def list_volumes(
     :raises errors.TiersError: from `volumes`.
     """
     applied = explanation.read_tiers(known.types)
-    near: dict[frozenset[str], tuple[str, ...]] = {}
+    near: dict[tuple[frozenset[str], bool], tuple[str, ...]] = {}
     for volume, image, verdict in _judged(
         volumes, known, find_image, policy, applied
     ):
         notes: tuple[str, ...] = ()
         if isinstance(image, facts.KnownImage):
-            tags = image.image.tags
-            if tags not in near:
-                near[tags] = tuple(applied.near_tags(image.image))
-            notes = near[tags]
+            one = image.image
+            key = (
+                one.tags,
+                one.is_trusted_by(volume.project, policy.tag_trust),
+            )
+            if key not in near:
+                near[key] = tuple(
+                    applied.near_tags(
+                        one, project=volume.project, policy=policy
+                    )
+                )
+            notes = near[key]
         yield ListedVolume(volume=volume, verdict=verdict, near_tags=notes)
 
 

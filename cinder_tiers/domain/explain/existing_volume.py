@@ -73,7 +73,12 @@ def explain_volume(
     """
     applied = applied or explanation.read_tiers(known.types)
     near = tuple(
-        applied.near_tags(image and image.image, known.published_tags)
+        applied.near_tags(
+            image and image.image,
+            known.published_tags,
+            project=volume.project,
+            policy=policy,
+        )
     )
     unknown = _why_unknown(volume, image, known)
     if unknown:

@@ -152,15 +152,23 @@ class AppliedTypes:
         self,
         image: decision.Image | None,
         published: frozenset[str] = frozenset(),
+        *,
+        project: str,
+        policy: decision.Policy,
     ) -> collections.abc.Iterator[str]:
         """A note for each tag of an image that is nearly one of a tier.
 
-        None for an image that has a tag of a tier, too.
+        None for an image that has a tag of a tier, too, or whose tags do not
+        count.
 
         :param published: more tags of tiers, in normal form.
+        :param project: id of the project of the volume.
+        :param policy: the operator's choices.
         """
+        if image is None or not image.is_trusted_by(project, policy.tag_trust):
+            return
         for one in near_tags.find(
-            image.tags if image else (), self.tier_of_tag.keys() | published
+            image.tags, self.tier_of_tag.keys() | published
         ):
             yield (
                 f'the tag {one.tag} of the image selects no tier; did you '

@@ -98,7 +98,12 @@ def explain_create(
     notes = (
         *_image_notes(question),
         *_metadata_notes(question, policy),
-        *applied.near_tags(request.image, known.published_tags),
+        *applied.near_tags(
+            request.image,
+            known.published_tags,
+            project=question.project,
+            policy=policy,
+        ),
         *applied.problems,
     )
     refusal = (

@@ -304,6 +304,26 @@ class PlacementTestCase(testtools.TestCase):
             listed[1].near_tags,
         )
 
+    def test_the_owner_of_a_community_image_marks_no_volume_of_others(self):
+        image = clouds.image('databse', visibility='community')
+        ones = [
+            volume(clouds.GENERAL, 'general', image_id='i', project=project)
+            for project in (clouds.US, clouds.THEM)
+        ]
+        for step in (1, -1):
+            self.assertEqual(
+                [True, False][::step],
+                [
+                    one.is_wrong
+                    for one in audit_volumes.list_volumes(
+                        volumes=ones[::step],
+                        known=clouds.CLOUD,
+                        find_image={'i': image}.get,
+                        policy=placement.DEFAULT_POLICY,
+                    )
+                ],
+            )
+
     def test_it_is_told_where_it_lies_and_where_it_may_lie(self):
         found = run(CASES['its type does not allow its backend any more'][0])
         self.assertEqual(
