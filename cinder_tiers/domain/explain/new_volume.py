@@ -109,7 +109,7 @@ def explain_create(
     refusal = (
         None
         if request.fixed_by
-        else _why_cinder_refuses(question, named, known)
+        else _why_cinder_refuses(question, named, decided, known)
     )
     if refusal:
         return explanation.Explanation(
@@ -211,7 +211,10 @@ def _named_type(question: Question, known: facts.Facts) -> _Named | None:
 
 
 def _why_cinder_refuses(
-    question: Question, named: _Named | None, known: facts.Facts
+    question: Question,
+    named: _Named | None,
+    decided: decision.PlacementDecision,
+    known: facts.Facts,
 ) -> str | None:
     """What Cinder says 404 to; None when it takes image and type."""
     if (
@@ -224,7 +227,10 @@ def _why_cinder_refuses(
             'the image is a private image of another project, and not '
             'visible to this project'
         )
-    if named is None:
+    # Cinder gets the type of the tier, and looks no default type up.
+    if named is None or (
+        named.source is decision.TypeSource.PROJECT and decided.tier
+    ):
         return None
     if named.volume_type is None:
         what = '' if known.is_admin else ', or that the project may not use'

@@ -604,3 +604,33 @@ class MetadataTestCase(testtools.TestCase):
             self.assertEqual('archive', explained.tier)
             self.assertEqual(why, self.alternatives(explained)['database'])
             self.assertEqual(notes, explained.notes)
+
+    def test_a_closed_default_type_that_is_last_refuses_no_tier(self):
+        known = dataclasses.replace(
+            clouds.CLOUD,
+            default_type=facts.DefaultType(
+                volume_type=clouds.PREMIUM, is_projects=True
+            ),
+        )
+        for project_type, outcome, tier in (
+            ('first', Outcome.NOT_PLACED, None),
+            ('last', Outcome.PLACED, 'archive'),
+        ):
+            explained = explain(
+                known=known,
+                policy=dataclasses.replace(
+                    self.POLICY,
+                    project_type=decision.ProjectType(project_type),
+                ),
+                metadata={'tier': 'archive'},
+            )
+            self.assertEqual(
+                (outcome, tier), (explained.outcome, explained.tier)
+            )
+        self.assertEqual(
+            Outcome.NOT_PLACED,
+            explain(
+                known=known,
+                policy=decision.Policy(project_type=decision.ProjectType.LAST),
+            ).outcome,
+        )
