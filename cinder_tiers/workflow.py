@@ -634,7 +634,11 @@ def lint_images(
                 'cloud to publish them, by publish_tags in the tiers file'
             )
         tags = published
-    params: dict[str, object] = {'limit': _IMAGES_OF_A_PAGE}
+    # By default Glance leaves out the community images of other projects.
+    params: dict[str, object] = {
+        'limit': _IMAGES_OF_A_PAGE,
+        'visibility': 'all',
+    }
     if not all_projects:
         params['owner'] = known.project
     with openstack_client.asking('Glance did not list images'):

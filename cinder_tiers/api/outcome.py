@@ -23,6 +23,11 @@ _NO_ACCESS = (
     'use. Create the volume from an image without the tag, or ask the '
     'cloud administrator for access to the tier.'
 )
+_NO_ACCESS_BY_METADATA = (
+    'The metadata of the volume select a storage tier that this project may '
+    'not use. Change them, or ask the cloud administrator for access to the '
+    'tier.'
+)
 _NO_TIER = (
     'No storage tier serves this project. Name a volume type, or ask the '
     'cloud administrator for access to a tier.'
@@ -93,12 +98,30 @@ def refuse(decided: decision.PlacementDecision) -> Outcome:
     else:
         fault = webob.exc.HTTPForbidden(
             explanation=(
-                _NO_ACCESS
+                _closed_by(decided)
                 if decided.because_of(rule.ACCESS_NEEDED)
                 else _NO_TIER
             )
         )
     return Outcome(answer=wsgi.Fault(fault))
+
+
+def _closed_by(decided: decision.PlacementDecision) -> str:
+    """What selected the tier for which the project lacks access."""
+    rules = {
+        (reason.rule, reason.tier)
+        for reason in decided.reasons
+        if reason.tier is not None
+    }
+    return (
+        _NO_ACCESS
+        if any(
+            rule is decision.Rule.ACCESS_NEEDED
+            and (decision.Rule.TAG, tier) in rules
+            for rule, tier in rules
+        )
+        else _NO_ACCESS_BY_METADATA
+    )
 
 
 def not_checked() -> Outcome:

@@ -254,6 +254,12 @@ class Glance(StandIn):
                         and [image['owner']]
                         == query.get('owner', [image['owner']])
                         and query.get('os_hidden', ['False']) == ['False']
+                        # Glance 32.0.0, db/sqlalchemy/api.py, image_get_all.
+                        and (
+                            query.get('visibility') == ['all']
+                            or image['visibility'] != 'community'
+                            or image['owner'] == project
+                        )
                     ],
                 ),
                 [],

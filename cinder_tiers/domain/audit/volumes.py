@@ -19,6 +19,7 @@ from cinder_tiers.domain.explain import existing_volume as explain_volume
 from cinder_tiers.domain.explain import explanation
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import decision
+from cinder_tiers.domain.placement import metadata
 from cinder_tiers.domain.placement import tier_specs as extra_specs
 
 State = audit.State
@@ -183,16 +184,24 @@ def list_volumes(
     :raises errors.TiersError: from `volumes`.
     """
     applied = explanation.read_tiers(known.types)
-    near: dict[frozenset[str], tuple[str, ...]] = {}
+    near: dict[tuple[frozenset[str], bool], tuple[str, ...]] = {}
     for volume, image, verdict in _judged(
         volumes, known, find_image, policy, applied
     ):
         notes: tuple[str, ...] = ()
         if isinstance(image, facts.KnownImage):
-            tags = image.image.tags
-            if tags not in near:
-                near[tags] = tuple(applied.near_tags(image.image))
-            notes = near[tags]
+            one = image.image
+            key = (
+                one.tags,
+                one.is_trusted_by(volume.project, policy.tag_trust),
+            )
+            if key not in near:
+                near[key] = tuple(
+                    applied.near_tags(
+                        one, project=volume.project, policy=policy
+                    )
+                )
+            notes = near[key]
         yield ListedVolume(volume=volume, verdict=verdict, near_tags=notes)
 
 
@@ -208,7 +217,7 @@ def _judged(
     verdicts: dict[tuple, Verdict] = {}
     for volume in volumes:
         image = _image_of(volume, find_image, applied)
-        key = _key(volume, image, applied)
+        key = _key(volume, image, applied, policy)
         if key not in verdicts:
             verdicts[key] = judge(
                 volume=volume,
@@ -383,6 +392,7 @@ def _key(
     volume: facts.KnownVolume,
     image: facts.KnownImage | audit.Unread | None,
     applied: explanation.AppliedTypes,
+    policy: decision.Policy,
 ) -> tuple:
     """All that a verdict depends on, so that volumes alike share one."""
     type_id = volume.volume_type and volume.volume_type.type_id
@@ -394,11 +404,22 @@ def _key(
         for tier in applied.tiers
         if tier.projects is not None and volume.project in tier.projects
     )
+    # One of a tier or none, so that no tenant fills the memory with it.
+    metadata_tag = metadata.tag_in(volume.metadata, policy)
+    if metadata_tag not in applied.tier_of_tag:
+        metadata_tag = metadata_tag and ''
     if not isinstance(image, facts.KnownImage):
-        return (*key, may_use, volume.fixed_by, volume.image_id)
+        return (
+            *key,
+            may_use,
+            metadata_tag,
+            volume.fixed_by,
+            volume.image_id,
+        )
     return (
         *key,
         may_use,
+        metadata_tag,
         image.image.tags,
         image.image.visibility,
         image.image.owner == volume.project,

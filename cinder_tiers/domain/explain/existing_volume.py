@@ -73,7 +73,12 @@ def explain_volume(
     """
     applied = applied or explanation.read_tiers(known.types)
     near = tuple(
-        applied.near_tags(image and image.image, known.published_tags)
+        applied.near_tags(
+            image and image.image,
+            known.published_tags,
+            project=volume.project,
+            policy=policy,
+        )
     )
     unknown = _why_unknown(volume, image, known)
     if unknown:
@@ -263,7 +268,10 @@ def _should(
         overflow=decided.overflow,
         volume_type=applied.types[decided.tier.name],
         text=(
-            'Its type follows the image, which currently selects '
+            'Its type follows the image; its metadata currently select '
+            f'tier {decided.tier.name}.'
+            if _selecting(decided) is decision.Rule.METADATA
+            else 'Its type follows the image, which currently selects '
             f'tier {decided.tier.name}.'
         ),
     )
@@ -312,20 +320,34 @@ def _selected_today(
     )
     if today.tier is None:
         return None
-    rules = {
-        reason.rule
-        for reason in today.reasons
-        if reason.tier == today.tier.name
-    }
-    if decision.Rule.TAG in rules:
-        return _Selected(tier=today.tier.name, by_image=True)
-    if decision.Rule.METADATA in rules:
-        return _Selected(tier=today.tier.name, by_image=False)
+    selecting = _selecting(today)
+    if selecting is not None:
+        return _Selected(
+            tier=today.tier.name,
+            by_image=selecting is decision.Rule.TAG,
+        )
     # A default type of the project, which takes the place of the fallback
     # tier, is not known of other projects.
     if image is None or policy.project_type is decision.ProjectType.LAST:
         return None
     return _Selected(tier=today.tier.name, by_image=True)
+
+
+def _selecting(decided: decision.PlacementDecision) -> decision.Rule | None:
+    """By what the tier was selected; None: by nothing, as the fallback."""
+    rules = {
+        reason.rule
+        for reason in decided.reasons
+        if decided.tier and reason.tier == decided.tier.name
+    }
+    return next(
+        (
+            rule
+            for rule in (decision.Rule.TAG, decision.Rule.METADATA)
+            if rule in rules
+        ),
+        None,
+    )
 
 
 def _by_type(

@@ -140,22 +140,35 @@ class AppliedTypes:
 
     @functools.cached_property
     def tier_of_tag(self) -> collections.abc.Mapping[str, str]:
-        """{normal form of a tag: name of its tier}."""
-        return {tag: tier.name for tier in self.tiers for tag in tier.tags}
+        """{normal form of a tag: name of the tier that it selects}."""
+        # Of several, the one with the highest priority.
+        return {
+            tag: tier.name
+            for tier in sorted(self.tiers, key=lambda one: one.priority)
+            for tag in tier.tags
+        }
 
     def near_tags(
         self,
         image: decision.Image | None,
         published: frozenset[str] = frozenset(),
+        *,
+        project: str,
+        policy: decision.Policy,
     ) -> collections.abc.Iterator[str]:
         """A note for each tag of an image that is nearly one of a tier.
 
-        None for an image that has a tag of a tier, too.
+        None for an image that has a tag of a tier, too, or whose tags do not
+        count.
 
         :param published: more tags of tiers, in normal form.
+        :param project: id of the project of the volume.
+        :param policy: the operator's choices.
         """
+        if image is None or not image.is_trusted_by(project, policy.tag_trust):
+            return
         for one in near_tags.find(
-            image.tags if image else (), self.tier_of_tag.keys() | published
+            image.tags, self.tier_of_tag.keys() | published
         ):
             yield (
                 f'the tag {one.tag} of the image selects no tier; did you '
@@ -439,6 +452,7 @@ def list_alternatives(
 _LOST = (
     decision.Rule.NO_ACCESS,
     decision.Rule.LOWER_PRIORITY,
+    decision.Rule.IMAGE_FIRST,
     decision.Rule.NOT_IN_ZONE,
     decision.Rule.LACKS_FEATURE,
 )
@@ -466,11 +480,17 @@ def _why_not(
             'not selected; it takes the volume when '
             f'tier {decided.tier.name} has no room'
         )
-    if decided.because_of(decision.Rule.TAG):
+    by_tag, by_metadata = (
+        decided.because_of(rule)
+        for rule in (decision.Rule.TAG, decision.Rule.METADATA)
+    )
+    if by_tag or by_metadata:
+        if tier.fallback:
+            return 'the fallback serves only volumes that select no other tier'
         return (
-            'the fallback serves only volumes that select no other tier'
-            if tier.fallback
-            else 'no tag of the image selects it'
+            'no tag of the image selects it'
+            if by_tag
+            else 'the metadata of the volume select another tier'
         )
     return next(
         (

@@ -98,13 +98,18 @@ def explain_create(
     notes = (
         *_image_notes(question),
         *_metadata_notes(question, policy),
-        *applied.near_tags(request.image, known.published_tags),
+        *applied.near_tags(
+            request.image,
+            known.published_tags,
+            project=question.project,
+            policy=policy,
+        ),
         *applied.problems,
     )
     refusal = (
         None
         if request.fixed_by
-        else _why_cinder_refuses(question, named, known)
+        else _why_cinder_refuses(question, named, decided, known)
     )
     if refusal:
         return explanation.Explanation(
@@ -206,7 +211,10 @@ def _named_type(question: Question, known: facts.Facts) -> _Named | None:
 
 
 def _why_cinder_refuses(
-    question: Question, named: _Named | None, known: facts.Facts
+    question: Question,
+    named: _Named | None,
+    decided: decision.PlacementDecision,
+    known: facts.Facts,
 ) -> str | None:
     """What Cinder says 404 to; None when it takes image and type."""
     if (
@@ -219,7 +227,10 @@ def _why_cinder_refuses(
             'the image is a private image of another project, and not '
             'visible to this project'
         )
-    if named is None:
+    # Cinder gets the type of the tier, and looks no default type up.
+    if named is None or (
+        named.source is decision.TypeSource.PROJECT and decided.tier
+    ):
         return None
     if named.volume_type is None:
         what = '' if known.is_admin else ', or that the project may not use'
@@ -266,8 +277,17 @@ def _metadata_notes(
     question: Question, policy: decision.Policy
 ) -> tuple[str, ...]:
     key = policy.metadata_key
-    if not question.metadata or key in question.metadata:
+    if not question.metadata:
         return ()
+    if key in question.metadata:
+        return (
+            (
+                'metadata do not count for a volume from an image: '
+                'metadata_with_image is off',
+            )
+            if question.image and not policy.metadata_with_image
+            else ()
+        )
     if key is None:
         return (
             'metadata do not count: metadata_key is not set in the group '

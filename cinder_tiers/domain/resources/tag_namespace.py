@@ -13,6 +13,7 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import actual as actual_state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.domain.state import glance as glance_state
 from cinder_tiers.domain import tags
@@ -113,18 +114,36 @@ def _would_delete(
 
 
 def check(catalog: catalogs.Catalog) -> kinds.Problems:
-    """Yields tags that are longer than those of a namespace may be."""
+    """Yields tags that a namespace cannot keep.
+
+    They are longer than those of a namespace may be, or the database of Glance
+    takes two for one.
+    """
     if not catalog.publish_tags:
         return
+    known: dict[str, str] = {}
     for tier in _published(catalog):
         for index, tag in enumerate(tier.tags):
             most = glance_state.MOST_TAG_CHARACTERS
-            if len(tags.normalize_tag(tag)) > most:
+            normal = tags.normalize_tag(tag)
+            where = catalog.source.where(('tiers', tier.name, 'tags', index))
+            other = known.setdefault(
+                cinder_state.as_databases_compare(normal), normal
+            )
+            if other != normal:
                 yield errors.Problem(
-                    where=catalog.source.where(
-                        ('tiers', tier.name, 'tags', index)
-                    ),
-                    found=f'a tag of {len(tag)} characters, {tag[:20]!r}...',
+                    where=where,
+                    found=f'the tag {normal[:most]!r}, and the tag '
+                    f'{other[:most]!r}',
+                    expected='tags that differ by more than accents with '
+                    'publish_tags: databases of Glance take them for one',
+                    remedy='rename one, or remove publish_tags',
+                )
+            if len(normal) > most:
+                yield errors.Problem(
+                    where=where,
+                    found=f'a tag of {len(normal)} characters in lower case, '
+                    f'{tag[:20]!r}...',
                     expected=f'at most {most} characters with publish_tags: '
                     'namespaces of Glance take no longer ones',
                     remedy='shorten it, or remove publish_tags',

@@ -353,3 +353,23 @@ class MetadataTestCase(api_fixture.ApiTestCase):
         answer = self.api.create(metadata=metadata)
         self.assertEqual(403, answer.status)
         self.assertNotIn(b'premium', answer.body)
+        self.assertIn(b'metadata of the volume', answer.body)
+
+    def test_a_refusal_says_what_selects_the_tier(self):
+        self.add_type(
+            'premium',
+            [OTHER_PROJECT],
+            tiers_name='premium',
+            tiers_tags='premium',
+        )
+        self.api.configure(metadata_with_image=True, on_no_access='refuse')
+        metadata = {'tier': 'premium'}
+        for tags, told in (
+            (['premium'], b'A tag of the image selects'),
+            ([], b'The metadata of the volume select'),
+        ):
+            answer = self.api.create(
+                imageRef=self.glance.add_image(*tags), metadata=metadata
+            )
+            self.assertEqual(403, answer.status)
+            self.assertIn(told, answer.body)

@@ -292,6 +292,9 @@ class PublishedTagsTestCase(testtools.TestCase):
         self.api.add_image('premum', owner=project)
         theirs = self.api.add_image('data-base', owner=THEM)
         public = self.api.add_image('databse', owner=THEM, visibility='public')
+        community = self.api.add_image(
+            'databse', owner=THEM, visibility='community'
+        )
         row = {'Project': project, 'Meant': 'database', 'Tier': None}
         self.assertEqual(
             [
@@ -312,7 +315,8 @@ class PublishedTagsTestCase(testtools.TestCase):
         )
         found = self.lint('--all', expect=4)
         self.assertLessEqual(
-            {near, hostile, theirs, public}, {one['Image'] for one in found}
+            {near, hostile, theirs, public, community},
+            {one['Image'] for one in found},
         )
         self.assertLessEqual(
             {('premum', 'secret'), ('databse', 'database')},

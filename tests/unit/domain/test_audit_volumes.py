@@ -3,6 +3,7 @@
 """Audits of volumes, from plain values."""
 
 import collections
+import dataclasses
 
 import ddt
 import testtools
@@ -303,6 +304,26 @@ class PlacementTestCase(testtools.TestCase):
             listed[1].near_tags,
         )
 
+    def test_the_owner_of_a_community_image_marks_no_volume_of_others(self):
+        image = clouds.image('databse', visibility='community')
+        ones = [
+            volume(clouds.GENERAL, 'general', image_id='i', project=project)
+            for project in (clouds.US, clouds.THEM)
+        ]
+        for step in (1, -1):
+            self.assertEqual(
+                [True, False][::step],
+                [
+                    one.is_wrong
+                    for one in audit_volumes.list_volumes(
+                        volumes=ones[::step],
+                        known=clouds.CLOUD,
+                        find_image={'i': image}.get,
+                        policy=placement.DEFAULT_POLICY,
+                    )
+                ],
+            )
+
     def test_it_is_told_where_it_lies_and_where_it_may_lie(self):
         found = run(CASES['its type does not allow its backend any more'][0])
         self.assertEqual(
@@ -351,6 +372,50 @@ class PlacementTestCase(testtools.TestCase):
                 and one.object_name.startswith('volume ')
             },
         )
+
+    @ddt.data(False, True)
+    def test_volumes_are_told_apart_by_their_metadata(self, with_image):
+        """In any order: a repair moves what is found wrong."""
+        policy = decision.Policy(
+            metadata_key='tier', metadata_with_image=with_image
+        )
+        common = {'image_id': 'bare'} if with_image else {}
+        plain = volume(clouds.FOLLOWING, 'database', **common)
+        # Its type was chosen by its metadata, and not by its image.
+        by_type = volume(clouds.DATABASE, 'database', **common)
+        right = {'metadata': {'tier': ' Database'}}
+        volumes = (
+            plain,
+            dataclasses.replace(plain, **right),
+            dataclasses.replace(plain, metadata={'tier': 'nothing'}),
+            by_type,
+            dataclasses.replace(by_type, **right),
+        )
+        expected = [
+            (audit.State.NON_COMPLIANT, 'general', None),
+            (audit.State.COMPLIANT, 'database', None),
+            (audit.State.NON_COMPLIANT, 'general', None),
+            (
+                audit.State.COMPLIANT,
+                'database',
+                'general' if with_image else None,
+            ),
+            (audit.State.COMPLIANT, 'database', None),
+        ]
+        for step in (1, -1):
+            found = [
+                one.verdict
+                for one in audit_volumes.list_volumes(
+                    volumes=volumes[::step],
+                    known=clouds.CLOUD,
+                    find_image={'bare': clouds.image()}.get,
+                    policy=policy,
+                )
+            ]
+            self.assertEqual(
+                expected[::step],
+                [(one.state, one.tier, one.image_tier) for one in found],
+            )
 
     def test_many_images_of_the_same_tags_lead_to_the_same_place(self):
         found = run(

@@ -25,6 +25,7 @@ def explain(
     project=clouds.US,
     is_admin=False,
     requested=None,
+    metadata=None,
 ):
     return explain_create.explain_create(
         known=known,
@@ -34,6 +35,7 @@ def explain(
             is_admin=is_admin,
             image=image,
             requested_type=requested,
+            metadata=metadata or {},
         ),
     )
 
@@ -550,4 +552,85 @@ class UnknownTestCase(testtools.TestCase):
         )
         self.assertEqual(
             'archive', explain(clouds.image('archive'), known=known).tier
+        )
+
+
+class MetadataTestCase(testtools.TestCase):
+    """What is said of a tier that metadata select, or do not."""
+
+    POLICY = decision.Policy(metadata_key='tier')
+
+    def alternatives(self, explained):
+        return {one.tier: one.why for one in explained.alternatives}
+
+    def test_other_tiers_are_not_the_ones_that_they_select(self):
+        explained = explain(policy=self.POLICY, metadata={'tier': 'archive'})
+        self.assertEqual('archive', explained.tier)
+        self.assertEqual(
+            {
+                'premium': 'the metadata of the volume select another tier',
+                'database': 'the metadata of the volume select another tier',
+                'general': (
+                    'the fallback serves only volumes that select no other '
+                    'tier'
+                ),
+            },
+            self.alternatives(explained),
+        )
+
+    def test_beside_an_image_they_come_second_or_do_not_count(self):
+        for with_image, why, notes in (
+            (
+                True,
+                'a tag of the image comes before the metadata of the volume',
+                (),
+            ),
+            (
+                False,
+                'no tag of the image selects it',
+                (
+                    'metadata do not count for a volume from an image: '
+                    'metadata_with_image is off',
+                ),
+            ),
+        ):
+            explained = explain(
+                clouds.image('archive'),
+                policy=dataclasses.replace(
+                    self.POLICY, metadata_with_image=with_image
+                ),
+                metadata={'tier': 'database'},
+            )
+            self.assertEqual('archive', explained.tier)
+            self.assertEqual(why, self.alternatives(explained)['database'])
+            self.assertEqual(notes, explained.notes)
+
+    def test_a_closed_default_type_that_is_last_refuses_no_tier(self):
+        known = dataclasses.replace(
+            clouds.CLOUD,
+            default_type=facts.DefaultType(
+                volume_type=clouds.PREMIUM, is_projects=True
+            ),
+        )
+        for project_type, outcome, tier in (
+            ('first', Outcome.NOT_PLACED, None),
+            ('last', Outcome.PLACED, 'archive'),
+        ):
+            explained = explain(
+                known=known,
+                policy=dataclasses.replace(
+                    self.POLICY,
+                    project_type=decision.ProjectType(project_type),
+                ),
+                metadata={'tier': 'archive'},
+            )
+            self.assertEqual(
+                (outcome, tier), (explained.outcome, explained.tier)
+            )
+        self.assertEqual(
+            Outcome.NOT_PLACED,
+            explain(
+                known=known,
+                policy=decision.Policy(project_type=decision.ProjectType.LAST),
+            ).outcome,
         )

@@ -92,6 +92,10 @@ class MetadataTestCase(testtools.TestCase):
             policy=self.POLICY,
         )
         self.assertEqual('database', explained.tier)
+        self.assertIn(
+            'its metadata currently select tier database', explained.summary
+        )
+        self.assertNotIn('which currently selects', explained.summary)
 
     def test_metadata_beside_an_image_are_not_the_choice_of_the_image(self):
         """Or a repair would move what its metadata placed."""

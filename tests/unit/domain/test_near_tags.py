@@ -5,8 +5,10 @@
 import ddt
 import testtools
 
+from cinder_tiers.domain.explain import explanation
 from cinder_tiers.domain.explain import near_tags
 from cinder_tiers.domain import tags
+from tests.unit.domain import clouds
 
 TIERS = frozenset(
     {
@@ -162,3 +164,13 @@ class FindTestCase(testtools.TestCase):
 
     def test_an_image_with_a_tag_of_a_tier_is_left_alone(self):
         self.assertEqual((), near_tags.find(['databse', 'WEB'], TIERS))
+
+    def test_a_tag_is_of_the_tier_that_it_selects(self):
+        """As in `decide()`: whatever the names of the types."""
+        types = [
+            clouds.tier(name, tags='fast', priority=priority)
+            for name, priority in (('a', '10'), ('b', '30'), ('c', '20'))
+        ]
+        self.assertEqual(
+            {'fast': 'b'}, explanation.read_tiers(types).tier_of_tag
+        )

@@ -114,6 +114,29 @@ class TagNamespaceTestCase(testtools.TestCase):
         one = self.namespace_action(catalog(), theirs)
         self.assertTrue(one.refusal.yields_to_consent)
 
+    def test_tags_that_a_database_takes_for_one_are_a_problem(self):
+        """Glance answers 409 to them where its database is MySQL's."""
+        accented = dataclasses.replace(
+            given.of(
+                given.other_tier('one', tags=('cafe', 'Cafe', 'web')),
+                given.other_tier('two', tags=('caf\xe9', 'web')),
+                given.other_tier('secret', tags=('w\xe9b',), access=('p',)),
+            ),
+            publish_tags=True,
+        )
+        (problem,) = tag_namespace.check(accented)
+        self.assertEqual(
+            "the tag 'caf\xe9', and the tag 'cafe'", problem.found
+        )
+        self.assertEqual(
+            [],
+            [
+                *tag_namespace.check(
+                    dataclasses.replace(accented, publish_tags=None)
+                )
+            ],
+        )
+
     def test_a_longer_tag_than_glance_keeps_is_a_problem(self):
         tiers = (given.other_tier('a', tags=('ok', 'x' * 80, 'y' * 81)),)
         declared = dataclasses.replace(catalog(), tiers=tiers)
