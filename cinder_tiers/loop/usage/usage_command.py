@@ -15,6 +15,7 @@ import openstack.connection
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
 from cinder_tiers.cli import metrics_file
+from cinder_tiers.cli import placement_policy
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli import results_command
 from cinder_tiers.cli import values
@@ -118,6 +119,7 @@ Example: openstack tier usage --from 2028-02-01 --to 2028-03-01 -f json
             f'{base.DEFAULT_CATALOG} if you can read it)',
         )
         base.add_include_root(parser)
+        placement_policy.add_config_file(parser)
         metrics_file.add_metrics(parser, when='also ')
         return parser
 
@@ -165,6 +167,7 @@ Example: openstack tier usage --from 2028-02-01 --to 2028-03-01 -f json
         )
         declared = _declared(parsed_args)
         sellable = _sellable(parsed_args.headroom, declared)
+        policy = placement_policy.read(parsed_args.config_file)
         connection = base.connect(self)
         known = visible_cloud.observe_types(connection)
         if sellable and not known.is_admin:
@@ -174,7 +177,7 @@ Example: openstack tier usage --from 2028-02-01 --to 2028-03-01 -f json
                 'or run the command as an administrator'
             )
         project = _project(connection, known, parsed_args.project)
-        observed = _observe(connection, known, over)
+        observed = _observe(connection, known, over, policy)
         if observed.unknown:
             self.exit_status = exit_status.UNKNOWN
         table = usage_rows.Table(
@@ -269,6 +272,7 @@ def _observe(
     connection: openstack.connection.Connection,
     known: facts.Facts,
     over: usage.Period,
+    policy: decision.Policy,
 ) -> _Observed:
     """Sums up the volumes that the user sees, as they are listed.
 
@@ -277,9 +281,7 @@ def _observe(
     reasons: collections.Counter[str] = collections.Counter()
 
     def listed() -> collections.abc.Iterator[audit_volumes.ListedVolume]:
-        for one in workflow.volumes_of(
-            connection, known, policy=decision.Policy()
-        ):
+        for one in workflow.volumes_of(connection, known, policy=policy):
             if (
                 one.verdict.state is audit.State.UNKNOWN
                 and one.verdict.tier is None
