@@ -38,7 +38,7 @@ MARK-limited:
 #: {size in GiB: limit of the tier}
 BY_SIZE = {1: '60', 2: '120', 3: '150'}
 #: Of its volumes; and how many are repaired before the command is killed.
-VOLUMES, BEFORE_KILL = 100, 40
+VOLUMES, BEFORE_KILL = 40, 15
 STALE = '5'
 REPAIR = ('--kind', 'limits', '--concurrency', '8', '--yes')
 KILLED = -signal.SIGKILL
