@@ -422,6 +422,34 @@ class UndoTestCase(testtools.TestCase):
             step.refusal,
         )
 
+    @ddt.data(('100M', ''), (str(2**64 - 1), ''), ('\x1b[m', r"'\x1b[m'"))
+    @ddt.unpack
+    def test_limits_that_were_set_by_hand_are_kept(self, had, words):
+        """In the way that Ceph takes them."""
+        around = dataclasses.replace(
+            AROUND,
+            limits=dataclasses.replace(
+                cases.LIMITS,
+                images={cases.PLACE: {IDS[0]: {'rbd_qos_iops_limit': had}}},
+            ),
+        )
+        volume = listed(cases.RIGHT, host=cases.FAST)
+        orders = self.record(*planned(volume, around=around))
+        self.assertEqual(
+            {'rbd_qos_iops_limit': had}, orders.steps[0].had_limits
+        )
+        around.limits.images[cases.PLACE] = {
+            IDS[0]: {'rbd_qos_iops_limit': '80'}
+        }
+        (step,) = self.undone(orders, volume, around=around)
+        self.assertEqual({'rbd_qos_iops_limit': had}, step.limits.changes)
+        self.assertIn(words, step.refusal)
+        self.assertEqual(words == '', step.refusal == '')
+        if not step.refusal:
+            self.assertEqual(
+                step.limits.changes, self.record(step).steps[0].limits
+            )
+
     @ddt.data(
         ({'type_name': 'other'}, 'its type changed from fast-type to other'),
         ({'host': 'node@x#x'}, 'its host changed from node@fast#fast to'),
