@@ -154,7 +154,13 @@ class PoolDriver(rbd.RBDDriver):
         :raises exception.VolumeBackendAPIException: Ceph refuses, or a limit
             by size is no integer.
         """
-        self._set_qos(volume, self._of_size(volume, qos_specs, volume.size))
+        size_gib = volume.size
+        if not size_gib and limits_by_size.are_in(qos_specs):
+            # An image is being managed, and Cinder sets the size after that.
+            size_gib = self.manage_existing_get_size(
+                volume, {'source-name': volume.name}
+            )
+        self._set_qos(volume, self._of_size(volume, qos_specs, size_gib))
 
     def _of_size(
         self, volume: objects.Volume, qos_specs: dict, size_gib: int

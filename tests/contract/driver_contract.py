@@ -222,6 +222,25 @@ class DriverContract(driver_case.DriverCase):
             self.limits_of('fast', volume.name),
         )
 
+    def test_a_managed_image_has_the_limit_of_its_size(self):
+        self.types['fast'] = self.make_type(
+            'by-size', '5', backend='tier-fast', total_iops_sec_per_gb='30'
+        )
+        service = self.serve()
+        volume = self.make(service, 'fast')
+        service.driver.extend_volume(volume, 3)
+        with self.ioctx('fast') as ioctx:
+            self.rbd.RBD().rename(ioctx, volume.name, 'of-others')
+        with self.image('fast', 'of-others') as image:
+            image.config_remove('rbd_qos_iops_limit')
+        # As the API of Cinder makes it.
+        volume.size = 0
+        volume.save()
+        service.driver.manage_existing(volume, {'source-name': 'of-others'})
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '90'}, self.limits_of('fast', volume.name)
+        )
+
     def test_a_limit_by_size_goes_with_its_type(self):
         """To a type whose limits are kept elsewhere, in the same pool."""
         self.types['fast'] = self.make_type(
