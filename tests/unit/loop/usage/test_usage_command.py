@@ -336,6 +336,8 @@ class WrongArgumentsTestCase(testtools.TestCase):
             (('--from', 'yesterday'), 'expected a date such as'),
             (('--to', '2026-02-30'), 'expected a date such as'),
             (('--to', '0001-01-01T00:00+14:00'), 'expected a date such as'),
+            (('--to', '0001-01-01'), 'expected a date such as'),
+            (('--to', '1969-12-31'), 'expected a date such as'),
         ):
             ran = shell.openstack('tier', 'usage', *arguments)
             self.assertEqual((2, ''), (ran.status, ran.stdout))
