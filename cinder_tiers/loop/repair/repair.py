@@ -171,6 +171,7 @@ def plan(
     unknown: collections.Counter[str] = collections.Counter()
     free_gib = dict(circumstances.free_gib)
     types = {one.name: one for one in circumstances.types}
+    applied = explanation.read_tiers(circumstances.types).types
     for one in listed:
         volume, verdict = one.volume, one.verdict
         if volumes is not None and volume.volume_id not in volumes:
@@ -187,7 +188,12 @@ def plan(
             if wish.to_tier and wish.kind is Kind.RECOMMENDATION:
                 planned.extend(
                     _recommended(
-                        volume, verdict, wish, wish.to_tier, circumstances
+                        volume,
+                        verdict,
+                        wish,
+                        wish.to_tier,
+                        applied.get(wish.to_tier),
+                        circumstances,
                     )
                 )
                 continue
@@ -306,12 +312,12 @@ def _recommended(
     verdict: audit_volumes.Verdict,
     wish: Wish,
     to_tier: str,
+    target: facts.KnownType | None,
     circumstances: Circumstances,
 ) -> collections.abc.Iterator[Step]:
     """The retype to a tier that somebody recommends."""
     if verdict.tier == to_tier:
         return
-    target = explanation.read_tiers(circumstances.types).types.get(to_tier)
     refusals: list[str] = []
     if verdict.tier != wish.tier:
         refusals.append(
