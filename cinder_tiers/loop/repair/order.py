@@ -97,6 +97,13 @@ class Order:
             raise ValueError(
                 'expected one of retype_to, migrate_to and limits'
             )
+        if (self.limits is None) == (self.kind is repair.Kind.LIMITS):
+            raise ValueError(
+                f'limits: expected with the kind {repair.Kind.LIMITS.value}, '
+                'and with no other'
+            )
+        if (self.limits or {}).keys() != (self.had_limits or {}).keys():
+            raise ValueError('had_limits: expected the options of limits')
 
 
 def not_settable(limits: _Limits) -> list[str]:

@@ -258,6 +258,16 @@ class OrdersTestCase(testtools.TestCase):
         ({'limits': {'rbd_cache': 'false'}}, "limits: found 'rbd_cache'"),
         ({'limits': {'rbd_qos_iops_limit': '-1'}}, 'expected digits'),
         ({'had_limits': {'rbd_qos_iops_limit': 1}}, 'found'),
+        ({'limits': {}}, 'limits: expected with the kind limits'),
+        ({'kind_of_step': 'limits'}, 'limits: expected with the kind limits'),
+        (
+            {
+                'limits': {'rbd_qos_iops_limit': '1'},
+                'kind_of_step': 'limits',
+                'had_limits': {'rbd_qos_bps_limit': None},
+            },
+            'had_limits: expected the options of limits',
+        ),
         ({'retype_to': 'x', 'migrate_to': 'y'}, 'expected one of retype_to'),
         ({'to_tier': 'fast'}, 'to_tier: expected with the kind'),
         ({'steps': 2}, 'has two steps'),
