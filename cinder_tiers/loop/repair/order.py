@@ -79,7 +79,7 @@ class Order:
                 f'volume: found {self.volume[:60]!r}, expected a UUID'
             )
         for name in ('limits', 'had_limits'):
-            for option, value in (getattr(self, name) or {}).items():
+            for option in getattr(self, name) or ():
                 if option not in _OPTIONS:
                     raise ValueError(
                         f'{name}: found {option[:60]!r}, expected one of '

@@ -137,9 +137,7 @@ class UsageCommandTestCase(
         self.assertIn('1.15 EUR', table.stdout)
 
     def test_what_a_volume_is_copied_to_is_not_another_volume(self):
-        moves = self.add(
-            'database', ALPHA, 10, migration_status='migrating'
-        )
+        moves = self.add('database', ALPHA, 10, migration_status='migrating')
         self.add('general', ALPHA, 10, migration_status=f'target:{moves}')
         self.assertEqual(
             [('database', 1, 10)],
