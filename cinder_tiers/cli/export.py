@@ -94,7 +94,10 @@ ceph=/etc/ceph/ceph.conf:admin
                 if parsed_args.force:
                     _check_loses_nothing(parsed_args.out, made, missing)
                 write_atomic.write(
-                    parsed_args.out, made.text, replace=may_replace
+                    parsed_args.out,
+                    made.text,
+                    replace=may_replace,
+                    remedy='name another file, or use --force',
                 )
             else:
                 base.write_file(self.app.stdout, made.text)

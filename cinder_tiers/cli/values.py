@@ -18,6 +18,8 @@ _DURATION = re.compile(
     r'(?:([0-9]{1,6})h)?(?:([0-9]{1,6})min)?(?:([0-9]{1,6})s)?', re.ASCII
 )
 _SHOWN_CHARS = 40
+#: Nothing was counted before; times in other time zones are not out of range.
+_FIRST_YEAR = 1970
 
 
 def _wrong(text: str, expected: str) -> argparse.ArgumentTypeError:
@@ -133,8 +135,11 @@ def moment(text: str) -> datetime.datetime:
     try:
         found = datetime.datetime.fromisoformat(text)
         if found.tzinfo is None:
-            return found.replace(tzinfo=datetime.UTC)
-        return found.astimezone(datetime.UTC)
+            found = found.replace(tzinfo=datetime.UTC)
+        found = found.astimezone(datetime.UTC)
+        if found.year < _FIRST_YEAR:
+            raise ValueError
+        return found
     except (OverflowError, ValueError) as error:
         raise _wrong(
             text,

@@ -154,7 +154,13 @@ class PoolDriver(rbd.RBDDriver):
         :raises exception.VolumeBackendAPIException: Ceph refuses, or a limit
             by size is no integer.
         """
-        self._set_qos(volume, self._of_size(volume, qos_specs, volume.size))
+        size_gib = volume.size
+        if not size_gib and limits_by_size.are_in(qos_specs):
+            # An image is being managed, and Cinder sets the size after that.
+            size_gib = self.manage_existing_get_size(
+                volume, {'source-name': volume.name}
+            )
+        self._set_qos(volume, self._of_size(volume, qos_specs, size_gib))
 
     def _of_size(
         self, volume: objects.Volume, qos_specs: dict, size_gib: int
@@ -244,7 +250,8 @@ class PoolDriver(rbd.RBDDriver):
                 [
                     key
                     for key in rbd.QOS_KEY_MAP
-                    if key not in wanted and int(has[_option(key)])
+                    # One that was set by hand may have a unit.
+                    if key not in wanted and has[_option(key)].strip('0')
                 ],
             )
             del changed['qos_specs']
@@ -253,19 +260,20 @@ class PoolDriver(rbd.RBDDriver):
     def extend_volume(self, volume: objects.Volume, new_size: int) -> None:
         """Extend a volume, and the limits that are made from its size.
 
-        A limit that Ceph refuses does not undo the extension.
+        A limit that cannot be set does not undo the extension.
 
         :param volume: the volume, with its old size.
         :param new_size: in GiB.
         :raises exception.VolumeBackendAPIException: Ceph does not extend it.
         """
         super().extend_volume(volume, new_size)
-        specs = self._qos_specs_from_volume_type(volume.volume_type) or {}
-        if not limits_by_size.are_in(specs) or not self._supports_qos():
-            return
         try:
-            self._set_qos(volume, self._of_size(volume, specs, int(new_size)))
-        except exception.VolumeBackendAPIException:
+            specs = self._qos_specs_from_volume_type(volume.volume_type) or {}
+            if limits_by_size.are_in(specs) and self._supports_qos():
+                self._set_qos(
+                    volume, self._of_size(volume, specs, int(new_size))
+                )
+        except Exception:  # noqa: BLE001 - logged; the image has grown
             LOG.exception(
                 'Volume %s was extended and has the limits of its old size; '
                 '"openstack tier repair --kind limits" sets those of its new '

@@ -19,6 +19,7 @@ def write(
     mode: int = 0o600,
     is_exact: bool = False,
     follows: bool = True,
+    remedy: str = 'name another file',
 ) -> None:
     """Writes a file at once.
 
@@ -33,6 +34,7 @@ def write(
         whatever that of a file is which it replaces.
     :param follows: whether a symbolic link is followed; else a file takes its
         place. To be False for a name that no user has given.
+    :param remedy: what to do when the file exists, as an imperative.
     :raises errors.TiersError: it cannot be written, or it exists and is not
         to be replaced.
     """
@@ -73,8 +75,7 @@ def write(
             keep_names(str(target.parent))
     except FileExistsError as error:
         raise errors.TiersError(
-            f'{path} exists and was not replaced; name another file, or '
-            'use --force'
+            f'{path} exists and was not replaced; {remedy}'
         ) from error
     except OSError as error:
         raise errors.TiersError(

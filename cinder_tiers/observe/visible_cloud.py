@@ -593,6 +593,7 @@ def list_volumes(
     )
 
 
+_MIGRATION = 'os-vol-mig-status-attr:migstat'
 #: States of a volume that is not being migrated (AVAILABLE_MIGRATION_STATUS,
 #: cinder/volume/api.py).
 _NOT_MIGRATING = (None, '', 'none', 'deleting', 'error', 'success')
@@ -626,8 +627,8 @@ def parse_volume(
         in_group=bool(
             found.get('group_id') or found.get('consistencygroup_id')
         ),
-        is_migrating=found.get('os-vol-mig-status-attr:migstat')
-        not in _NOT_MIGRATING,
+        is_migrating=found.get(_MIGRATION) not in _NOT_MIGRATING,
+        is_migration_target=is_migration_target(found),
         is_replicated=found.get('replication_status') not in _NOT_REPLICATED,
         created_at=_time(found.get('created_at')),
         updated_at=_time(found.get('updated_at')),
@@ -652,6 +653,15 @@ def parse_volume(
             None,
         ),
     )
+
+
+def is_migration_target(found: collections.abc.Mapping) -> bool:
+    """Whether Cinder made a volume to copy another one to.
+
+    :param found: of Cinder's answer.
+    """
+    # As of _migrate_volume_generic (cinder/volume/manager.py).
+    return (found.get(_MIGRATION) or '').startswith('target:')
 
 
 def _time(found: object) -> datetime.datetime | None:

@@ -12,6 +12,7 @@ import copy
 import errno
 import itertools
 import json
+import re
 import struct
 import types
 
@@ -698,7 +699,8 @@ class _Open:
         )
 
     def config_set(self, name, value):
-        if not value.isdigit():
+        # As it is, also if it has a unit.
+        if not re.fullmatch('[0-9]+[KMGTPE]?', value):
             raise InvalidArgument(errno.EINVAL, f'{name}: {value}')
         self._image.metadata[f'conf_{name}'] = value
 

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from cinder import exception
 from cinder import objects
+from cinder.volume import qos_specs
 import fixtures
 
 from cinder_tiers.driver import moving
@@ -222,6 +223,25 @@ class DriverContract(driver_case.DriverCase):
             self.limits_of('fast', volume.name),
         )
 
+    def test_a_managed_image_has_the_limit_of_its_size(self):
+        self.types['fast'] = self.make_type(
+            'by-size', '5', backend='tier-fast', total_iops_sec_per_gb='30'
+        )
+        service = self.serve()
+        volume = self.make(service, 'fast')
+        service.driver.extend_volume(volume, 3)
+        with self.ioctx('fast') as ioctx:
+            self.rbd.RBD().rename(ioctx, volume.name, 'of-others')
+        with self.image('fast', 'of-others') as image:
+            image.config_remove('rbd_qos_iops_limit')
+        # As the API of Cinder makes it.
+        volume.size = 0
+        volume.save()
+        service.driver.manage_existing(volume, {'source-name': 'of-others'})
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '90'}, self.limits_of('fast', volume.name)
+        )
+
     def test_a_limit_by_size_goes_with_its_type(self):
         """To a type whose limits are kept elsewhere, in the same pool."""
         self.types['fast'] = self.make_type(
@@ -238,6 +258,31 @@ class DriverContract(driver_case.DriverCase):
         )
         self.retype(service, volume, 'fast', 'never')
         self.assertEqual({}, self.limits_of('fast', volume.name))
+
+    def test_a_qos_spec_that_is_gone_does_not_stop_an_extension(self):
+        service = self.serve()
+        volume = self.make(service, 'fast')
+        # Cinder has read it with the volume.
+        spec = volume.volume_type.qos_specs_id
+        qos_specs.delete(self.context, spec, force=True)
+        log = self.capture_log()
+        service.driver.extend_volume(volume, 2)
+        self.assertIn('has the limits of its old size', log.output)
+        with self.image('fast', volume.name, read_only=True) as image:
+            self.assertEqual(2 * driver_case.GIB, image.size())
+
+    def test_a_limit_with_a_unit_does_not_stop_a_retype(self):
+        service = self.serve()
+        volume = self.make(service, 'fast')
+        with self.image('fast', volume.name) as image:
+            image.config_set('rbd_qos_bps_limit', '100M')
+        self.types['fast'] = self.make_type(
+            'of-limits', '5', backend='tier-fast'
+        )
+        self.retype(service, volume, 'fast', 'never')
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '5'}, self.limits_of('fast', volume.name)
+        )
 
     def test_a_limit_that_cannot_be_made_does_not_stop_an_extension(self):
         service = self.serve()

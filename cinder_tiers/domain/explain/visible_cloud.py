@@ -122,6 +122,9 @@ class KnownVolume:
     #: Whether it is a member of a group, whatever else fixes its place.
     in_group: bool = False
     is_migrating: bool = False
+    #: Whether it is what Cinder copies a volume to that it migrates; Cinder
+    #: shows these to administrators only, and no quota has them.
+    is_migration_target: bool = False
     #: Whether its driver replicates it to another backend.
     is_replicated: bool = False
     #: None: Cinder does not say; as `updated_at`, in UTC.

@@ -23,7 +23,6 @@ def observe(
     *,
     residency: audit_volumes.Residency | None = None,
     places: collections.abc.Mapping[str, volume_limits.Place] | None = None,
-    with_types: bool = False,
 ) -> repair.Circumstances:
     """What Cinder's answer to a repair depends on.
 
@@ -31,7 +30,6 @@ def observe(
     :param limits: of the images; None: they are not repaired.
     :param residency: of volumes; None: clones are not flattened.
     :param places: of images; with `residency`.
-    :param with_types: whether a file names tiers or types.
     :raises errors.TiersError: Cinder does not answer or refuses.
     """
     storage = connection.block_storage
@@ -63,9 +61,7 @@ def observe(
             limits=limits,
             residency=residency,
             places=places or {},
-            types=visible_cloud.observe(connection).types
-            if with_types
-            else (),
+            types=visible_cloud.observe_types(connection).types,
         )
 
 

@@ -10,6 +10,7 @@ today, and is the same. Pure. Must not know where they are kept.
 import collections.abc
 import dataclasses
 import enum
+import re
 import uuid
 
 from cinder_tiers.domain.audit import volume_limits
@@ -18,6 +19,8 @@ from cinder_tiers.loop.repair import repair
 
 _OPTIONS = frozenset(volume_limits.OPTIONS.values())
 _Limits = collections.abc.Mapping[str, str | None]
+#: What librbd reads as a number (strict_si_cast, src/common/strtol.cc).
+_NUMBER = re.compile('[0-9]+[KMGTPE]?')
 
 
 class Origin(enum.Enum):
@@ -76,19 +79,14 @@ class Order:
                 f'volume: found {self.volume[:60]!r}, expected a UUID'
             )
         for name in ('limits', 'had_limits'):
-            for option, value in (getattr(self, name) or {}).items():
+            for option in getattr(self, name) or ():
                 if option not in _OPTIONS:
                     raise ValueError(
                         f'{name}: found {option[:60]!r}, expected one of '
                         f'{", ".join(sorted(_OPTIONS))}'
                     )
-                if value is not None and volume_limits.faults_of(
-                    {option: value}
-                ):
-                    raise ValueError(
-                        f'{name}: found {option} {value[:60]!r}, expected '
-                        'digits, or null'
-                    )
+        for fault in not_settable(self.limits or {}):
+            raise ValueError(f'limits: found {fault}')
         if bool(self.to_tier) != (self.kind is repair.Kind.RECOMMENDATION):
             raise ValueError(
                 'to_tier: expected with the kind '
@@ -99,6 +97,27 @@ class Order:
             raise ValueError(
                 'expected one of retype_to, migrate_to and limits'
             )
+        if (self.limits is None) == (self.kind is repair.Kind.LIMITS):
+            raise ValueError(
+                f'limits: expected with the kind {repair.Kind.LIMITS.value}, '
+                'and with no other'
+            )
+        if (self.limits or {}).keys() != (self.had_limits or {}).keys():
+            raise ValueError('had_limits: expected the options of limits')
+
+
+def not_settable(limits: _Limits) -> list[str]:
+    """The limits that an image cannot be given, each with what was expected.
+
+    An image may have some that were set by hand, such as 100M.
+
+    :param limits: {option of an RBD image: value; None: none}
+    """
+    return [
+        f'{option} {value[:60]!r}, expected digits, or null'
+        for option, value in limits.items()
+        if value is not None and not _NUMBER.fullmatch(value)
+    ]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

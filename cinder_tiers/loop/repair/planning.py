@@ -69,7 +69,6 @@ def plan(
         places=volumes.places(connection, catalog, sessions)
         if flattens
         else None,
-        with_types=asked.orders is not None,
     )
     chosen = asked.volumes or None
     if asked.orders and asked.is_undo:

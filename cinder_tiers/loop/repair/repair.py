@@ -89,7 +89,7 @@ class Circumstances:
     places: collections.abc.Mapping[str, volume_limits.Place] = (
         dataclasses.field(default_factory=dict)
     )
-    #: Volume types; they are needed where a file names a tier or a type.
+    #: Volume types, with the projects that may use them.
     types: tuple[facts.KnownType, ...] = ()
 
 
@@ -170,6 +170,8 @@ def plan(
     planned: list[Step] = []
     unknown: collections.Counter[str] = collections.Counter()
     free_gib = dict(circumstances.free_gib)
+    types = {one.name: one for one in circumstances.types}
+    applied = explanation.read_tiers(circumstances.types).types
     for one in listed:
         volume, verdict = one.volume, one.verdict
         if volumes is not None and volume.volume_id not in volumes:
@@ -186,7 +188,12 @@ def plan(
             if wish.to_tier and wish.kind is Kind.RECOMMENDATION:
                 planned.extend(
                     _recommended(
-                        volume, verdict, wish, wish.to_tier, circumstances
+                        volume,
+                        verdict,
+                        wish,
+                        wish.to_tier,
+                        applied.get(wish.to_tier),
+                        circumstances,
                     )
                 )
                 continue
@@ -202,6 +209,7 @@ def plan(
                     verdict.tier,
                     circumstances,
                     free_gib,
+                    types,
                     preferred=wish.migrate_to if wish else None,
                 ),
                 *_limits(volume, verdict.tier, circumstances.limits),
@@ -247,6 +255,7 @@ def _moves(
     tier: str,
     circumstances: Circumstances,
     free_gib: collections.abc.Mapping[str, float],
+    types: collections.abc.Mapping[str, facts.KnownType],
     *,
     preferred: str | None,
 ) -> collections.abc.Iterator[Step]:
@@ -272,6 +281,7 @@ def _moves(
         reason = f'its image now selects tier {verdict.image_tier}'
     else:
         return
+    target = types.get(retype_to or '')
     yield Step(
         kind=kind,
         volume=volume,
@@ -280,16 +290,19 @@ def _moves(
         retype_to=retype_to,
         migrate_to=migrate_to,
         refusal='; '.join(
-            objections(
-                volume,
-                kind,
-                retype_to=retype_to,
-                migrate_to=migrate_to,
-                targets=verdict.allowed
-                if kind is Kind.PLACEMENT
-                else circumstances.free_gib,
-                circumstances=circumstances,
-            )
+            [
+                *(not_entitled(volume, target) if target else ()),
+                *objections(
+                    volume,
+                    kind,
+                    retype_to=retype_to,
+                    migrate_to=migrate_to,
+                    targets=verdict.allowed
+                    if kind is Kind.PLACEMENT
+                    else circumstances.free_gib,
+                    circumstances=circumstances,
+                ),
+            ]
         ),
     )
 
@@ -299,12 +312,12 @@ def _recommended(
     verdict: audit_volumes.Verdict,
     wish: Wish,
     to_tier: str,
+    target: facts.KnownType | None,
     circumstances: Circumstances,
 ) -> collections.abc.Iterator[Step]:
     """The retype to a tier that somebody recommends."""
     if verdict.tier == to_tier:
         return
-    target = explanation.read_tiers(circumstances.types).types.get(to_tier)
     refusals: list[str] = []
     if verdict.tier != wish.tier:
         refusals.append(

@@ -5,6 +5,7 @@
 import argparse
 import collections.abc
 import contextlib
+import dataclasses
 import uuid
 
 from cinder_tiers.cli import base
@@ -224,13 +225,13 @@ done.json
                             steps=tuple(map(order.of_step, steps)),
                         ),
                     )
-                if not self._is_agreed(steps, parsed_args, asked.orders):
+                if not self._is_agreed(steps, parsed_args, asked):
                     return repair_rows.COLUMNS, [
                         repair_rows.plan_row(one) for one in steps
                     ]
-                if not parsed_args.yes:
+                if not (parsed_args.yes or _is_reviewed(asked)):
                     # Who was asked may have thought for long.
-                    steps = self._still(steps, planned().steps)
+                    steps = _still(steps, planned().steps)
                 results = self._carry_out(
                     steps,
                     parsed_args,
@@ -311,22 +312,6 @@ done.json
     def _cloud(self) -> str:
         return cloud_id.identity_of(base.connect(self))
 
-    def _still(
-        self,
-        shown: collections.abc.Sequence[repair.Step],
-        now: collections.abc.Iterable[repair.Step],
-    ) -> list[repair.Step]:
-        """The steps that a person saw and that are as they were."""
-        by_id = {one.volume.volume_id: one for one in shown}
-        steps = [one for one in now if by_id.get(one.volume.volume_id) == one]
-        if len(steps) < len(shown):
-            self.log.warning(
-                '%d volumes changed meanwhile, and are left alone; run the '
-                'command again for them',
-                len(shown) - len(steps),
-            )
-        return steps
-
     def _warn(self, plan: repair.Plan) -> None:
         for reason, count in sorted(plan.unknown.items()):
             self.exit_status = exit_status.UNKNOWN
@@ -355,7 +340,7 @@ done.json
         self,
         steps: collections.abc.Sequence[repair.Step],
         parsed_args: argparse.Namespace,
-        orders: order.Orders | None,
+        asked: planning.Asked,
     ) -> bool:
         """Whether to carry out the plan; sets the exit status if not."""
         to_do = [one for one in steps if not one.refusal]
@@ -366,12 +351,7 @@ done.json
         if parsed_args.out:
             self.exit_status = exit_status.DIFFERENT
             return False
-        if parsed_args.yes or (
-            # A person has looked at it.
-            parsed_args.orders
-            and orders
-            and orders.origin is order.Origin.PLAN
-        ):
+        if parsed_args.yes or _is_reviewed(asked):
             return True
         stdin, stderr = self.app.stdin, self.app.stderr
         if stdin is None or not (stdin.isatty() and stderr.isatty()):
@@ -496,6 +476,32 @@ def _asked(parsed_args: argparse.Namespace) -> planning.Asked:
         orders=orders,
         is_undo=parsed_args.undo is not None,
     )
+
+
+def _is_reviewed(asked: planning.Asked) -> bool:
+    """Whether a person has looked at the steps, and is not asked."""
+    return (
+        asked.orders is not None
+        and asked.orders.origin is order.Origin.PLAN
+        and not asked.is_undo
+    )
+
+
+def _still(
+    shown: collections.abc.Iterable[repair.Step],
+    now: collections.abc.Iterable[repair.Step],
+) -> list[repair.Step]:
+    """The steps that a person saw; those that have changed are refused."""
+    by_id = {one.volume.volume_id: one for one in now}
+    return [
+        one
+        if one.refusal or by_id.get(one.volume.volume_id) == one
+        else dataclasses.replace(
+            one,
+            refusal='it has changed since it was shown; run the command again',
+        )
+        for one in shown
+    ]
 
 
 def _check(parsed_args: argparse.Namespace) -> None:

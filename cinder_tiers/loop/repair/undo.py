@@ -130,6 +130,7 @@ def _refusals(
         yield 'an image that is flattened cannot become a clone again'
         return
     if step.limits:
+        yield from order.not_settable(step.limits.changes)
         objection = repair.limits_objection(volume)
         if objection:
             yield objection

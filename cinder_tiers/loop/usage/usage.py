@@ -118,7 +118,8 @@ def of_volumes(
 ) -> tuple[Usage, ...]:
     """The usage of each tier and project, in this order.
 
-    :param listed: the volumes, each with the tier that the audit finds.
+    :param listed: the volumes, each with the tier that the audit finds; what
+        volumes are being copied to does not count.
     :param over: of GiB-hours.
     :param types: {tier: name of its volume type}
     :param limits: {id of a volume type: its limits}; None: not known.
@@ -126,6 +127,9 @@ def of_volumes(
     """
     sums: dict[tuple[str | None, str | None, str], _Sum] = {}
     for one in listed:
+        # It takes the place of one that is listed as well.
+        if one.volume.is_migration_target:
+            continue
         tier = one.verdict.tier
         name = types.get(tier) if tier else None
         if name is None:

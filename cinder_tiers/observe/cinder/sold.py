@@ -16,6 +16,7 @@ from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import sold
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.observe.cinder import volumes
+from cinder_tiers.observe import visible_cloud
 
 _BACK_END = 'back-end'
 
@@ -125,7 +126,8 @@ def _volumes(
                     'limit': volumes.PAGE,
                 },
             )
-            if (
+            if not visible_cloud.is_migration_target(row)
+            and (
                 clients := sold.clients(row['status'], len(row['attachments']))
             )
         ]

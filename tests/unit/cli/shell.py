@@ -81,7 +81,8 @@ def openstack(
     """Runs the real shell with real arguments.
 
     :param arguments: words after `openstack`.
-    :param answer: what a person types at a terminal; None: there is none.
+    :param answer: what a person types at a terminal, or that `Terminal`;
+        None: there is none.
     :param errors_to_file: whether standard error is not a terminal then.
     :param encoding: of the terminal; None: it takes any text.
     :param environment: as of `run`.
@@ -143,7 +144,9 @@ def _run(
             try:
                 started = application()
                 if answer is not None:
-                    started.stdin = Terminal(answer)
+                    started.stdin = (
+                        Terminal(answer) if isinstance(answer, str) else answer
+                    )
                 for one in entry_points(GROUP):
                     started.command_manager.add_command(
                         noun + one.name.removeprefix('tier_'), one.load()

@@ -432,13 +432,15 @@ class FromTheCloudTestCase(Results, tiers_file_case.TiersFileTestCase):
             self.api.add_volume(
                 host='node@ssd#x', volume_type_id=ids[name], size=7
             )
-        # Attached to two servers; and volumes that cannot be attached.
+        # Attached to two servers; and volumes that cannot be attached, or
+        # take the place of another.
         two = [str(uuid.uuid4()) for _ in range(2)]
         for about in (
             {'status': 'in-use', 'servers': two},
             {'status': 'error'},
             {'status': 'deleting'},
             {'status': 'error_deleting'},
+            {'migration_status': f'target:{uuid.uuid4()}'},
         ):
             self.api.add_volume(
                 host='node@ssd#x', volume_type_id=ids['database'], **about

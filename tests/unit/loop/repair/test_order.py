@@ -258,6 +258,16 @@ class OrdersTestCase(testtools.TestCase):
         ({'limits': {'rbd_cache': 'false'}}, "limits: found 'rbd_cache'"),
         ({'limits': {'rbd_qos_iops_limit': '-1'}}, 'expected digits'),
         ({'had_limits': {'rbd_qos_iops_limit': 1}}, 'found'),
+        ({'limits': {}}, 'limits: expected with the kind limits'),
+        ({'kind_of_step': 'limits'}, 'limits: expected with the kind limits'),
+        (
+            {
+                'limits': {'rbd_qos_iops_limit': '1'},
+                'kind_of_step': 'limits',
+                'had_limits': {'rbd_qos_bps_limit': None},
+            },
+            'had_limits: expected the options of limits',
+        ),
         ({'retype_to': 'x', 'migrate_to': 'y'}, 'expected one of retype_to'),
         ({'to_tier': 'fast'}, 'to_tier: expected with the kind'),
         ({'steps': 2}, 'has two steps'),
@@ -314,7 +324,8 @@ class OrdersTestCase(testtools.TestCase):
         error = self.assertRaises(
             errors.TiersError, order_file.write, self.path, orders
         )
-        self.assertIn('exists', str(error))
+        # No command that writes orders has --force.
+        self.assertTrue(str(error).endswith('; name another file'))
         self.assertEqual(before, pathlib.Path(self.path).read_text())
 
     def test_a_file_is_for_one_cloud(self):
@@ -421,6 +432,34 @@ class UndoTestCase(testtools.TestCase):
             'since the repair, rbd_qos_iops_limit changed from 80 to 70',
             step.refusal,
         )
+
+    @ddt.data(('100M', ''), (str(2**64 - 1), ''), ('\x1b[m', r"'\x1b[m'"))
+    @ddt.unpack
+    def test_limits_that_were_set_by_hand_are_kept(self, had, words):
+        """In the way that Ceph takes them."""
+        around = dataclasses.replace(
+            AROUND,
+            limits=dataclasses.replace(
+                cases.LIMITS,
+                images={cases.PLACE: {IDS[0]: {'rbd_qos_iops_limit': had}}},
+            ),
+        )
+        volume = listed(cases.RIGHT, host=cases.FAST)
+        orders = self.record(*planned(volume, around=around))
+        self.assertEqual(
+            {'rbd_qos_iops_limit': had}, orders.steps[0].had_limits
+        )
+        around.limits.images[cases.PLACE] = {
+            IDS[0]: {'rbd_qos_iops_limit': '80'}
+        }
+        (step,) = self.undone(orders, volume, around=around)
+        self.assertEqual({'rbd_qos_iops_limit': had}, step.limits.changes)
+        self.assertIn(words, step.refusal)
+        self.assertEqual(words == '', step.refusal == '')
+        if not step.refusal:
+            self.assertEqual(
+                step.limits.changes, self.record(step).steps[0].limits
+            )
 
     @ddt.data(
         ({'type_name': 'other'}, 'its type changed from fast-type to other'),

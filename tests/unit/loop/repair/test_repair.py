@@ -114,6 +114,26 @@ class RepairTestCase(testtools.TestCase):
             ),
         )
 
+    @ddt.data(
+        (FORMER, {}), (FOLLOWS, {'host': SLOW}), (TAGGED, {'host': SLOW})
+    )
+    @ddt.unpack
+    def test_a_private_type_is_not_given_to_other_projects(
+        self, verdict, volume
+    ):
+        """A former type may have been public."""
+        for projects, is_refused in (
+            (frozenset({'project'}), False),
+            (frozenset({'another'}), True),
+            (frozenset(), True),
+        ):
+            private = dataclasses.replace(TYPE, projects=projects)
+            step = self.move(verdict, around={'types': (private,)}, **volume)
+            self.assertEqual(
+                'its project may not use the volume type fast' * is_refused,
+                step.refusal,
+            )
+
     def test_who_follows_an_image_is_retyped_and_moves(self):
         step = self.step(FOLLOWS, host=SLOW)
         self.assertEqual(

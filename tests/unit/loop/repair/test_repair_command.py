@@ -22,6 +22,18 @@ from tests.unit.loop.repair import cinder_volume
 COLUMNS = ('Volume', 'Kind', 'Step', 'Moved GiB', 'Outcome')
 
 
+class Thoughtful(shell.Terminal):
+    """A person who agrees, after something else has happened."""
+
+    def __init__(self, happens):
+        super().__init__()
+        self._happens = happens
+
+    def readline(self):
+        self._happens()
+        return 'y\n'
+
+
 class RepairCommandTestCase(tiers_file_case.TiersFileTestCase):
     text = tiers_file_case.TIERS.replace('access: [alpha]', 'access: public')
 
@@ -87,6 +99,19 @@ class RepairCommandTestCase(tiers_file_case.TiersFileTestCase):
             self.assertEqual((0, '[]'), (ran.status, ran.stdout.strip()))
         found = connection.block_storage.get_volume(wrong)
         self.assertEqual(('available', tape), (found.status, found.host))
+
+        # Somebody attaches it while the plan is read.
+        ran = self.repair(
+            answer=Thoughtful(
+                lambda: self.api.change_volume(wrong, status='in-use')
+            )
+        )
+        self.assertEqual(5, ran.status, ran.stderr)
+        self.assertCountEqual(
+            [shown[0], (*shown[1][:-1], 'refused')], self.rows(ran)
+        )
+        self.assertIn('it has changed since it was shown', ran.stdout)
+        self.api.change_volume(wrong, status='available')
 
         # A backend that does not report says nothing of its volumes.
         lost = self.api.add_volume(

@@ -136,6 +136,14 @@ class UsageCommandTestCase(
         self.assertNotIn('\x1b', table.stdout)
         self.assertIn('1.15 EUR', table.stdout)
 
+    def test_what_a_volume_is_copied_to_is_not_another_volume(self):
+        moves = self.add('database', ALPHA, 10, migration_status='migrating')
+        self.add('general', ALPHA, 10, migration_status=f'target:{moves}')
+        self.assertEqual(
+            [('database', 1, 10)],
+            self.rows(self.usage(), 'Tier', 'Volumes', 'GiB'),
+        )
+
     def test_a_tier_may_be_unknown(self):
         """The type follows an image, and the image is gone."""
         for _ in range(2):
@@ -336,6 +344,8 @@ class WrongArgumentsTestCase(testtools.TestCase):
             (('--from', 'yesterday'), 'expected a date such as'),
             (('--to', '2026-02-30'), 'expected a date such as'),
             (('--to', '0001-01-01T00:00+14:00'), 'expected a date such as'),
+            (('--to', '0001-01-01'), 'expected a date such as'),
+            (('--to', '1969-12-31'), 'expected a date such as'),
         ):
             ran = shell.openstack('tier', 'usage', *arguments)
             self.assertEqual((2, ''), (ran.status, ran.stdout))
