@@ -220,6 +220,26 @@ class DescriptionTestCase(testtools.TestCase):
             f'x Not measured since {TIME}.', descriptions.write(card)
         )
 
+    @ddt.data(
+        ('Fast. ', 'Fast.'),
+        (f'Fast. {TEXT} ', 'Fast. For databases.'),
+        (f'Not measured since {TIME}. ', ''),
+    )
+    @ddt.unpack
+    def test_cards_before_the_last_are_no_words(self, before, words):
+        for card in (
+            'Promise: x iops at least 5.',
+            f'Not measured since {TIME}.',
+        ):
+            for end in ('', '\n'):
+                self.assertEqual(
+                    words, descriptions.purpose(f'{before}{card}{end}')
+                )
+
+    def test_words_that_are_no_card_stay(self):
+        for text in ('', 'Fast', 'Fast\n', 'Fast ', f'{TEXT} Ask Bob.'):
+            self.assertEqual(text, descriptions.purpose(text))
+
 
 class FingerprintTestCase(testtools.TestCase):
     def setUp(self):
