@@ -9,6 +9,7 @@ import testtools
 from cinder_tiers.domain.card import card as cards
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.figures.result import ceph as ceph_result
+from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.loop.publish import choice
 from tests.unit.domain import catalogs as given
 from tests.unit.figures import results
@@ -109,6 +110,32 @@ class ChoiceTestCase(testtools.TestCase):
             given.of(given.tier('database')),
         )
         self.assertIn('volumes in pool other', str(error))
+
+    def test_repeats_that_have_nothing_in_common(self):
+        (tier,) = RUN.tiers
+        slots = (results.slot([1e-300]), results.slot([1e18]))
+        pattern = dataclasses.replace(
+            tier.patterns[0],
+            slots=tuple(
+                dataclasses.replace(
+                    one,
+                    steadiness=dataclasses.replace(
+                        one.steadiness, steady=True, reason=''
+                    ),
+                )
+                for one in slots
+            ),
+        )
+        tier = dataclasses.replace(
+            tier,
+            patterns=(pattern,),
+            backends=run_result.Fact(value='node@one#one'),
+            volume_types=run_result.Fact(value='database'),
+        )
+        run = dataclasses.replace(RUN, tiers=(tier,), ceph=None, doubts=())
+        (chosen,) = choice.choose({'f': run}, given.of(given.tier('database')))
+        self.assertEqual((), chosen.figures)
+        self.assertIn('the interval has no end', '; '.join(chosen.remarks))
 
     def test_time(self):
         chosen = choice.Chosen(
