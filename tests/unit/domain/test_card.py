@@ -386,15 +386,19 @@ class RulesTestCase(testtools.TestCase):
         self.assertEqual(rules.CARD, found.rule)
 
     def test_too_little_room_is_warned_of(self):
-        for chars, expect, said in (
-            (100, {}, None),
-            (140, {}, 'leave 114 of 255 characters'),
-            (100, {'rand-read-4k': {'iops_min': 500}}, 'leave 113 of'),
-            (250, {'rand-read-4k': {'iops_min': 500}}, 'is not shown'),
+        promise = {'rand-read-4k': {'iops_min': 500}}
+        not_shown = 'a part of the promise is not shown'
+        for description, expect, said in (
+            ('x' * 100, {}, None),
+            ('x' * 140, {}, 'leave 114 of 255 characters'),
+            ('x' * 100, promise, 'leave 113 of'),
+            # As of a block of YAML.
+            ('x' * 100 + '\n', promise, 'leave 113 of'),
+            ('x' * 250, promise, not_shown),
         ):
             catalog = given.of(
                 given.other_tier(
-                    description='x' * chars, expect=expect, fallback=True
+                    description=description, expect=expect, fallback=True
                 )
             )
             found = [
@@ -405,3 +409,4 @@ class RulesTestCase(testtools.TestCase):
             self.assertEqual(said is not None, bool(found), found)
             if said:
                 self.assertIn(said, found[0])
+                self.assertEqual(said == not_shown, not_shown in found[0])
