@@ -343,6 +343,9 @@ def objections(
         reading = watch and (watch.after or watch.before)
         if not reading or all(each.tier != tier.name for each in run.tiers):
             continue
+        # A run has one cluster, and may have tiers of several.
+        if reading.pools and reading.pools.keys().isdisjoint(tier.rbd.pools):
+            continue
         where = f'{path}: tier {tier.name}'
         releases = {
             int(found[0])

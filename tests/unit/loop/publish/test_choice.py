@@ -25,6 +25,18 @@ READING = ceph_result.CephReading(
     client_options={},
     pools={},
 )
+POOL = ceph_result.CephPool(
+    kind='replicated',
+    size=3,
+    min_size=2,
+    pg_num=32,
+    crush_rule='r',
+    device_class='ssd',
+    compression='',
+    rbd_options={},
+    osds=2,
+    osd_options={},
+)
 RUN = dataclasses.replace(
     results.run({'database': {'x': [results.slot([1])]}}),
     ceph=ceph_result.CephWatch(before=READING, after=READING, unread=()),
@@ -90,6 +102,19 @@ class ChoiceTestCase(testtools.TestCase):
             ],
             self.found(state(0, 7, release=21)),
         )
+
+    def test_another_cluster_says_nothing(self):
+        for pool, problems in (('tier-general', 0), ('tier-database', 2)):
+            reading = dataclasses.replace(READING, pools={pool: POOL})
+            run = dataclasses.replace(
+                RUN,
+                ceph=ceph_result.CephWatch(
+                    before=reading, after=reading, unread=()
+                ),
+            )
+            self.assertEqual(
+                problems, len(self.found(state(0, 7, release=21), run))
+            )
 
     def test_volumes_in_another_pool(self):
         image = ceph_result.CephImage(
