@@ -42,8 +42,8 @@ def list_all(
 ) -> list[VolumeType]:
     """All volume types, in one call for each page of them.
 
-    :param is_public: None for private ones as well, False for them only;
-        only an administrator may ask for them.
+    :param is_public: None for private ones as well, False for them only, True
+        for none of them; only an administrator may ask.
     :raises openstack.exceptions.SDKException: Cinder refused it.
     """
     found = [

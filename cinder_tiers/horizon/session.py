@@ -18,7 +18,10 @@ _TIMEOUT_S = 60
 
 
 def connect(request: http.HttpRequest) -> openstack.connection.Connection:
-    """A connection to the user's region.
+    """A connection to the user's region, to be closed.
+
+    Who only forgets it leaves its sockets open: openstacksdk keeps the last
+    ones that were used in a cache.
 
     :param request: of a user who is logged in.
     """

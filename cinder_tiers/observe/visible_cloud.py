@@ -124,12 +124,14 @@ def observe_types(connection: openstack.connection.Connection) -> facts.Facts:
     hidden: list[facts.Hidden] = []
     with openstack_client.asking('Cinder did not list volume types'):
         found = volume_types.list_all(connection.block_storage)
-        # Only an administrator may ask for private types; others get the
-        # same answer, whatever they ask for.
+        # Only an administrator may ask for private types, or for public ones;
+        # others get the same answer, whatever they ask for. Asked for is what
+        # not all of them are.
+        other = 'False' if any(one.is_public for one in found) else 'True'
         is_admin = {one.id for one in found} != {
             one.id
             for one in volume_types.list_all(
-                connection.block_storage, is_public='False'
+                connection.block_storage, is_public=other
             )
         }
         if not is_admin and not any(

@@ -2,13 +2,19 @@
 
 """What the panels add to Horizon, and what they leave alone."""
 
+import contextlib
+import gc
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import testtools
+
+from tests.horizon import case
+from tests.horizon import cloud
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 #: Prints each panel, and each address that Horizon answers.
@@ -56,6 +62,40 @@ def horizon(**variables):
         check=True,
     )
     return json.loads(done.stdout.splitlines()[-1])
+
+
+def sockets():
+    """How many this process has open, without those of garbage."""
+    gc.collect()
+    folder = pathlib.Path('/proc/self/fd')
+    found = 0
+    for each in folder.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found += each.readlink().name.startswith('socket:')
+    return found
+
+
+class SocketsTestCase(case.HorizonTestCase):
+    roles = ('admin', 'manager', 'member', 'reader')
+
+    def test_no_page_leaves_a_socket_open(self):
+        self.cloud.types = [cloud.volume_type(1, 'database', '')]
+        self.cloud.namespace = ['database']
+        image_id = self.cloud.add_image(7, 'debian', [])
+        for path in (
+            case.MEMBER,
+            f'{case.MEMBER}images/{image_id}/tags/',
+            case.ADMIN,
+        ):
+            self.get(path)
+            before = sockets()
+            for _each in range(6):
+                self.get(path)
+            # The service, threads of this process, has the other ends.
+            end = time.monotonic() + 10
+            while sockets() > before and time.monotonic() < end:
+                time.sleep(0.1)
+            self.assertLessEqual(sockets(), before, path)
 
 
 class PanelsTestCase(testtools.TestCase):

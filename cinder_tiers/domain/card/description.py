@@ -284,6 +284,25 @@ def read(text: str) -> cards.Card:
     return card if write(card) == text else cards.Card(purpose=text)
 
 
+def purpose(text: str) -> str:
+    """The operator's words of a description.
+
+    Who edits a description may leave one card behind another, of which
+    ``read`` takes the last, or a line break behind it. What remains must not
+    become words: it would be a card again once the last is gone.
+
+    :param text: any; stays as it is where it does not end as a card does.
+
+    >>> purpose('X. Promise: a iops at least 5. Promise: a iops at least 6.')
+    'X.'
+    """
+    line = text.removesuffix('\n')
+    words = line
+    while (found := read(words).purpose) != words:
+        words = found
+    return text if words == line else words
+
+
 def room(card: cards.Card) -> int:
     """Characters that a purpose and its whole promise leave to figures.
 

@@ -249,7 +249,7 @@ def _description(
     found: cinder_state.VolumeType, remarks: Remarks
 ) -> str | None:
     # The promise is a setting of its own, and figures are of no tiers file.
-    text = descriptions.read(found.description).purpose
+    text = descriptions.purpose(found.description)
     if not text:
         return None
     if not limits.DESCRIPTION.fits(text):

@@ -334,18 +334,24 @@ def card_of(
     :param before: the type as it is.
     :param ceph: {name of a cluster: its state}, as far as known.
     """
-    found = descriptions.read(_description_of(before))
+    text = _description_of(before)
+    found = descriptions.read(text)
     since = found.not_measured_since
     if found.measured and stale_card(catalog, tier, before, ceph):
         since = found.measured.ended_at
     return cards.Card(
-        purpose=(
-            found.purpose if tier.description is None else tier.description
-        ),
+        purpose=_purpose(tier, text),
         promise=promise_of(tier),
         measured=None if since else found.measured,
         not_measured_since=since,
     )
+
+
+def _purpose(tier: catalogs.Tier, text: str) -> str:
+    """What a tier is for: in words of the catalog, or those it has."""
+    if tier.description is None:
+        return descriptions.purpose(text)
+    return tier.description
 
 
 def stale_card(
@@ -384,11 +390,7 @@ def with_measured(
         there is.
     """
     card = cards.Card(
-        purpose=(
-            descriptions.read(before.description).purpose
-            if tier.description is None
-            else tier.description
-        ),
+        purpose=_purpose(tier, before.description),
         promise=promise_of(tier),
         measured=measured,
     )

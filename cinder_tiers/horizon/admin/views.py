@@ -38,12 +38,14 @@ class IndexView(views.HorizonTemplateView):
 
     def get_context_data(self, **kwargs: object) -> dict[str, object]:
         """What the template shows; what fails is named there."""
-        connection = session.connect(self.request)
         context = super().get_context_data(**kwargs)
         told: list[str] = []
         asked = self.request.GET.get('volume', '').strip()[:_MOST_CHARS]
         context |= {'problems': told, 'volume': text.printable(asked)}
-        with problems.told(told):
+        with (
+            problems.told(told),
+            session.connect(self.request) as connection,
+        ):
             if asked:
                 context['parts'] = _explained(connection, asked)
             else:

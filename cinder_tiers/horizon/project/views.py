@@ -33,11 +33,13 @@ class IndexView(views.HorizonTemplateView):
 
     def get_context_data(self, **kwargs: object) -> dict[str, object]:
         """What the template shows; what fails is named there."""
-        connection = session.connect(self.request)
         context = super().get_context_data(**kwargs)
         told: list[str] = []
         context['problems'] = told
-        with problems.told(told):
+        with (
+            problems.told(told),
+            session.connect(self.request) as connection,
+        ):
             known = visible_cloud.observe_types(connection)
             context['tiers_are_hidden'] = facts.EXTRA_SPECS in known.hidden
             context |= _tiers(connection, known, told)
@@ -135,11 +137,13 @@ class TagView(views.HorizonFormView):
         self.problems: list[str] = []
         self.choices: frozenset[str] = frozenset()
         self.image: facts.KnownImage | None = None
-        self.connection = session.connect(request)
+        with session.connect(request) as self.connection:
+            self._read(request, str(kwargs['image_id']))
+            return super().dispatch(request, *args, **kwargs)
+
+    def _read(self, request: http.HttpRequest, image_id: str) -> None:
         with problems.told(self.problems):
-            self.image = visible_cloud.read_image(
-                self.connection, str(kwargs['image_id'])
-            )
+            self.image = visible_cloud.read_image(self.connection, image_id)
             if (
                 self.image is None
                 or self.image.image.owner != request.user.project_id
@@ -152,7 +156,6 @@ class TagView(views.HorizonFormView):
                 )
                 or frozenset()
             )
-        return super().dispatch(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, typing.Any]:
         """Adds the choices."""

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import datetime
 import itertools
+import math
 import re
 
 from cinder_tiers.domain.card import card as cards
@@ -260,6 +261,8 @@ def _figure(
         )
     if found.low is None or found.high is None:
         return f'there is no interval: {found.method}'
+    if not math.isfinite(found.high):
+        return 'its repeats differ so much that the interval has no end'
     try:
         return cards.Figure(
             pattern=pattern.pattern,
@@ -339,6 +342,9 @@ def objections(
         watch = run.ceph
         reading = watch and (watch.after or watch.before)
         if not reading or all(each.tier != tier.name for each in run.tiers):
+            continue
+        # A run has one cluster, and may have tiers of several.
+        if reading.pools and reading.pools.keys().isdisjoint(tier.rbd.pools):
             continue
         where = f'{path}: tier {tier.name}'
         releases = {

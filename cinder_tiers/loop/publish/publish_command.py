@@ -44,8 +44,8 @@ class PublishFigures(base.CatalogLister):
     where all see it who may use the type: "tier list", "volume type show",
     Horizon. Leaves out what is not to be trusted, and says why. Refuses a
     result of another volume type, pool or release of Ceph, of OSDs that were
-    not there yet, or from before the tier changed, and a cloud that is not as
-    the tiers file says. Shows the descriptions and asks at a terminal;
+    not there yet, or older than the figures of the card, and a cloud that is
+    not as the tiers file says. Shows the descriptions and asks at a terminal;
     elsewhere changes nothing without --yes. Can be repeated at any time. When
     what the figures depend on changes, "tier audit" says so, and "tier apply"
     takes them out. Needs Cinder's admin rights.

@@ -308,6 +308,27 @@ class ExplainTestCase(testtools.TestCase):
                 arguments,
             )
 
+    def test_an_administrator_of_private_types_only_is_one(self):
+        connection = test_cinder.connect(self.api)
+        self.addCleanup(connection.close)
+
+        def set_public(type_id, is_public):
+            answer = connection.block_storage.put(
+                f'/types/{type_id}',
+                json={'volume_type': {'is_public': is_public}},
+            )
+            self.assertEqual(200, answer.status_code)
+
+        for one in [*connection.block_storage.types(is_public='True')]:
+            set_public(one.id, False)
+            self.addCleanup(set_public, one.id, True)
+        image = self.api.add_image('premium', visibility='public')
+        arguments = ('--image', image, '--project', THEM)
+        self.assertEqual('premium', self.explain(*arguments, status=0)['tier'])
+        self.assertIn(
+            'only an administrator', self.refuse(*arguments, role='member')
+        )
+
     def test_the_operator_s_choices_are_read_from_cinder_conf(self):
         image = self.api.add_image('premium', visibility='public')
         path = self.conf('[cinder_tiers]\non_no_access = refuse\n')

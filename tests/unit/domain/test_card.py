@@ -220,6 +220,26 @@ class DescriptionTestCase(testtools.TestCase):
             f'x Not measured since {TIME}.', descriptions.write(card)
         )
 
+    @ddt.data(
+        ('Fast. ', 'Fast.'),
+        (f'Fast. {TEXT} ', 'Fast. For databases.'),
+        (f'Not measured since {TIME}. ', ''),
+    )
+    @ddt.unpack
+    def test_cards_before_the_last_are_no_words(self, before, words):
+        for card in (
+            'Promise: x iops at least 5.',
+            f'Not measured since {TIME}.',
+        ):
+            for end in ('', '\n'):
+                self.assertEqual(
+                    words, descriptions.purpose(f'{before}{card}{end}')
+                )
+
+    def test_words_that_are_no_card_stay(self):
+        for text in ('', 'Fast', 'Fast\n', 'Fast ', f'{TEXT} Ask Bob.'):
+            self.assertEqual(text, descriptions.purpose(text))
+
 
 class FingerprintTestCase(testtools.TestCase):
     def setUp(self):
@@ -366,15 +386,19 @@ class RulesTestCase(testtools.TestCase):
         self.assertEqual(rules.CARD, found.rule)
 
     def test_too_little_room_is_warned_of(self):
-        for chars, expect, said in (
-            (100, {}, None),
-            (140, {}, 'leave 114 of 255 characters'),
-            (100, {'rand-read-4k': {'iops_min': 500}}, 'leave 113 of'),
-            (250, {'rand-read-4k': {'iops_min': 500}}, 'is not shown'),
+        promise = {'rand-read-4k': {'iops_min': 500}}
+        not_shown = 'a part of the promise is not shown'
+        for description, expect, said in (
+            ('x' * 100, {}, None),
+            ('x' * 140, {}, 'leave 114 of 255 characters'),
+            ('x' * 100, promise, 'leave 113 of'),
+            # As of a block of YAML.
+            ('x' * 100 + '\n', promise, 'leave 113 of'),
+            ('x' * 250, promise, not_shown),
         ):
             catalog = given.of(
                 given.other_tier(
-                    description='x' * chars, expect=expect, fallback=True
+                    description=description, expect=expect, fallback=True
                 )
             )
             found = [
@@ -385,3 +409,4 @@ class RulesTestCase(testtools.TestCase):
             self.assertEqual(said is not None, bool(found), found)
             if said:
                 self.assertIn(said, found[0])
+                self.assertEqual(said == not_shown, not_shown in found[0])

@@ -120,6 +120,34 @@ class StaleCardTestCase(testtools.TestCase):
         self.assertIsNone(action.refusal)
         self.assertIn('the card is stale: Ceph has', action.explanation)
 
+    def described(self, text):
+        types = dict(self.actual.cinder.volume_types)
+        types['database'] = dataclasses.replace(
+            types['database'], description=text
+        )
+        return dataclasses.replace(
+            self.actual,
+            cinder=dataclasses.replace(self.actual.cinder, volume_types=types),
+        )
+
+    def test_after_an_edit_by_hand_one_apply_is_enough(self):
+        for text in (
+            f'Fast. {self.text} Promise: x iops at least 5.',
+            f'Fast. {self.text} Not measured since {test_card.TIME}.',
+            f'Fast. {self.text}\n',
+        ):
+            (action,) = plans.make(
+                catalog=self.catalog, actual=self.described(text)
+            ).actions
+            self.assertNotIn('Measured', action.after.description)
+            self.assertEqual(
+                (),
+                plans.make(
+                    catalog=self.catalog,
+                    actual=self.described(action.after.description),
+                ).actions,
+            )
+
     def test_a_cluster_that_is_not_read_says_nothing_of_the_card(self):
         held = audit.audit(
             catalog=self.catalog,

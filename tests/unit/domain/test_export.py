@@ -11,6 +11,8 @@ from cinder_tiers.domain.export import inventory
 from cinder_tiers.domain.placement import rbd_location
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
+from cinder_tiers.domain.validation import catalog as catalog_rules
+from cinder_tiers.domain.validation import rules
 from tests.unit.domain import catalogs as given
 from tests.unit.domain import inventories
 
@@ -783,6 +785,30 @@ class ExportTestCase(testtools.TestCase):
         self.assertEqual(
             ('Fast', {'oltp': {'iops_min': 500}}, []),
             (tier.description, tier.expect, remarks),
+        )
+
+    def test_of_two_cards_the_first_is_no_description_either(self):
+        known = cloud(
+            volume_type(
+                specs={'tiers:name': 'gold'},
+                description='Fast Promise: oltp iops at least 9. '
+                'Promise: oltp iops at least 500.',
+            )
+        )
+        catalog = export.export(known).catalog
+        tier = catalog.tier('gold')
+        self.assertEqual(
+            ('Fast', {'oltp': {'iops_min': 500}}),
+            (tier.description, tier.expect),
+        )
+        # With it, nobody could use the file.
+        self.assertEqual(
+            [],
+            [
+                one
+                for one in catalog_rules.check(catalog)
+                if one.rule == rules.CARD
+            ],
         )
 
     def test_default_types_of_projects_that_exist(self):

@@ -9,6 +9,7 @@ import testtools
 from cinder_tiers.domain.card import card as cards
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.figures.result import ceph as ceph_result
+from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.loop.publish import choice
 from tests.unit.domain import catalogs as given
 from tests.unit.figures import results
@@ -23,6 +24,18 @@ READING = ceph_result.CephReading(
     pg_states={'active+clean': 32},
     client_options={},
     pools={},
+)
+POOL = ceph_result.CephPool(
+    kind='replicated',
+    size=3,
+    min_size=2,
+    pg_num=32,
+    crush_rule='r',
+    device_class='ssd',
+    compression='',
+    rbd_options={},
+    osds=2,
+    osd_options={},
 )
 RUN = dataclasses.replace(
     results.run({'database': {'x': [results.slot([1])]}}),
@@ -90,6 +103,19 @@ class ChoiceTestCase(testtools.TestCase):
             self.found(state(0, 7, release=21)),
         )
 
+    def test_another_cluster_says_nothing(self):
+        for pool, problems in (('tier-general', 0), ('tier-database', 2)):
+            reading = dataclasses.replace(READING, pools={pool: POOL})
+            run = dataclasses.replace(
+                RUN,
+                ceph=ceph_result.CephWatch(
+                    before=reading, after=reading, unread=()
+                ),
+            )
+            self.assertEqual(
+                problems, len(self.found(state(0, 7, release=21), run))
+            )
+
     def test_volumes_in_another_pool(self):
         image = ceph_result.CephImage(
             pool='other',
@@ -109,6 +135,32 @@ class ChoiceTestCase(testtools.TestCase):
             given.of(given.tier('database')),
         )
         self.assertIn('volumes in pool other', str(error))
+
+    def test_repeats_that_have_nothing_in_common(self):
+        (tier,) = RUN.tiers
+        slots = (results.slot([1e-300]), results.slot([1e18]))
+        pattern = dataclasses.replace(
+            tier.patterns[0],
+            slots=tuple(
+                dataclasses.replace(
+                    one,
+                    steadiness=dataclasses.replace(
+                        one.steadiness, steady=True, reason=''
+                    ),
+                )
+                for one in slots
+            ),
+        )
+        tier = dataclasses.replace(
+            tier,
+            patterns=(pattern,),
+            backends=run_result.Fact(value='node@one#one'),
+            volume_types=run_result.Fact(value='database'),
+        )
+        run = dataclasses.replace(RUN, tiers=(tier,), ceph=None, doubts=())
+        (chosen,) = choice.choose({'f': run}, given.of(given.tier('database')))
+        self.assertEqual((), chosen.figures)
+        self.assertIn('the interval has no end', '; '.join(chosen.remarks))
 
     def test_time(self):
         chosen = choice.Chosen(
