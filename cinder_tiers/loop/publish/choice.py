@@ -40,6 +40,9 @@ _RELEASE = re.compile('[0-9]{1,3}', re.ASCII)
 #: {path of a result file: its run}
 Runs = Mapping[str, run_result.RunResult]
 
+#: By how much the clocks of two hosts may differ.
+_CLOCKS_DIFFER = datetime.timedelta(minutes=10)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
@@ -67,11 +70,15 @@ def choose(
     runs: Runs,
     catalog: catalogs.Catalog,
     wanted: Sequence[str] = (),
+    *,
+    now: datetime.datetime,
 ) -> tuple[Chosen, ...]:
     """The figures of each tier of some results.
 
     :param runs: of different runs.
     :param wanted: names of tiers; none: all of the results.
+    :param now: with its offset. A card from a clock that is fast would let no
+        later result take its place.
     :returns: in the order of the catalog.
     :raises errors.ProblemsFound: a result does not fit the catalog, or the
         results do not fit each other; all that is wrong.
@@ -84,7 +91,7 @@ def choose(
     ]
     problems = [
         *_not_measured(parts, runs, wanted),
-        *_unfit(parts, catalog),
+        *_unfit(parts, catalog, now + _CLOCKS_DIFFER),
         *_twice(parts),
     ]
     if problems:
@@ -111,16 +118,21 @@ def _not_measured(
 
 
 def _unfit(
-    parts: Sequence[_Part], catalog: catalogs.Catalog
+    parts: Sequence[_Part],
+    catalog: catalogs.Catalog,
+    latest: datetime.datetime,
 ) -> Iterator[errors.Problem]:
     """What was measured, and is not a tier of the catalog."""
     for path, run in {one.path: one.run for one in parts}.items():
-        if _ended_at(run) is None:
+        ended_at = _ended_at(run)
+        if ended_at is None or ended_at > latest:
             yield errors.Problem(
                 where=path,
                 found=f'ended_at {run.ended_at[:40]!r}',
-                expected='a time in ISO 8601 with its offset',
-                remedy='name another result',
+                expected='a time in ISO 8601 with its offset, which is not '
+                'in the future',
+                remedy='name another result, or correct the clock of this '
+                'host or of the one where Rally runs, and measure again',
             )
     for one in parts:
         name = one.tier.tier

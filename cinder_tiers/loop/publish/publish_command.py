@@ -5,6 +5,7 @@
 import argparse
 import collections.abc
 import contextlib
+import datetime
 import types
 import typing
 
@@ -99,7 +100,12 @@ Example: openstack tier publish result.json --tier database
                 parsed_args.catalog, include_root=parsed_args.include_root
             )
             runs = results.read_all(parsed_args.results)
-            chosen = chooser.choose(runs, catalog, parsed_args.tier)
+            chosen = chooser.choose(
+                runs,
+                catalog,
+                parsed_args.tier,
+                now=datetime.datetime.now(datetime.UTC),
+            )
             planned: list[actions.Action] = []
 
             def agree(found: tuple[actions.Action, ...]) -> bool:

@@ -50,6 +50,8 @@ _MOST_SILENT_S = 600.0
 #: How often a volume is at rest before its new type is missed: Cinder gives it
 #: its status and its type one after the other.
 _POLLS_AT_REST = 5
+#: For a move, where a server fails.
+_MOST_REQUESTS = 3
 #: Of a volume that Cinder works on.
 _BUSY = ('retyping', 'maintenance')
 #: The longest wait for a move: its cinder-volume may have stopped for good.
@@ -281,9 +283,30 @@ class _Work:
     def _move(self, step: repair.Step) -> str | None:
         """Retype or migrate a volume, and wait until Cinder has ended it.
 
+        A request that a server answered with its own failure, such as a
+        deadlock of its database, is sent again while nothing came of it.
+
         :returns: host@backend#pool where it is then.
         :raises errors.TiersError: Cinder refused it, or did not do it.
         """
+        volume = step.volume.volume_id
+        for _ in range(_MOST_REQUESTS):
+            failure = self._request_move(step)
+            found = self._at_rest(step)
+            if _has_come(step, found):
+                return found.host
+            if not failure:
+                break
+        raise errors.ActionFailed(
+            f'Cinder gave up the move of volume {volume}: its type is '
+            f'{found.type_name}, its host {found.host}, its status '
+            f'{found.status}; {failure}"openstack volume message list" and '
+            'the logs of cinder-api, cinder-scheduler and cinder-volume say '
+            'why'
+        )
+
+    def _request_move(self, step: repair.Step) -> str:
+        """Ask Cinder for a move; how a server failed, if one did."""
         volume = step.volume.volume_id
         with openstack_client.asking(
             f'Cinder did not begin to move volume {volume}'
@@ -300,9 +323,17 @@ class _Work:
                 # A proxy that gave up says nothing of what Cinder does.
                 if (error.status_code or 0) < _OF_SERVERS:
                     raise
+                return (
+                    f'the API answered the request with {error.status_code}; '
+                )
+        return ''
+
+    def _at_rest(self, step: repair.Step) -> facts.KnownVolume:
+        """Wait until Cinder does nothing with a volume; the volume then."""
+        volume = step.volume.volume_id
         begun = said = answered = time.monotonic()
         at_rest = 0
-        while at_rest < _POLLS_AT_REST:
+        while True:
             if self.abandoned.wait(self.poll_s):
                 raise errors.ActionFailed(
                     f'Nobody waited for the move of volume {volume}, which '
@@ -320,9 +351,9 @@ class _Work:
                 continue
             answered = now
             if found.status not in _BUSY and not found.is_migrating:
-                if _has_come(step, found):
-                    return found.host
                 at_rest += 1
+                if _has_come(step, found) or at_rest == _POLLS_AT_REST:
+                    return found
                 continue
             at_rest = 0
             if now - begun > _MOST_S:
@@ -337,12 +368,6 @@ class _Work:
                     f'volume {volume} has been {found.status} for '
                     f'{(now - begun) / 60:.0f} min'
                 )
-        raise errors.ActionFailed(
-            f'Cinder gave up the move of volume {volume}: its type is '
-            f'{found.type_name}, its host {found.host}, its status '
-            f'{found.status}; "openstack volume message list" and the logs of '
-            'cinder-scheduler and cinder-volume say why'
-        )
 
 
 def _order(step: repair.Step) -> dict[str, object]:

@@ -3,6 +3,7 @@
 """What results say of Ceph and of time that is not so any more."""
 
 import dataclasses
+import datetime
 
 import testtools
 
@@ -14,6 +15,7 @@ from cinder_tiers.loop.publish import choice
 from tests.unit.domain import catalogs as given
 from tests.unit.figures import results
 
+NOW = datetime.datetime(2026, 11, 23, tzinfo=datetime.UTC)
 READING = ceph_result.CephReading(
     release=('20.2.1 tentacle (mon, osd)',),
     health='HEALTH_OK',
@@ -133,6 +135,7 @@ class ChoiceTestCase(testtools.TestCase):
             choice.choose,
             {'f': dataclasses.replace(RUN, guests=(guest,))},
             given.of(given.tier('database')),
+            now=NOW,
         )
         self.assertIn('volumes in pool other', str(error))
 
@@ -158,7 +161,9 @@ class ChoiceTestCase(testtools.TestCase):
             volume_types=run_result.Fact(value='database'),
         )
         run = dataclasses.replace(RUN, tiers=(tier,), ceph=None, doubts=())
-        (chosen,) = choice.choose({'f': run}, given.of(given.tier('database')))
+        (chosen,) = choice.choose(
+            {'f': run}, given.of(given.tier('database')), now=NOW
+        )
         self.assertEqual((), chosen.figures)
         self.assertIn('the interval has no end', '; '.join(chosen.remarks))
 

@@ -290,6 +290,13 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
                 (),
                 "ended_at 'yesterday'",
             ),
+            (
+                dataclasses.replace(
+                    recorded.RUN, ended_at='2099-01-01T00:00:00+00:00'
+                ),
+                (),
+                'which is not in the future',
+            ),
         ):
             ran = self.publish('--yes', *more, run=found)
             self.assertEqual((1, ''), (ran.status, ran.stdout), said)

@@ -6,9 +6,13 @@ No cinder-volume is there: what it would write, a thread writes.
 """
 
 import dataclasses
+import io
+import math
 import threading
 import types
 
+import keystoneauth1.session
+import requests
 import testtools
 
 from cinder_tiers.domain.audit import volume_limits
@@ -63,6 +67,29 @@ class Session:
 
     def set_image_options(self, pool, name, options):
         self.set.append((pool, name, dict(options)))
+
+
+class Overloaded(keystoneauth1.session.Session):
+    """As behind a proxy that answers some requests for actions itself."""
+
+    failures = math.inf
+
+    def request(self, url, method, **options):
+        if (
+            method != 'POST'
+            or not url.endswith('/action')
+            or self.failures <= 0
+        ):
+            return super().request(url, method, **options)
+        self.failures -= 1
+        answer = requests.Response()
+        answer.status_code = 503
+        answer.raw = io.BytesIO()
+        return answer
+
+
+class OverloadedOnce(Overloaded):
+    failures = 1
 
 
 class CarryOutTestCase(testtools.TestCase):
@@ -182,6 +209,24 @@ class CarryOutTestCase(testtools.TestCase):
         outcome, reason = self.outcome(step)
         self.assertEqual('failed', outcome)
         self.assertIn(f'its type is {self.types["old"].name}', reason)
+
+    def test_what_the_api_answered_is_said_of_what_did_not_begin(self):
+        step = self.step(self.add())
+        self.connection = test_cinder_world.log_in(self.api, Overloaded)
+        self.addCleanup(self.connection.close)
+        outcome, reason = self.outcome(step)
+        self.assertEqual('failed', outcome)
+        self.assertIn('the API answered the request with 503', reason)
+
+    def test_what_a_server_failed_to_begin_is_asked_for_again(self):
+        volume = self.add()
+        step = self.step(volume)
+        self.connection = test_cinder_world.log_in(self.api, OverloadedOnce)
+        self.addCleanup(self.connection.close)
+        self.as_cinder_volume(
+            volume, status='available', volume_type_id=self.types['new'].id
+        )
+        self.assertEqual(('done', ''), self.outcome(step))
 
     def test_what_cinder_refuses_has_failed_with_its_reason(self):
         volume = self.add(status='error')
