@@ -41,6 +41,10 @@ class ConfTestCase(testtools.TestCase):
             {
                 'trust_tags_of': 'own_and_public',
                 'on_no_access': 'fallback',
+                # Nothing but tags of images, as long as nobody asks for more:
+                'metadata_key': None,
+                'metadata_with_image': False,
+                'project_type': 'first',
                 # As available as Cinder is without us:
                 'on_error': 'fallback',
                 'api_on_error': None,

@@ -48,6 +48,8 @@ def read(
     :raises errors.Unreachable: Glance does not answer, or its policy keeps
         namespaces from the user.
     """
+    # The name is ours, and no text of a user.
+    path = metadefs.path_of(name)
     with openstack_client.asking(
         f'Glance did not show the metadata definition namespace {name}',
         remedy=f'the policy of Glance must allow {", ".join(POLICIES)}; '
@@ -55,7 +57,7 @@ def read(
     ):
         try:
             found = openstack_client.request(
-                connection.image, 'GET', metadefs.path_of(name)
+                connection.image, 'GET', path
             ).json()
         except openstack.exceptions.NotFoundException:
             return None
