@@ -27,8 +27,20 @@ class TaggingTestCase(case.HorizonTestCase):
         return sorted(self.cloud.images[self.image_id]['tags'])
 
     def post(self, *tags, follow=True):
+        """Send the form, as a browser does that has just loaded it."""
+        page = self.read(path(self.image_id))
+        shown = [
+            attributes['value']
+            for tag, attributes in page.elements
+            if tag == 'input' and attributes.get('name') == 'shown'
+        ]
+        return self.send(shown, *tags, follow=follow)
+
+    def send(self, shown, *tags, follow=True):
         return self.client.post(
-            path(self.image_id), {'tags': tags}, follow=follow
+            path(self.image_id),
+            {'tags': tags, 'shown': shown},
+            follow=follow,
         )
 
     def test_the_form_shows_the_tags_that_the_image_has(self):
@@ -55,6 +67,11 @@ class TaggingTestCase(case.HorizonTestCase):
         answer = self.post(*chosen)
         self.assertEqual(expected, self.tags_now())
         self.assertIn('Tagged image debian.', answer.content.decode())
+
+    def test_what_others_tag_while_the_form_is_open_stays(self):
+        self.cloud.images[self.image_id]['tags'] = ['archive', 'linux']
+        self.send(['database'], 'database', 'a/b c\u00e9')
+        self.assertEqual(['a/b c\u00e9', 'archive', 'linux'], self.tags_now())
 
     def test_a_tag_that_is_no_choice_is_refused(self):
         answer = self.post('archive', 'secret', follow=False)

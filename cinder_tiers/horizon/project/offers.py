@@ -192,26 +192,27 @@ def tagged(
 
 def retagged(
     present: collections.abc.Collection[str],
+    shown: collections.abc.Collection[str],
     chosen: collections.abc.Collection[str],
-    choices: collections.abc.Container[str],
 ) -> list[str]:
     """The tags that an image gets.
 
-    :param present: those that it has.
-    :param chosen: normal forms of those of tiers that it shall have.
-    :param choices: normal forms of those that the user chose among; other
-        tags stay as they are.
+    Only what the user changed is changed: tags that others set or published
+    while the form was open stay as they are.
 
-    >>> retagged(['Database', 'linux'], ['archive'], {'database', 'archive'})
+    :param present: those that it has.
+    :param shown: normal forms of those of tiers that it had in the form.
+    :param chosen: normal forms of those of tiers that it shall have.
+
+    >>> retagged(['Database', 'linux'], ['database'], ['archive'])
     ['archive', 'linux']
-    >>> retagged(['Database'], ['database'], {'database'})
-    ['Database']
+    >>> retagged(['Database', 'web'], ['database'], ['database'])
+    ['Database', 'web']
     """
+    dropped = {*shown} - {*chosen}
     kept = {
-        tag
-        for tag in present
-        if (normal := image_tags.normalize_tag(tag)) not in choices
-        or normal in chosen
+        tag for tag in present if image_tags.normalize_tag(tag) not in dropped
     }
     there = set(map(image_tags.normalize_tag, kept))
-    return sorted(kept.union(tag for tag in chosen if tag not in there))
+    added = {*chosen} - {*shown} - there
+    return sorted(kept | added)

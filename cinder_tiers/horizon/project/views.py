@@ -161,7 +161,7 @@ class TagView(views.HorizonFormView):
         """Adds the choices."""
         return super().get_form_kwargs() | {'choices': self.choices}
 
-    def get_initial(self) -> dict[str, object]:
+    def get_initial(self) -> dict[str, list[str]]:
         """The tags of tiers that the image has."""
         present = self.image.image.tags if self.image else ()
         return {'tags': [*map(image_tags.normalize_tag, present)]}
@@ -172,6 +172,9 @@ class TagView(views.HorizonFormView):
             'problems': self.problems,
             'image_name': self._name(),
             'has_choices': bool(self.choices),
+            'shown': sorted(
+                self.choices.intersection(self.get_initial()['tags'])
+            ),
         }
 
     def form_valid(self, form: TagForm) -> http.HttpResponseBase:
@@ -179,7 +182,9 @@ class TagView(views.HorizonFormView):
         image = self.image
         if image is not None and self.choices:
             wanted = offers.retagged(
-                image.image.tags, form.cleaned_data['tags'], self.choices
+                image.image.tags,
+                self.choices.intersection(self.request.POST.getlist('shown')),
+                form.cleaned_data['tags'],
             )
             with problems.told(self.problems):
                 cloud.write_tags(self.connection, image.image_id, wanted)
