@@ -3,6 +3,7 @@
 """The operator's choices in cinder.conf, for commands that place volumes."""
 
 import argparse
+import dataclasses
 
 from oslo_config import cfg
 
@@ -44,7 +45,9 @@ def read(config_files: list[str]) -> decision.Policy:
     try:
         group = conf.register(options)
         options([], default_config_files=config_files, default_config_dirs=[])
-        return conf.policy_of(group)
+        return dataclasses.replace(
+            conf.policy_of(group), is_known=bool(config_files)
+        )
     except (cfg.Error, ValueError) as error:
         raise errors.NotVisible(
             f'--config-file: {error}; name the cinder.conf of cinder-api or '

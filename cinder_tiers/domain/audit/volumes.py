@@ -408,11 +408,15 @@ def _key(
     metadata_tag = metadata.tag_in(volume.metadata, policy)
     if metadata_tag not in applied.tier_of_tag:
         metadata_tag = metadata_tag and ''
+    may_select = metadata.may_select(
+        volume.metadata, policy, applied.tier_of_tag
+    )
     if not isinstance(image, facts.KnownImage):
         return (
             *key,
             may_use,
             metadata_tag,
+            may_select,
             volume.fixed_by,
             volume.image_id,
         )
@@ -420,6 +424,7 @@ def _key(
         *key,
         may_use,
         metadata_tag,
+        may_select,
         image.image.tags,
         image.image.visibility,
         image.image.owner == volume.project,

@@ -101,6 +101,18 @@ def explain_volume(
                 *_today(volume, image),
             ),
         )
+    if (
+        _follows(volume)
+        and volume.fixed_by is None
+        and metadata.may_select(volume.metadata, policy, applied.tier_of_tag)
+    ):
+        return _unknown(
+            volume,
+            'its metadata name the tag of a tier, and whether they count '
+            'depends on metadata_key in cinder.conf; name that file with '
+            '--config-file',
+            _today(volume, image),
+        )
     request = _request(volume, image, policy)
     decided = placement.decide(
         tiers=applied.tiers,
@@ -328,7 +340,11 @@ def _selected_today(
         )
     # A default type of the project, which takes the place of the fallback
     # tier, is not known of other projects.
-    if image is None or policy.project_type is decision.ProjectType.LAST:
+    if (
+        image is None
+        or policy.project_type is decision.ProjectType.LAST
+        or metadata.may_select(volume.metadata, policy, applied.tier_of_tag)
+    ):
         return None
     return _Selected(tier=today.tier.name, by_image=True)
 

@@ -133,6 +133,8 @@ class Policy:
     #: Whether it counts as well for volumes that are made from an image.
     metadata_with_image: bool = False
     project_type: ProjectType = ProjectType.FIRST
+    #: Whether it was read from Cinder's configuration; else it is assumed.
+    is_known: bool = True
 
 
 @typing.final

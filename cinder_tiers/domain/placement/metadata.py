@@ -30,3 +30,23 @@ def tag_in(metadata: object, policy: decision.Policy) -> str | None:
     if value is None:
         return None
     return tags.normalize_tag(value) if isinstance(value, str) else ''
+
+
+def may_select(
+    metadata: collections.abc.Mapping[str, object],
+    policy: decision.Policy,
+    known_tags: collections.abc.Container[str],
+) -> bool:
+    """Whether metadata may select a tier, where it is not known which count.
+
+    :param metadata: {key: value} of a volume.
+    :param policy: the operator's choices.
+    :param known_tags: those of all tiers, in normal form.
+
+    >>> may_select({'a': ' DB'}, decision.Policy(is_known=False), {'db'})
+    True
+    """
+    return not policy.is_known and any(
+        isinstance(value, str) and tags.normalize_tag(value) in known_tags
+        for value in metadata.values()
+    )

@@ -112,6 +112,34 @@ class MetadataTestCase(testtools.TestCase):
         )
         self.assertIsNone(explained.image_tier)
 
+    def test_whether_they_count_may_not_be_known(self):
+        assumed = decision.Policy(is_known=False)
+        for written, expected in (
+            ({'any': ' Database '}, Outcome.UNKNOWN),
+            ({'any': 'nothing', 'database': 'x'}, Outcome.IN_PLACE),
+            ({}, Outcome.IN_PLACE),
+        ):
+            follows = volume(clouds.FOLLOWING, 'general', metadata=written)
+            self.assertEqual(
+                expected, explain(follows, policy=assumed).outcome, written
+            )
+            self.assertEqual(
+                Outcome.IN_PLACE,
+                explain(follows, policy=DEFAULTS).outcome,
+                written,
+            )
+        image = clouds.image()
+        beside = volume(
+            clouds.DATABASE,
+            'database',
+            image_id=image.image_id,
+            metadata={'any': 'database'},
+        )
+        self.assertIsNone(explain(beside, image, policy=assumed).image_tier)
+        self.assertEqual(
+            'general', explain(beside, image, policy=DEFAULTS).image_tier
+        )
+
     def test_the_fallback_tier_is_not_told_beside_a_default_that_is_last(self):
         image = clouds.image()
         for project_type, tier in (('first', 'general'), ('last', None)):
