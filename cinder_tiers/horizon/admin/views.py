@@ -17,7 +17,7 @@ from cinder_tiers.horizon import session
 from cinder_tiers.observe import visible_cloud
 
 #: Horizon has no cinder.conf: the defaults of the options of the doors.
-_POLICY = decision.Policy()
+_POLICY = decision.Policy(is_known=False)
 #: Characters of the id or the name of a volume.
 _MOST_CHARS = 255
 
