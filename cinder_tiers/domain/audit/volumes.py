@@ -319,8 +319,16 @@ def _verdict(
         explained.outcome is explanation.Outcome.OUT_OF_DATE
         and explained.tier is not None
     ):
-        name = applied.types[explained.tier].name
-        judged = applied.judge(applied.types[explained.tier], known) or ()
+        successor = applied.types[explained.tier]
+        name = successor.name
+        # Cinder gives a type by the rights of who retypes.
+        closed = (
+            ''
+            if successor.projects is None
+            else '; first see that its project has access to that private '
+            'volume type, which Cinder does not check for an administrator'
+        )
+        judged = applied.judge(successor, known) or ()
         if judged and volume.host not in _names(judged, _ALLOWED):
             return Verdict(
                 state=State.OUT_OF_DATE,
@@ -332,7 +340,7 @@ def _verdict(
                 'the tier was changed, and the backend that it is on does '
                 'not serve the tier',
                 remedy=f'run "openstack volume set --type {name} '
-                '--migration-policy on-demand" on it, which moves it',
+                f'--migration-policy on-demand" on it, which moves it{closed}',
             )
         return Verdict(
             state=State.OUT_OF_DATE,
@@ -342,7 +350,7 @@ def _verdict(
             'tier was changed',
             remedy=f'run "openstack volume set --type {name} '
             '--migration-policy never" on it, which moves no data if both '
-            'types have the same backend',
+            f'types have the same backend{closed}',
         )
     state = {
         explanation.Outcome.IN_PLACE: State.COMPLIANT,

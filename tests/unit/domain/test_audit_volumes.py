@@ -267,6 +267,19 @@ class PlacementTestCase(testtools.TestCase):
                 f'--migration-policy {policy}', listed.verdict.remedy
             )
 
+    def test_that_a_new_type_is_private_is_said(self):
+        retired = clouds.tier('premium - retired 1', tags='old')
+        for on in ('premium', 'archive'):
+            (listed,) = audit_volumes.list_volumes(
+                volumes=[volume(retired, on)],
+                known=clouds.CLOUD,
+                find_image=IMAGES.get,
+                policy=placement.DEFAULT_POLICY,
+            )
+            self.assertIn(
+                'first see that its project has access', listed.verdict.remedy
+            )
+
     def test_wrong_volumes_are_listed_with_what_is_wrong(self):
         images = {
             **IMAGES,
