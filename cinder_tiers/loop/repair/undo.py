@@ -60,7 +60,10 @@ def plan(
         volume = known.volume
         step = _step(one, volume, circumstances.limits)
         changed = _changed(one, volume, step.limits)
-        if changed and one.outcome is not repair.Outcome.DONE:
+        if one.outcome is not repair.Outcome.DONE and (
+            one.kind is repair.Kind.RESIDENCY
+            or (changed and not _is_half_done(one, step.limits))
+        ):
             continue
         refusal = (
             f'since the repair, {changed}'
@@ -117,6 +120,15 @@ def _changed(
     if left_on and not repair.is_same_place(left_on, volume.host):
         return f'its host changed from {left_on} to {volume.host}'
     return ''
+
+
+def _is_half_done(one: order.Order, image: volume_limits.Found | None) -> bool:
+    """Whether some limits are as they were to be, and some are not."""
+    had = one.had_limits or {}
+    return image is not None and any(
+        image.has.get(option) == value != had.get(option)
+        for option, value in (one.limits or {}).items()
+    )
 
 
 def _refusals(

@@ -433,6 +433,25 @@ class UndoTestCase(testtools.TestCase):
             step.refusal,
         )
 
+    def test_limits_that_were_set_in_part_are_told(self):
+        kind = cases.back_end(total_iops_sec='80', total_bytes_sec='1000')
+        images = {cases.PLACE: {IDS[0]: cases.HAS}}
+        around = dataclasses.replace(
+            AROUND,
+            limits=dataclasses.replace(
+                cases.LIMITS, images=images, types={'type-fast': kind}
+            ),
+        )
+        volume = listed(cases.RIGHT, host=cases.FAST)
+        (step,) = planned(volume, around=around)
+        orders = self.record(step, outcome=repair.Outcome.FAILED)
+        self.assertEqual([], self.undone(orders, volume, around=around))
+        images[cases.PLACE] = {
+            IDS[0]: {**cases.HAS, 'rbd_qos_iops_limit': '80'}
+        }
+        (step,) = self.undone(orders, volume, around=around)
+        self.assertIn('rbd_qos_bps_limit changed from 1000', step.refusal)
+
     @ddt.data(('100M', ''), (str(2**64 - 1), ''), ('\x1b[m', r"'\x1b[m'"))
     @ddt.unpack
     def test_limits_that_were_set_by_hand_are_kept(self, had, words):
