@@ -13,6 +13,7 @@ import ddt
 from cinder_tiers.clients import default_types
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.state import action as actions
+import tests
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder_world
 from tests.unit.execute import test_cut_off
@@ -79,6 +80,7 @@ class DefaultMovesTestCase(test_cut_off.AppliedCinderTestCase):
         states = test_cut_off.kept_at_each_write(
             self.api, self.cut.session, lambda: self.carry_out(plan, self.cut)
         )
+        finished = tests.share(range(len(states)), len(states))
         for number, state in enumerate(states):
             self.api.return_to(state)
             self.assertEqual(
@@ -86,6 +88,8 @@ class DefaultMovesTestCase(test_cut_off.AppliedCinderTestCase):
                 {one for one in self.defaults().items() if not one[1][1]},
                 number,
             )
+            if number not in finished:
+                continue
             self.carry_out(self.allowed(after), self.connection)
             self.assertEqual((), self.granted(after, ()).actions, number)
             self.assertEqual(

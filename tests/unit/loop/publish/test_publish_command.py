@@ -16,6 +16,7 @@ import jsonschema
 from cinder_tiers.domain.card import card as cards
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.figures.result import trust
+from tests.functional import test_card
 from tests.unit.cli import shell
 from tests.unit.cli import tiers_file_case
 from tests.unit.execute import test_cinder
@@ -302,6 +303,16 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
             self.assertEqual((1, ''), (ran.status, ran.stdout), said)
             self.assertIn(said, ' '.join(ran.stderr.split()))
         self.assertNotIn('Measured', self.described())
+
+    def test_the_result_of_the_functional_test(self):
+        slots = recorded.RUN.tiers[0].patterns[0].slots
+        run = recorded.run({test_card.TIER: {'x': slots}})
+        self.assertEqual(run_result.write(run), test_card.RECORDED.read_text())
+        for quantity, expected in test_card.FIGURES.items():
+            one = trust.estimate(slots, quantity)
+            self.assertEqual(
+                expected, [*map(cards.rounded, (one.mean, one.low, one.high))]
+            )
 
     def test_no_room(self):
         self.write(TIERS.replace('For databases.', 'x' * 230))
