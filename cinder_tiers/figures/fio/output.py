@@ -31,6 +31,8 @@ _MAX_IOPS = 10**8
 _PRINTED = 0.01
 # Means of fio's buckets are off by 0.8 % at most, and a timer ticks.
 _LATENCIES = 0.05
+# Calls between writes that fio counts more than it orders.
+_CALLS = 0.01
 # A bucket is printed as its mean: off by half of its width at most.
 _BUCKET = 1 / 64
 # fio catches up with what it could not issue in time.
@@ -404,7 +406,9 @@ def _check_syncs(
     """Hold the number of calls against the writes, where it is ordered.
 
     After its writes, fio calls again beside each read until the next write
-    (io_u.c get_rw_ddir), so that a mix has more calls.
+    (io_u.c get_rw_ddir), so that a mix has more calls. Without reads, too, it
+    counts a few more calls than writes: 12,875 and 12,871 in one of thousands
+    of runs (fio 3.33).
 
     :raises ResultError: there are none, or too many
     """
@@ -413,7 +417,10 @@ def _check_syncs(
     ios = {side.name: side.clat.count for side in sides}
     writes = ios.get('write', 0)
     most = (
-        ios.get('read', 0) + writes / every + in_flight + 2 * ordered.numjobs
+        ios.get('read', 0)
+        + (1 + _CALLS) * writes / every
+        + in_flight
+        + 2 * ordered.numjobs
         if every
         else 0
     )

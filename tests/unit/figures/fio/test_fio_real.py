@@ -2,6 +2,7 @@
 
 """From a pattern to its result, by a real fio on a file."""
 
+import contextlib
 import dataclasses
 import json
 import pathlib
@@ -235,6 +236,24 @@ class RealFioTest(testtools.TestCase):
                 ordered=dataclasses.replace(pattern, fdatasync=None),
             )
         document = json.loads(text)
+        for share, is_read in ((0.005, True), (0.05, False)):
+            odd = json.loads(text)
+            lat = odd['jobs'][0]['sync']['lat_ns']
+            longest = max(lat['bins'], key=int)
+            more = int(share * lat['N']) + 4
+            lat['N'] += more
+            lat['mean'] += more * (int(longest) - lat['mean']) / lat['N']
+            lat['bins'][longest] += more
+            with (
+                contextlib.nullcontext()
+                if is_read
+                else testtools.ExpectedException(
+                    fio_output.ResultError, '.*one after 1 writes'
+                )
+            ):
+                fio_output.parse(
+                    json.dumps(odd).encode(), jobname='x', ordered=pattern
+                )
         document['jobs'][0]['sync']['lat_ns'] = {'N': 0, 'mean': 0.0, 'max': 0}
         with testtools.ExpectedException(
             fio_output.ResultError, '.*0 calls with .* one after 1 writes'
