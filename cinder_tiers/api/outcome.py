@@ -107,7 +107,7 @@ def refuse(decided: decision.PlacementDecision) -> Outcome:
 
 
 def _closed_by(decided: decision.PlacementDecision) -> str:
-    """What selected the tier for which the project lacks access."""
+    """Explain a refusal by what selected a tier without access."""
     rules = {
         (reason.rule, reason.tier)
         for reason in decided.reasons

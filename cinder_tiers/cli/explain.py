@@ -170,15 +170,12 @@ Example: openstack tier explain --image debian -f value -c tier
         connection: object,
         policy: decision.Policy,
     ) -> render.Shown:
-        if (
+        of_a_new_volume = (
             parsed_args.type_ref,
             parsed_args.project,
             parsed_args.metadata,
-        ) != (
-            None,
-            None,
-            None,
-        ):
+        )
+        if any(given is not None for given in of_a_new_volume):
             raise errors.NotVisible(
                 '--type, --project and --property describe a new volume and '
                 'cannot be used with --volume; leave them out'

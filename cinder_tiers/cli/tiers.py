@@ -23,7 +23,7 @@ _Listed = tuple[listed_tiers.ListedTier, ...]
 
 @dataclasses.dataclass(frozen=True)
 class _Offered:
-    """What there is to see without the right to see extra specs."""
+    """The volume types that a user may use, without their extra specs."""
 
     types: tuple[listed_tiers.OfferedType, ...]
 

@@ -435,10 +435,9 @@ class Door:
     ) -> placement_request.Placement:
         """What is decided of a request; from memory for the same one."""
         memory = self._memory_of(state, asked.context)
-        # One of a tier or none, so that no tenant fills the memory with it.
-        metadata_tag = metadata.tag_in(asked.metadata, memory.policy)
-        if metadata_tag not in memory.tags:
-            metadata_tag = metadata_tag and ''
+        metadata_tag = metadata.known_tag_in(
+            asked.metadata, memory.policy, memory.tags
+        )
         # Facts by identity, which costs nothing: who reads an image anew
         # makes new ones.
         key = (

@@ -60,7 +60,7 @@ _OF_SOURCE = 1
 
 
 class NotYet(Exception):
-    """A step of a move has to wait for somebody else."""
+    """A step of a move is not possible yet, and is to be tried again."""
 
 
 class ManagerRefused(NotYet):

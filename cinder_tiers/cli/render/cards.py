@@ -55,7 +55,7 @@ class Whole(columns.FormattableColumn):
         )
 
     def machine_readable(self) -> object:
-        """As the schema of cards has it, with the purpose escaped."""
+        """Return the card as its schema has it, with the purpose escaped."""
         return record.plain(
             dataclasses.replace(
                 self._value, purpose=cells.printable(self._value.purpose)

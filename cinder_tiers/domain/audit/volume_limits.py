@@ -56,9 +56,9 @@ _Options = collections.abc.Mapping[str, str]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Spec:
-    """What a QoS spec limits, for whom."""
+    """A QoS spec: its limits, and whether Nova or the driver sets them."""
 
-    #: front-end, back-end or both; empty: for nobody.
+    #: front-end, back-end or both; empty for a spec without limits.
     consumer: str = ''
     #: {key: value}
     specs: _Options = dataclasses.field(default_factory=dict)
@@ -114,8 +114,8 @@ def of_image(spec: Spec, size_gib: int) -> dict[str, str]:
     ...     'total_iops_sec_per_gb': '4', 'read_iops_sec': '0'}), 10)
     {'rbd_qos_iops_limit': '40'}
 
-    :param spec: of the type of the volume.
-    :param size_gib: of the volume.
+    :param spec: the QoS spec of the volume type.
+    :param size_gib: size of the volume.
     :returns: {option: value}, without those that are 0, which is no limit;
         none of the consumer front-end.
     :raises ValueError: a limit by size is no integer; says which.
@@ -136,8 +136,8 @@ def of_server(spec: Spec, size_gib: int) -> dict[str, str]:
     ...     'total_iops_sec_per_gb': '4', 'odd_driver_key': '1'}), 10)
     {'total_iops_sec': '40'}
 
-    :param spec: of the type of the volume.
-    :param size_gib: of the volume.
+    :param spec: the QoS spec of the volume type.
+    :param size_gib: size of the volume.
     :returns: {key of OF_SERVERS: value}, none of the consumer back-end.
     :raises ValueError: a limit by size is no integer; says which.
     """

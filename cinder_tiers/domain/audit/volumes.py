@@ -412,10 +412,9 @@ def _key(
         for tier in applied.tiers
         if tier.projects is not None and volume.project in tier.projects
     )
-    # One of a tier or none, so that no tenant fills the memory with it.
-    metadata_tag = metadata.tag_in(volume.metadata, policy)
-    if metadata_tag not in applied.tier_of_tag:
-        metadata_tag = metadata_tag and ''
+    metadata_tag = metadata.known_tag_in(
+        volume.metadata, policy, applied.tier_of_tag
+    )
     may_select = metadata.may_select(
         volume.metadata, policy, applied.tier_of_tag
     )

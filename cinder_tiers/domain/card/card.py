@@ -55,7 +55,7 @@ def number_text(value: float) -> str:
 def time_text(time: datetime.datetime) -> str:
     """A minute in UTC, as cards have it; later ones sort behind it.
 
-    :param time: with its offset.
+    :param time: a time with a UTC offset.
 
     >>> time_text(datetime.datetime.fromisoformat('2026-11-29T14:05:59+01:00'))
     '2026-11-29T13:05Z'

@@ -71,7 +71,7 @@ class _Clause:
 
 
 def limit_text(name: str, value: float) -> str:
-    """A limit in words.
+    """Write a limit as a quantity, "at least" or "at most", and a number.
 
     :param name: as in ``expectations.find``.
     :param value: in the unit that the name says.

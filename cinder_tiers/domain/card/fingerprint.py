@@ -94,7 +94,7 @@ def of_tier(
     ]
     if tier.rbd is not None and state is not None:
         cluster = catalog.clusters[tier.rbd.cluster]
-        # What OSDs must be is no setting of theirs.
+        # Requirements are checked against the OSDs, and change nothing.
         pool = dataclasses.replace(tier.rbd, osd_requirements=None)
         found.append(_digits([pool, cluster.host_osd_options]))
         found.append(_digits(sorted(osds_of(tier.rbd.pools, state))))
@@ -112,7 +112,7 @@ def changes(
     tier: catalogs.Tier,
     state: ceph_state.CephState | None,
 ) -> tuple[str, ...]:
-    """What is no longer as it was when a tier was measured, each a clause.
+    """Name what changed since a tier was measured, each change as a clause.
 
     :param state: of its cluster; None when it has none, or it is not known:
         what Ceph says is not compared then.

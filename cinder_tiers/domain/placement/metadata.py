@@ -11,6 +11,28 @@ from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain import tags
 
 
+def known_tag_in(
+    metadata: object,
+    policy: decision.Policy,
+    known_tags: collections.abc.Container[str],
+) -> str | None:
+    """The tag that metadata name, as far as it makes a difference.
+
+    What is remembered by it is bounded, whatever tenants write.
+
+    :param metadata: as of `tag_in`.
+    :param policy: as of `tag_in`.
+    :param known_tags: those of all tiers, in normal form.
+    :returns: as of `tag_in`, but '' for a tag of no tier.
+
+    >>> policy = decision.Policy(metadata_key='tier')
+    >>> known_tag_in({'tier': 'x'}, policy, {'database'})
+    ''
+    """
+    tag = tag_in(metadata, policy)
+    return tag if tag is None or tag in known_tags else ''
+
+
 def tag_in(metadata: object, policy: decision.Policy) -> str | None:
     """The tag that metadata name, in normal form.
 

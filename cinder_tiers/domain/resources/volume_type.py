@@ -348,7 +348,7 @@ def card_of(
 
 
 def _purpose(tier: catalogs.Tier, text: str) -> str:
-    """What a tier is for: in words of the catalog, or those it has."""
+    """Return the description of the catalog, or else of the volume type."""
     if tier.description is None:
         return descriptions.purpose(text)
     return tier.description

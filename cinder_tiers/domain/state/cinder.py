@@ -35,7 +35,7 @@ HALF_MADE = (
     'Not complete: "openstack tier apply" makes it, and opens it last. Apply '
     'again if that was interrupted.'
 )
-#: Cinder's own default type, which every cloud has, and which is no tier.
+#: The volume type that Cinder itself creates (DEFAULT_VOLUME_TYPE).
 DEFAULT_TYPE = '__DEFAULT__'
 #: A quota without an end, in Cinder's way.
 UNLIMITED = -1

@@ -40,14 +40,15 @@ def without_room(catalog: catalogs.Catalog) -> Problems:
         left = descriptions.room(card)
         if left >= descriptions.ADVISED_CHARS:
             continue
-        # Of the words, a line break at the end is no part that is missed.
+        # The purpose is not compared: it loses a line break at its end.
         shown = descriptions.read(descriptions.write(card))
         is_cut = shown.promise != promise
         yield errors.Problem(
             where=catalog.source.where(('tiers', tier.name, 'description')),
             found=f'the description of tier {tier.name!r}'
             + (', and the promise of its expect,' if promise else '')
-            + f' leave {left} of {descriptions.MOST_CHARS} characters'
+            + (' leave' if promise else ' leaves')
+            + f' {left} of {descriptions.MOST_CHARS} characters'
             + ('; a part of the promise is not shown' if is_cut else ''),
             expected=f'at least {descriptions.ADVISED_CHARS} characters, for '
             'a figure that "openstack tier publish" writes behind them',

@@ -49,7 +49,7 @@ class Bound:
     """Up to which load something holds."""
 
     curve: load_curve.Curve
-    #: What holds, in words.
+    #: What limits the load, for the column Until.
     until: str
     within: load.Load
     #: Whether it is an expectation.

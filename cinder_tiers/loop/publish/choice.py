@@ -272,7 +272,7 @@ def _figure(
             or figures.nothing_done(limit)
         )
     if found.low is None or found.high is None:
-        return f'there is no interval: {found.method}'
+        return f'its interval is not known: {found.method}'
     if not math.isfinite(found.high):
         return 'its repeats differ so much that the interval has no end'
     try:

@@ -390,7 +390,7 @@ class RulesTestCase(testtools.TestCase):
         not_shown = 'a part of the promise is not shown'
         for description, expect, said in (
             ('x' * 100, {}, None),
-            ('x' * 140, {}, 'leave 114 of 255 characters'),
+            ('x' * 140, {}, 'leaves 114 of 255 characters'),
             ('x' * 100, promise, 'leave 113 of'),
             # As of a block of YAML.
             ('x' * 100 + '\n', promise, 'leave 113 of'),

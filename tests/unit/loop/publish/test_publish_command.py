@@ -231,7 +231,7 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
     def test_what_is_not_to_be_trusted_is_not_published(self):
         before = self.described()
         for changed, said in (
-            ([recorded.slot(500)], 'there is no interval'),
+            ([recorded.slot(500)], 'its interval is not known'),
             (
                 [
                     recorded.slot(500, clat_ms=(1,) * 99),
