@@ -13,7 +13,7 @@ from tests.functional import lab
 
 #: A result of this tier, and what its card has of it: mean, lower end, upper
 #: end (test_publish_command compares them with its repeats).
-RECORDED = pathlib.Path(__file__).parents[1] / 'cases/results/recorded.json'
+RECORDED = pathlib.Path(__file__).parents[1] / 'cases/cards/recorded.json'
 TIER = 'recorded-tier'
 FIGURES = {'p99_ms': [1, 1, 1], 'iops': [5034, 4893, 5180]}
 
