@@ -9,7 +9,7 @@ from cinder_tiers.cli import base
 from cinder_tiers.cli.render import plan as render
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.state import action as actions
-from tests.unit.domain import test_effects
+from tests.unit.domain.plan import test_effects
 
 MOVES = effects.Effect(bytes_to_move=3 * 2**30, statements=('moves 3 GiB',))
 STOPS = effects.Effect(problems=('Ceph would stop',))

@@ -6,6 +6,7 @@ import ddt
 import testtools
 
 from cinder_tiers.domain import tags
+from tests.unit.domain.explain import test_near_tags
 
 
 @ddt.ddt
@@ -42,3 +43,126 @@ class SpecTestCase(testtools.TestCase):
 
     def test_empty_parts_are_no_tags(self):
         self.assertEqual(frozenset({'a'}), tags.parse_tags(' ,a,,'))
+
+
+#: {as it was typed: what is meant}; most as Damerau's four kinds of errors.
+TYPING_ERRORS = {
+    'databse': 'database',
+    'dtabase': 'database',
+    'databas': 'database',
+    'databasse': 'database',
+    'databaes': 'database',
+    'dataabse': 'database',
+    'datobase': 'database',
+    'DataBaze': 'database',
+    'databasee': 'database',
+    'databases': 'database',
+    'data-base': 'database',
+    'Data Base': 'database',
+    'data_base': 'database',
+    'cafe\u0301_db': 'caf\xe9-db',
+    'achive': 'archive',
+    'archvie': 'archive',
+    'archiev': 'archive',
+    'genral': 'general',
+    'glod': 'gold',
+    'fats': 'fast',
+    'slver': 'silver',
+    'hotstorage': 'hot-storage',
+    'hot-storge': 'hot-storage',
+    'maria-db': 'mariadb',
+    'my.sql': 'mysql',
+    'myqsl': 'mysql',
+    'perfomance': 'performance',
+    'performence': 'performance',
+    'posgresql': 'postgresql',
+}
+
+
+#: What has to do with tiers, or is on images in the field, and means itself.
+OTHER_WORDS = (
+    'database',
+    'Database ',
+    'databank',
+    'databus',
+    'database2',
+    'database-1',
+    'archived',
+    'archiver',
+    'architecture',
+    'generic',
+    'generate',
+    'cold',
+    'bold',
+    'night',
+    'might',
+    'golden',
+    'gald',
+    'last',
+    'vast',
+    'faster',
+    'mongodb',
+    'nosql',
+    'mysql8',
+    'postgres',
+    'performant',
+    'wbe',
+    'wet',
+    'webs',
+    'bd',
+    'dev',
+    'ssd',
+    'ssd2',
+    'ssd11',
+    'sdd1',
+    'hdd',
+    'nvme',
+    'centos',
+    'centos7',
+    'centos9',
+    'centos-stream',
+    'debian',
+    'ubuntu',
+    'ubuntu-24.04',
+    'rhel9',
+    'rocky',
+    'windows',
+    'windows-2022',
+    'cirros',
+    'fedora-coreos',
+    'talos',
+    'kubernetes',
+    'gpu',
+    'cuda-12',
+    'base',
+    'data',
+    'test',
+    'prod',
+    'gehel',
+    '',
+    '---',
+    '\u202edatabase',
+    'x' * 255,
+    'database' * 31,
+)
+
+
+@ddt.ddt
+class MeantByTestCase(testtools.TestCase):
+    @ddt.data(*TYPING_ERRORS.items())
+    @ddt.unpack
+    def test_a_typing_error_is_known(self, typed, meant):
+        self.assertEqual(meant, tags.meant_by(typed, test_near_tags.TIERS))
+
+    @ddt.data(*OTHER_WORDS)
+    def test_another_word_is_left_alone(self, typed):
+        self.assertIsNone(tags.meant_by(typed, test_near_tags.TIERS))
+
+    def test_what_may_mean_two_tags_means_none(self):
+        self.assertIsNone(tags.meant_by('marlen', {'marlin', 'marlon'}))
+        self.assertEqual(
+            'marlin', tags.meant_by('mar-lin', {'marlin', 'marlon'})
+        )
+
+    def test_a_space_between_words_is_one_of_several(self):
+        self.assertIsNone(tags.meant_by('a b c', {'a-b-c', 'ab-c'}))

@@ -12,7 +12,7 @@ from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.files.tiers import exported as exported_file
 from cinder_tiers.files.tiers import reader
-from tests.unit.domain import test_export
+from tests.unit.domain.export import test_catalog
 
 TYPES, BACKENDS = 1000, 200
 
@@ -28,9 +28,9 @@ def read_back(known):
 class ExportedTestCase(testtools.TestCase):
     @ddt.data('-10', '-5', '10')
     def test_a_pool_may_recover_before_or_after_others(self, priority):
-        known = test_export.cloud(
-            test_export.volume_type(),
-            pools=[test_export.pool(options={'recovery_priority': priority})],
+        known = test_catalog.cloud(
+            test_catalog.volume_type(),
+            pools=[test_catalog.pool(options={'recovery_priority': priority})],
         )
         self.assertEqual(
             {'recovery_priority': int(priority)},
@@ -47,9 +47,9 @@ class ExportedTestCase(testtools.TestCase):
         self, name, value, cephadm_tunes_memory
     ):
         values = {name: value, 'osd_max_backfills': '3'}
-        known = test_export.cloud(
-            test_export.volume_type(),
-            pools=[test_export.pool(crush_rule='by-hand')],
+        known = test_catalog.cloud(
+            test_catalog.volume_type(),
+            pools=[test_catalog.pool(crush_rule='by-hand')],
             option_schemas={
                 option: ceph_state.OptionSchema(name=option, kind='float')
                 for option in values
@@ -84,8 +84,8 @@ class ExportedTestCase(testtools.TestCase):
 
     def test_memory_that_nobody_tunes_is_said(self):
         values = {'osd_memory_target': '7000000000'}
-        known = test_export.cloud(
-            test_export.volume_type(),
+        known = test_catalog.cloud(
+            test_catalog.volume_type(),
             option_schemas={
                 'osd_memory_target': ceph_state.OptionSchema(
                     name='osd_memory_target', kind='size'
@@ -100,9 +100,9 @@ class ExportedTestCase(testtools.TestCase):
         )
 
     def test_the_lowest_priority_that_several_have_is_that_of_one(self):
-        known = test_export.cloud(
+        known = test_catalog.cloud(
             *(
-                test_export.volume_type(
+                test_catalog.volume_type(
                     name,
                     'lvm',
                     specs={

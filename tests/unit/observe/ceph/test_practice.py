@@ -17,7 +17,7 @@ from cinder_tiers.observe.ceph.osd import osds
 from cinder_tiers.observe.ceph.osd import read_balancer
 from cinder_tiers.observe.ceph import practice as observed_practice
 from tests.unit.domain import catalogs as given
-from tests.unit.domain import test_plan
+from tests.unit.domain.plan import test_plan
 
 #: {version: {command: answer}}, of clusters of the lab.
 ANSWERS = json.loads(
