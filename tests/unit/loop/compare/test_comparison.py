@@ -3,16 +3,12 @@
 """What a comparison of results claims, and what it says before."""
 
 import dataclasses
-from xml.etree import ElementTree
 
 import testtools
 
 from cinder_tiers.figures.fio import pattern as fio_pattern
-from cinder_tiers.figures.fleet import guest_system
-from cinder_tiers.figures.fleet import precondition
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.loop.compare import comparison
-from cinder_tiers.loop.compare import junit
 from tests.unit.figures import results
 
 #: Enough I/Os for p99.
@@ -64,14 +60,16 @@ def turns(run, *order):
     )
 
 
-class RunsTestCase(testtools.TestCase):
-    """Runs against other runs."""
-
+class RunsCase(testtools.TestCase):
     def compare(self, first, second, question=IOPS_ONLY, **about):
         """Three runs of each, which is the fewest that show something."""
         return comparison.runs(
             3 * [first], {'': 3 * [second]}, question, **about
         )
+
+
+class RunsTestCase(RunsCase):
+    """Runs against other runs."""
 
     def test_twice_the_iops_is_better_and_half_is_worse(self):
         slow = one_tier(100, 101, 99, 100)
@@ -316,39 +314,6 @@ class RunsTestCase(testtools.TestCase):
             (claim.finding, claim.reason),
         )
 
-    def test_another_pattern_of_the_same_name_is_not_compared(self):
-        other = one_tier(1, 1)
-        changed = dataclasses.replace(other.profile.patterns[0], iodepth=32)
-        other = dataclasses.replace(
-            other,
-            run='f' * 16,
-            profile=dataclasses.replace(other.profile, patterns=(changed,)),
-        )
-        (claim,) = self.compare(one_tier(1, 1), other).claims
-        self.assertEqual(comparison.Finding.NOT_COMPARED, claim.finding)
-        self.assertIn('iodepth 1 in run 0123', claim.reason)
-
-    def test_a_pattern_that_one_run_lacks_is_not_compared(self):
-        both = results.run({'general': {'x': slots(1, 1), 'y': slots(1)}})
-        (x,) = both.profile.patterns
-        both = dataclasses.replace(
-            both,
-            profile=dataclasses.replace(
-                both.profile, patterns=(x, dataclasses.replace(x, name='y'))
-            ),
-        )
-        found = self.compare(both, one_tier(1, 1))
-        self.assertEqual(
-            {'x': 'cannot tell', 'y': 'not compared'},
-            {each.pattern: each.finding.value for each in found.claims},
-        )
-
-    def test_a_pattern_that_its_own_profile_lacks_is_not_compared(self):
-        run = results.run({'general': {'z.g1': slots(1, 1)}})
-        (claim,) = self.compare(run, run).claims
-        self.assertEqual(comparison.Finding.NOT_COMPARED, claim.finding)
-        self.assertIn('not in the profile', claim.reason)
-
     def test_tiers_of_other_names_are_compared_when_told_so(self):
         other = results.run({'gold': {'x': slots(5, 5)}})
         error = self.assertRaises(
@@ -470,115 +435,6 @@ class RunsTestCase(testtools.TestCase):
         ).claims
         self.assertEqual((0.0, None), (iops.first, p99.first))
         self.assertIn('nothing was read', p99.reason)
-
-    def test_what_was_not_the_same_is_told_before(self):
-        def of(version, qos):
-            run = one_tier(1, 1)
-            return dataclasses.replace(
-                run,
-                environment={
-                    **run.environment,
-                    'fio': run_result.Fact(value=version),
-                },
-                tiers=(
-                    dataclasses.replace(
-                        run.tiers[0], qos=run_result.Fact(value=qos)
-                    ),
-                ),
-            )
-
-        told = self.compare(of('3.33', '500'), of('3.39', '800')).circumstances
-        self.assertIn('fio: 3.33 in the first, 3.39 in the second', told)
-        self.assertIn(
-            'QoS specs of general: 500 in the first, 800 in the second', told
-        )
-        same = self.compare(of('3.33', '500'), of('3.33', '500'))
-        self.assertEqual((), same.circumstances)
-
-    def test_tiers_side_by_side_are_another_circumstance(self):
-        alone = one_tier(1, 1)
-        beside = dataclasses.replace(alone, side_by_side=True)
-        self.assertIn(
-            'tiers are measured: one after another in the first, side by side'
-            ' in the second',
-            self.compare(alone, beside).circumstances,
-        )
-        self.assertFalse(
-            [
-                each
-                for each in self.compare(beside, beside).circumstances
-                if 'side by side' in each
-            ]
-        )
-
-    def test_what_was_written_before_is_another_circumstance(self):
-        fresh = one_tier(1, 1)
-        worn = dataclasses.replace(
-            fresh,
-            precondition=precondition.Precondition(
-                pattern=fio_pattern.Pattern(
-                    name='precondition', rw='randwrite', bs='4k', iodepth=16
-                ),
-                round_seconds=60,
-                most_rounds=25,
-            ),
-        )
-        self.assertIn(
-            'written before the first turn: no rounds in the first, rounds of'
-            ' 60 s of randwrite 4k with iodepth 16 until steady, at most 25'
-            ' in the second',
-            self.compare(fresh, worn).circumstances,
-        )
-        self.assertEqual((), self.compare(worn, worn).circumstances)
-
-    def test_other_flavors_and_hosts_are_other_circumstances(self):
-        def of(*guests):
-            return dataclasses.replace(
-                one_tier(1, 1),
-                guests=tuple(
-                    dataclasses.replace(
-                        results.guest(f'g{number}', 'general'),
-                        system=guest_system.GuestSystem(cpus=cpus),
-                        host=host,
-                    )
-                    for number, (cpus, host) in enumerate(guests)
-                ),
-            )
-
-        small, large = of((1, 'a'), (1, 'b')), of((4, 'a'), (4, 'a'))
-        told = self.compare(small, large).circumstances
-        self.assertIn(
-            'CPUs of a guest of general: 1 in the first, 4 in the second', told
-        )
-        self.assertIn(
-            'compute hosts of the guests of general: 2 in the first, 1 in the'
-            ' second',
-            told,
-        )
-        # Other hosts, as many.
-        same = self.compare(small, of((1, 'c'), (1, 'd')))
-        self.assertEqual((), same.circumstances)
-        self.assertIn(
-            'compute hosts of the guests of general: 2 in the first, not known'
-            ' (Nova did not say it of each guest) in the second',
-            self.compare(small, of((1, 'a'), (1, None))).circumstances,
-        )
-
-    def test_what_only_one_run_knows_is_told(self):
-        known = one_tier(1, 1)
-        known = dataclasses.replace(
-            known,
-            environment={
-                **known.environment,
-                'ceph': run_result.Fact(value='18.2.7'),
-            },
-        )
-        told = self.compare(known, one_tier(1, 1)).circumstances
-        self.assertIn(
-            'ceph: 18.2.7 in the first, not known (nobody asked) in the'
-            ' second',
-            told,
-        )
 
     def test_each_of_several_results_is_compared_with_the_first(self):
         found = comparison.runs(
@@ -928,26 +784,3 @@ class QuestionTestCase(testtools.TestCase):
         )
         for each in ("'speed'", "'fairness'", '100 %', 'nan %'):
             self.assertIn(each, str(error))
-
-
-class JUnitTestCase(testtools.TestCase):
-    def test_worse_fails_and_what_xml_cannot_hold_is_replaced(self):
-        hostile = 'g\x00\x1b[2J<script>&"\ud800\ufffe'
-        found = comparison.runs(
-            3 * [results.run({hostile: {'x': slots(100, 101, 99)}})],
-            {'': 3 * [results.run({hostile: {'x': slots(50, 51, 49)}})]},
-            comparison.Question(),
-        )
-        suite = ElementTree.fromstring(
-            junit.write(found).encode().split(b'\n', 1)[1]
-        )
-        self.assertEqual(
-            ('2', '1', '0', '1'),
-            tuple(
-                suite.get(name)
-                for name in ('tests', 'failures', 'errors', 'skipped')
-            ),
-        )
-        (failure,) = suite.iter('failure')
-        self.assertIn('-50.0 %', failure.get('message'))
-        self.assertIn('<script>&"', suite[0].get('classname'))

@@ -5,13 +5,11 @@
 import dataclasses
 import json
 
-import ddt
 import numpy
 import testtools
 
 from cinder_tiers.figures.fio import pattern as fio_pattern
 from cinder_tiers.loop.compare import comparison
-from cinder_tiers.loop.recommend import counters
 from cinder_tiers.loop.recommend import load as loads
 from cinder_tiers.loop.recommend import recommendation
 from tests.unit.figures import results
@@ -89,46 +87,6 @@ def recommended(found, wanted, question=IOPS, **about):
         [(place.tier, place.standing.value) for place in each.places],
         each.reason,
     )
-
-
-@ddt.ddt
-class LikenessTestCase(testtools.TestCase):
-    """A load is compared with what was measured."""
-
-    @ddt.data(
-        ({}, True),
-        ({'bs': '8k'}, True),
-        ({'bs': '9k'}, False),
-        ({'bs': '1k'}, False),
-        ({'iodepth': 16}, True),
-        ({'iodepth': 32}, False),
-        ({'numjobs': 2}, True),
-        ({'ioengine': 'psync', 'iodepth': 1}, False),
-        ({'rw': 'write'}, False),
-        ({'rw': 'randread'}, False),
-        ({'rate_iops': 100}, False),
-        ({'rw': 'randrw', 'rwmixread_percent': 10}, True),
-        ({'rw': 'randrw', 'rwmixread_percent': 30}, False),
-    )
-    @ddt.unpack
-    def test_a_job_is_like_a_pattern(self, changed, is_like):
-        likeness = loads.compare(load(**changed), load())
-        self.assertEqual(is_like, not likeness.unlike, likeness)
-        self.assertEqual(not changed, likeness.distance == 0)
-
-    def test_mean_block_of_a_split_is_weighted(self):
-        split = load(bs=None, bssplit='4k/75:12k/25')
-        self.assertEqual({'write': 6144.0}, split.block_bytes)
-
-    def test_what_counters_do_not_tell_fits_both(self):
-        for each in ('rand-write', 'seq-write'):
-            self.assertEqual((), loads.compare(seen(), load(each)).unlike)
-        self.assertNotEqual(
-            (), loads.compare(seen(in_flight=1.0), load()).unlike
-        )
-        self.assertEqual(
-            (), loads.compare(seen(in_flight=None), load()).unlike
-        )
 
 
 class RecommendationTestCase(testtools.TestCase):
@@ -493,127 +451,3 @@ def diagnostics(uptime=100, disks=None):
             'state': 'running',
         }
     ).encode()
-
-
-@ddt.ddt
-class CountersTestCase(testtools.TestCase):
-    def test_an_image_is_a_load(self):
-        (found,) = counters.of_iostat(json.dumps([image()]).encode())
-        self.assertEqual(
-            ('tier-general/volume-1', 'tier-general', 500),
-            (found.name, found.pool, found.iops),
-        )
-        self.assertEqual(20, found.load.read_percent)
-        self.assertEqual({'read': 4096, 'write': 8192}, found.load.block_bytes)
-        # Little: 400/s x 15 ms + 100/s x 20 ms.
-        self.assertAlmostEqual(8, found.load.in_flight)
-
-    def test_the_image_of_a_watch_is_no_volume(self):
-        name = 'cinder-tiers-watch'
-        probe = image(pool_namespace=name, image=name)
-        # An image of that name outside of the namespace may be a volume.
-        other = image(image=name)
-        self.assertEqual(
-            [f'tier-general/{name}'],
-            [
-                one.name
-                for one in counters.of_iostat(
-                    json.dumps([probe, other]).encode()
-                )
-            ],
-        )
-
-    def test_an_image_that_does_next_to_nothing_is_idle(self):
-        idle = image(write_ops=0.4, read_ops=0.2)
-        (found,) = counters.of_iostat(json.dumps([idle]).encode())
-        self.assertIsNone(found.load)
-
-    def test_disks_of_a_server(self):
-        (found,) = counters.of_diagnostics([diagnostics()])
-        self.assertEqual(
-            ('disk 1', None, 40), (found.name, found.pool, found.iops)
-        )
-        self.assertEqual(25, found.load.read_percent)
-        self.assertIsNone(found.load.in_flight)
-
-    def test_what_was_done_between_two_diagnostics(self):
-        later = diagnostics(
-            200,
-            [
-                disk(
-                    write_requests=4000,
-                    write_bytes=8192 * 3000 + 1000 * 65536,
-                )
-            ],
-        )
-        for texts in ([diagnostics(), later], [later, diagnostics()]):
-            (found,) = counters.of_diagnostics(texts)
-            self.assertEqual(10, found.iops)
-            self.assertEqual({'write': 65536}, found.load.block_bytes)
-
-    def test_one_count_does_not_show_that_a_disk_is_idle(self):
-        # Launched a month ago and migrated an hour ago, with 100 IOPS since.
-        month = 30 * 86400
-        busy = {'read_requests': 0, 'write_requests': 360_000}
-        before = diagnostics(month, [disk(**busy)])
-        (found,) = counters.of_diagnostics([before])
-        self.assertIsNone(found.load)
-        self.assertIn('name its diagnostics twice', found.doubt)
-        later = disk(**{**busy, 'write_requests': 366_000})
-        (found,) = counters.of_diagnostics(
-            [before, diagnostics(month + 60, [later])]
-        )
-        self.assertEqual((100, ''), (found.iops, found.doubt))
-        (found,) = counters.of_diagnostics(
-            [before, diagnostics(month + 60, [disk(**busy)])]
-        )
-        self.assertEqual((None, ''), (found.load, found.doubt))
-
-    @ddt.data(
-        b'',
-        b'{',
-        b'[' * 100_000,
-        b'{}',
-        b'[1]',
-        b'[{}]',
-        b'[{"pool": 1}]',
-        json.dumps([image(write_ops=-1)]).encode(),
-        json.dumps([image(write_ops=float('nan'))]).encode(),
-        json.dumps([image(read_latency=float('inf'))]).encode(),
-        json.dumps([image(write_ops=True)]).encode(),
-        json.dumps([image(write_ops='400')]).encode(),
-        json.dumps([image(image=None)]).encode(),
-        json.dumps([image(), image()]).encode(),
-        b'[{"write_ops": ' + b'9' * 10_000 + b'}]',
-        b'\xff\xfe',
-    )
-    def test_other_output_of_an_image_is_refused(self, text):
-        self.assertRaises(counters.CountersError, counters.of_iostat, text)
-
-    @ddt.data(
-        (b'[]',),
-        (b'{"disk_details": 1, "uptime": 3}',),
-        (b'{"disk_details": [], "uptime": 0}',),
-        (diagnostics(0),),
-        (diagnostics('long'),),
-        (diagnostics(disks=[{}]),),
-        (diagnostics(), diagnostics()),
-        (diagnostics(), diagnostics(200, [disk(), disk()])),
-        (diagnostics(), diagnostics(200, [disk(read_requests=1)])),
-        (diagnostics(), diagnostics(2), diagnostics(3)),
-    )
-    def test_other_diagnostics_are_refused(self, texts):
-        self.assertRaises(
-            counters.CountersError, counters.of_diagnostics, texts
-        )
-
-    def test_of_many_faults_a_few_are_shown(self):
-        error = self.assertRaises(
-            counters.CountersError,
-            counters.of_iostat,
-            json.dumps(
-                [image(write_ops=-1, image=str(n)) for n in range(50)]
-            ).encode(),
-        )
-        self.assertEqual(11, len(str(error).splitlines()))
-        self.assertIn('and 40 more', str(error))

@@ -342,7 +342,7 @@ LIMIT = {
 NOTHING = dict.fromkeys(BACKFILLS, {})
 
 
-class SlotTestCase(SweepCase):
+class SlotCase(SweepCase):
     def setUp(self):
         super().setUp()
         self.world = World(applied(PLAIN), PLAIN)
@@ -352,43 +352,8 @@ class SlotTestCase(SweepCase):
         self.measured.append(slot.treatment)
         return record.Measured(exit_status=0, result_file=None)
 
-    def verdicts(self, treatments, **arguments):
-        prepared = self.prepared(self.world, PLAIN, treatments)
-        return {
-            one.slot.treatment: one.verdict
-            for one in self.run_sweep(
-                prepared, self.world, self.measure, **arguments
-            )
-        }
 
-    def test_what_is_not_in_effect_is_not_measured(self):
-        self.world.cloud.ignored = {OSDS}
-        self.assertEqual(
-            {
-                'default': record.Verdict.IN_EFFECT,
-                '0': record.Verdict.NOT_IN_EFFECT,
-                '1': record.Verdict.IN_EFFECT,
-            },
-            self.verdicts([BACKFILLS, LIMIT]),
-        )
-        self.assertEqual({'default', '1'}, set(self.measured))
-
-    def test_what_is_changed_while_it_is_measured_is_told(self):
-        def measure(slot, treatment):
-            if treatment.name == '0':
-                self.world.cloud.objects[OSDS] = ceph_state.OsdOptions(
-                    name='ssd', values={}
-                )
-            return record.Measured(exit_status=0, result_file=None)
-
-        prepared = self.prepared(self.world, PLAIN, [BACKFILLS, NOTHING])
-        found = {
-            one.slot.treatment: one.verdict
-            for one in self.run_sweep(prepared, self.world, measure)
-        }
-        self.assertEqual(record.Verdict.CHANGED, found['0'])
-        self.assertEqual(record.Verdict.IN_EFFECT, found['1'])
-
+class SlotTestCase(SlotCase):
     def test_somebody_elses_value_ends_it_and_stays(self):
         def measure(slot, treatment):
             self.world.cloud.objects[OSDS] = ceph_state.OsdOptions(
@@ -529,27 +494,3 @@ class SlotTestCase(SweepCase):
             [moves, BACKFILLS],
         )
         self.assertIn('a sweep makes no change that "tier apply"', str(error))
-
-    def test_a_world_that_is_not_as_declared_is_not_swept(self):
-        error = self.assertRaises(
-            errors.ActionFailed,
-            self.prepared,
-            self.world,
-            with_parts(PLAIN, BACKFILLS),
-            [LIMIT],
-        )
-        self.assertIn('update osd options ssd', str(error))
-
-    def test_each_slot_is_measured_in_its_order(self):
-        prepared = self.prepared(
-            self.world, PLAIN, [BACKFILLS, LIMIT, NOTHING], blocks=3
-        )
-        self.run_sweep(prepared, self.world, self.measure)
-        self.assertEqual(
-            [one.treatment for one in prepared.sweep.slots], self.measured
-        )
-
-    def test_no_slot_begins_after_a_stop(self):
-        self.assertEqual(
-            {}, self.verdicts([BACKFILLS], is_to_stop=lambda: True)
-        )

@@ -13,10 +13,8 @@ import threading
 import testtools
 
 from cinder_tiers.domain import errors
-from cinder_tiers.loop.watch import circumstances
 from cinder_tiers.loop.watch import files
 from cinder_tiers.loop.watch import judgement
-from cinder_tiers.loop.watch import observed_activity
 from cinder_tiers.loop.watch import pace
 from cinder_tiers.loop.watch import series
 from cinder_tiers.loop.watch import use_case as watch
@@ -93,7 +91,7 @@ ANSWERS = {
 }
 
 
-class WatchTestCase(testtools.TestCase):
+class WatchCase(testtools.TestCase):
     def setUp(self):
         super().setUp()
         self.rbd = rbd_in_memory.Rbd()
@@ -124,28 +122,8 @@ class WatchTestCase(testtools.TestCase):
             **options,
         )
 
-    def test_images_of_a_manager_that_only_begins_to_ask_are_not_known(self):
-        answers = {
-            **ANSWERS,
-            'rbd perf image stats': {
-                **ANSWERS['rbd perf image stats'],
-                'stats': [],
-            },
-        }
-        reader = observed_activity.Reader(
-            rbd_in_memory.Session(self.rbd, answers)
-        )
-        found = reader.read(['tier-database'])
-        self.assertEqual((None, 201.0), (found.image_iops, found.client_iops))
-        # Of a pool that was just asked about, nothing is nothing.
-        self.assertEqual({}, reader.read(['tier-database']).image_iops)
-        self.assertIsNone(reader.read(['other']).image_iops)
 
-    def test_the_busiest_images_are_as_many_as_are_read(self):
-        self.assertEqual(
-            observed_activity.MOST_IMAGES, circumstances.FULL_LIST
-        )
-
+class WatchTestCase(WatchCase):
     def test_latencies_and_facts_of_a_window(self):
         self.rbd.latency_s = {'write': 0.02, 'read': 0.01}
         (found,) = self.watch()
@@ -188,24 +166,6 @@ class WatchTestCase(testtools.TestCase):
         # 1 % of 201 IOPS without the one that is the probe's own.
         self.assertEqual([2.0], [each.probe_iops for each in second])
 
-    def test_facts_that_cannot_be_read_are_left_out(self):
-        self.session.answers = {
-            **ANSWERS,
-            'osd perf': errors.NotVisible('not for this user'),
-        }
-        (found,) = self.watch(window_s=0.05)
-        self.assertIsNone(found.last.status.osd_ms)
-        self.assertEqual(201.0, found.last.status.client_iops)
-        # Monitors that do not answer are waited for once.
-        self.session.answers = {'status': errors.Unreachable('no quorum')}
-        (found,) = self.watch(window_s=0.05)
-        self.assertEqual(series.Status(), found.last.status)
-        self.assertTrue(found.last.write_ms)
-        self.session.answers = {name: {'new': 'form'} for name in ANSWERS}
-        (found,) = self.watch(window_s=0.05)
-        self.assertIsNone(found.last.status.client_iops)
-        self.assertTrue(found.last.write_ms)
-
     def test_a_series_is_carried_on(self):
         self.watch(windows=2, window_s=0.05)
         (found,) = self.watch(window_s=0.05)
@@ -243,52 +203,6 @@ class WatchTestCase(testtools.TestCase):
         (found,) = self.watch(window_s=0.05)
         self.assertEqual(2, len(found.kept.windows))
 
-    def test_a_disk_that_is_full_does_not_end_it(self):
-        said = []
-        path = pathlib.Path(self.kept.path('database'))
-
-        def complain(failure):
-            said.append(failure and str(failure))
-            # Nothing takes the place of a folder, as on a full disk.
-            if len(said) == 1:
-                path.unlink()
-                path.mkdir()
-            elif len(said) == 3:
-                path.rmdir()
-            elif len(said) == 4:
-                self.stop.set()
-
-        reported = []
-        self.watch(
-            windows=None,
-            window_s=0.05,
-            complain=complain,
-            report=lambda found: reported.append(len(found[0].kept.windows)),
-        )
-        self.assertEqual([1, 2, 3, 4], reported)
-        self.assertEqual([None, None], [said[0], said[3]])
-        for each in said[1:3]:
-            self.assertIn(f'{path} cannot be written', each)
-        self.stop.clear()
-        (found,) = self.watch(window_s=0.05)
-        self.assertEqual(5, len(found.kept.windows))
-
-        # One window, as of cron, ends with what is wrong.
-        def full(found):
-            raise errors.TiersError('a.prom cannot be written')
-
-        # What never could be written is wrong, and ends it.
-        error = self.assertRaises(
-            errors.TiersError,
-            self.watch,
-            windows=None,
-            window_s=0.05,
-            report=full,
-        )
-        self.assertEqual('a.prom cannot be written', str(error))
-        (found,) = self.watch(window_s=0.05)
-        self.assertEqual(7, len(found.kept.windows))
-
     def test_a_cluster_that_hangs_does_not_hang_the_watch(self):
         self.watch(window_s=0.05)
         self.rbd.serves.clear()
@@ -309,39 +223,6 @@ class WatchTestCase(testtools.TestCase):
                 ).windows
             ),
         )
-
-    def test_two_watches_exclude_each_other(self):
-        with self.kept.held():
-            refused = self.assertRaises(errors.TiersError, self.watch)
-        self.assertIn('another "tier watch" runs', str(refused))
-        self.watch(window_s=0.05)
-
-    def test_a_file_that_is_no_series_is_refused(self):
-        self.watch(window_s=0.05)
-        path = self.kept.path('database')
-        pathlib.Path(path).write_text('{"version": 1}')
-        refused = self.assertRaises(errors.TiersError, self.watch)
-        self.assertIn(f'{path} is not a series', str(refused))
-
-    def test_the_name_of_a_tier_stays_in_the_folder(self):
-        path = self.kept.path('../../x/y')
-        self.assertEqual(str(self.folder / 'state'), os.path.dirname(path))
-
-    def test_it_is_removed(self):
-        self.watch(window_s=0.05)
-        self.assertEqual(
-            ['database'],
-            watch.remove(
-                catalog=self.catalog,
-                tiers=self.catalog.tiers,
-                kept=self.kept,
-                open_session=lambda cluster: contextlib.nullcontext(
-                    self.session
-                ),
-            ),
-        )
-        self.assertEqual({}, self.rbd.images)
-        self.assertFalse(os.path.exists(self.kept.path('database')))
 
     def test_an_unknown_tier_is_named(self):
         refused = self.assertRaises(
