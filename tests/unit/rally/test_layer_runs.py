@@ -22,7 +22,7 @@ from cinder_tiers.figures.layers import model
 from rally_scenarios.plugins.layers import ceph as layers_ceph
 from rally_scenarios.plugins.layers import measure
 from rally_scenarios.plugins.layers import process
-from tests.unit.figures.layers import test_ceph_answers
+from tests.unit.figures.layers import test_ceph_output
 from tests.unit.figures import recorded
 
 POOL = model.Pool(name='p', osds=(3, 4, 5), size=3, device_classes=('hdd',))
@@ -61,7 +61,7 @@ class LayerRunsTest(testtools.TestCase):
             'rados',
             'for word; do case $word in\n'
             + '\n'.join(
-                f'{kind}) {self.says(test_ceph_answers.recorded(name))}; '
+                f'{kind}) {self.says(test_ceph_output.recorded(name))}; '
                 'exit ;;'
                 for kind, name in cases.items()
             )
@@ -98,7 +98,7 @@ class LayerRunsTest(testtools.TestCase):
         self.tool(
             'ceph',
             'sleep 0.4; '
-            + self.says(test_ceph_answers.recorded('osd-bench-4k')),
+            + self.says(test_ceph_output.recorded('osd-bench-4k')),
         )
         found = self.measured('osd', self.bench(), pattern('randwrite'))
         self.assertAlmostEqual(3 * 161.2585, found.figures.iops, places=3)

@@ -21,8 +21,8 @@ from cinder_tiers.figures.layers import model
 from rally_scenarios.plugins.layers import process
 from rally_scenarios.plugins.layers import report as layers_report
 from rally_scenarios.plugins.layers import scenario as layers_scenario
-from tests.unit.figures.layers import test_ceph_answers
-from tests.unit.figures.layers import test_layers
+from tests.unit.figures.layers import test_ceph_output
+from tests.unit.figures.layers import test_model
 from tests.unit.rally import fleet_fio_case
 
 PATTERNS = fleet_fio_case.PATTERNS
@@ -145,7 +145,7 @@ class LayersBelowTest(LayersCase):
             'bench': 'osd-bench-4k',
         }
         for name in answers.values():
-            (folder / name).write_bytes(test_ceph_answers.recorded(name))
+            (folder / name).write_bytes(test_ceph_output.recorded(name))
         self.tool(
             'ceph',
             'case "$*" in\n'
@@ -215,13 +215,13 @@ class ReportTest(testtools.TestCase):
         super().setUp()
         self.judged = model.judge(
             [
-                test_layers.measurement('raw', 160),
-                test_layers.measurement('osd', 480),
-                test_layers.measurement('rados', 150),
-                test_layers.measurement('librbd', None),
-                test_layers.measurement('guest', 60),
+                test_model.measurement('raw', 160),
+                test_model.measurement('osd', 480),
+                test_model.measurement('rados', 150),
+                test_model.measurement('librbd', None),
+                test_model.measurement('guest', 60),
             ],
-            test_layers.THREE_COPIES,
+            test_model.THREE_COPIES,
         )
 
     def test_one_table_says_which_layer_loses(self):
@@ -272,8 +272,8 @@ class ReportTest(testtools.TestCase):
         found = layers_report.outputs(
             'general',
             model.judge(
-                [test_layers.measurement('rados', 150)],
-                test_layers.THREE_COPIES,
+                [test_model.measurement('rados', 150)],
+                test_model.THREE_COPIES,
             ),
         )
         self.assertEqual(

@@ -5,20 +5,20 @@ from rally.common.objects import task as task_objects
 import testtools
 
 from rally_scenarios.plugins.report import tables
-from tests.unit.guest import test_run_result
+from tests.unit.figures.result import test_build
 
 OUTPUT_SCHEMA = task_objects.TASK_SCHEMA['definitions']['output']
-STEADY = test_run_result.text([480, 500, 520, 500, 500])
-STALLING = test_run_result.text([500, 500, 0, 0, 0, 500])
+STEADY = test_build.text([480, 500, 520, 500, 500])
+STALLING = test_build.text([500, 500, 0, 0, 0, 500])
 
 
 def outputs(*of_guests):
     return {
         each['title']: each
         for each in tables.complete_outputs(
-            test_run_result.result(
+            test_build.result(
                 *(
-                    test_run_result.outcome(f'g{number:03d}', output=output)
+                    test_build.outcome(f'g{number:03d}', output=output)
                     for number, output in enumerate(of_guests)
                 )
             )

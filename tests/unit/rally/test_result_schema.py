@@ -9,7 +9,7 @@ import jsonschema
 import testtools
 
 from cinder_tiers.figures.result import result as run_result
-from tests.unit.guest import test_run_result
+from tests.unit.figures.result import test_build
 
 PUBLISHED = (
     pathlib.Path(__file__).parents[3]
@@ -32,15 +32,13 @@ class ResultSchemaTest(testtools.TestCase):
         jsonschema.Draft202012Validator.check_schema(schema)
         validator = jsonschema.Draft202012Validator(schema)
         for outcomes in (
-            [test_run_result.outcome('g000')],
+            [test_build.outcome('g000')],
             [
-                test_run_result.outcome('g000', without=[0, 1, 2]),
-                test_run_result.outcome('g001'),
+                test_build.outcome('g000', without=[0, 1, 2]),
+                test_build.outcome('g001'),
             ],
         ):
-            value = json.loads(
-                run_result.write(test_run_result.result(*outcomes))
-            )
+            value = json.loads(run_result.write(test_build.result(*outcomes)))
             validator.validate(value)
             self.assertFalse(validator.is_valid({**value, 'version': 1}))
             self.assertFalse(validator.is_valid({**value, 'guests': [{}]}))

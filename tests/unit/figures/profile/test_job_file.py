@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
 import contextlib
-import pathlib
-import re
-import shutil
-import subprocess
-import tempfile
 
 import ddt
 from hypothesis import example
@@ -16,7 +11,6 @@ import testtools
 from cinder_tiers.domain import errors
 from cinder_tiers.figures.fio import pattern as fio_pattern
 from cinder_tiers.figures.profile import job_file
-from cinder_tiers.figures.profile import job_options
 from cinder_tiers.figures.profile import profile as named_profile
 
 GLOBAL = '[global]\ndirect=1\ntime_based\nsize=64m\nruntime=60\n'
@@ -340,82 +334,3 @@ class JobFileTest(testtools.TestCase):
         text = GLOBAL + 'rw=read\n[a]\n; Gr\xf6\xdfe \u6e2c \u200c\n'
         self.assertEqual([], problems(text))
         self.assertEqual(read(text), read(text.replace('\n', '\r\n')))
-
-
-@ddt.ddt
-class FioReadsTheSameTest(testtools.TestCase):
-    def setUp(self):
-        super().setUp()
-        if shutil.which('fio') is None:
-            self.skipTest('fio is not installed (bindep.txt)')
-
-    def fio(self, text, *words):
-        with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / 'my.fio').write_text(text)
-            done = subprocess.run(
-                ['fio', *words, 'my.fio'],
-                cwd=folder,
-                capture_output=True,
-                text=True,
-            )
-        self.assertEqual((0, ''), (done.returncode, done.stderr))
-        return done.stdout
-
-    def test_the_options_of_each_job_are_those_that_fio_finds(self):
-        """--showcmd puts the options of [global] before each --name."""
-        line = self.fio(FILE, '--showcmd').removeprefix('fio ').strip()
-        theirs = {}
-        # Each job begins where [global] is told again.
-        for job in line.split('--ioengine=libaio ')[1:]:
-            words = [word[2:].partition('=') for word in job.split()]
-            options = {option: value for option, _equals, value in words}
-            name = options.pop('name')
-            theirs[name] = {'ioengine': 'libaio', **options}
-        ours = {
-            name: {
-                option: setting.value for option, setting in settings.items()
-            }
-            for _line, name, settings in job_file._Lines(FILE, 'my.fio').jobs
-        }
-        self.assertEqual(theirs, ours)
-
-    @ddt.data(
-        ('size', '64m', 1024**2),
-        ('size', '64M', 1024**2),
-        ('size', '64mb', 1024**2),
-        ('size', '1g', 1024**2),
-        ('size', '2gb', 1024**2),
-        ('runtime', '90', 10**6),
-        ('runtime', '90s', 10**6),
-        ('runtime', '5m', 10**6),
-        ('runtime', '1H', 10**6),
-        ('runtime', '1d', 10**6),
-        ('startdelay', '7', 10**6),
-        ('iodepth', '16', 1),
-    )
-    @ddt.unpack
-    def test_a_number_has_the_value_that_fio_reads(self, option, value, unit):
-        output = self.fio(
-            f'[a]\nrw=read\n{option}={value}\n',
-            '--parse-only',
-            '--debug=parse',
-        )
-        (theirs,) = re.findall(
-            rf'__handle_option={option}, .*\n.* out=(\d+)', output
-        )
-        self.assertEqual(int(theirs), job_options.read(option, value) * unit)
-
-    def test_it_accepts_what_comes_of_the_file(self):
-        found = read(FILE)
-        for pattern in found.patterns:
-            done = subprocess.run(
-                [
-                    'fio',
-                    '--parse-only',
-                    '--filename=f',
-                    *fio_pattern.measure_argv(pattern, found.method),
-                ],
-                capture_output=True,
-                text=True,
-            )
-            self.assertEqual((0, ''), (done.returncode, done.stderr))
