@@ -2,8 +2,8 @@
 
 """The three tables of kinds hold the same kinds, and each kind is observed.
 
-That Cinder's are observed is in tests/unit/execute/test_cinder.py, which has
-an API to ask.
+That Cinder's are observed is in
+tests/unit/execute/cinder/test_volume_type.py, which has an API to ask.
 """
 
 import dataclasses

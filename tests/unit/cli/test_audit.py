@@ -15,14 +15,11 @@ import tempfile
 import ddt
 import testtools
 
-from cinder_tiers.cli import audit as audit_command
-from cinder_tiers.cli.render import audit as render_audit
 from cinder_tiers.domain.audit import tiers as audit
-from cinder_tiers.domain import errors
 from tests.unit.cli import shell
 from tests.unit.cli import test_commands
 from tests.unit.cli import tiers_file_case
-from tests.unit.execute import test_cinder
+from tests.unit.execute.cinder import test_volume_type
 
 ON_CEPH = """  archive:
     tags: [archive]
@@ -222,7 +219,7 @@ class VolumesTestCase(tiers_file_case.TiersFileTestCase):
 
     def setUp(self):
         super().setUp()
-        self.connection = test_cinder.connect(self.api)
+        self.connection = test_volume_type.connect(self.api)
         self.addCleanup(self.connection.close)
         ran = self.run_tier('apply')
         self.assertEqual(0, ran.status, ran.stderr)
@@ -330,88 +327,6 @@ class VolumesTestCase(tiers_file_case.TiersFileTestCase):
             ('volumes', 'unknown', 'placement', None),
             self.audit('--volumes', status=1, role='member'),
         )
-
-
-@ddt.ddt
-class ExitStatusTestCase(testtools.TestCase):
-    @ddt.data(
-        ((), 0, 0),
-        (('compliant', 'warning'), 0, 4),
-        (('warning', 'unknown'), 3, 4),
-        (('warning', 'non-compliant'), 4, 4),
-        (('not applicable', 'unknown'), 3, 3),
-    )
-    @ddt.unpack
-    def test_a_warning_is_a_difference_only_when_asked(
-        self, states, status, strict
-    ):
-        found = [
-            audit.Finding(
-                object_name='tier a',
-                tier='a',
-                state=audit.State(state),
-                aspect='any',
-            )
-            for state in states
-        ]
-        self.assertEqual(
-            (status, strict),
-            (
-                audit_command.status_of(found, strict=False),
-                audit_command.status_of(found, strict=True),
-            ),
-        )
-
-    @ddt.data(
-        (errors.Unreachable('no answer'), 'unknown', 6),
-        (errors.NotVisible('not for members'), 'unknown', 1),
-        # A difference in Ceph is one, whatever Cinder does.
-        (errors.Unreachable('no answer'), 'non-compliant', 4),
-    )
-    @ddt.unpack
-    def test_without_cinder_it_is_no_success(self, error, state, status):
-        found = [
-            audit.Finding(
-                object_name='tier a',
-                tier='a',
-                state=audit.State(state),
-                aspect='any',
-            )
-        ]
-        self.assertEqual(
-            status,
-            audit_command.status_of(
-                found, strict=False, openstack_error=error
-            ),
-        )
-
-    def test_each_state_has_a_status(self):
-        self.assertEqual(set(audit.State), set(audit_command.STATUSES))
-
-
-class HostileTextTestCase(testtools.TestCase):
-    def test_what_is_not_printable_is_escaped_in_each_format(self):
-        hostile, shown = 'x\x1b[2J\r\u202e', 'x\\x1b[2J\\r\\u202e'
-        row = render_audit.row(
-            audit.Finding(
-                object_name=hostile,
-                tier=None,
-                state=audit.State.UNKNOWN,
-                aspect='placement',
-                current={'a': hostile, 'b': 1},
-                expected={'a': None},
-                reason=hostile,
-                remedy='go',
-            )
-        )
-        self.assertEqual(
-            (shown, 'unknown', 'placement', f'{shown}; go'), (*row[:3], row[5])
-        )
-        self.assertEqual(
-            ({'a': shown, 'b': 1}, {'a': None}),
-            tuple(one.machine_readable() for one in row[3:5]),
-        )
-        self.assertEqual(f'a: {shown}\nb: 1', row[3].human_readable())
 
 
 @ddt.ddt

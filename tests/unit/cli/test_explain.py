@@ -17,7 +17,7 @@ import testtools
 
 from tests.contract import cinder_api
 from tests.unit.cli import shell
-from tests.unit.execute import test_cinder
+from tests.unit.execute.cinder import test_volume_type
 
 US = cinder_api.PROJECT
 THEM = '2' * 32
@@ -65,7 +65,7 @@ class ExplainTestCase(testtools.TestCase):
             name: cls.api.add_backend(name)
             for name in ('database', 'general', 'archive')
         }
-        connection = test_cinder.connect(cls.api)
+        connection = test_volume_type.connect(cls.api)
         cls.addClassCleanup(connection.close)
         cls.types = {}
         for name, specs in TYPES.items():
@@ -309,7 +309,7 @@ class ExplainTestCase(testtools.TestCase):
             )
 
     def test_an_administrator_of_private_types_only_is_one(self):
-        connection = test_cinder.connect(self.api)
+        connection = test_volume_type.connect(self.api)
         self.addCleanup(connection.close)
 
         def set_public(type_id, is_public):

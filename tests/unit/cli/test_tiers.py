@@ -13,7 +13,7 @@ import testtools
 from tests.contract import cinder_api
 from tests.unit.cli import shell
 from tests.unit.cli import test_commands
-from tests.unit.execute import test_cinder
+from tests.unit.execute.cinder import test_volume_type
 
 US = cinder_api.PROJECT
 THEM = '2' * 32
@@ -52,7 +52,7 @@ class AppliedTestCase(testtools.TestCase):
         cls.api = cinder_api.CinderApi()
         cls.addClassCleanup(cls.api.stop)
         cls.pool = cls.api.add_backend('tier-general')
-        cls.connection = test_cinder.connect(cls.api)
+        cls.connection = test_volume_type.connect(cls.api)
         cls.addClassCleanup(cls.connection.close)
         for name, specs in TYPES.items():
             one = cls.connection.block_storage.create_type(

@@ -5,9 +5,7 @@
 import ddt
 import testtools
 
-from cinder_tiers.driver import capacity
 from cinder_tiers.driver import pools
-from cinder_tiers.driver import startup
 
 POOLS = pools.parse(['tier-a:a', 'tier-b:b'])
 
@@ -47,48 +45,3 @@ class PoolsTestCase(testtools.TestCase):
             pools.Invalid, pools.pool_of, host, ['tier-a', 'tier-b']
         )
         self.assertIn('tier-a, tier-b', str(error))
-
-    @ddt.data(
-        ([found('a')], "no pool 'b'"),
-        ([found('a'), found('b', type=3)], 'erasure coded'),
-        (
-            [found('a'), found('b', application_metadata={'rgw': {}})],
-            'its application is rgw, expected rbd',
-        ),
-    )
-    @ddt.unpack
-    def test_a_pool_that_cannot_keep_volumes_is_named(self, there, expected):
-        (problem,) = startup.unusable(POOLS, there)
-        self.assertIn('tier-b:b', problem)
-        self.assertIn(expected, problem)
-
-    def test_a_full_pool_can_be_used(self):
-        there = [found('a'), found('b', flags_names='hashpspool,full_quota')]
-        self.assertEqual([], startup.unusable(POOLS, there))
-        self.assertEqual(['b'], startup.full(POOLS, there))
-
-    @ddt.data(
-        # total, quota, used, room left; free and total are then, in GiB
-        ({'quota_bytes': 0}, False, (40.0, 100.0)),
-        ({'quota_bytes': 0}, True, (40.0, 50.0)),
-        ({'quota_bytes': 30 * 2**30}, False, (20.0, 30.0)),
-        ({'quota_bytes': 5 * 2**30}, False, (0, 5.0)),
-    )
-    @ddt.unpack
-    def test_a_quota_is_the_size_of_a_pool(self, quota, is_dynamic, expected):
-        df = {
-            'stats': {'total_bytes': 100 * 2**30},
-            'pools': [
-                {
-                    'name': 'a',
-                    'stats': {
-                        'stored': 10 * 2**30,
-                        'max_avail': 40 * 2**30,
-                        **quota,
-                    },
-                }
-            ],
-        }
-        self.assertEqual(
-            {'a': expected}, capacity.capacities(df, is_dynamic=is_dynamic)
-        )

@@ -32,7 +32,7 @@ from tests.contract import consent_contract
 from tests.contract import in_memory
 from tests.contract import world_contract
 from tests.unit.domain import catalogs as given
-from tests.unit.execute import test_cinder
+from tests.unit.execute.cinder import test_volume_type
 
 CINDER_KINDS = observe_registry.CINDER.keys()
 
@@ -205,7 +205,7 @@ class RealCinderWorldTestCase(
         self.assertEqual(1, len(plan.actions))
         self.assert_applied(plan)
         self.assert_applied(self.change('database', overflow='archive'))
-        specs = self.read(test_cinder.key('database')).extra_specs
+        specs = self.read(test_volume_type.key('database')).extra_specs
         self.assertEqual(
             '<or> tier-database <or> tier-archive',
             specs['volume_backend_name'],
@@ -213,7 +213,7 @@ class RealCinderWorldTestCase(
 
     def test_a_private_tier_has_exactly_its_projects(self):
         self.assert_applied(self.make_plan())
-        archive = self.read(test_cinder.key('archive'))
+        archive = self.read(test_volume_type.key('archive'))
         self.assertEqual(
             (False, {'a' * 32, 'b' * 32}),
             (archive.is_public, archive.projects),
@@ -232,7 +232,7 @@ class RealCinderWorldTestCase(
         )
         self.assertEqual(
             {'a' * 32, 'b' * 32},
-            self.read(test_cinder.key('archive')).projects,
+            self.read(test_volume_type.key('archive')).projects,
         )
         self.assert_done_with('volume type archive')
 
@@ -273,13 +273,13 @@ class RealCinderWorldTestCase(
         )
         self.assertEqual(
             {'a' * 32, 'b' * 32, 'c' * 32},
-            self.read(test_cinder.key('archive')).projects,
+            self.read(test_volume_type.key('archive')).projects,
         )
 
     def test_a_private_tier_is_opened_in_words(self):
         self.carry_out(self.make_plan())
         self.assert_applied(self.change('archive', access=catalogs.PUBLIC))
-        self.assertTrue(self.read(test_cinder.key('archive')).is_public)
+        self.assertTrue(self.read(test_volume_type.key('archive')).is_public)
 
     def test_access_that_somebody_else_got_is_not_taken_away(self):
         plan = self.make_plan()
@@ -404,7 +404,7 @@ class RealCinderWorldTestCase(
         self.assert_applied(self.change('any', backend_name=None))
         self.assertEqual(
             {'tiers:name': 'any', 'vendor_name': 'somebody'},
-            self.read(test_cinder.key('any')).extra_specs,
+            self.read(test_volume_type.key('any')).extra_specs,
         )
 
     def test_quotas_are_those_of_the_type_alone(self):

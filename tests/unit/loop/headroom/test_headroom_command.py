@@ -20,7 +20,7 @@ from cinder_tiers.figures.fio import pattern as fio_pattern
 from cinder_tiers.figures.result import result as run_result
 from tests.unit.cli import shell
 from tests.unit.cli import tiers_file_case
-from tests.unit.execute import test_cinder
+from tests.unit.execute.cinder import test_volume_type
 from tests.unit.figures import results
 from tests.unit.loop.headroom import test_curve
 
@@ -422,7 +422,7 @@ class FromTheCloudTestCase(Results, tiers_file_case.TiersFileTestCase):
         )
         allowed = ('--allow', 'qos spec tier-database')
         self.assertEqual(0, self.run_tier('apply', *allowed).status)
-        connection = test_cinder.connect(self.api)
+        connection = test_volume_type.connect(self.api)
         self.addCleanup(connection.close)
         ids = {
             one.name: one.id

@@ -19,7 +19,7 @@ from cinder_tiers.figures.result import trust
 from tests.functional import test_card
 from tests.unit.cli import shell
 from tests.unit.cli import tiers_file_case
-from tests.unit.execute import test_cinder
+from tests.unit.execute.cinder import test_volume_type
 from tests.unit.loop.publish import recorded
 
 TIERS = """version: 1
@@ -50,7 +50,7 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
     def setUp(self):
         super().setUp()
         self.assertEqual(0, self.run_tier('apply').status)
-        self.connection = test_cinder.connect(self.api)
+        self.connection = test_volume_type.connect(self.api)
         self.addCleanup(self.connection.close)
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

@@ -7,7 +7,7 @@ It ends each retype and each migration after a moment, as the driver would.
 
 import threading
 
-from tests.unit.execute import test_cinder
+from tests.unit.execute.cinder import test_volume_type
 
 _POLL_S = 0.2
 
@@ -25,7 +25,7 @@ class CinderVolume:
         self._stop = threading.Event()
         #: Ids of the volumes that it worked on, in order.
         self.ended = []
-        self._connection = test_cinder.connect(api)
+        self._connection = test_volume_type.connect(api)
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
 

@@ -11,7 +11,7 @@ import json
 from cinder_tiers.domain.state import type_succession
 from tests.unit.cli import shell
 from tests.unit.cli import tiers_file_case
-from tests.unit.execute import test_cinder
+from tests.unit.execute.cinder import test_volume_type
 from tests.unit.loop.repair import cinder_volume
 
 EACH = 10
@@ -26,7 +26,7 @@ class PlantedTestCase(tiers_file_case.TiersFileTestCase):
     def setUp(self):
         super().setUp()
         self.assertEqual(0, self.run_tier('apply').status)
-        self.connection = test_cinder.connect(self.api)
+        self.connection = test_volume_type.connect(self.api)
         self.addCleanup(self.connection.close)
         storage = self.connection.block_storage
         self.types = {

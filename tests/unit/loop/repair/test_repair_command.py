@@ -16,7 +16,7 @@ from cinder_tiers.loop.repair import order_file
 from cinder_tiers.loop.repair import repair
 from tests.unit.cli import shell
 from tests.unit.cli import tiers_file_case
-from tests.unit.execute import test_cinder
+from tests.unit.execute.cinder import test_volume_type
 from tests.unit.loop.repair import cinder_volume
 
 COLUMNS = ('Volume', 'Kind', 'Step', 'Moved GiB', 'Outcome')
@@ -52,7 +52,7 @@ class RepairCommandTestCase(tiers_file_case.TiersFileTestCase):
         ]
 
     def test_the_plan_is_shown_and_asked_for(self):
-        connection = test_cinder.connect(self.api)
+        connection = test_volume_type.connect(self.api)
         self.addCleanup(connection.close)
         self.assertEqual(0, self.run_tier('apply').status)
         types = {
@@ -141,7 +141,7 @@ class RepairCommandTestCase(tiers_file_case.TiersFileTestCase):
         }
 
     def test_files_of_steps(self):
-        connection = test_cinder.connect(self.api)
+        connection = test_volume_type.connect(self.api)
         self.addCleanup(connection.close)
         folder = self.enterContext(tempfile.TemporaryDirectory())
         plan, record, advice, lost = (

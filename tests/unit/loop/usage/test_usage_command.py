@@ -14,7 +14,7 @@ import testtools
 
 from tests.unit.cli import shell
 from tests.unit.cli import tiers_file_case
-from tests.unit.execute import test_cinder
+from tests.unit.execute.cinder import test_volume_type
 from tests.unit.loop.headroom import test_headroom_command
 
 ALPHA, BETA = 'a' * 32, 'b' * 32
@@ -52,7 +52,7 @@ class UsageCommandTestCase(
         self.api.add_project(BETA, HOSTILE)
         applied = self.run_tier('apply')
         self.assertEqual(0, applied.status, applied.stderr)
-        connection = test_cinder.connect(self.api)
+        connection = test_volume_type.connect(self.api)
         self.addCleanup(connection.close)
         self.types = {
             one.name: one.id

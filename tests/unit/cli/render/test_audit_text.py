@@ -14,7 +14,7 @@ from cinder_tiers.cli.render import audit_text
 from cinder_tiers.domain.audit import tiers as audit
 from tests.unit.cli import tiers_file_case
 
-TEXT = pathlib.Path(__file__).with_name('plans') / 'audit.80.txt'
+TEXT = pathlib.Path(__file__).parents[1] / 'plans' / 'audit.80.txt'
 _CLONES = audit.Finding(
     object_name='tier general',
     tier='general',

@@ -25,8 +25,8 @@ from cinder_tiers.api import creates
 from cinder_tiers.api import request as requests
 import tests
 from tests.unit.api import api_fixture
+from tests.unit.api import test_middleware
 from tests.unit.api import test_pass_through
-from tests.unit.api import test_requests
 
 KEYS = (
     'size',
@@ -167,7 +167,7 @@ class SchemasTestCase(api_fixture.ApiTestCase):
             )
         )
 
-    @ddt.data(*sorted(test_requests.TRIED))
+    @ddt.data(*sorted(test_middleware.TRIED))
     def test_each_version_has_its_schema(self, version):
         for key in KEYS:
             for value in (
@@ -191,7 +191,7 @@ class SchemasTestCase(api_fixture.ApiTestCase):
                         (version, document),
                     )
 
-    @given(DOCUMENTS, strategies.sampled_from(test_requests.VERSIONS))
+    @given(DOCUMENTS, strategies.sampled_from(test_middleware.VERSIONS))
     @tests.examples(600)
     def test_whatever_a_body_is(self, document, version):
         # As it comes out of JSON.

@@ -18,7 +18,7 @@ from cinder_tiers.files.tiers import writer
 from cinder_tiers.files.tiers import yaml_document
 import tests
 
-TOP = pathlib.Path(__file__).resolve().parents[3]
+TOP = pathlib.Path(__file__).resolve().parents[4]
 LIMIT = ('tiers', 'a', 'qos', 'front_end', 'read_iops_sec')
 
 

@@ -20,10 +20,10 @@ from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain.catalog import limits
 from cinder_tiers.files.tiers import schema as tiers_schema
 from cinder_tiers.files.tiers import shapes
-from tests.unit.files import test_reader
 from tests.unit.files import test_version_1
+from tests.unit.files.tiers import test_reader
 
-TOP = pathlib.Path(__file__).parents[3]
+TOP = pathlib.Path(__file__).parents[4]
 PUBLISHED = TOP / 'etc' / 'cinder-tiers' / 'tiers.schema.json'
 
 #: Each YAML in a page of the guide, with its indentation.

@@ -18,7 +18,7 @@ from cinder_tiers.files.tiers import writer
 import tests
 from tests.unit.domain import catalogs as plain
 from tests.unit.execute import test_plan_apply_always as always
-from tests.unit.files import test_reader
+from tests.unit.files.tiers import test_reader
 
 #: Texts that mean something else to YAML, or to a terminal.
 AWKWARD = (

@@ -20,7 +20,7 @@ from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.files.tiers import reader
 
-TEXTS = pathlib.Path(__file__).with_name('plans')
+TEXTS = pathlib.Path(__file__).parents[1] / 'plans'
 CATALOG = reader.read_text(
     """version: 1
 clusters: {ceph: {}}

@@ -16,10 +16,10 @@ import testtools
 from cinder_tiers.cli.render import plan_markdown
 from cinder_tiers.domain.plan import effects
 from cinder_tiers.domain.plan import plan as plans
-from tests.unit.cli import test_plan_text as given
+from tests.unit.cli.render import test_plan_text as given
 from tests.unit.cli import tiers_file_case
 
-COMMENT = pathlib.Path(__file__).with_name('plans') / 'comment.md'
+COMMENT = pathlib.Path(__file__).parents[1] / 'plans' / 'comment.md'
 _CODE = re.compile('<code>(.*?)</code>')
 EVIL = (
     '@all `</code>` <img src=x onerror=y> [a](http://x) |\n/close #1 !2 ~3 '

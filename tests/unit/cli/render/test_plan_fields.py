@@ -27,7 +27,7 @@ from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.files.tiers import reader
 
-TEXTS = pathlib.Path(__file__).with_name('plans')
+TEXTS = pathlib.Path(__file__).parents[1] / 'plans'
 ALPHA, BETA = 'a' * 32, 'b' * 32
 NAMES = {ALPHA: 'alpha', BETA: 'beta'}
 GENERAL = """version: 1

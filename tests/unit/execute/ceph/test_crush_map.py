@@ -19,7 +19,7 @@ import testtools
 
 from cinder_tiers.execute.ceph import crush_map
 
-DATA = pathlib.Path(__file__).with_name('data')
+DATA = pathlib.Path(__file__).parents[1] / 'data'
 CLASSES = (
     crush_map.Part(bucket='default~ssd', copies=1, failure_domain='host'),
     crush_map.Part(bucket='default~hdd', copies=-1, failure_domain='host'),

@@ -21,7 +21,7 @@ from cinder_tiers.domain.validation import rules
 from tests.unit.cli import shell
 from tests.unit.cli import test_commands
 
-GUIDE = pathlib.Path(__file__).resolve().parents[3] / 'doc/source/admin'
+GUIDE = pathlib.Path(__file__).resolve().parents[4] / 'doc/source/admin'
 #: Breaks a rule of most kinds.
 BROKEN = """version: 1
 clusters: {ceph: {}}

@@ -7,7 +7,7 @@ import testtools
 
 from cinder_tiers.domain.catalog import model
 from cinder_tiers.files.tiers import reader
-from tests.unit.files import test_reader
+from tests.unit.files.tiers import test_reader
 
 
 @ddt.ddt
