@@ -7,7 +7,6 @@ import math
 import pathlib
 
 import ddt
-import fixtures
 from rally import api
 from rally import exceptions
 from rally import plugins
@@ -515,44 +514,6 @@ class QuickTest(testtools.TestCase):
         self.assertRaises(exceptions.InvalidTaskConfig, check, config)
 
 
-@ddt.ddt
-class RefusedTest(testtools.TestCase):
-    """What would give figures that are of something else."""
-
-    def refused(self, config):
-        return str(
-            self.assertRaises(exceptions.InvalidTaskConfig, check, config)
-        )
-
-    @ddt.data(
-        ({'constant': {'times': 4, 'concurrency': 4}}, 'concurrency 4'),
-        (
-            {'constant_for_duration': {'duration': 9, 'concurrency': 2}},
-            'concurrency 2',
-        ),
-        ({'rps': {'times': 4, 'rps': 1}}, 'may run at the same time'),
-    )
-    @ddt.unpack
-    def test_fleets_are_not_measured_against_each_other(self, runner, message):
-        for file in sorted(QUICK.parent.glob('*.yaml')):
-            config = render(file)
-            workload(config)['runner'] = runner
-            self.assertIn(message, self.refused(config), file.name)
-
-    def test_one_after_another_is_taken(self):
-        config = render()
-        workload(config)['runner'] = {
-            'constant': {'times': 4, 'concurrency': 1}
-        }
-        check(config)
-
-    def test_a_region_larger_than_its_boot_volume_is_refused(self):
-        self.assertIn(
-            'region_mib 10240 on boot volumes of 1 GiB: expected at most 1024',
-            self.refused(render(region_mib=10240, volume_size_gib=1)),
-        )
-
-
 MEMBER = {
     'platforms': {
         'openstack': {
@@ -569,62 +530,6 @@ MEMBER = {
         }
     }
 }
-
-
-@ddt.ddt
-class WrongTaskTest(testtools.TestCase):
-    """What Rally says of a task with wrong arguments."""
-
-    def problems(self, **args):
-        config = render()
-        workload(config)['scenario']['CinderTiers.fleet_fio'].update(args)
-        return str(
-            self.assertRaises(exceptions.InvalidTaskConfig, check, config)
-        )
-
-    def test_unknown_fields_are_named_all_at_once(self):
-        text = self.problems(
-            volume_size=20,
-            runtime=60,
-            patterns=[
-                {'name': 'a', 'rw': 'randrw', 'bs': '8k', 'rwmixread': 70},
-                {'name': 'b', 'rw': 'read', 'bs': '8k', 'depth': 7},
-            ],
-            timeouts_seconds={'boots': 7},
-        )
-        for expected in (
-            "args: unknown fields 'volume_size' (did you mean "
-            "'volume_size_gib'?), 'runtime' (did you mean 'runtime_seconds'?)",
-            "args.patterns[0]: unknown field 'rwmixread' (did you mean "
-            "'rwmixread_percent'?); fields: name, rw, bs",
-            "args.patterns[1]: unknown field 'depth' (did you mean 'iodepth'",
-            "args.timeouts_seconds: unknown field 'boots' (did you mean "
-            "'boot'?)",
-        ):
-            self.assertIn(expected, text)
-        self.assertNotIn('__init__', text)
-
-    def test_missing_fields_and_other_kinds_are_named(self):
-        text = self.problems(
-            patterns=[{'rw': 'read', 'bs': '4k'}, 3],
-            fleets=[{'tier': 'a'}],
-            transport=7,
-        )
-        for expected in (
-            "args.patterns[0]: the field 'name' is missing",
-            "args.patterns[1]: found '3', expected a mapping",
-            "args.fleets[0]: the field 'image' is missing",
-            "args.transport: found '7', expected a mapping",
-        ):
-            self.assertIn(expected, text)
-        self.assertNotIn('__init__', text)
-
-    def test_a_fault_in_a_job_file_is_printed_once(self):
-        folder = self.useFixture(fixtures.TempDir()).path
-        file = pathlib.Path(folder, 'mine.fio')
-        file.write_text('[a]\nrw=read\nzonesize=4k\n')
-        text = self.problems(patterns=None, job_file=str(file))
-        self.assertEqual(1, text.count('zonesize is not supported'))
 
 
 @ddt.ddt

@@ -15,8 +15,8 @@ from rally_scenarios.plugins.environment import probe
 from rally_scenarios.plugins.fleet import scenario as fleet_scenario
 from rally_scenarios.plugins import servers
 from tests.unit.rally import fake_admin
+from tests.unit.rally.fleet import test_run
 from tests.unit.rally import fleet_fio_case
-from tests.unit.rally import test_fleet_fio
 
 
 def qos(name, **specs):
@@ -26,7 +26,7 @@ def qos(name, **specs):
 
 
 class ProbeTest(fleet_fio_case.FleetFioCase):
-    args = test_fleet_fio.ARGS
+    args = test_run.ARGS
 
     def with_admin(self):
         admin = fake_admin.Admin(self.cloud)

@@ -16,7 +16,9 @@ from rally_scenarios.plugins.environment import probe
 from tests.unit.figures.result import test_caveats
 from tests.unit.observe.ceph import test_cluster
 
-RECORDED = pathlib.Path(__file__).with_name('data') / ('readings-16.2.15.json')
+RECORDED = (
+    pathlib.Path(__file__).parents[1] / 'data' / ('readings-16.2.15.json')
+)
 VOLUME = '2cbd9b8b-f69e-4901-9581-a5bf02ab1a28'
 DATABASE = ceph_session.RbdImage(
     parent='images/4fcb@snap',

@@ -5,10 +5,8 @@
 from importlib import resources
 import pathlib
 import re
-import resource
 
 import fixtures
-import jsonschema
 from rally.common.objects import task as task_objects
 from rally import plugins
 
@@ -17,7 +15,6 @@ plugins.load()  # rally_openstack cannot be imported before
 from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.fleet import report as fleet_report
 from rally_scenarios.plugins.report import tables
-from rally_scenarios.plugins.results import store
 from rally_scenarios.plugins import servers
 from tests.unit.guest import console_text
 from tests.unit.rally import fake_cloud
@@ -36,7 +33,7 @@ ARGS = {
 }
 
 
-class FleetFioTest(fleet_fio_case.FleetFioCase):
+class FleetFioCase(fleet_fio_case.FleetFioCase):
     args = ARGS
 
     def result(self):
@@ -63,6 +60,11 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.assertEqual({}, self.cloud.servers_by_id)
         self.assertEqual({}, self.cloud.volumes_by_id)
 
+    def other(self):
+        return str(self.results.parent / 'other')
+
+
+class FleetFioTest(FleetFioCase):
     def test_a_fleet_is_measured_and_leaves_nothing_behind(self):
         self.run_scenario()
         rows = self.rows(tables.TIER_TABLE_TITLE)
@@ -174,48 +176,9 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
             )
             self.assertIn(f"cost_from '{wrong}': {text}", str(error))
 
-    def other(self):
-        return str(self.results.parent / 'other')
-
     def test_a_seed_without_a_random_order_is_refused(self):
         error = self.assertRaises(ValueError, self.run_scenario, seed=3)
         self.assertIn('seed 3 with the turn_order', str(error))
-
-    def test_repeats_end_when_intervals_are_narrow(self):
-        self.run_scenario(stop_when={'interval_percent': 5})
-        found = self.result()
-        # Recordings: all repeats are alike.
-        self.assertEqual(
-            (True, 4, 1, 5),
-            (
-                found.stopping.is_narrow,
-                found.stopping.repeats,
-                found.stopping.looks,
-                found.stopping.most_looks,
-            ),
-        )
-        self.assertEqual(4, found.profile.repeats)
-        self.assertEqual(
-            {4},
-            {
-                len(pattern.slots)
-                for tier in found.tiers
-                for pattern in tier.patterns
-            },
-        )
-        self.assertIn('97.5 %', found.tiers[0].patterns[0].iops.method)
-        self.assertIn('in 4 to 12 repeats', self.log.output)
-        self.assert_nothing_is_left()
-
-    def test_a_result_that_is_not_whole_does_not_end_repeats(self):
-        self.cloud.guests_do['g001'] = lambda lines: [
-            line for line in lines if ' data 4 ' not in line
-        ]
-        self.failure(stop_when={'interval_percent': 5, 'most_repeats': 6})
-        found = self.result().stopping
-        self.assertEqual(
-            (6, 1, 2), (found.repeats, found.looks, found.most_looks)
-        )
 
     def preconditioned(self, *kib):
         """A change of a guest's lines: it wrote these rounds."""
@@ -323,86 +286,6 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         self.assertIn(f'expected at least {early}', str(error))
         self.run_scenario(gap_seconds=int(early))
 
-    def test_a_result_that_cannot_be_written_leaves_nothing(self):
-        self.run_scenario()
-        result = self.result()
-        folder = pathlib.Path(self.other())
-        folder.mkdir()
-        limit, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        self.addCleanup(
-            resource.setrlimit, resource.RLIMIT_FSIZE, (limit, hard)
-        )
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
-        error = self.assertRaises(
-            servers.FleetError, store.write, folder, result
-        )
-        self.assertIn('cannot be written: File too large', str(error))
-        self.assertEqual([], list(folder.iterdir()))
-
-    def test_repeats_and_a_rule_for_them_are_refused(self):
-        error = self.assertRaises(
-            ValueError,
-            self.run_scenario,
-            repeats=3,
-            stop_when={'interval_percent': 5},
-        )
-        self.assertIn('repeats 3 with stop_when', str(error))
-
-    def test_the_result_file_says_what_the_report_says(self):
-        self.run_scenario(repeats=2)
-        found = self.result()
-        self.assertEqual(
-            [
-                ('database', 'randwrite-4k', 1000.5, 2),
-                ('database', 'write-1m', 200.9, 2),
-                ('general', 'randwrite-4k', 1000.5, 2),
-                ('general', 'write-1m', 200.9, 2),
-            ],
-            [
-                (
-                    tier.tier,
-                    pattern.pattern,
-                    round(pattern.iops.mean, 1),
-                    pattern.complete_repeats,
-                )
-                for tier in found.tiers
-                for pattern in tier.patterns
-            ],
-        )
-        self.assertEqual(
-            (['complete'] * 4, ['6.1.0'] * 4, 'fio-3.33', 'db (image-db)'),
-            (
-                [guest.verdict for guest in found.guests],
-                [guest.kernel for guest in found.guests],
-                found.environment['fio'].value,
-                found.tiers[0].image.value,
-            ),
-        )
-        self.assertEqual(
-            ('patterns', 2, 2),
-            (found.profile.name, found.profile.repeats, found.guests_per_tier),
-        )
-
-    def test_caveats_come_first_and_are_in_the_file(self):
-        self.run_scenario()
-        self.assertEqual(
-            tables.CAVEAT_TABLE_TITLE,
-            self.scenario._output['complete'][0]['title'],
-        )
-        self.assertEqual(
-            [
-                'one repeat',
-                'too few I/Os',
-                'steadiness not known',
-                'host load not known',
-                'storage load not known',
-                'placement not known',
-                'placement not known',
-            ],
-            [row[0] for row in self.rows(tables.CAVEAT_TABLE_TITLE)],
-        )
-        self.assertEqual((), self.result().doubts)
-
     def test_a_guest_that_is_missing_is_a_caveat(self):
         self.cloud.guests_do['g003'] = lambda lines: lines[:5]
         self.cloud.guests_stop.add('g003')
@@ -485,27 +368,6 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         )
         self.assertEqual('fast, slow', found.tiers[0].volume_types.value)
 
-    def test_a_folder_that_cannot_be_written_to_is_found_at_once(self):
-        self.results.write_text('a file')
-        self.assertIn('cannot write there', self.failure())
-        self.assertEqual([], self.cloud.everything_made)
-
-    def test_each_repeat_has_its_rows(self):
-        self.run_scenario(repeats=2)
-        self.assertEqual(
-            [
-                (tier, f'{name} ({repeat} of 2)')
-                for repeat in (1, 2)
-                for tier in ('database', 'general')
-                for name in ('randwrite-4k', 'write-1m')
-            ],
-            [tuple(row[:2]) for row in self.rows(tables.TIER_TABLE_TITLE)],
-        )
-        self.assertEqual(8, len(self.scenario._output['additive'][0]['data']))
-        jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
-            self.scenario._output
-        )
-
     def test_the_patterns_may_come_from_a_job_file(self):
         path = pathlib.Path(self.useFixture(fixtures.TempDir()).path) / 'x'
         path.write_text(
@@ -542,22 +404,6 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
                 for each in made
                 if not each.name.startswith('s_rally_')
             ],
-        )
-
-    def test_outputs_fit_the_schema_that_rally_imports_results_with(self):
-        self.cloud.guests_do['g003'] = lambda lines: lines[:3]
-        self.cloud.guests_stop.add('g003')
-        self.failure()
-        self.assertEqual(7, len(self.scenario._output['complete']))
-        jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
-            self.scenario._output
-        )
-
-    def test_so_do_those_of_a_run_in_which_all_is_well(self):
-        self.run_scenario()
-        self.assertEqual(1, len(self.scenario._output['additive']))
-        jsonschema.Draft4Validator(OUTPUT_SCHEMA).validate(
-            self.scenario._output
         )
 
     def test_a_guest_whose_server_stopped_is_not_waited_for(self):
@@ -687,15 +533,3 @@ class FleetFioTest(fleet_fio_case.FleetFioCase):
         )
         self.assertEqual(5, len(self.cloud.everything_made))
         self.assert_nothing_is_left()
-
-    def test_without_a_type_for_the_start_volume_nothing_is_made(self):
-        del self.scenario.context['cinder_tiers_start_signal']
-        self.assertIn(
-            'add the context cinder_tiers_start_signal', self.failure()
-        )
-        self.assertEqual([], self.cloud.everything_made)
-
-    def test_a_type_that_is_named_is_used_for_the_start_volume(self):
-        self.cloud.multiattach_types = {'shared'}
-        self.run_scenario(start_volume_type='shared')
-        self.assertEqual('shared', self.cloud.everything_made[0].volume_type)

@@ -26,7 +26,7 @@ plugins.load()  # rally_openstack cannot be imported before
 from rally_scenarios.plugins.fleet import scenario
 from tests.unit.rally import test_tasks
 
-TOP = pathlib.Path(__file__).resolve().parents[3]
+TOP = pathlib.Path(__file__).resolve().parents[4]
 TASKS = {
     path.stem: path
     for path in sorted((TOP / 'rally_scenarios' / 'tasks').glob('*.yaml'))

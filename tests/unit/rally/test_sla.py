@@ -18,7 +18,7 @@ from rally_scenarios.plugins.fleet import scenario as fleet_scenario
 from rally_scenarios.plugins.results import reference
 from rally_scenarios.plugins import servers
 from tests.unit.rally import fake_cloud
-from tests.unit.rally import test_fleet_fio
+from tests.unit.rally.fleet import test_run
 
 CATALOG = """version: 1
 tiers:
@@ -57,7 +57,7 @@ class TierSLATest(testtools.TestCase):
         try:
             scenario.run(
                 **{
-                    **test_fleet_fio.ARGS,
+                    **test_run.ARGS,
                     'start_volume_type': 'shared',
                     'result_folder': str(self.folder),
                     **args,

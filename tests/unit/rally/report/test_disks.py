@@ -2,17 +2,13 @@
 
 """Fleets in steps, and disks below tiers, against a cloud in memory."""
 
-import ddt
 import jsonschema
 from rally.common.objects import task as task_objects
 from rally import plugins
-import testtools
 
 plugins.load()  # rally_openstack cannot be imported before
 
 from cinder_tiers.figures.result import result as run_result
-from rally_scenarios.plugins.fleet import arguments as fleet_arguments
-from rally_scenarios.plugins.fleet import run_plan
 from rally_scenarios.plugins.report import disks
 from rally_scenarios.plugins.report import tables
 from rally_scenarios.plugins import servers as cloud_servers
@@ -37,10 +33,6 @@ ARGS = {
     'listen_every_seconds': 0,
 }
 MEASURED = 1001 / 2.001  # of one guest of the recorded randwrite-4k
-
-
-def planned(**arguments):
-    return run_plan.planned(fleet_arguments.FleetArguments(**arguments))
 
 
 class MatrixTest(fleet_fio_case.FleetFioCase):
@@ -168,48 +160,3 @@ class MatrixTest(fleet_fio_case.FleetFioCase):
             ' 258 s, delete 24 s',
             self.log.output,
         )
-
-
-@ddt.ddt
-class PlanningTest(testtools.TestCase):
-    @ddt.data(
-        ({'guests_per_tier': 2}, 'expected 3, the last step'),
-        ({'guest_steps': [3, 1]}, 'guest_steps [3, 1]'),
-        ({'load_steps': [5, 9]}, 'a load curve has one axis'),
-        ({'repeats': 100, 'guest_steps': [1, 2, 3]}, '600 runs'),
-        ({'fleets': [{'tier': 'a', 'image': 'x'}] * 2}, 'named twice: a'),
-    )
-    @ddt.unpack
-    def test_what_cannot_be_planned_is_refused(self, wrong, message):
-        error = self.assertRaises(ValueError, planned, **{**ARGS, **wrong})
-        self.assertIn(message, str(error))
-
-    def test_the_last_step_is_the_fleet(self):
-        for args in (ARGS, {**ARGS, 'guests_per_tier': 3}):
-            found = planned(**args)
-            self.assertEqual((3, 6), (found.guests_per_tier, found.guests))
-        self.assertEqual(
-            3, planned(**{**ARGS, 'guest_steps': None}).guests_per_tier
-        )
-
-    def test_a_task_has_the_last_word_on_time_limits(self):
-        plan = planned(**ARGS)
-        self.assertEqual(
-            (7, 300),
-            (
-                run_plan.limits_seconds(plan, {'end': 7})['end'],
-                run_plan.limits_seconds(plan, {'end': 7})['boot'],
-            ),
-        )
-
-    def test_orders_that_are_too_long_are_found_before_anything_is_made(self):
-        patterns = [
-            {'name': f'p{number}', 'rw': 'read', 'bs': '4k'}
-            for number in range(200)
-        ]
-        error = self.assertRaises(
-            ValueError,
-            run_plan.check_orders,
-            planned(**{**ARGS, 'patterns': patterns, 'repeats': 1}),
-        )
-        self.assertIn('order fewer slots', str(error))

@@ -18,11 +18,11 @@ from rally_scenarios.plugins.fleet import report as fleet_report
 from rally_scenarios.plugins.fleet import run
 from rally_scenarios.plugins.fleet import run_plan
 from rally_scenarios.plugins import servers
+from tests.unit.rally.fleet import test_run
 from tests.unit.rally import fleet_fio_case
-from tests.unit.rally import test_fleet_fio
 
 ARGS = {
-    **test_fleet_fio.ARGS,
+    **test_run.ARGS,
     'start_volume_type': 'c_rally_start',
     'keep': {'name': 'nightly'},
 }
