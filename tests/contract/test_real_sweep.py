@@ -39,7 +39,7 @@ from cinder_tiers.observe import word_for_word
 from tests.contract import cinder_api
 from tests.contract import real_ceph
 from tests.contract import test_real_killed_apply as killed
-from tests.unit.cli import test_two_applies
+from tests.unit.cli.apply import test_two_applies
 
 #: Commands that change the cluster.
 WRITES = ('config set', 'config rm', 'osd pool set', 'osd pool set-quota')

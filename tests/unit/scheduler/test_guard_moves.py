@@ -10,13 +10,13 @@ import ddt
 
 from cinder_tiers.doors import door
 from tests.unit.doors import cinder_fixture
-from tests.unit.scheduler import test_operations
+from tests.unit.scheduler import test_request
 
 PROJECT = cinder_fixture.PROJECT
 OTHER_PROJECT = cinder_fixture.OTHER_PROJECT
 
 
-class GuardTestCase(test_operations.OperationsTestCase):
+class GuardTestCase(test_request.OperationsTestCase):
     """Tier premium, for one project only, has most room."""
 
     def setUp(self):

@@ -13,7 +13,6 @@ from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.plan import plan
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.resources import cephx_user
-from cinder_tiers.domain.resources import qos_spec as qos_spec_kind
 from cinder_tiers.domain.resources import tier_pools
 from cinder_tiers.domain.resources import type_quota
 from cinder_tiers.domain.resources import volume_type as volume_type_kind
@@ -88,10 +87,13 @@ def summary(made):
     ]
 
 
-@ddt.ddt
-class PlanTestCase(testtools.TestCase):
+class PlanCase(testtools.TestCase):
     def make(self, catalog, actual):
         return plan.make(catalog=catalog, actual=actual)
+
+
+@ddt.ddt
+class PlanTestCase(PlanCase):
 
     def test_an_applied_catalog_needs_nothing(self):
         catalog = given.of(*given.three_tiers())
@@ -153,37 +155,6 @@ class PlanTestCase(testtools.TestCase):
         (refused,) = self.make(catalog, actual).refused
         self.assertFalse(refused.refusal.yields_to_consent)
 
-    def test_deletions_come_last_and_types_go_after_their_limits(self):
-        qos = catalogs.Qos(front_end={'x': '1'})
-        old = [given.tier(name, qos=qos) for name in ('old', 'older')]
-        actual = applied(given.of(*old))
-        made = self.make(
-            given.of(given.tier(qos=qos)),
-            dataclasses.replace(
-                actual,
-                cinder=dataclasses.replace(
-                    actual.cinder,
-                    qos_specs={
-                        one.name: one
-                        for one in map(qos_spec_kind.qos_spec_of, old)
-                    },
-                ),
-            ),
-        )
-        self.assertEqual(
-            [
-                (actions.Kind.QOS_SPEC, 'tier-old'),
-                (actions.Kind.QOS_SPEC, 'tier-older'),
-                (actions.Kind.VOLUME_TYPE, 'old'),
-                (actions.Kind.VOLUME_TYPE, 'older'),
-            ],
-            [
-                (one.key.kind, one.key.name)
-                for one in made.actions[-4:]
-                if one.verb == 'delete'
-            ],
-        )
-        self.assertEqual(4, len(made.refused))
 
     @ddt.data(
         ('pg_autoscale_mode', 'on'),
@@ -385,56 +356,8 @@ class PlanTestCase(testtools.TestCase):
         )
         self.assertTrue(refused.refusal.yields_to_consent)
 
-    def test_projects_that_are_none_or_two_are_problems(self):
-        catalog = given.of(given.tier(access=('gone', 'two', 'one')))
-        actual = dataclasses.replace(
-            given.nothing(),
-            projects={
-                'gone': frozenset(),
-                'two': frozenset('12'),
-                'one': frozenset('1'),
-            },
-        )
-        error = self.assertRaises(
-            errors.ProblemsFound, self.make, catalog, actual
-        )
-        self.assertEqual(
-            ["unknown project 'gone'", "2 projects with the name 'two': 1, 2"],
-            [problem.found for problem in error.problems],
-        )
 
-    def test_a_type_of_ours_that_is_not_declared_is_not_deleted(self):
-        catalog = given.of(given.tier())
-        actual = applied(
-            given.of(
-                given.tier(),
-                given.tier('gone'),
-                follow_image_types=('image-tier', 'old'),
-            )
-        )
-        self.assertEqual(
-            {'gone', 'old'},
-            {
-                one.key.name
-                for one in self.make(catalog, actual).refused
-                if one.verb == 'delete'
-            },
-        )
 
-    def test_no_consent_takes_our_mark_or_a_type_that_volumes_have(self):
-        tier, gone = given.tier(), given.tier('gone')
-        actual = applied(given.of(tier, gone))
-        types = actual.cinder.volume_types
-        given_up = dataclasses.replace(gone, take_over=False)
-        for tiers in ((tier,), (tier, given_up)):
-            for volumes in (1, 0, None):
-                types['gone'] = dataclasses.replace(
-                    types['gone'], volumes=volumes
-                )
-                (refused,) = self.make(given.of(*tiers), actual).refused
-                self.assertEqual(
-                    not volumes, refused.refusal.yields_to_consent
-                )
 
     def test_foreign_extra_specs_stay_and_ours_are_put_right(self):
         catalog = given.of(given.tier(tags=('database',), priority=1))

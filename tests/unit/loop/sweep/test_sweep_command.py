@@ -22,8 +22,8 @@ from testtools import content as details
 from tooz.drivers import file
 
 from tests.contract import cinder_api
+from tests.unit.cli.apply import test_two_applies
 from tests.unit.cli import shell
-from tests.unit.cli import test_two_applies
 from tests.unit.execute import test_cinder_world
 
 TIERS = """version: 1

@@ -15,7 +15,7 @@ import sys
 import yaml
 
 from cinder_tiers.figures.result import result as run_result
-from tests.unit.cli import test_two_applies
+from tests.unit.cli.apply import test_two_applies
 from tests.unit.loop.recommend import test_recommendation
 from tests.unit.loop.sweep import test_sweep_command
 

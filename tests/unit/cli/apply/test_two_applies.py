@@ -21,7 +21,7 @@ import testtools
 from tests.contract import cinder_api
 from tests.unit.cli import shell
 
-TOP = pathlib.Path(__file__).resolve().parents[3]
+TOP = pathlib.Path(__file__).resolve().parents[4]
 TIERS = 'version: 1\ntiers:\n  t0:\n    fallback: true\n    backend: b0\n' + (
     ''.join(
         f'  t{number}:\n    tags: [t{number}]\n    priority: {number}\n'
