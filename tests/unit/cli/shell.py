@@ -2,7 +2,6 @@
 
 """Runs `openstack` in this process."""
 
-import configparser
 import contextlib
 import dataclasses
 import importlib.metadata
@@ -11,6 +10,7 @@ import logging
 import os
 import pathlib
 import tempfile
+import tomllib
 
 from openstackclient import shell
 import oslo_i18n
@@ -18,7 +18,7 @@ import oslo_i18n
 from cinder_tiers.cli import shell as tiers_shell
 
 GROUP = 'openstack.tier.v1'
-SETUP = pathlib.Path(__file__).resolve().parents[3] / 'setup.cfg'
+PROJECT = pathlib.Path(__file__).resolve().parents[3] / 'pyproject.toml'
 
 #: Of the applies of this process only.
 LOCKS = tempfile.TemporaryDirectory()
@@ -26,14 +26,10 @@ LOCKS = tempfile.TemporaryDirectory()
 
 def entry_points(group):
     """Entry points of this tree, whatever of it is installed."""
-    setup = configparser.ConfigParser()
-    setup.read(SETUP)
+    project = tomllib.loads(PROJECT.read_text())['project']
     return [
-        importlib.metadata.EntryPoint(
-            *(part.strip() for part in line.split('=')), group
-        )
-        for line in setup['entry_points'][group].split('\n')
-        if line
+        importlib.metadata.EntryPoint(name, value, group)
+        for name, value in project['entry-points'][group].items()
     ]
 
 

@@ -2,13 +2,13 @@
 
 """`cinder-tiers`: the same verbs without `openstack`."""
 
-import configparser
 import json
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import tomllib
 
 import ddt
 import testtools
@@ -74,12 +74,14 @@ class InstalledTestCase(testtools.TestCase):
         (info / 'METADATA').write_text(
             'Metadata-Version: 2.1\nName: cinder-tiers\nVersion: 1.2.3\n'
         )
-        setup = configparser.ConfigParser()
-        setup.read(shell.SETUP)
+        project = tomllib.loads(shell.PROJECT.read_text())['project']
         (info / 'entry_points.txt').write_text(
             ''.join(
-                f'[{group}]{lines}\n'
-                for group, lines in setup['entry_points'].items()
+                '\n'.join(
+                    (f'[{group}]', *(f'{k} = {v}' for k, v in lines.items()))
+                )
+                + '\n'
+                for group, lines in project['entry-points'].items()
             )
         )
 
@@ -94,7 +96,7 @@ class InstalledTestCase(testtools.TestCase):
                 'PATH': os.environ['PATH'],
                 'HOME': str(self.folder),
                 # Before the tree: a build may have left an egg-info there.
-                'PYTHONPATH': f'{self.folder}:{shell.SETUP.parent}',
+                'PYTHONPATH': f'{self.folder}:{shell.PROJECT.parent}',
             },
         )
 
@@ -156,7 +158,7 @@ class InstalledTestCase(testtools.TestCase):
 
     def test_it_needs_all_that_the_plug_in_needs_but_openstack(self):
         setup = configparser.ConfigParser()
-        setup.read(shell.SETUP)
+        setup.read(shell.PROJECT)
         cli, standalone = (
             [
                 line
