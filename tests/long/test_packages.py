@@ -122,13 +122,10 @@ class PackagesTest(testtools.TestCase):
         )
         self.assertEqual(set(), before - environment.installed())
 
-    def test_each_extra_of_the_commands_installs_and_runs(self):
-        for extra in ('standalone', 'cli'):
-            environment = Environment(self.folder / extra)
-            environment.install(f'{self.wheel}[{extra}]')
-            environment.pip('check')
-            said = run(environment.folder / 'bin/cinder-tiers', '--help')
-            self.assertIn('validate', said)
+    def test_the_extra_of_the_commands_installs_and_runs(self):
+        environment = Environment(self.folder / 'cli')
+        environment.install(f'{self.wheel}[cli]')
+        environment.pip('check')
         run(environment.folder / 'bin/openstack', 'tier', 'validate', '--help')
 
     def test_tempest_lists_the_plugin(self):

@@ -137,8 +137,9 @@ class SweptCloudTestCase(testtools.TestCase):
         }
 
     def tier(self, command, *arguments):
-        return shell.cinder_tiers(
+        return shell.openstack(
             *self.api.arguments_of('admin'),
+            'tier',
             command,
             '--catalog',
             str(self.catalog),
