@@ -175,6 +175,7 @@ class SweptCloudTestCase(testtools.TestCase):
                     '-c',
                     test_two_applies.SCRIPT,
                     *self.api.arguments_of('admin'),
+                    'tier',
                     'sweep',
                     '--catalog',
                     str(self.catalog),
