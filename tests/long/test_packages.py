@@ -109,7 +109,7 @@ class PackagesTest(testtools.TestCase):
             done = subprocess.run(
                 [
                     builder.folder / 'bin/python',
-                    *'-m build --no-isolation --skip-dependency-check'.split(),
+                    *['-m', 'build', '--no-isolation', '--skip-dependency-check'],
                     *('--wheel', '--outdir', folder, self.source),
                 ],
                 capture_output=True,
@@ -119,19 +119,21 @@ class PackagesTest(testtools.TestCase):
             said = done.stdout + done.stderr
             self.assertEqual(0, done.returncode, said)
             [wheel] = folder.glob('*.whl')
-            self.assertEqual(self.names(self.wheel), self.names(wheel))
+            self.assertEqual(self.content(self.wheel), self.content(wheel))
             # What setuptools and pbr deprecate is in pyproject.toml or
             # setup.cfg; older ones scold what pbr itself calls.
             if pins == OLD_AND_NEW[-1]:
                 self.assertNotIn('deprecated', said)
 
     @staticmethod
-    def names(wheel):
-        return {
-            name
-            for name in zipfile.ZipFile(wheel).namelist()
-            if '/licenses/' not in name and not name.endswith('/LICENSE')
-        }
+    def content(wheel):
+        """Names of its files but of metadata, and its entry points."""
+        info = f'cinder_tiers-{VERSION}.dist-info/'
+        with zipfile.ZipFile(wheel) as file:
+            return (
+                {name for name in file.namelist() if info not in name},
+                sorted(file.read(f'{info}entry_points.txt').split()),
+            )
 
     def test_the_sdist_has_what_its_tests_need(self):
         with tarfile.open(self.sdist) as file:
