@@ -109,8 +109,9 @@ class PackagesTest(testtools.TestCase):
             done = subprocess.run(
                 [
                     builder.folder / 'bin/python',
-                    *['-m', 'build', '--no-isolation', '--skip-dependency-check'],
-                    *('--wheel', '--outdir', folder, self.source),
+                    *('-m', 'build', '--no-isolation'),
+                    *('--skip-dependency-check', '--wheel'),
+                    *('--outdir', folder, self.source),
                 ],
                 capture_output=True,
                 text=True,
