@@ -20,7 +20,6 @@ from osc_lib import exceptions
 import stevedore
 
 from cinder_tiers.cli import exit_status
-from cinder_tiers.cli import plugin
 from cinder_tiers.cli.render import cells
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import effects
@@ -45,17 +44,8 @@ DEFAULT_CATALOG = '/etc/cinder-tiers/tiers.yaml'
 ANSWER_TIMEOUT_S = 300
 
 
-def name_program(parser: argparse.ArgumentParser) -> None:
-    """Makes the examples those of the program that runs."""
-    if parser.prog.startswith(f'{plugin.PROGRAM} '):
-        parser.epilog = (parser.epilog or '').replace(
-            'openstack tier ', f'{plugin.PROGRAM} '
-        )
-
-
 def add_catalog(parser: argparse.ArgumentParser) -> None:
-    """Adds --catalog; names the program."""
-    name_program(parser)
+    """Adds --catalog."""
     parser.add_argument(
         '--catalog',
         metavar='<file>',

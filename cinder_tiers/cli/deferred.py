@@ -9,8 +9,6 @@ processor went into each `openstack server list` on a host with these commands.
 
 import importlib
 
-from cinder_tiers.cli import plugin
-
 #: What the extras bring along; any other missing module is a defect.
 _OF_EXTRAS = frozenset(
     {'cliff', 'jsonschema', 'openstack', 'osc_lib', 'tooz', 'yaml'}
@@ -25,10 +23,9 @@ def missing(error: ModuleNotFoundError) -> str | None:
     if (error.name or '').partition('.')[0] not in _OF_EXTRAS:
         return None
     return (
-        f'{plugin.PROGRAM}: the Python module {error.name} is missing: '
+        f'openstack tier: the Python module {error.name} is missing: '
         'this is the base install, for cinder-api and cinder-scheduler. '
-        "Install the commands with: pip install 'cinder-tiers[standalone]'"
-        " or, beside OpenStackClient: pip install 'cinder-tiers[cli]'"
+        "Install the commands with: pip install 'cinder-tiers[cli]'"
     )
 
 

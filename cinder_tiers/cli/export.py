@@ -42,7 +42,6 @@ ceph=/etc/ceph/ceph.conf:admin
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
-        base.name_program(parser)
         parser.add_argument(
             '--cluster',
             metavar='<name>=<conf>[:<user>]',

@@ -11,9 +11,6 @@ API_VERSION_OPTION = 'os_tier_api_version'
 DEFAULT_API_VERSION = '1'
 API_VERSIONS = ('1',)
 
-#: The program that has the commands without OSC.
-PROGRAM = 'cinder-tiers'
-
 
 def make_client(instance: object) -> None:
     """OSC asks each plugin for a client; this one has none."""

@@ -4,7 +4,6 @@
 
 import argparse
 import collections.abc
-import json
 import os
 import typing
 
@@ -14,6 +13,7 @@ from cinder_tiers.cli import base
 from cinder_tiers.cli import values
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import record
 from cinder_tiers.files import read_bounded
 
 if typing.TYPE_CHECKING:
@@ -281,8 +281,8 @@ def is_of_kind(path: str, kind: str, *, max_bytes: int) -> bool:
     try:
         if os.path.getsize(path) > max_bytes:
             return False
-        value = json.loads(read_bounded.read(path, max_bytes=max_bytes))
-    except (OSError, ValueError, RecursionError):
+        value = record.parsed(read_bounded.read(path, max_bytes=max_bytes))
+    except (OSError, ValueError):
         return False
     return isinstance(value, dict) and value.get('kind') == kind
 

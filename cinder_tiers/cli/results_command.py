@@ -76,7 +76,6 @@ class ResultsCommand(base.StatusCommand):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
-        base.name_program(parser)
         self.add_arguments(parser)
         return parser
 

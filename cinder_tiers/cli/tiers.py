@@ -29,7 +29,6 @@ class _Offered:
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:
-    base.name_program(parser)
     parser.add_argument(
         '--declared',
         action='store_true',

@@ -12,6 +12,7 @@ once, by its place, as far as it can be read.
 This module must not know what is recorded.
 """
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -26,6 +27,7 @@ import typing
 from typing import Any
 
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import spelling
 
 
 #: A dataclass of what may be in a record.
@@ -136,10 +138,14 @@ def _hints(kind: type) -> dict[str, Any]:
 
 
 class _Reader:
-    """Plain values on their way back; collects what is wrong."""
+    """Plain values on their way back; collects what is wrong.
 
-    def __init__(self) -> None:
+    :param has_defaults: whether a field with a default may be missing
+    """
+
+    def __init__(self, *, has_defaults: bool) -> None:
         self.wrong: list[str] = []
+        self._has_defaults = has_defaults
 
     def _refuse(self, value: object, expected: str, place: str) -> None:
         self.wrong.append(
@@ -210,11 +216,19 @@ class _Reader:
             field.name
             for field in dataclasses.fields(kind)
             if _OMITTED in field.metadata
+            or (
+                self._has_defaults and field.default is not dataclasses.MISSING
+            )
         }
         dot = place and f'{place}.'
         before = len(self.wrong)
-        for name in sorted(value.keys() - set(names)):
-            self._refuse(name, f'one of {", ".join(names)}', f'{dot}{name}')
+        for name in sorted(map(str, value.keys() - set(names))):
+            near = spelling.did_you_mean(name, names).strip()
+            self._refuse(
+                name,
+                f'one of {", ".join(names)}{near and f"; {near}"}',
+                f'{dot}{name}',
+            )
         for name in names:
             if name not in value and name not in omitted:
                 self.wrong.append(f'{dot}{name}: it is missing')
@@ -265,16 +279,18 @@ class _Reader:
         }
 
 
-def read(kind: type[_T], value: object) -> _T:
+def read(kind: type[_T], value: object, *, has_defaults: bool = False) -> _T:
     """Make a record of plain values.
 
     :param kind: a dataclass of what may be in a record
     :param value: what ``plain`` gave, or what only looks like it; records in
         it that were read before are taken as they are
+    :param has_defaults: whether a field with a default may be missing, as in
+        what people write
     :raises RecordError: it is none; a line for everything that is wrong, of
         which the last may say how much more there is
     """
-    reader = _Reader()
+    reader = _Reader(has_defaults=has_defaults)
     found = reader.record(kind, value, '')
     told = [each[:_MOST_CHARS] for each in reader.wrong[:_MOST_TOLD]]
     if len(reader.wrong) > len(told):
@@ -311,6 +327,20 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f'found {name}, which JSON does not have')
 
 
+def parsed(
+    text: str | bytes, /, **hooks: Callable[[Any], object] | None
+) -> Any:
+    """The plain values of a JSON text, whoever wrote it.
+
+    :param hooks: as of json.loads
+    :raises ValueError: it is not JSON
+    """
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, **hooks)
+    except RecursionError as error:
+        raise ValueError(str(error)) from error
+
+
 def loads(kind: type, text: str | bytes, /, **heading: object) -> Any:
     """The record of a text that ``dumps`` wrote, or that only looks like it.
 
@@ -319,7 +349,7 @@ def loads(kind: type, text: str | bytes, /, **heading: object) -> Any:
     :raises RecordError: it is none; a line for everything that is wrong
     """
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = parsed(text)
         if not isinstance(value, dict):
             raise RecordError('found no object in the document')
         for name, expected in heading.items():
@@ -331,7 +361,7 @@ def loads(kind: type, text: str | bytes, /, **heading: object) -> Any:
         return read(kind, value)
     except RecordError:
         raise
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise RecordError(f'a file that is not JSON: {error}') from error
 
 

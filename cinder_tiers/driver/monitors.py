@@ -9,6 +9,8 @@ import typing
 from cinder import exception
 from cinder.volume.drivers import rbd
 
+from cinder_tiers.domain import record
+
 
 def ask(
     cluster: 'rbd.rados.Rados', prefix: str, **arguments: str
@@ -27,4 +29,4 @@ def ask(
             data=f'The monitors refused "{prefix}" '
             f'({errno.errorcode.get(abs(code), code)}): {text}.'
         )
-    return json.loads(answer)
+    return record.parsed(answer)

@@ -37,6 +37,7 @@ import time
 from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
+from cinder_tiers.domain import record
 from cinder_tiers.driver import monitors
 from cinder_tiers.driver import startup
 
@@ -261,7 +262,7 @@ class Images:
     def _mark_of(self, move: Move) -> dict | None:
         with self._ioctx(move.source) as source:
             try:
-                return json.loads(
+                return record.parsed(
                     self._images.pool_metadata_get(source, MARK + move.image)
                 )
             except (KeyError, self._rbd.ImageNotFound):
@@ -422,7 +423,7 @@ class Images:
     def _tasks_of(self, move: Move) -> list[dict]:
         return [
             task
-            for task in json.loads(self._ask_manager('rbd task list'))
+            for task in record.parsed(self._ask_manager('rbd task list'))
             if task['refs'].get('image_name') == move.image
             and task['refs'].get('pool_name') == move.target
         ]
@@ -526,7 +527,7 @@ class Images:
         for pool in rados_pools:
             with self._ioctx(pool) as ioctx:
                 marks = [
-                    (key.removeprefix(MARK), json.loads(value))
+                    (key.removeprefix(MARK), record.parsed(value))
                     for key, value in self._images.pool_metadata_list(ioctx)
                     if key.startswith(MARK)
                 ]

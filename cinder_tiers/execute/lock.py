@@ -57,7 +57,7 @@ class _Explained:
         except ImportError as error:
             raise errors.TiersError(
                 f'The lock of "tier apply" needs tooz ({error}); install '
-                'cinder-tiers[cli] or cinder-tiers[standalone]'
+                'cinder-tiers[cli]'
             ) from error
         self.coordination = coordination
 

@@ -50,14 +50,3 @@ autoprogram_cliff_ignored = [
     '--sort-ascending',
     '--sort-descending',
 ]
-
-# sphinx-build -b man doc/source doc/build/man
-man_pages = [
-    (
-        'cli/cinder-tiers',
-        'cinder-tiers',
-        'storage tiers of OpenStack Cinder',
-        [],
-        1,
-    ),
-]

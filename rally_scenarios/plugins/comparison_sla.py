@@ -9,7 +9,6 @@ from collections.abc import Mapping
 import pathlib
 from typing import Any
 
-import jsonschema
 from rally.common import validation
 from rally import consts
 from rally.task import sla
@@ -120,7 +119,7 @@ class ComparisonSLAValidator(task_validator.TaskValidator):
         :param plugin_cfg: what the task says
         :raises ValueError: one of them is wrong
         """
-        if not jsonschema.Draft7Validator(_SCHEMA).is_valid(plugin_cfg):
+        if not task_validator.fits(_SCHEMA, plugin_cfg):
             return  # Rally says so itself
         _baseline(plugin_cfg['baseline'])
         _question(plugin_cfg)

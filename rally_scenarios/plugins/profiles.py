@@ -72,7 +72,7 @@ def named(name: str) -> named_profile.NamedProfile:
 
     :param name: one of ``names()``
     :raises cinder_tiers.domain.errors.ProblemsFound: there is none of that
-        name, or its file is wrong
+        name
     """
     known = names()
     if name not in known:

@@ -13,7 +13,6 @@ import os
 import pathlib
 from typing import Any
 
-import jsonschema
 from rally.common import validation
 from rally import consts
 from rally.task import sla
@@ -94,10 +93,6 @@ _SCHEMA = {
         'when_unsure': {'enum': ['fail', 'pass']},
     },
 }
-
-
-def _fits(criterion: object) -> bool:
-    return jsonschema.Draft7Validator(_SCHEMA).is_valid(criterion)
 
 
 def _catalog(path: str) -> dict[str, expectations.Expectations]:
@@ -249,7 +244,8 @@ class TierSLAValidator(task_validator.TaskValidator):
         :param plugin_cfg: what the task asks of the tiers
         :raises Exception: one of ``WRONG``
         """
-        if _fits(plugin_cfg):  # else Rally says so itself
+        # Else Rally says so itself.
+        if task_validator.fits(_SCHEMA, plugin_cfg):
             _terms(plugin_cfg)
 
 
@@ -268,7 +264,7 @@ class TierSLANamesValidator(task_validator.TaskValidator):
         :raises ValueError: names those that the task does not run
         """
         criterion = (workload.get('sla') or {}).get(SLA)
-        if not _fits(criterion):
+        if not task_validator.fits(_SCHEMA, criterion):
             return  # there is none, or Rally says so itself
         try:
             unknown = list(_not_in_task(_terms(criterion), workload['args']))

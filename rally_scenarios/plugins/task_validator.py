@@ -12,6 +12,7 @@ from typing import Any
 from typing import get_args
 from typing import get_origin
 
+import jsonschema
 from rally.common import validation
 import typing_extensions
 
@@ -62,6 +63,11 @@ class TaskValidator(validation.Validator):
             self.check(config or {}, plugin_cfg)
         except self.WRONG as error:
             self.fail(str(error))
+
+
+def fits(schema: Mapping[str, Any], config: object) -> bool:
+    """Whether a plugin can read its configuration; if not, Rally says why."""
+    return jsonschema.Draft7Validator(schema).is_valid(config)
 
 
 def _not_finite(value: object, place: str) -> Iterator[str]:

@@ -130,7 +130,7 @@ ARROWS = {
 }
 
 # First components of third-party modules, per layer; '*' at the end of a name
-# stands for any ending. None means: whatever its extra (setup.cfg) installs,
+# stands for any ending. None means: whatever its extra installs,
 # but never a service.
 THIRD_PARTY = {
     'cinder_tiers.scheduler': {'cinder', 'oslo_*'},

@@ -154,8 +154,8 @@ class CommandsTestCase(testtools.TestCase):
         )
     )
     def test_backend_config_prints_it_without_a_cloud(self, owner):
-        ran = shell.cinder_tiers(
-            'backend-config', '--catalog', str(EXAMPLE), '--for', owner
+        ran = shell.openstack(
+            'tier', 'backend-config', '--catalog', str(EXAMPLE), '--for', owner
         )
         self.assertEqual((0, ''), (ran.status, ran.stderr))
         self.assertIn('tier', ran.stdout)

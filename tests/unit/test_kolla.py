@@ -140,7 +140,8 @@ class ConfigurationTestCase(KollaTestCase):
 
     def fragments(self):
         """{place: document} that backend-config prints."""
-        ran = shell.cinder_tiers(
+        ran = shell.openstack(
+            'tier',
             'backend-config',
             '--catalog',
             str(pages.EXAMPLE),

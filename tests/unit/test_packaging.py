@@ -11,7 +11,7 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
+import tomllib
 
 import ddt
 from packaging import requirements
@@ -23,29 +23,6 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 UNITS = TOP / 'etc' / 'systemd'
 #: Of 10; systemd calls that OK, and a unit without any setting has 9.6.
 MOST_EXPOSURE = 3.0
-COMPLETE = """
-_get_comp_words_by_ref() { cur=$CUR; prev=$PREV; words=("${WORDS[@]}"); }
-"""
-
-
-def run_program(code, *arguments, **options):
-    """Runs the program in a process of its own.
-
-    :param code: Python that runs before it.
-    """
-    return subprocess.run(
-        [
-            sys.executable,
-            '-c',
-            f'import sys\n{code}\nfrom cinder_tiers.cli import program\n'
-            'sys.argv[0] = "cinder-tiers"\nsys.exit(program.main())',
-            *arguments,
-        ],
-        cwd=TOP,
-        capture_output=True,
-        text=True,
-        **options,
-    )
 
 
 def needed_by(name):
@@ -104,45 +81,6 @@ class BaseInstallTestCase(testtools.TestCase):
             self.assertEqual(
                 str(min(pins)), least.version, f'{name}, tested with {pins}'
             )
-
-    def test_without_an_extra_the_program_says_which_one(self):
-        done = run_program('sys.modules["osc_lib"] = None', 'plan')
-        self.assertEqual((1, ''), (done.returncode, done.stdout))
-        self.assertIn("'cinder-tiers[standalone]'", done.stderr)
-        self.assertNotIn('Traceback', done.stderr)
-
-    def test_a_module_of_ours_that_is_missing_is_no_missing_extra(self):
-        done = run_program('sys.modules["cinder_tiers.cli.shell"] = None')
-        self.assertIn('Traceback', done.stderr)
-        self.assertNotIn('standalone', done.stderr)
-
-
-class CompletionTestCase(testtools.TestCase):
-    def completed(self, *words):
-        """What bash offers for the last word."""
-        script = run_program('', 'complete')
-        self.assertEqual(0, script.returncode, script.stderr)
-        quoted = ' '.join(words)
-        done = subprocess.run(
-            [
-                'bash',
-                '-c',
-                f'{COMPLETE}\n{script.stdout}\n'
-                f'WORDS=({quoted}); COMP_WORDS=("${{WORDS[@]}}")\n'
-                f'COMP_CWORD={len(words) - 1}; CUR={words[-1]}\n'
-                f'PREV={words[-2]}\n_cinder_tiers; echo "${{COMPREPLY[@]}}"',
-            ],
-            capture_output=True,
-            text=True,
-        )
-        self.assertEqual('', done.stderr)
-        return done.stdout.split()
-
-    def test_verbs_and_options(self):
-        self.assertEqual(['audit'], self.completed('cinder-tiers', 'au'))
-        self.assertEqual(
-            ['--catalog'], self.completed('cinder-tiers', 'plan', '--cat')
-        )
 
 
 @ddt.ddt
@@ -214,9 +152,11 @@ class ContainerfileTestCase(testtools.TestCase):
             self.assertTrue((TOP / path).exists(), path)
         self.assertIn('"/src[${EXTRAS}]"', self.text)
         found = re.findall(r'\bEXTRAS=([\w,]+)', self.text)
-        self.assertEqual(['standalone,rally', 'standalone'], found)
+        self.assertEqual(['cli,rally', 'cli'], found)
+        project = tomllib.loads((TOP / 'pyproject.toml').read_text())
+        extras = project['project']['optional-dependencies']
         for extra in ','.join(found).split(','):
-            self.assertIn(f'\n{extra} =\n', (TOP / 'setup.cfg').read_text())
+            self.assertIn(extra, extras)
 
     def test_it_does_not_run_as_root(self):
         self.assertEqual(

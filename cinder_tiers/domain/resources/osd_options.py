@@ -9,6 +9,8 @@ themselves. Pure. Must not know how they are asked.
 """
 
 import collections.abc
+import functools
+from importlib import resources
 import math
 import re
 import types
@@ -19,7 +21,6 @@ from cinder_tiers.domain.resources import kind as kinds
 from cinder_tiers.domain.resources import known_safe
 from cinder_tiers.domain.resources import mclock
 from cinder_tiers.domain.resources import osd_masks
-from cinder_tiers.domain.resources import osd_option_names
 from cinder_tiers.domain.resources import safety
 from cinder_tiers.domain import spelling
 from cinder_tiers.domain.state import action as actions
@@ -277,6 +278,21 @@ def problems(
     return found
 
 
+@functools.cache
+def releases_with() -> collections.abc.Mapping[str, tuple[int, ...]]:
+    """{name of an option: major releases of Ceph, of those tested, with it}.
+
+    Of those that a tiers file may have.
+    """
+    text = resources.files(__package__) / 'osd_option_names.txt'
+    lines = text.read_text('ascii').splitlines()
+    return {
+        name: tuple(map(int, releases))
+        for name, *releases in map(str.split, lines)
+        if name != '#'
+    }
+
+
 def unknown_names(catalog: catalogs.Catalog) -> kinds.Problems:
     """Options that no Ceph release has that this was tested with.
 
@@ -291,14 +307,15 @@ def unknown_names(catalog: catalogs.Catalog) -> kinds.Problems:
         for cluster in catalog.clusters.values()
         for host, options in cluster.host_osd_options.items()
     ]
+    known_names = releases_with()
     for path, options in declared:
         for name in options:
-            if name in osd_option_names.RELEASES:
+            if name in known_names:
                 continue
             # A file may have many of them, and few names are compared.
             near = (
                 known
-                for known in osd_option_names.RELEASES
+                for known in known_names
                 if known.split('_')[:2] == name.split('_')[:2]
             )
             yield errors.Problem(

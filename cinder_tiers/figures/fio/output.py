@@ -13,10 +13,10 @@ here.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-import json
 import math
 from typing import Any
 
+from cinder_tiers.domain import record
 from cinder_tiers.figures.fio import histogram
 from cinder_tiers.figures.fio import pattern as fio_pattern
 
@@ -460,8 +460,8 @@ def _document(text: bytes) -> Any:
             f' {_MAX_TEXT_BYTES}'
         )
     try:
-        return json.loads(text.decode('ascii'))
-    except (ValueError, RecursionError) as error:
+        return record.parsed(text.decode('ascii'))
+    except ValueError as error:
         raise ResultError(f'fio output is not JSON: {error}') from error
 
 

@@ -13,10 +13,10 @@ was over is left out here.
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
-import json
 import math
 from typing import Any
 
+from cinder_tiers.domain import record
 from cinder_tiers.figures.layers import model
 
 # Blocks from here on are "large" to OSD bench (OSD.cc, "bench").
@@ -79,8 +79,8 @@ def _document(text: bytes, what: str) -> Any:
             (at for at in (text.find(b'{'), text.find(b'[')) if at >= 0),
             default=0,
         )
-        return json.loads(text[start:].decode())
-    except (ValueError, RecursionError) as error:
+        return record.parsed(text[start:].decode())
+    except ValueError as error:
         raise AnswerError(
             f'{what}: found {text[-60:]!r}, expected JSON: {error}'
         ) from error

@@ -892,7 +892,7 @@ def _without_times(found: dict[str, object]) -> dict[str, object] | None:
 
 
 def _kept_times() -> dict[str, Callable[[Any], Any]]:
-    """What json.loads is told where values over time are kept.
+    """What `record.parsed` is told where values over time are kept.
 
     Of millions of numbers most are some thousands, each of which is kept once.
     """
@@ -930,13 +930,13 @@ def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
         contradicts its format; all that is wrong
     """
     try:
-        value = json.loads(
+        value = record.parsed(
             text,
             **(
                 _kept_times() if has_times else {'object_hook': _without_times}
             ),
         )
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ResultFileError(f'not JSON: {error}') from error
     if not isinstance(value, dict) or 'version' not in value:
         raise ResultFileError(

@@ -20,11 +20,11 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 from dataclasses import dataclass
-import json
 import math
 
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain import record
 from cinder_tiers.loop.recommend import load as loads
 
 MAX_BYTES = 64 * 2**20
@@ -63,8 +63,8 @@ class Volume:
 
 def _document(text: bytes, what: str) -> object:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return record.parsed(text)
+    except ValueError as error:
         raise CountersError(
             f'found no JSON ({error}): expected the output of {what}'
         ) from error

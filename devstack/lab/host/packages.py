@@ -261,7 +261,7 @@ def _environment_digest() -> str:
     digest = hashlib.sha256()
     for path in (
         layout.CONSTRAINTS,
-        layout.REPOSITORY / 'setup.cfg',
+        layout.REPOSITORY / 'pyproject.toml',
         layout.REPOSITORY / 'requirements.txt',
     ):
         digest.update(path.read_bytes())

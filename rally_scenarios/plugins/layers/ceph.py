@@ -12,12 +12,12 @@ from collections.abc import Sequence
 import contextlib
 from dataclasses import dataclass
 import fcntl
-import json
 import os
 import pathlib
 
 from oslo_log import log as logging
 
+from cinder_tiers.domain import record
 from cinder_tiers.figures.layers import ceph_output
 from cinder_tiers.figures.layers import host_file
 from cinder_tiers.figures.layers import model
@@ -189,11 +189,6 @@ def remove_all(place: Place) -> None:
             )
 
 
-def _noted(file: pathlib.Path) -> Place:
-    content = json.loads(file.read_text())
-    return Place(ceph=host_file.Ceph(**content.pop('ceph')), **content)
-
-
 def remove_unfinished(folder: pathlib.Path) -> None:
     """Remove what runs have left that were killed.
 
@@ -213,8 +208,8 @@ def remove_unfinished(folder: pathlib.Path) -> None:
                 file.unlink()  # killed before it could make anything
                 continue
             try:
-                place = _noted(file)
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                place = record.loads(Place, file.read_bytes())
+            except record.RecordError as error:
                 raise process.LayerError(
                     f'{file}: cannot be understood: {error}; expected a note'
                     f' of an unfinished run. Look for images and namespaces'
@@ -251,15 +246,7 @@ def noted(place: Place, folder: pathlib.Path) -> Iterator[set[str]]:
     file = folder / f'{_NOTE}{place.name.removeprefix(PREFIX)}.json'
     with file.open('x') as opened:
         fcntl.flock(opened, fcntl.LOCK_EX)
-        json.dump(
-            {
-                'ceph': vars(place.ceph),
-                'pool': place.pool,
-                'name': place.name,
-                'image_pool': place.image_pool,
-            },
-            opened,
-        )
+        opened.write(record.dumps(place))
         opened.flush()
         os.fsync(opened.fileno())
         unremoved: set[str] = set()

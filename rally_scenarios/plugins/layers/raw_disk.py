@@ -11,11 +11,11 @@ from collections.abc import Iterator
 import contextlib
 from dataclasses import dataclass
 import errno
-import json
 import os
 import pathlib
 import stat
 
+from cinder_tiers.domain import record
 from cinder_tiers.figures.layers import host_file
 from rally_scenarios.plugins.layers import process
 
@@ -88,7 +88,7 @@ def _signatures(device: str) -> tuple[str, ...]:
     )
     try:
         found = (
-            {str(each['type']) for each in json.loads(text)['signatures']}
+            {str(each['type']) for each in record.parsed(text)['signatures']}
             if text.strip()
             else set()
         )

@@ -2,7 +2,6 @@
 
 """Runs `openstack` in this process."""
 
-import configparser
 import contextlib
 import dataclasses
 import importlib.metadata
@@ -11,14 +10,13 @@ import logging
 import os
 import pathlib
 import tempfile
+import tomllib
 
 from openstackclient import shell
 import oslo_i18n
 
-from cinder_tiers.cli import shell as tiers_shell
-
 GROUP = 'openstack.tier.v1'
-SETUP = pathlib.Path(__file__).resolve().parents[3] / 'setup.cfg'
+PROJECT = pathlib.Path(__file__).resolve().parents[3] / 'pyproject.toml'
 
 #: Of the applies of this process only.
 LOCKS = tempfile.TemporaryDirectory()
@@ -26,14 +24,10 @@ LOCKS = tempfile.TemporaryDirectory()
 
 def entry_points(group):
     """Entry points of this tree, whatever of it is installed."""
-    setup = configparser.ConfigParser()
-    setup.read(SETUP)
+    project = tomllib.loads(PROJECT.read_text())['project']
     return [
-        importlib.metadata.EntryPoint(
-            *(part.strip() for part in line.split('=')), group
-        )
-        for line in setup['entry_points'][group].split('\n')
-        if line
+        importlib.metadata.EntryPoint(name, value, group)
+        for name, value in project['entry-points'][group].items()
     ]
 
 
@@ -78,43 +72,13 @@ def openstack(
     encoding=None,
     **environment,
 ):
-    """Runs the real shell with real arguments.
+    """Runs the real shell, with the commands of this tree.
 
     :param arguments: words after `openstack`.
     :param answer: what a person types at a terminal, or that `Terminal`;
         None: there is none.
     :param errors_to_file: whether standard error is not a terminal then.
     :param encoding: of the terminal; None: it takes any text.
-    :param environment: as of `run`.
-    """
-    return _run(
-        shell.OpenStackShell,
-        'tier ',
-        arguments,
-        environment,
-        answer,
-        errors_to_file,
-        encoding,
-    )
-
-
-def cinder_tiers(*arguments, **environment):
-    """Runs our own shell; as `openstack`, without the word `tier`."""
-    return _run(tiers_shell.TiersShell, '', arguments, environment)
-
-
-def _run(
-    application,
-    noun,
-    arguments,
-    environment,
-    answer=None,
-    errors_to_file=False,
-    encoding=None,
-):
-    """Runs a shell with the commands of this tree.
-
-    :param noun: what its commands begin with.
     :param environment: variables for the command; what begins with OS_,
         CEPH_ or CINDER_TIERS_, and the width of the terminal in which the
         tests run, is otherwise unset. The lock of apply is in a folder of this
@@ -142,14 +106,14 @@ def _run(
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
-                started = application()
+                started = shell.OpenStackShell()
                 if answer is not None:
                     started.stdin = (
                         Terminal(answer) if isinstance(answer, str) else answer
                     )
                 for one in entry_points(GROUP):
                     started.command_manager.add_command(
-                        noun + one.name.removeprefix('tier_'), one.load()
+                        f'tier {one.name.removeprefix("tier_")}', one.load()
                     )
                 status = started.run(list(arguments))
             except SystemExit as stop:

@@ -2,12 +2,12 @@
 
 """Rally turns an import error of a plugin into a warning and goes on."""
 
-import configparser
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import tomllib
 
 import fixtures
 import testtools
@@ -16,11 +16,8 @@ TOP = pathlib.Path(__file__).parents[3]
 
 
 def entry_point():
-    setup = configparser.ConfigParser()
-    setup.read(TOP / 'setup.cfg')
-    name, value = setup['entry_points']['rally_plugins'].split('=')
-    assert name.strip() == 'path', name
-    return value.strip()
+    project = tomllib.loads((TOP / 'pyproject.toml').read_text())['project']
+    return project['entry-points']['rally_plugins']['path']
 
 
 class PluginLoadingTest(testtools.TestCase):

@@ -32,12 +32,12 @@ TIERS = 'version: 1\ntiers:\n  t0:\n    fallback: true\n    backend: b0\n' + (
 # The commands of this tree, whatever of it is installed.
 SCRIPT = """
 import sys
-from cinder_tiers.cli import shell
+from openstackclient import shell
 from tests.unit.cli import shell as this_tree
-started = shell.TiersShell()
+started = shell.OpenStackShell()
 for one in this_tree.entry_points(this_tree.GROUP):
     started.command_manager.add_command(
-        one.name.removeprefix('tier_'), one.load())
+        'tier ' + one.name.removeprefix('tier_'), one.load())
 sys.exit(started.run(sys.argv[1:]))
 """
 
@@ -68,6 +68,7 @@ class TwoAppliesTestCase(testtools.TestCase):
                     '-c',
                     SCRIPT,
                     *self.api.arguments_of('admin'),
+                    'tier',
                     'apply',
                     '--catalog',
                     str(self.catalog),
@@ -95,8 +96,9 @@ class TwoAppliesTestCase(testtools.TestCase):
         return process
 
     def run_tier(self, command, *arguments):
-        return shell.cinder_tiers(
+        return shell.openstack(
             *self.api.arguments_of('admin'),
+            'tier',
             command,
             '--catalog',
             str(self.catalog),

@@ -17,7 +17,6 @@ from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.resources import cache_tier
 from cinder_tiers.domain.resources import known_safe
 from cinder_tiers.domain.resources import mclock
-from cinder_tiers.domain.resources import osd_option_names
 from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.resources import safety
@@ -283,14 +282,14 @@ class OsdOptionsTestCase(Case):
 
     def test_ceph_has_each_of_them(self):
         self.assertEqual(
-            set(), known_safe.OSD.keys() - osd_option_names.RELEASES.keys()
+            set(), known_safe.OSD.keys() - osd_options.releases_with().keys()
         )
         for name in known_safe.OSD:
             self.assertIsNone(osd_options.ENDANGERS_DATA.fullmatch(name))
 
     @hypothesis.given(
         strategies.sampled_from(
-            sorted({*osd_option_names.RELEASES, *known_safe.OSD})
+            sorted({*osd_options.releases_with(), *known_safe.OSD})
         ).filter(lambda name: not osd_options.ENDANGERS_DATA.fullmatch(name)),
         strategies.integers(-(2**40), 2**40).map(str)
         | strategies.floats().map(str)

@@ -5,7 +5,7 @@
 import ddt
 import testtools
 
-from cinder_tiers.domain import errors
+from cinder_tiers.domain import record
 from cinder_tiers.figures.fio import pattern as fio_pattern
 from cinder_tiers.figures.profile import profile as named_profile
 from cinder_tiers.figures.profile import yaml_profile
@@ -15,8 +15,8 @@ from tests.unit.figures.profile import test_profile
 def problems(of):
     try:
         yaml_profile.profile(of, file='x.yaml')
-    except errors.ProblemsFound as error:
-        return [str(problem) for problem in error.problems]
+    except record.RecordError as error:
+        return list(error.args)
     return []
 
 
@@ -77,9 +77,9 @@ class DocumentTest(testtools.TestCase):
             ('patterns', 0, 'bs'),
             4096,
             'x.yaml: patterns[0].bs',
-            'expected text',
+            'expected a string',
         ),
-        (('patterns', 0), 'read', 'x.yaml: patterns[0]', 'expected a mapping'),
+        (('patterns', 0), 'read', 'x.yaml: patterns[0]', 'expected an object'),
         (
             ('patterns', 0, 'rwmixread_percent'),
             50,
@@ -90,7 +90,7 @@ class DocumentTest(testtools.TestCase):
             ('runtime_seconds',),
             True,
             'x.yaml: runtime_seconds',
-            'expected an integer',
+            'expected a finite integer',
         ),
         (
             ('preparation', 'fill_passes'),
@@ -98,7 +98,12 @@ class DocumentTest(testtools.TestCase):
             'x.yaml',
             'fill_passes 0: expected 1 to 10',
         ),
-        (('guests',), ['many'], 'x.yaml: guests[0]', 'expected an integer'),
+        (
+            ('guests',),
+            ['many'],
+            'x.yaml: guests[0]',
+            'expected a finite integer',
+        ),
         (('patterns',), [], 'x.yaml', 'no patterns'),
         (('ioengine',), 'sync', 'x.yaml', 'which waits for each I/O'),
         (('size_mib',), 0, 'x.yaml', 'region_mib 0'),
@@ -118,7 +123,7 @@ class DocumentTest(testtools.TestCase):
         self.assertEqual(where, problem[: len(where)])
         self.assertIn(text, problem)
 
-    @ddt.data(*yaml_profile._PROFILE_KEYS)
+    @ddt.data(*DOCUMENT, 'assumptions')
     def test_only_optional_keys_may_be_missing(self, key):
         found = problems(test_profile.document(key, without=True))
         if key in ('guests', 'assumptions'):
@@ -137,4 +142,4 @@ class DocumentTest(testtools.TestCase):
 
     @ddt.data(None, [], 'text', 3)
     def test_a_file_without_keys_is_refused(self, value):
-        self.assertIn('expected a mapping', problems(value)[0])
+        self.assertIn('expected an object', problems(value)[0])

@@ -9,7 +9,7 @@ import ddt
 import testtools
 
 from cinder_tiers.domain import errors
-from cinder_tiers.domain.resources import osd_option_names
+from cinder_tiers.domain.resources import osd_options
 from cinder_tiers.files.tiers import reader as tiers_reader
 from cinder_tiers.loop.sweep import design
 from cinder_tiers.loop.sweep import file_reader
@@ -92,7 +92,7 @@ class ShippedTestCase(testtools.TestCase):
         missing = {
             name: found
             for name in used
-            if (found := osd_option_names.RELEASES.get(name)) != (16, 18, 20)
+            if (found := osd_options.releases_with().get(name)) != (16, 18, 20)
         }
         self.assertEqual({}, missing)
 

@@ -137,8 +137,9 @@ class SweptCloudTestCase(testtools.TestCase):
         }
 
     def tier(self, command, *arguments):
-        return shell.cinder_tiers(
+        return shell.openstack(
             *self.api.arguments_of('admin'),
+            'tier',
             command,
             '--catalog',
             str(self.catalog),
@@ -174,6 +175,7 @@ class SweptCloudTestCase(testtools.TestCase):
                     '-c',
                     test_two_applies.SCRIPT,
                     *self.api.arguments_of('admin'),
+                    'tier',
                     'sweep',
                     '--catalog',
                     str(self.catalog),
