@@ -74,7 +74,7 @@ ran no test, or a test of the lab was skipped; 2 for a wrong argument; 130 or
 examples:
   tests/run.sh                 # everything that the CI runs
   tests/run.sh tests/unit/domain/test_tags.py     # a file, in seconds
-  tests/run.sh tests.unit.cli.test_sweep tests/contract/test_real_crush.py
+  tests/run.sh tests.unit.loop.sweep.test_kept tests/contract/test_real_crush.py
   tests/run.sh style unit      # before each commit
   tests/run.sh long            # before a release, after a change of a door
   devstack/lab.sh up && tests/run.sh functional   # leaves the lab up

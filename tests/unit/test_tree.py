@@ -2,6 +2,7 @@
 
 """The tree as a whole: licence headers, and what no file may name."""
 
+import ast
 import os
 import pathlib
 import re
@@ -82,6 +83,59 @@ def naming(needles):
     ]
 
 
+# A test of cinder_tiers/loop/sweep/kept.py is looked for in
+# tests/unit/loop/sweep/test_kept.py, or in tests of a folder .../sweep/kept;
+# what only a real service tells, at the same path in tests/contract. What has
+# no test there is tested through its callers. The share may grow, not fall.
+LEAST_MIRRORED_PERCENT = 70
+
+# A module in which none of these is has no rule of its own, such as a table.
+DECISIONS = (
+    ast.BoolOp,
+    ast.Compare,
+    ast.For,
+    ast.If,
+    ast.IfExp,
+    ast.Match,
+    ast.Raise,
+    ast.Try,
+    ast.While,
+    ast.comprehension,
+)
+
+
+def mirrored(module):
+    """Whether tests of a module are where its path says."""
+    package, *path = module.relative_to(TOP).with_suffix('').parts
+    if package == 'rally_scenarios' and path[0] == 'plugins':
+        path[0] = 'rally'
+    *folders, name = path
+    places = [
+        TOP.joinpath('tests', part, *folders) for part in ('unit', 'contract')
+    ]
+    if folders[:1] == ['horizon']:
+        places.append(TOP.joinpath('tests', *folders))
+    return any(
+        (place / f'test_{name.lstrip("_")}.py').exists()
+        or any((place / name).glob('**/test_*.py'))
+        for place in places
+    )
+
+
+def product_modules():
+    """All modules that have a rule, but for tests that Tempest runs."""
+    return [
+        path
+        for package in ('cinder_tiers', 'rally_scenarios')
+        for path in files(TOP / package, {'.py'})
+        if 'tests' not in path.parts[len(TOP.parts) :]
+        and any(
+            isinstance(node, DECISIONS)
+            for node in ast.walk(ast.parse(path.read_bytes()))
+        )
+    ]
+
+
 class TreeTestCase(testtools.TestCase):
     def test_every_source_file_has_the_licence_header(self):
         without = []
@@ -107,4 +161,15 @@ class TreeTestCase(testtools.TestCase):
         self.assertIn('tests/run.sh', named)
         self.assertEqual(
             [], [name for name in named if not (TOP / name).exists()]
+        )
+
+    def test_no_fewer_tests_are_where_the_path_of_their_module_says(self):
+        modules = product_modules()
+        without = [each for each in modules if not mirrored(each)]
+        self.assertLessEqual(
+            LEAST_MIRRORED_PERCENT,
+            100 * (len(modules) - len(without)) / len(modules),
+            'a test or a module was moved: move the other one, too; without '
+            'a test at their path are '
+            + ', '.join(str(each.relative_to(TOP)) for each in without),
         )

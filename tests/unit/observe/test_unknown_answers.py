@@ -16,23 +16,6 @@ from cinder_tiers.observe.ceph import practice
 from tests.unit.observe.ceph import test_practice
 
 
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
-
 class PracticeTestCase(testtools.TestCase):
     def test_an_early_ceph_16_has_no_flag_for_bulk(self):
         told = copy.deepcopy(test_practice.ANSWERS['16.2.15'])

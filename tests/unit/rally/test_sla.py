@@ -76,10 +76,6 @@ class TierSLACase(testtools.TestCase):
 
 @ddt.ddt
 class TierSLATest(TierSLACase):
-
-
-
-
     def test_figures_are_exact(self):
         """The report says 1000.5, the run did 1000.49975."""
         run = self.iteration()
@@ -200,10 +196,6 @@ class TierSLATest(TierSLACase):
             'Cinder reported no volume type of the volumes: not measured',
             detail,
         )
-
-
-
-
 
 
 @ddt.ddt

@@ -24,7 +24,9 @@ class RoomTestCase(testtools.TestCase):
     def test_a_ratio_that_is_passed_is_named(self, used_gib, named, loud):
         # 300 GiB more on 6 x 1000.
         found = test_effects.effect(
-            test_effects.pool(), test_effects.pool(size=3), test_effects.cluster(stored_gib=300, used_gib=used_gib)
+            test_effects.pool(),
+            test_effects.pool(size=3),
+            test_effects.cluster(stored_gib=300, used_gib=used_gib),
         )
         self.assertIn(f'past {named}', str(found))
         self.assertEqual(loud, bool(found.problems))
@@ -33,7 +35,10 @@ class RoomTestCase(testtools.TestCase):
         ceph = test_effects.cluster(used_gib=700)
         osds = {
             **ceph.usage.osds,
-            1: usage.OsdUsage(total_bytes=1000 * test_effects.GIB, used_bytes=940 * test_effects.GIB),
+            1: usage.OsdUsage(
+                total_bytes=1000 * test_effects.GIB,
+                used_bytes=940 * test_effects.GIB,
+            ),
         }
         found = test_effects.effect(
             test_effects.pool(),
@@ -48,7 +53,11 @@ class RoomTestCase(testtools.TestCase):
         )
 
     def test_full_osds_that_get_emptier_are_no_problem(self):
-        found = test_effects.effect(test_effects.pool(size=3), test_effects.pool(), test_effects.cluster(size=3, used_gib=960))
+        found = test_effects.effect(
+            test_effects.pool(size=3),
+            test_effects.pool(),
+            test_effects.cluster(size=3, used_gib=960),
+        )
         self.assertEqual((), found.problems)
 
     def test_actions_on_the_same_osds_add_up(self):
@@ -66,7 +75,9 @@ class RoomTestCase(testtools.TestCase):
         second = dataclasses.replace(test_effects.KEY, name='tier-b')
         found = effects.of_plan(
             [
-                test_effects.update(test_effects.pool(), test_effects.pool(size=3)),
+                test_effects.update(
+                    test_effects.pool(), test_effects.pool(size=3)
+                ),
                 actions.Action(
                     key=second,
                     before=other,
@@ -76,7 +87,9 @@ class RoomTestCase(testtools.TestCase):
             ],
             {'ceph': ceph},
         )
-        self.assertIn('80 % -> 88 %, past nearfull', str(found[test_effects.KEY]))
+        self.assertIn(
+            '80 % -> 88 %, past nearfull', str(found[test_effects.KEY])
+        )
         self.assertIn('88 % -> 97 %, past full', str(found[second]))
 
     def test_a_rule_that_the_plan_creates_is_known(self):
@@ -89,20 +102,36 @@ class RoomTestCase(testtools.TestCase):
             why='',
         )
         found = effects.of_plan(
-            [new, test_effects.update(test_effects.pool(), test_effects.pool(crush_rule='new'))], {'ceph': test_effects.cluster()}
+            [
+                new,
+                test_effects.update(
+                    test_effects.pool(), test_effects.pool(crush_rule='new')
+                ),
+            ],
+            {'ceph': test_effects.cluster()},
         )
         self.assertEqual(effects.NONE, found[new.key])
         self.assertIn('moves about 200 GiB', str(found[test_effects.KEY]))
         self.assertIn('class ssd', str(found[test_effects.KEY]))
 
     def test_a_new_pool_has_no_effect(self):
-        made = actions.Action(key=test_effects.KEY, before=None, after=test_effects.pool(), why='')
+        made = actions.Action(
+            key=test_effects.KEY,
+            before=None,
+            after=test_effects.pool(),
+            why='',
+        )
         self.assertEqual(
-            {test_effects.KEY: effects.NONE}, effects.of_plan([made], {'ceph': test_effects.cluster()})
+            {test_effects.KEY: effects.NONE},
+            effects.of_plan([made], {'ceph': test_effects.cluster()}),
         )
 
     @ddt.data(
-        ('quota_max_bytes', 100 * test_effects.GIB, '100 GiB is not above the 100'),
+        (
+            'quota_max_bytes',
+            100 * test_effects.GIB,
+            '100 GiB is not above the 100',
+        ),
         ('quota_max_objects', 999, '999 objects is not above the 1000'),
     )
     @ddt.unpack
@@ -110,7 +139,8 @@ class RoomTestCase(testtools.TestCase):
         self, name, value, said
     ):
         found = test_effects.effect(
-            test_effects.pool(options={name: '0'}), test_effects.pool(options={name: str(value)})
+            test_effects.pool(options={name: '0'}),
+            test_effects.pool(options={name: str(value)}),
         )
         self.assertIn(said, found.problems[0])
         self.assertEqual(0, found.bytes_to_move)

@@ -114,8 +114,6 @@ def update(before, after):
     return actions.Action(key=KEY, before=before, after=after, why='')
 
 
-
-
 POOLS = strategies.builds(
     pool,
     size=strategies.integers(1, 6),

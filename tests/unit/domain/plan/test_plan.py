@@ -94,7 +94,6 @@ class PlanCase(testtools.TestCase):
 
 @ddt.ddt
 class PlanTestCase(PlanCase):
-
     def test_an_applied_catalog_needs_nothing(self):
         catalog = given.of(*given.three_tiers())
         self.assertEqual((), self.make(catalog, applied(catalog)).actions)
@@ -154,7 +153,6 @@ class PlanTestCase(PlanCase):
         )
         (refused,) = self.make(catalog, actual).refused
         self.assertFalse(refused.refusal.yields_to_consent)
-
 
     @ddt.data(
         ('pg_autoscale_mode', 'on'),
@@ -355,9 +353,6 @@ class PlanTestCase(PlanCase):
             refused.refusal.reason,
         )
         self.assertTrue(refused.refusal.yields_to_consent)
-
-
-
 
     def test_foreign_extra_specs_stay_and_ours_are_put_right(self):
         catalog = given.of(given.tier(tags=('database',), priority=1))

@@ -85,11 +85,6 @@ class UsageCommandCase(
 
 
 class UsageCommandTestCase(UsageCommandCase):
-
-
-
-
-
     def test_an_administrator_sees_all_projects(self):
         self.add('database', ALPHA, 10)
         self.add('database', BETA, 5, servers=[str(uuid.uuid4())] * 2)
@@ -300,7 +295,6 @@ class UsageCommandTestCase(UsageCommandCase):
         self.add('__DEFAULT__', ALPHA, 1)
         ran = self.usage('--headroom', result)
         self.assertEqual([], self.rows(ran, 'Sold of Curve')[-1][0])
-
 
 
 class WrongArgumentsTestCase(testtools.TestCase):
