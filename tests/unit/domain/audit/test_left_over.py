@@ -119,7 +119,7 @@ class LeftOverTestCase(testtools.TestCase):
         usage = (
             usages.Unknown(reason='no manager')
             if objects is None
-            else usages.Usage(
+            else usages.ClusterUsage(
                 osds={},
                 nearfull_ratio=0.85,
                 backfillfull_ratio=0.9,

@@ -15,13 +15,13 @@ from tests.unit.domain import catalogs as given
 from tests.unit.domain.plan import test_plan
 
 
-Answer = osd_requirements.Answer
+Answer = osd_requirements.RequirementAnswer
 
 
 Requirements = model.Requirements
 
 
-DISK = osd_requirements.Facts(
+DISK = osd_requirements.OsdFacts(
     is_up=True,
     host='near',
     object_store='bluestore',
@@ -35,14 +35,14 @@ DISK = osd_requirements.Facts(
 WITH_DB = dataclasses.replace(
     DISK,
     parts={
-        'db': osd_requirements.Part(
+        'db': osd_requirements.OsdPart(
             disks=frozenset({'nvme0n1'}), rotational=False
         )
     },
 )
 
 
-FILESTORE = osd_requirements.Facts(
+FILESTORE = osd_requirements.OsdFacts(
     is_up=True,
     host='near',
     object_store='filestore',
@@ -50,7 +50,7 @@ FILESTORE = osd_requirements.Facts(
     file_system='xfs',
     disks=frozenset({'sdb'}),
     parts={
-        'journal': osd_requirements.Part(
+        'journal': osd_requirements.OsdPart(
             disks=frozenset({'sdc'}), rotational=False
         )
     },
@@ -62,12 +62,12 @@ MADE = dataclasses.replace(
 )
 
 
-NOTHING = osd_requirements.Facts(is_up=True, object_store='bluestore')
+NOTHING = osd_requirements.OsdFacts(is_up=True, object_store='bluestore')
 
 
 def on(disk, rotational=False):
     """A part on a disk."""
-    return osd_requirements.Part(
+    return osd_requirements.OsdPart(
         disks=frozenset({disk}), rotational=rotational
     )
 
@@ -160,7 +160,7 @@ class CompareTestCase(testtools.TestCase):
         ({'rotational': True}, NOTHING, 'osd.3 does not report rotational'),
         (
             {'rotational': True},
-            osd_requirements.Facts(is_up=True),
+            osd_requirements.OsdFacts(is_up=True),
             'osd.3 does not report its object store',
         ),
         (
@@ -170,7 +170,9 @@ class CompareTestCase(testtools.TestCase):
         ),
         (
             {'fast_db': True},
-            dataclasses.replace(DISK, parts={'db': osd_requirements.Part()}),
+            dataclasses.replace(
+                DISK, parts={'db': osd_requirements.OsdPart()}
+            ),
             ('osd.3 does not report whether the disk of its db is rotational'),
         ),
         (
@@ -317,7 +319,7 @@ class OsdRequirementsTestCase(testtools.TestCase):
             )
         )
         actual = test_plan.applied(catalog)
-        plain = osd_requirements.Facts(
+        plain = osd_requirements.OsdFacts(
             is_up=True,
             host='a',
             object_store='bluestore',

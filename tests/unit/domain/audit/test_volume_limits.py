@@ -12,13 +12,13 @@ from tests.unit.domain.audit import test_volumes
 from tests.unit.domain import clouds
 
 
-POOL = volume_limits.Place(cluster='ceph', pool='tier-database')
+POOL = volume_limits.ClusterPool(cluster='ceph', pool='tier-database')
 
 
-DOWN = volume_limits.Place(cluster='ceph', pool='tier-general')
+DOWN = volume_limits.ClusterPool(cluster='ceph', pool='tier-general')
 
 
-LIMITS = volume_limits.Limits(
+LIMITS = volume_limits.VolumeLimits(
     places={clouds.host('database'): POOL, clouds.host('general'): DOWN},
     images={
         POOL: {
@@ -114,7 +114,7 @@ class LimitsTestCase(testtools.TestCase):
 
     def attached(self, spec, *servers, **fields):
         """Findings on a volume that servers have, and their counts."""
-        limits = volume_limits.Limits(
+        limits = volume_limits.VolumeLimits(
             places={},
             images={},
             types={clouds.DATABASE.type_id: spec},

@@ -50,7 +50,7 @@ class PoolOfOthersTestCase(testtools.TestCase):
         actual = with_ceph(
             actual,
             pools={'tier-a': theirs},
-            usage=usages.Usage(
+            usage=usages.ClusterUsage(
                 pools={},
                 osds={},
                 nearfull_ratio=0.85,

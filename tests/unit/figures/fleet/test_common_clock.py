@@ -11,7 +11,7 @@ from cinder_tiers.figures.fleet import verdict
 import tests
 from tests.unit.figures.fleet import test_verdict
 
-V = verdict.Verdict
+V = verdict.GuestVerdict
 LATE_AFTER_MS = 500
 # Host time minus leader's time, and the pause between two readings.
 HOST_MS = 7_000_000

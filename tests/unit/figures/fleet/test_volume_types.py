@@ -10,7 +10,7 @@ from tests.unit.figures.fleet import test_common_clock
 from tests.unit.figures.fleet import test_verdict
 
 
-V = verdict.Verdict
+V = verdict.GuestVerdict
 
 
 class PlacingTest(testtools.TestCase):

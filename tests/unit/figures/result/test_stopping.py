@@ -27,7 +27,7 @@ class ResultTestCase(testtools.TestCase):
             found,
             stopping=result_stopping.record(
                 {'general': found.tiers[0].patterns},
-                stopping.Rule(interval_percent=5, most_repeats=12),
+                stopping.StoppingRule(interval_percent=5, most_repeats=12),
                 repeats=len(iops),
                 looks=1,
             ),
@@ -61,7 +61,9 @@ class ResultTestCase(testtools.TestCase):
         self.assertEqual(5, run.looks)
 
     def test_p99_counts_if_it_is_asked_for(self):
-        rule = stopping.Rule(interval_percent=5, p99_interval_percent=5)
+        rule = stopping.StoppingRule(
+            interval_percent=5, p99_interval_percent=5
+        )
         few = self.run_of(100, 101, 99, 100, clat_ms=MANY_MS[:500])
         (wide,) = result_stopping.too_wide(
             {'general': few.tiers[0].patterns}, rule

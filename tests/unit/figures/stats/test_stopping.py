@@ -16,7 +16,7 @@ from cinder_tiers.figures.stats import intervals
 from cinder_tiers.figures.stats import stopping
 import tests
 
-RULE = stopping.Rule(interval_percent=5, most_repeats=12)
+RULE = stopping.StoppingRule(interval_percent=5, most_repeats=12)
 
 
 def stopped(figures, rule=RULE):
@@ -26,7 +26,7 @@ def stopped(figures, rule=RULE):
     """
     for count in rule.looks:
         series = [
-            stopping.Series(
+            stopping.RepeatSeries(
                 name='x',
                 values=tuple(row[:count]),
                 limit_percent=rule.interval_percent,
@@ -41,7 +41,9 @@ def stopped(figures, rule=RULE):
 class RuleTestCase(testtools.TestCase):
     def test_looks_are_few_and_after_even_numbers_of_repeats(self):
         def looks(most):
-            return stopping.Rule(interval_percent=5, most_repeats=most).looks
+            return stopping.StoppingRule(
+                interval_percent=5, most_repeats=most
+            ).looks
 
         self.assertEqual((4, 6, 8, 10, 12), looks(12))
         self.assertEqual((4, 5), looks(5))
@@ -52,7 +54,7 @@ class RuleTestCase(testtools.TestCase):
     def test_all_that_is_wrong_is_said(self):
         error = self.assertRaises(
             ValueError,
-            stopping.Rule,
+            stopping.StoppingRule,
             interval_percent=0,
             p99_interval_percent=100,
             most_repeats=4,
@@ -65,7 +67,7 @@ class RuleTestCase(testtools.TestCase):
         def wide(resolution):
             return stopping.wide(
                 [
-                    stopping.Series(
+                    stopping.RepeatSeries(
                         name='x',
                         values=(10.0,) * 4,
                         limit_percent=0.5,
@@ -87,7 +89,11 @@ class RuleTestCase(testtools.TestCase):
     def test_what_has_no_interval_is_too_wide(self):
         for values in ((), (1.0,), (0.0, 0.0)):
             (found,) = stopping.wide(
-                [stopping.Series(name='x', values=values, limit_percent=99)],
+                [
+                    stopping.RepeatSeries(
+                        name='x', values=values, limit_percent=99
+                    )
+                ],
                 looks=5,
             )
             self.assertEqual('x: no interval', str(found))
@@ -113,7 +119,7 @@ class CoverageTestCase(testtools.TestCase):
 
     def test_a_95_percent_interval_holds_after_stopping(self):
         for most in (12, 24):
-            rule = stopping.Rule(interval_percent=5, most_repeats=most)
+            rule = stopping.StoppingRule(interval_percent=5, most_repeats=most)
             repeats = []
             for noise in (1, 2.5, 3.5, 5, 7.5, 12):
                 held, mean = self.shares(noise, rule)
@@ -126,7 +132,7 @@ class CoverageTestCase(testtools.TestCase):
             self.assertGreater(repeats[-1], most - 1)
 
     def test_without_the_adjustment_it_would_not(self):
-        rule = stopping.Rule(interval_percent=5, most_repeats=12)
+        rule = stopping.StoppingRule(interval_percent=5, most_repeats=12)
         draw = numpy.random.default_rng(20261125)
         held = 0
         for _run in range(2000):

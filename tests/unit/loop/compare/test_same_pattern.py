@@ -19,7 +19,9 @@ class SamePatternTestCase(test_comparison.RunsCase):
             profile=dataclasses.replace(other.profile, patterns=(changed,)),
         )
         (claim,) = self.compare(test_comparison.one_tier(1, 1), other).claims
-        self.assertEqual(comparison.Finding.NOT_COMPARED, claim.finding)
+        self.assertEqual(
+            comparison.DifferenceFinding.NOT_COMPARED, claim.finding
+        )
         self.assertIn('iodepth 1 in run 0123', claim.reason)
 
     def test_a_pattern_that_one_run_lacks_is_not_compared(self):
@@ -47,5 +49,7 @@ class SamePatternTestCase(test_comparison.RunsCase):
     def test_a_pattern_that_its_own_profile_lacks_is_not_compared(self):
         run = results.run({'general': {'z.g1': test_comparison.slots(1, 1)}})
         (claim,) = self.compare(run, run).claims
-        self.assertEqual(comparison.Finding.NOT_COMPARED, claim.finding)
+        self.assertEqual(
+            comparison.DifferenceFinding.NOT_COMPARED, claim.finding
+        )
         self.assertIn('not in the profile', claim.reason)

@@ -33,10 +33,10 @@ class MendTestCase(test_means.FaultCase):
             was_killed = self.killed_after(writes)
             for expected in (
                 {
-                    run_restore.Outcome.AS_BEFORE,
-                    run_restore.Outcome.BROUGHT_BACK,
+                    run_restore.RestoreOutcome.AS_BEFORE,
+                    run_restore.RestoreOutcome.BROUGHT_BACK,
                 },
-                {run_restore.Outcome.AS_BEFORE},
+                {run_restore.RestoreOutcome.AS_BEFORE},
             ):
                 found = [
                     self.means(are_ended=False).mend(one)
@@ -56,7 +56,8 @@ class MendTestCase(test_means.FaultCase):
         (target,) = self.targets(test_means.DOWN)
         found = self.means(are_ended=False).mend(target, wait_s=0)
         self.assertEqual(
-            (run_restore.Outcome.FAILED, False), (found.outcome, found.is_back)
+            (run_restore.RestoreOutcome.FAILED, False),
+            (found.outcome, found.is_back),
         )
         self.assertIn('osd.2 is still down, expected up', found.reason)
 
@@ -64,7 +65,7 @@ class MendTestCase(test_means.FaultCase):
         (target,) = self.targets(test_means.OUT)
         self.cluster.osds[1].weight = None
         found = self.means(are_ended=False).mend(target, wait_s=0)
-        self.assertEqual(run_restore.Outcome.FAILED, found.outcome)
+        self.assertEqual(run_restore.RestoreOutcome.FAILED, found.outcome)
         self.assertIn('a form that is not known', found.reason)
 
     def test_an_osd_that_is_gone_is_told(self):
@@ -78,7 +79,7 @@ class MendTestCase(test_means.FaultCase):
         path, commands = self.touch('ended')
         path.touch()
         (target,) = self.targets(
-            test_means.fault(faults.Kind.COMMAND, **commands)
+            test_means.fault(faults.FaultKind.COMMAND, **commands)
         )
         found = self.means(are_ended=known).mend(target)
         self.assertTrue(found.is_back)
@@ -87,8 +88,8 @@ class MendTestCase(test_means.FaultCase):
     def test_the_end_command_fails(self):
         (target,) = self.targets(
             test_means.fault(
-                faults.Kind.COMMAND, begin=('true',), end=('false',)
+                faults.FaultKind.COMMAND, begin=('true',), end=('false',)
             )
         )
         found = self.means(are_ended=False).mend(target)
-        self.assertEqual(run_restore.Outcome.FAILED, found.outcome)
+        self.assertEqual(run_restore.RestoreOutcome.FAILED, found.outcome)

@@ -20,9 +20,11 @@ class RowsTestCase(testtools.TestCase):
         return list(
             render.record_rows(
                 record.SlotRecord(
-                    slot=design.Slot(number=1, block=2, treatment='default'),
-                    verdict=record.Verdict.IN_EFFECT,
-                    measured=record.Measured(
+                    slot=design.TreatmentSlot(
+                        number=1, block=2, treatment='default'
+                    ),
+                    verdict=record.TreatmentVerdict.IN_EFFECT,
+                    measured=record.MeasuredSlot(
                         exit_status=0, result_file=None, faults=made
                     ),
                     started='',
@@ -38,7 +40,7 @@ class RowsTestCase(testtools.TestCase):
         rows = self.rows(
             faults.FaultRecord(
                 name='out',
-                kind=faults.Kind.OSD_OUT,
+                kind=faults.FaultKind.OSD_OUT,
                 target='osd.2',
                 began=at,
                 ended=at + 60.04,
@@ -46,7 +48,7 @@ class RowsTestCase(testtools.TestCase):
             ),
             faults.FaultRecord(
                 name='slow',
-                kind=faults.Kind.COMMAND,
+                kind=faults.FaultKind.COMMAND,
                 target='command',
                 problem='not \x1b[31mmade',
             ),

@@ -89,7 +89,7 @@ class FaultCommandTestCase(test_sweep_command.SweptCloudTestCase):
 
     def kill(
         self,
-        kind=faults.Kind.OSD_OUT,
+        kind=faults.FaultKind.OSD_OUT,
         catalog=test_sweep_command.TIERS,
         more=(),
         folder='',
@@ -223,7 +223,7 @@ class FaultCommandTestCase(test_sweep_command.SweptCloudTestCase):
         command = faults.Target(
             fault=faults.Fault(
                 name='slow',
-                kind=faults.Kind.COMMAND,
+                kind=faults.FaultKind.COMMAND,
                 at_s=1.0,
                 for_s=1.0,
                 end=('rm', '-f', str(mark)),
@@ -250,7 +250,7 @@ class FaultCommandTestCase(test_sweep_command.SweptCloudTestCase):
         command = faults.Target(
             fault=faults.Fault(
                 name='slow',
-                kind=faults.Kind.COMMAND,
+                kind=faults.FaultKind.COMMAND,
                 at_s=1.0,
                 for_s=1.0,
                 end=('sh', 'mend.sh'),

@@ -23,7 +23,7 @@ from tests.contract import fault_cluster
 from tests.unit.loop.sweep import test_run_restore
 
 NOW = 1_764_000_000.0
-SLOT = design.Slot(number=1, block=1, treatment='default')
+SLOT = design.TreatmentSlot(number=1, block=1, treatment='default')
 
 
 def fault(kind, at_s=60.0, for_s=30.0, **fields):
@@ -38,9 +38,9 @@ def fault(kind, at_s=60.0, for_s=30.0, **fields):
     )
 
 
-OUT = fault(faults.Kind.OSD_OUT, osd=1)
-DOWN = fault(faults.Kind.OSD_DOWN, at_s=200.0, osd=2)
-SCRUB = fault(faults.Kind.DEEP_SCRUB)
+OUT = fault(faults.FaultKind.OSD_OUT, osd=1)
+DOWN = fault(faults.FaultKind.OSD_DOWN, at_s=200.0, osd=2)
+SCRUB = fault(faults.FaultKind.DEEP_SCRUB)
 
 
 class Clock:
@@ -117,8 +117,8 @@ class SweepWithFaultsTestCase(test_run_restore.SweepCase):
     """Treatments and faults together come back, wherever it ends."""
 
     made = (
-        fault(faults.Kind.OSD_OUT, at_s=0.0, for_s=0.1, osd=1),
-        fault(faults.Kind.OSD_DOWN, at_s=0.2, for_s=0.1, osd=2),
+        fault(faults.FaultKind.OSD_OUT, at_s=0.0, for_s=0.1, osd=1),
+        fault(faults.FaultKind.OSD_DOWN, at_s=0.2, for_s=0.1, osd=2),
     )
 
     def sweep(self, left_of_world, left_of_cluster):
@@ -190,10 +190,12 @@ class SweepWithFaultsTestCase(test_run_restore.SweepCase):
     def test_a_fault_that_is_not_made_is_told(self):
         self.made = (
             *self.made,
-            fault(faults.Kind.DEEP_SCRUB, at_s=100.0, for_s=1.0),
+            fault(faults.FaultKind.DEEP_SCRUB, at_s=100.0, for_s=1.0),
         )
         for slot in self.sweep(None, None):
-            self.assertEqual(record.Verdict.FAULT_NOT_MADE, slot.verdict)
+            self.assertEqual(
+                record.TreatmentVerdict.FAULT_NOT_MADE, slot.verdict
+            )
             self.assertIn('deep_scrub: not made', slot.reason)
             self.assertFalse(slot.is_sound)
 
@@ -212,4 +214,4 @@ class Running:
         while len(self.cluster.written) < 5 * slot.number:
             while_running()
             time.sleep(0.02)
-        return record.Measured(exit_status=0, result_file=None)
+        return record.MeasuredSlot(exit_status=0, result_file=None)

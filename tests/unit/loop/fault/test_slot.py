@@ -34,7 +34,7 @@ class SlotTestCase(test_means.FaultCase):
         self.cluster.recovery_looks = 0
         found = self.measure(
             ('sleep', '3'),
-            test_means.fault(faults.Kind.OSD_OUT, at_s=0.0, for_s=1.0),
+            test_means.fault(faults.FaultKind.OSD_OUT, at_s=0.0, for_s=1.0),
         )
         self.assertEqual(0, found.exit_status)
         (made,) = found.faults
@@ -49,7 +49,7 @@ class SlotTestCase(test_means.FaultCase):
             errors.ActionFailed,
             self.measure,
             ('sh', '-c', f'echo $$ > {process_id}; exec sleep 600'),
-            test_means.fault(faults.Kind.OSD_OUT, at_s=0.0, for_s=300.0),
+            test_means.fault(faults.FaultKind.OSD_OUT, at_s=0.0, for_s=300.0),
             limit_minutes=0.03,
         )
         self.assertIn(

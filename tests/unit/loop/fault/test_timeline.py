@@ -42,7 +42,9 @@ class TimelineTestCase(test_means.FaultCase):
         self.assertTrue(4 <= found.healthy - found.ended <= 8)
 
     def test_a_clock_that_is_set_back_makes_no_fault_longer(self):
-        one = test_means.fault(faults.Kind.OSD_OUT, at_s=0.0, for_s=0.2, osd=1)
+        one = test_means.fault(
+            faults.FaultKind.OSD_OUT, at_s=0.0, for_s=0.2, osd=1
+        )
         line = self.timeline(one, clock=None)
         line.step()
         self.assertNotEqual(self.before, self.cluster.state)
@@ -134,7 +136,9 @@ class TimelineTestCase(test_means.FaultCase):
 
     def test_commands_of_the_operator(self):
         path, commands = self.touch('slow')
-        line = self.timeline(test_means.fault(faults.Kind.COMMAND, **commands))
+        line = self.timeline(
+            test_means.fault(faults.FaultKind.COMMAND, **commands)
+        )
         self.step_to(line, 61)
         self.assertTrue(path.exists())
         self.step_to(line, 100)
@@ -151,7 +155,7 @@ class TimelineTestCase(test_means.FaultCase):
         path.touch()
         line = self.timeline(
             test_means.fault(
-                faults.Kind.COMMAND, begin=begin, end=commands['end']
+                faults.FaultKind.COMMAND, begin=begin, end=commands['end']
             )
         )
         self.step_to(line, 62)

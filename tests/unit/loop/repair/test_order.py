@@ -86,7 +86,7 @@ def recommended(ident=IDS[0], tier='slow', to_tier='fast'):
         steps=(
             order.Order(
                 volume=ident,
-                kind=repair.Kind.RECOMMENDATION,
+                kind=repair.RepairKind.RECOMMENDATION,
                 tier=tier,
                 to_tier=to_tier,
                 reason='it is faster there',

@@ -19,7 +19,7 @@ class FirstLinesTestCase(testtools.TestCase):
     def test_the_first_line_answers_with_an_interval(self):
         run = runs.run(tiers=('general', 'database'), patterns=2)
         claim = comparison.tiers_of_run(run, test_page.QUESTION).claims[0]
-        self.assertIs(comparison.Finding.BETTER, claim.finding)
+        self.assertIs(comparison.DifferenceFinding.BETTER, claim.finding)
         self.assertIn(
             f'<h1>4k random reads: database does'
             f' {1 + claim.difference_percent / 100:.1f} times general'

@@ -47,12 +47,15 @@ class ManyTiersTestCase(testtools.TestCase):
             )
             for claim in claims
             if claim.finding
-            in (comparison.Finding.BETTER, comparison.Finding.WORSE)
+            in (
+                comparison.DifferenceFinding.BETTER,
+                comparison.DifferenceFinding.WORSE,
+            )
         }
         for at in (len(claims), 3, 0):
             kept = [
                 dataclasses.replace(
-                    claim, finding=comparison.Finding.CANNOT_TELL
+                    claim, finding=comparison.DifferenceFinding.CANNOT_TELL
                 )
                 if place >= at
                 else claim

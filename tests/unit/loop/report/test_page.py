@@ -164,7 +164,7 @@ class FiguresTestCase(testtools.TestCase):
             self.profile_row(
                 profile={
                     'name': 'meyer2016',
-                    'size': named_profile.Size.LAB,
+                    'size': named_profile.ProfileSize.LAB,
                     'source': named_profile.Source(
                         paper='meyer2016', where='table 2'
                     ),
@@ -241,7 +241,8 @@ class FiguresTestCase(testtools.TestCase):
             ],
         )
         self.assertIn(
-            f'better: {found.count(comparison.Finding.BETTER)}', self.text
+            f'better: {found.count(comparison.DifferenceFinding.BETTER)}',
+            self.text,
         )
 
     def test_differences_are_those_of_the_claims(self):

@@ -109,7 +109,7 @@ class KeptFaultsTestCase(testtools.TestCase):
         made = (
             faults.FaultRecord(
                 name='out',
-                kind=faults.Kind.OSD_OUT,
+                kind=faults.FaultKind.OSD_OUT,
                 target='osd.2',
                 began=1.5,
                 ended=2.5,
@@ -117,7 +117,7 @@ class KeptFaultsTestCase(testtools.TestCase):
             ),
             faults.FaultRecord(
                 name='scrub',
-                kind=faults.Kind.DEEP_SCRUB,
+                kind=faults.FaultKind.DEEP_SCRUB,
                 target='pool p',
                 problem='not made',
             ),
@@ -133,10 +133,12 @@ class KeptFaultsTestCase(testtools.TestCase):
             is_brought_back=True,
             records=(
                 record.SlotRecord(
-                    slot=design.Slot(number=1, block=1, treatment='default'),
-                    verdict=record.Verdict.FAULT_NOT_MADE,
+                    slot=design.TreatmentSlot(
+                        number=1, block=1, treatment='default'
+                    ),
+                    verdict=record.TreatmentVerdict.FAULT_NOT_MADE,
                     reason='scrub: not made',
-                    measured=record.Measured(
+                    measured=record.MeasuredSlot(
                         exit_status=0, result_file='a.json', faults=made
                     ),
                     started='',

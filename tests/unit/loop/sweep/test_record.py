@@ -11,10 +11,10 @@ class RecordTestCase(test_means.FaultCase):
         for problem, is_sound in (('', True), ('not made', False)):
             one = record.SlotRecord(
                 slot=test_means.SLOT,
-                verdict=record.Verdict.FAULT_NOT_MADE
+                verdict=record.TreatmentVerdict.FAULT_NOT_MADE
                 if problem
-                else record.Verdict.IN_EFFECT,
-                measured=record.Measured(exit_status=0, result_file=None),
+                else record.TreatmentVerdict.IN_EFFECT,
+                measured=record.MeasuredSlot(exit_status=0, result_file=None),
                 started='',
                 ended='',
             )

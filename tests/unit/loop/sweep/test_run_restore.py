@@ -248,7 +248,7 @@ class SweepCase(testtools.TestCase):
             world=world,
             measure=measure
             or (
-                lambda slot, treatment: record.Measured(
+                lambda slot, treatment: record.MeasuredSlot(
                     exit_status=0, result_file=None
                 )
             ),
@@ -320,8 +320,9 @@ class AlwaysTestCase(SweepCase):
         written = world.written
         again = self.restore(prepared, world)
         self.assertEqual(
-            {restore.Outcome.AS_BEFORE},
-            {one.outcome for one in again} or {restore.Outcome.AS_BEFORE},
+            {restore.RestoreOutcome.AS_BEFORE},
+            {one.outcome for one in again}
+            or {restore.RestoreOutcome.AS_BEFORE},
         )
         self.assertEqual(written, world.written)
 
@@ -350,7 +351,7 @@ class SlotCase(SweepCase):
 
     def measure(self, slot, treatment):
         self.measured.append(slot.treatment)
-        return record.Measured(exit_status=0, result_file=None)
+        return record.MeasuredSlot(exit_status=0, result_file=None)
 
 
 class SlotTestCase(SlotCase):
@@ -359,7 +360,7 @@ class SlotTestCase(SlotCase):
             self.world.cloud.objects[OSDS] = ceph_state.OsdOptions(
                 name='ssd', values={'osd_max_backfills': '7'}
             )
-            return record.Measured(exit_status=0, result_file=None)
+            return record.MeasuredSlot(exit_status=0, result_file=None)
 
         prepared = self.prepared(self.world, PLAIN, [BACKFILLS])
         error = self.assertRaises(
@@ -372,13 +373,13 @@ class SlotTestCase(SlotCase):
         self.assertIn('which another user has set', str(error))
         (left,) = self.restore(prepared, self.world)
         self.assertEqual(
-            (restore.Outcome.LEFT, '7'), (left.outcome, left.found)
+            (restore.RestoreOutcome.LEFT, '7'), (left.outcome, left.found)
         )
         self.assertEqual(
             '7', self.world.objects[OSDS].values['osd_max_backfills']
         )
         (back,) = self.restore(prepared, self.world, allowed={left.name})
-        self.assertEqual(restore.Outcome.BROUGHT_BACK, back.outcome)
+        self.assertEqual(restore.RestoreOutcome.BROUGHT_BACK, back.outcome)
         self.assertNotIn(OSDS, self.world.objects)
 
     def changed_by(self, *treatments):
@@ -401,7 +402,7 @@ class SlotTestCase(SlotCase):
         self.assertNotEqual(before, self.world.objects)
         self.world.silent = {OSDS}
         (back,) = self.restore(prepared, self.world)
-        self.assertEqual(restore.Outcome.BROUGHT_BACK, back.outcome)
+        self.assertEqual(restore.RestoreOutcome.BROUGHT_BACK, back.outcome)
         self.assertEqual(before, self.world.objects)
 
     def test_what_does_not_answer_keeps_nothing_else_from_coming_back(self):
@@ -443,7 +444,10 @@ class SlotTestCase(SlotCase):
         self.world.refused = {'bluestore_cache_size_ssd'}
         gone, back = self.restore(prepared, self.world)
         self.assertEqual(
-            (restore.Outcome.FAILED, restore.Outcome.BROUGHT_BACK),
+            (
+                restore.RestoreOutcome.FAILED,
+                restore.RestoreOutcome.BROUGHT_BACK,
+            ),
             (gone.outcome, back.outcome),
         )
         self.assertIn('Ceph refused', gone.reason)
@@ -463,7 +467,7 @@ class SlotTestCase(SlotCase):
         before = self.world.objects
         found = self.restore(prepared, self.world)
         self.assertEqual(
-            {restore.Outcome.LEFT}, {one.outcome for one in found}
+            {restore.RestoreOutcome.LEFT}, {one.outcome for one in found}
         )
         self.assertEqual(before, self.world.objects)
         name = 'qos spec tier-database:specs.size_iops_sec'

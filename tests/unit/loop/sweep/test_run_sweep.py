@@ -13,9 +13,9 @@ class RunSweepTestCase(test_run_restore.SlotCase):
         self.world.cloud.ignored = {test_run_restore.OSDS}
         self.assertEqual(
             {
-                'default': record.Verdict.IN_EFFECT,
-                '0': record.Verdict.NOT_IN_EFFECT,
-                '1': record.Verdict.IN_EFFECT,
+                'default': record.TreatmentVerdict.IN_EFFECT,
+                '0': record.TreatmentVerdict.NOT_IN_EFFECT,
+                '1': record.TreatmentVerdict.IN_EFFECT,
             },
             self.verdicts(
                 [test_run_restore.BACKFILLS, test_run_restore.LIMIT]
@@ -29,7 +29,7 @@ class RunSweepTestCase(test_run_restore.SlotCase):
                 self.world.cloud.objects[test_run_restore.OSDS] = (
                     ceph_state.OsdOptions(name='ssd', values={})
                 )
-            return record.Measured(exit_status=0, result_file=None)
+            return record.MeasuredSlot(exit_status=0, result_file=None)
 
         prepared = self.prepared(
             self.world,
@@ -40,8 +40,8 @@ class RunSweepTestCase(test_run_restore.SlotCase):
             one.slot.treatment: one.verdict
             for one in self.run_sweep(prepared, self.world, measure)
         }
-        self.assertEqual(record.Verdict.CHANGED, found['0'])
-        self.assertEqual(record.Verdict.IN_EFFECT, found['1'])
+        self.assertEqual(record.TreatmentVerdict.CHANGED, found['0'])
+        self.assertEqual(record.TreatmentVerdict.IN_EFFECT, found['1'])
 
     def test_a_world_that_is_not_as_declared_is_not_swept(self):
         error = self.assertRaises(

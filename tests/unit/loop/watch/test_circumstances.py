@@ -127,7 +127,7 @@ class CircumstancesTestCase(testtools.TestCase):
             for n in range(40, 50)
         ]
         kept, verdict = test_series.watched(windows)
-        self.assertEqual(judgement.State.SLOWER, verdict.state)
+        self.assertEqual(judgement.TierState.SLOWER, verdict.state)
         self.assertEqual(windows[40].began_at, verdict.since)
         self.assertEqual(
             ('the median latency of a write went from 5.12 to 10.1 ms',),
@@ -140,4 +140,4 @@ class CircumstancesTestCase(testtools.TestCase):
             kept, verdict = judgement.added(
                 kept, test_series.window(n, write_ms=5 + n % 3 / 10), {}
             )
-        self.assertEqual(judgement.State.SOUND, verdict.state)
+        self.assertEqual(judgement.TierState.SOUND, verdict.state)

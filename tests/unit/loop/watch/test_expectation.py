@@ -18,7 +18,7 @@ class ExpectationTestCase(testtools.TestCase):
         _, verdict = test_series.watched(
             map(test_series.window, range(30)), self.EXPECT
         )
-        self.assertEqual(judgement.State.SOUND, verdict.state)
+        self.assertEqual(judgement.TierState.SOUND, verdict.state)
         (found,) = verdict.findings
         self.assertEqual('randwrite-4k.p99_ms_max', found.name)
         self.assertEqual('0 of 300 took longer; limit 10 ms', found.text)
@@ -30,7 +30,7 @@ class ExpectationTestCase(testtools.TestCase):
             test_series.window(31, write_ms=11.0),
         ]
         kept, verdict = test_series.watched(windows, self.EXPECT)
-        self.assertEqual(judgement.State.BROKEN, verdict.state)
+        self.assertEqual(judgement.TierState.BROKEN, verdict.state)
         self.assertEqual(windows[30].began_at, verdict.since)
         self.assertEqual(
             ('randwrite-4k.p99_ms_max: 20 of 300 took longer; limit 10 ms',),
@@ -41,7 +41,7 @@ class ExpectationTestCase(testtools.TestCase):
             kept, verdict = judgement.added(
                 kept, test_series.window(number, write_ms=11.0), self.EXPECT
             )
-        self.assertEqual(judgement.State.BROKEN, verdict.state)
+        self.assertEqual(judgement.TierState.BROKEN, verdict.state)
         self.assertEqual(windows[30].began_at, verdict.since)
 
     def test_one_slow_write_in_a_hundred_is_within_p99(self):
@@ -52,7 +52,7 @@ class ExpectationTestCase(testtools.TestCase):
             for n in range(40)
         ]
         _, verdict = test_series.watched(windows, self.EXPECT)
-        self.assertEqual(judgement.State.SOUND, verdict.state)
+        self.assertEqual(judgement.TierState.SOUND, verdict.state)
 
     def test_a_tier_that_just_meets_it_is_seldom_called_broken(self):
         draw = random.Random(1)
@@ -67,7 +67,7 @@ class ExpectationTestCase(testtools.TestCase):
         ]
         broken = sum(
             expectation.judge(self.EXPECT, windows[:seen][-30:])[0].outcome
-            is expectation.Outcome.BROKEN
+            is expectation.LimitOutcome.BROKEN
             for seen in range(30, len(windows) + 1)
         )
         self.assertLessEqual(broken, 0.01 * len(windows))
@@ -76,7 +76,7 @@ class ExpectationTestCase(testtools.TestCase):
         _, verdict = test_series.watched(
             map(test_series.window, range(20)), self.EXPECT
         )
-        self.assertEqual(judgement.State.UNKNOWN, verdict.state)
+        self.assertEqual(judgement.TierState.UNKNOWN, verdict.state)
         self.assertIn('expected at least 300 I/Os', verdict.reasons[0])
 
     def test_a_probe_pattern_takes_the_place_of_those_of_fleets(self):
@@ -99,12 +99,12 @@ class ExpectationTestCase(testtools.TestCase):
         _, verdict = test_series.watched(
             map(test_series.window, range(30)), expect
         )
-        self.assertEqual(judgement.State.BROKEN, verdict.state)
+        self.assertEqual(judgement.TierState.BROKEN, verdict.state)
         _, verdict = test_series.watched(
             map(test_series.window, range(30)),
             {'probe': {'write_mean_ms_max': 5.1}},
         )
-        self.assertEqual(judgement.State.SOUND, verdict.state)
+        self.assertEqual(judgement.TierState.SOUND, verdict.state)
 
     def test_a_write_that_hangs_is_slow_and_said_to_hang(self):
         windows = [*map(test_series.window, range(30))]
@@ -116,7 +116,7 @@ class ExpectationTestCase(testtools.TestCase):
         _, verdict = test_series.watched(
             windows, {'probe': {'lat_longest_ms_max': 1000}}
         )
-        self.assertEqual(judgement.State.HANGS, verdict.state)
+        self.assertEqual(judgement.TierState.HANGS, verdict.state)
         self.assertEqual(windows[-1].began_at + 1, verdict.since)
         self.assertEqual(
             'a write has no completion for 19 s', verdict.reasons[0]
@@ -154,7 +154,7 @@ class ExpectationTestCase(testtools.TestCase):
         ):
             kept, verdict = test_series.watched([*windows, *end], expect)
             (found,) = verdict.findings
-            self.assertIs(expectation.Outcome.MET, found.outcome)
+            self.assertIs(expectation.LimitOutcome.MET, found.outcome)
             self.assertEqual(
                 f'{slow} of {ios} took longer; limit 1000 ms', found.text
             )

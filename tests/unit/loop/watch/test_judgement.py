@@ -35,12 +35,14 @@ class SeldomTestCase(testtools.TestCase):
                 )
                 said.append(verdict.state)
             # It is found in the tenth window.
-            self.assertEqual([judgement.State.SLOWER] * 10, said[40:50], gap_s)
+            self.assertEqual(
+                [judgement.TierState.SLOWER] * 10, said[40:50], gap_s
+            )
             # In the end, it is what the tier has.
             self.assertEqual(
-                judgement.State.SLOWER
+                judgement.TierState.SLOWER
                 if gap_s == 20
-                else judgement.State.SOUND,
+                else judgement.TierState.SOUND,
                 said[-1],
                 gap_s,
             )
@@ -60,7 +62,7 @@ class SeldomTestCase(testtools.TestCase):
                 [*yesterday, *today[:count]], expect=expect
             )
             self.assertNotEqual(
-                judgement.State.BROKEN, verdict.state, verdict.reasons
+                judgement.TierState.BROKEN, verdict.state, verdict.reasons
             )
 
 
@@ -95,21 +97,21 @@ class CameBackTestCase(testtools.TestCase):
     def test_what_came_back_is_not_slower(self, slow):
         found = self.verdicts((60, 10), (slow, 30), (100, 10))
         states = [state for state, _ in found]
-        self.assertIn(judgement.State.SLOWER, states[60 : 60 + slow])
+        self.assertIn(judgement.TierState.SLOWER, states[60 : 60 + slow])
         # As many windows say that it has come back as said that it rose.
-        self.assertNotIn(judgement.State.SLOWER, states[60 + slow + 5 :])
+        self.assertNotIn(judgement.TierState.SLOWER, states[60 + slow + 5 :])
 
     def test_what_came_back_in_part_is_still_slower(self):
         found = self.verdicts((60, 10), (20, 40), (80, 20))
         state, reason = found[-1]
-        self.assertEqual(judgement.State.SLOWER, state)
+        self.assertEqual(judgement.TierState.SLOWER, state)
         self.assertRegex(
             reason,
             r'^the median latency of a write went from (9|10)\S* to '
             r'(19|20|21)\S* ms$',
         )
         self.assertEqual(
-            {judgement.State.SLOWER}, {state for state, _ in found[71:]}
+            {judgement.TierState.SLOWER}, {state for state, _ in found[71:]}
         )
 
     def test_of_two_rises_the_latest_that_is_left_is_said(self):
@@ -127,9 +129,9 @@ class CameBackTestCase(testtools.TestCase):
     def test_a_rise_after_it_came_back_is_a_rise_of_its_own(self):
         found = self.verdicts((60, 10), (20, 40), (40, 10), (20, 40))
         self.assertNotIn(
-            judgement.State.SLOWER, {state for state, _ in found[85:118]}
+            judgement.TierState.SLOWER, {state for state, _ in found[85:118]}
         )
-        self.assertEqual(judgement.State.SLOWER, found[-1][0])
+        self.assertEqual(judgement.TierState.SLOWER, found[-1][0])
 
 
 class SetClockTestCase(testtools.TestCase):
@@ -147,11 +149,11 @@ class SetClockTestCase(testtools.TestCase):
 
     def test_nothing_is_since_a_time_to_come(self):
         _, ahead = test_series.watched(self.AHEAD, self.EXPECT)
-        self.assertEqual(judgement.State.BROKEN, ahead.state)
+        self.assertEqual(judgement.TierState.BROKEN, ahead.state)
         kept, verdict = test_series.watched(
             self.AHEAD + self.RIGHT, self.EXPECT
         )
-        self.assertEqual(judgement.State.SOUND, verdict.state)
+        self.assertEqual(judgement.TierState.SOUND, verdict.state)
         self.assertEqual(tuple(self.RIGHT), kept.windows)
         self.assertEqual(((), {}), (kept.changes, dict(kept.broken_since)))
 
@@ -162,7 +164,7 @@ class SetClockTestCase(testtools.TestCase):
         ]
         _, verdict = test_series.watched(self.AHEAD + self.RIGHT + slow)
         self.assertEqual(
-            (judgement.State.SLOWER, slow[0].began_at),
+            (judgement.TierState.SLOWER, slow[0].began_at),
             (verdict.state, verdict.since),
         )
 

@@ -19,7 +19,7 @@ class ObservedActivityTestCase(test_use_case.WatchCase):
                 'stats': [],
             },
         }
-        reader = observed_activity.Reader(
+        reader = observed_activity.ActivityReader(
             rbd_in_memory.Session(self.rbd, answers)
         )
         found = reader.read(['tier-database'])

@@ -43,7 +43,7 @@ def near(ms):
 
 def window(number, *, write_ms=5.0, read_ms=2.0, **fields):
     """A window; a latency stands for ten near it."""
-    return series.Window(
+    return series.TierWindow(
         **{
             'began_at': BEGAN + number * series.WINDOW_S,
             'write_ms': near(write_ms),

@@ -232,4 +232,4 @@ class WatchTestCase(WatchCase):
 
     def test_too_few_windows_say_that_they_are(self):
         (found,) = self.watch(window_s=0.05)
-        self.assertEqual(judgement.State.UNKNOWN, found.verdict.state)
+        self.assertEqual(judgement.TierState.UNKNOWN, found.verdict.state)

@@ -19,7 +19,7 @@ class PaceTest(testtools.TestCase):
         def sleep(seconds):
             now[0] += seconds
 
-        pace = readers.Pace(4, clock=lambda: now[0], sleep=sleep)
+        pace = readers.RequestPace(4, clock=lambda: now[0], sleep=sleep)
         for pause in (0, 0, 0, 10, 0):
             now[0] += pause
             pace.wait()

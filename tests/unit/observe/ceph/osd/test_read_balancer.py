@@ -41,7 +41,7 @@ class Balancer:
                 'no_optimization_needed': False,
                 **self.status,
             }
-        raise ceph_session.CommandFailed('no manager', errno=errno.EACCES)
+        raise ceph_session.CephRefused('no manager', errno=errno.EACCES)
 
 
 class ReadBalancerTestCase(testtools.TestCase):
