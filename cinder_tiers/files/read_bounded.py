@@ -106,7 +106,7 @@ def _read_pipe(
 
 
 def _chunk(handle: int, size_bytes: int) -> bytes | None:
-    """What is there; None when it is still to come, empty at the end."""
+    """Bytes that are there; None: none yet; empty: at the end."""
     try:
         return os.read(handle, size_bytes)
     except BlockingIOError:
