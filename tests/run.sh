@@ -19,8 +19,8 @@ one after another, and beside them all other parts, one after another.
 TESTS is a file of tests, its module, a folder, or one test by its id, in
 tests/unit, browser, horizon, contract, functional or long; of tests/cinder_own
 all run.
-They run as their part does: those of tests/unit/domain and bench as a part of
-pure, which has the fewest packages and needs nothing of Debian for them.
+They run as their part does: those of tests/unit/domain and figures as a part
+of pure, which has the fewest packages and needs nothing of Debian for them.
 
 parts:
   style       hacking, ruff, doc8, codespell, bashate, shellcheck  (tox -e pep8)

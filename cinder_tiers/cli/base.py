@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the tier commands have in common on the command line."""
+"""Arguments and formats that the tier commands share."""
 
 import argparse
 import collections.abc
@@ -515,8 +515,8 @@ def log_effects(
     An error when the action is refused, or when volumes would stop being
     served; else a warning.
 
-    :param log: of the command.
-    :param planned: of one plan.
+    :param log: logger of the command.
+    :param planned: actions of one plan.
     :param found: the effect of each action.
     """
     for action in planned:

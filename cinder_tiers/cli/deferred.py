@@ -16,7 +16,7 @@ _OF_EXTRAS = frozenset(
 
 
 def missing(error: ModuleNotFoundError) -> str | None:
-    """What to say of a module that is not installed.
+    """Return how to install a module that is missing.
 
     :returns: a sentence for the user; None: its absence is a defect.
     """

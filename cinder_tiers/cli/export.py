@@ -107,7 +107,7 @@ ceph=/etc/ceph/ceph.conf:admin
         self._conclude(made.exported)
 
     def _conclude(self, exported: export.Exported) -> None:
-        """What a user has to know, on standard error."""
+        """Log the caveats of the exported file."""
         for text in exported.leftover:
             self.log.error(
                 '"openstack tier plan" would change something: %s',
@@ -125,7 +125,7 @@ ceph=/etc/ceph/ceph.conf:admin
 
 
 def _missing(made: workflow.Export, *, has_named: bool) -> list[str]:
-    """What the file lacks, as it could not be read.
+    """Parts that the file lacks because they could not be read.
 
     :param has_named: whether the user named the clusters. Who has no Ceph and
         named none need not hear of it.
@@ -148,7 +148,7 @@ def _missing(made: workflow.Export, *, has_named: bool) -> list[str]:
 def _lacking(
     made: workflow.Export, tiers: collections.abc.Container[str]
 ) -> list[str]:
-    """What some tiers lack, as it could not be read."""
+    """Parts that tiers lack because they could not be read."""
     return [
         f'Tier {cells.printable(name)} lacks {cells.printable(text)}'
         for name, text in made.exported.undetermined.items()

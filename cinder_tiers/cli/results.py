@@ -87,7 +87,7 @@ def add_files(
 ) -> None:
     """Adds one or more result files, as `results`.
 
-    :param meaning: of each, for the help
+    :param meaning: meaning of each, for the help
     """
     parser.add_argument('results', metavar='<result>', nargs='+', help=meaning)
 
@@ -160,21 +160,21 @@ def add_quantities(
         default=[],
         dest='directions',
         help=(
-            'each quantity of reads alone, or of writes alone (may be '
-            'repeated; default: of both together)'
+            'restrict quantities to reads or to writes (may be repeated; '
+            'default: both together)'
         ),
     )
 
 
 def add_least_difference(
     parser: argparse.ArgumentParser,
-    meaning: str = ', as a factor either way: 5 is from -4.8 to +5',
+    meaning: str = ' (5 is a ratio of 1.05 either way)',
     *,
     default: float = 0.0,
 ) -> None:
     """Adds --least-difference, in percent, as `least_difference`.
 
-    :param meaning: end of a sentence on what is not relevant, for the help
+    :param meaning: end of the first sentence of the help
     """
     parser.add_argument(
         '--least-difference',
@@ -182,7 +182,7 @@ def add_least_difference(
         type=values.percent,
         default=default,
         help=(
-            f'a smaller difference is not relevant{meaning} '
+            f'ignore differences below this percentage{meaning} '
             f'(default: {default:g})'
         ),
     )
@@ -224,7 +224,7 @@ def _expectation(text: str) -> tuple[str, float]:
 def add_expectations(parser: argparse.ArgumentParser, meaning: str) -> None:
     """Adds --expect, as `expect`: [(limit of latency, its value in ms)].
 
-    :param meaning: of it, for the help.
+    :param meaning: meaning of it, for the help.
     """
     parser.add_argument(
         '--expect',
@@ -276,7 +276,7 @@ def is_of_kind(path: str, kind: str, *, max_bytes: int) -> bool:
 
     What cannot be read is not; whoever reads it says why.
 
-    :param max_bytes: of such a file; a larger one is not looked at
+    :param max_bytes: largest size of such a file; no other is read
     """
     try:
         if os.path.getsize(path) > max_bytes:

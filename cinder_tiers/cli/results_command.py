@@ -51,7 +51,7 @@ def load(module: str, *, command: str, extra: str) -> types.ModuleType:
     numpy and scipy take a second, which no other command should need.
 
     :param command: as a user knows it, such as "tier compare".
-    :param extra: of cinder-tiers, which installs what the module imports.
+    :param extra: extra of cinder-tiers that the module needs.
     :raises base.CommandFailed: the extra is not installed.
     """
     try:

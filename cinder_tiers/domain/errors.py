@@ -107,7 +107,7 @@ class Refused(ActionFailed):
 
 
 class NotAsBefore(ActionFailed):
-    """What a sweep has changed is still so, at least in part."""
+    """Raised when a sweep leaves values changed, at least in part."""
 
 
 def with_more(error: Exception, *more: str) -> TiersError:

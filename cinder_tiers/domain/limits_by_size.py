@@ -42,7 +42,7 @@ def of_size(
     {'write_iops_sec': '50', 'read_iops_sec': '200'}
 
     :param specs: {key: value} of a QoS spec.
-    :param size_gib: of the volume, from 0.
+    :param size_gib: size of the volume, from 0.
     :returns: the same with a plain limit in place of each for each GiB, which
         takes the place of one that is there, and with it of the least and the
         most. A minimum without it is left as it is, and limits nothing.

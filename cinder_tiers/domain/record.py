@@ -366,7 +366,7 @@ def loads(kind: type, text: str | bytes, /, **heading: object) -> Any:
 
 
 def _descriptions(kind: type) -> dict[str, str]:
-    """What the comment above each field says, which only its source has."""
+    """Return the comment above each field, which only its source has."""
     return {
         name: ' '.join(
             line.strip().removeprefix('#: ') for line in comment.splitlines()

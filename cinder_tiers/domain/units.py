@@ -35,7 +35,7 @@ def size_text(size_bytes: float) -> str:
     >>> size_text(1023 * 2 ** 30), size_text(-2 ** 41)
     ('1023 GiB', '-2 TiB')
 
-    :param size_bytes: in bytes.
+    :param size_bytes: size in bytes.
     """
     value, unit = float(size_bytes), 'B'
     for larger in _UNITS:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is wrong with a file that a command wrote, as its user is told it."""
+"""Problems of a file that a command wrote, worded for its user."""
 
 import collections.abc
 import contextlib
@@ -14,7 +14,7 @@ def told(
 ) -> collections.abc.Iterator[None]:
     """Tells errors of reading a file as problems of that file.
 
-    :param path: of the file.
+    :param path: path of the file.
     :param expected: what it should be.
     :param remedy: what to do when it is not, as an imperative.
     :raises errors.ProblemsFound: OSError or ValueError was raised; has one

@@ -23,7 +23,7 @@ def write(
 ) -> None:
     """Writes a file at once.
 
-    :param path: of the file.
+    :param path: path of the file.
     :param content: a text is written as UTF-8.
     :param replace: whether a file that exists is replaced; it keeps its mode.
     :param is_durable: whether it must be there after a loss of power, and not
@@ -93,7 +93,7 @@ def make_folder(folder: str, *, mode: int = 0o700) -> None:
     name of each new folder is written to the disk, too.
 
     :param folder: its path; those above it are made as well.
-    :param mode: of the folder, less the umask.
+    :param mode: mode of the folder, less the umask.
     :raises OSError: it cannot be made.
     """
     new: list[str] = []

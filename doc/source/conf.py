@@ -12,6 +12,7 @@ extensions = [
     'openstackdocstheme',
     'oslo_config.sphinxconfiggen',
     'oslo_config.sphinxext',
+    'tiers_commands',
     'tiers_keys',
 ]
 

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 
-
-import pathlib
-import re
-
 import ddt
 from oslo_config import cfg
 import testtools
@@ -11,9 +7,6 @@ import testtools
 from cinder_tiers import conf
 from cinder_tiers.domain.placement import decision
 
-DOCUMENTATION = (
-    pathlib.Path(__file__).parents[2] / 'doc/source/configuration/index.rst'
-)
 #: The options whose values are the words of `decide()`.
 WORDS = {
     'trust_tags_of': decision.TagTrust,
@@ -131,24 +124,3 @@ class ConfTestCase(testtools.TestCase):
         self.assertEqual(list(self.group), [option.name for option in options])
         for option in options:
             self.assertTrue(option.help.endswith('.'), option.name)
-
-    def test_the_documentation_has_every_option_with_its_default(self):
-        rows = re.findall(
-            r'^ {3}\* - ``(\w+)``\n {5}- (.+)$',
-            DOCUMENTATION.read_text(),
-            flags=re.M,
-        )
-        self.assertEqual(
-            [
-                (
-                    name,
-                    f'``{value}``'
-                    if value is not None
-                    else 'as ``on_error``'
-                    if 'on_error' in name
-                    else 'unset',
-                )
-                for name, value in self.group.items()
-            ],
-            rows,
-        )

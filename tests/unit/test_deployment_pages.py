@@ -35,7 +35,7 @@ PAGES = (
     *sorted(GUIDE.glob('install/*.rst')),
     *(
         GUIDE / 'admin' / f'{name}.rst'
-        for name in ('availability', 'faq', 'metrics', 'sizing', 'watch')
+        for name in ('availability', 'metrics', 'sizing', 'watch')
     ),
 )
 _BLOCK = re.compile(r'(?m)^( *)\.\. code-block:: (\w+)\n\n((?:\1   .*\n|\n)+)')
@@ -197,22 +197,31 @@ class OpenStackAnsibleTestCase(testtools.TestCase):
         )
 
 
+def rules_of(name):
+    """The rules of an example for Prometheus."""
+    path = TOP / 'etc' / 'prometheus' / name
+    return [
+        rule
+        for group in yaml.safe_load(path.read_text('utf-8'))['groups']
+        for rule in group['rules']
+    ]
+
+
 @ddt.ddt
 class AlertsTestCase(testtools.TestCase):
-    """The rules ask for metrics that the page above them describes."""
+    """The rules ask for metrics that the page with them describes."""
 
-    @ddt.data('metrics', 'watch')
-    def test_they_ask_for_what_there_is(self, name):
-        page = GUIDE / 'admin' / f'{name}.rst'
+    @ddt.data(
+        ('metrics', 'tiers.rules.yaml'), ('watch', 'tiers-watch.rules.yaml')
+    )
+    @ddt.unpack
+    def test_they_ask_for_what_there_is(self, page_name, name):
+        page = GUIDE / 'admin' / f'{page_name}.rst'
         described = re.findall(
             r'(?m)^``(cinder_tiers_\w+)``', page.read_text('utf-8')
         )
-        rules = [
-            rule
-            for text in blocks(page, 'yaml')
-            for group in yaml.safe_load(text).get('groups', ())
-            for rule in group['rules']
-        ]
+        self.assertIn(name, page.read_text('utf-8'))
+        rules = rules_of(name)
         self.assertTrue(rules)
         for rule in rules:
             asked = re.findall(r'cinder_tiers_\w+', rule['expr'])
@@ -221,12 +230,9 @@ class AlertsTestCase(testtools.TestCase):
                 self.assertIn(metric.removesuffix('_bucket'), described)
 
     def test_a_number_that_a_series_begins_with_is_not_missed(self):
-        page = GUIDE / 'admin' / 'metrics.rst'
-        [text] = [one for one in blocks(page, 'yaml') if 'groups' in one]
         counting = [
             rule['expr']
-            for group in yaml.safe_load(text)['groups']
-            for rule in group['rules']
+            for rule in rules_of('tiers.rules.yaml')
             if 'increase(' in rule['expr']
         ]
         self.assertEqual(2, len(counting))

@@ -31,7 +31,7 @@ class Promise(columns.FormattableColumn):
 
 
 class MeasuredLines(columns.FormattableColumn):
-    """What was measured: a line for each pattern, a map for programs."""
+    """Measured figures: a line for each pattern, a map for programs."""
 
     def human_readable(self) -> str:
         """When, and what; a dash when nothing is known."""

@@ -46,7 +46,7 @@ class ReportedProblem:
 
     @property
     def text(self) -> str:
-        """What was found and expected, and what to do, in one line."""
+        """The value found, the expected one and the remedy, in one line."""
         _, found, expected, remedy = render_tiers.problem_row(self.problem)
         return f'{found}; expected {expected}; {remedy}'
 

@@ -77,7 +77,7 @@ def refusal_row(
 
 
 class Verb(columns.FormattableColumn):
-    """What an action does; for people also whether it is refused.
+    """The effect of an action; for people also whether it is refused.
 
     The value is (verb, whether it is refused).
     """
@@ -108,7 +108,7 @@ def result_row(result: actions.Result) -> cells.Row:
 
 
 def result_note(result: actions.Result) -> str:
-    """What is to be known of an action that was carried out, or nothing."""
+    """Notes on an action that was carried out; may be empty."""
     if result.outcome is not actions.Outcome.DONE:
         return ''
     return plan_fields.result_note(result.action)

@@ -82,7 +82,7 @@ def named(text: str, projects: Projects) -> str:
 def of_action(
     action: actions.Action, projects: Projects = NO_NAMES
 ) -> tuple[Line, ...]:
-    """What an action creates, changes or deletes.
+    """Values that an action creates, changes or deletes.
 
     :param projects: those of which names are known.
     """
@@ -104,16 +104,16 @@ def of_action(
 def remarks(
     action: actions.Action, title: str, projects: Projects = NO_NAMES
 ) -> tuple[str, ...]:
-    """What requires an action, and what else is to be known.
+    """The reason of an action, and its notes.
 
-    :param title: of the group in which the action is shown: not repeated.
+    :param title: title of the group of the action: not repeated.
     """
     why = () if action.why == title else (action.why,)
     return tuple(named(one, projects) for one in (*why, *action.notes))
 
 
 def result_note(action: actions.Action) -> str:
-    """What is to be known after an action was carried out; empty: nothing."""
+    """Notes for after an action was carried out; may be empty."""
     retired = _retired_name(action)
     if not retired:
         return ''

@@ -43,7 +43,7 @@ def lines(
 ) -> collections.abc.Iterator[str]:
     """A plan, grouped by tier, and what it comes to.
 
-    :param plan: of the catalog; nothing is shown of an empty one.
+    :param plan: plan of the catalog; nothing is shown of an empty one.
     :param found: the effect of each action.
     :param width: columns of the terminal.
     :param projects: those of which names are known.
@@ -76,8 +76,8 @@ def action_lines(
 ) -> collections.abc.Iterator[str]:
     """One action: a line, its fields, and what a person decides by.
 
-    :param effect: of the action.
-    :param title: of its group.
+    :param effect: effect of the action.
+    :param title: title of its group.
     :param width: columns of the terminal.
     """
     yield cells.printable(f'  {MARKS[action.verb]} {action.key}')
@@ -143,7 +143,7 @@ def wrapped(
     """A sentence, of which nothing is cut: a command is copied from it.
 
     :param width: columns of the terminal.
-    :param indent: of its lines; all but the first have two blanks more.
+    :param indent: blanks before its first line; the others have two more.
     """
     return _folded(cells.printable(text), width, indent, f'{indent}  ')
 

@@ -20,7 +20,7 @@ def lines(
 ) -> list[str]:
     """A line for all tiers of which the same is to be said, and to be done.
 
-    :param found: in the order of the file.
+    :param found: tiers without a backend, in the order of the file.
     :returns: a few lines, whatever was found.
     """
     together: dict[tuple[str, str], list[unserved.Unserved]] = {}

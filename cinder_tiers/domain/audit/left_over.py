@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What removed tiers have left in a Ceph cluster.
+"""Remains of removed tiers in a Ceph cluster.
 
 No command removes it: pools may hold volumes, rules and capabilities may be of
 use to others. A grant that outlives its pool opens any later pool of that name
@@ -39,7 +39,7 @@ def find(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[LeftOver]:
-    """What is in a cluster, and of no tier of the file any more.
+    """Objects of a cluster that belong to no tier of the file any more.
 
     :returns: managed pools, then grants of the user of cinder-volume for pools
         that do not exist, then the CRUSH rules of these pools.

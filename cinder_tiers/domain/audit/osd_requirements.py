@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a tier requires of the OSDs behind it, compared with what they are.
+"""Requirements of a tier for its OSDs, compared with the OSDs.
 
 No API sets these things: an OSD has its object store and its disks from the
 day it was made, and an I/O scheduler is a setting of a kernel. So they are
@@ -35,7 +35,7 @@ class OsdPart:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OsdFacts:
-    """What an OSD said of itself when it started; None: it did not say."""
+    """Facts that an OSD reported when it started; None: not reported."""
 
     is_up: bool
     #: As its kernel calls it.

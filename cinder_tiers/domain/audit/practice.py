@@ -62,7 +62,7 @@ _Doubts = dict[tuple[str, str, str], collections.abc.Mapping[str, str]]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PgTarget:
-    """What Ceph's autoscaler thinks of the placement groups of a pool."""
+    """Opinion of Ceph's autoscaler on the placement groups of a pool."""
 
     #: on, warn or off.
     mode: str
@@ -81,7 +81,7 @@ class PgTarget:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OpQueue:
-    """What an OSD keeps operations in."""
+    """Queue in which an OSD keeps operations."""
 
     osd_id: int
     #: osd_op_queue, as it is in effect.
@@ -92,7 +92,7 @@ class OpQueue:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PracticeFacts:
-    """What is looked at beside the state of a cluster."""
+    """Facts of a cluster that only the audit reads."""
 
     #: {pool: what the autoscaler thinks}; it passes over pools of which the
     #: CRUSH rules overlap.

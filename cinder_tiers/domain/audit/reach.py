@@ -136,7 +136,7 @@ def _listed(projects: frozenset[str] | None) -> str:
 
 
 def _given(tier: reach.Type, cinder: cinder_state.CinderState) -> str:
-    """What the type of a tier gives to its volumes, and others do not."""
+    """Properties that only the type of a tier gives to its volumes."""
     spec = next(
         (
             one

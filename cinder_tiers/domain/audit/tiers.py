@@ -58,7 +58,7 @@ _ASPECTS = {
 
 
 class State(enum.Enum):
-    """What an object is, best first."""
+    """State of an object, best first."""
 
     COMPLIANT = 'compliant'
     """It is as the catalog, or its tier, says."""
@@ -309,7 +309,7 @@ def _without_access(
 def _left_over(
     catalog: catalogs.Catalog, observed: Observed
 ) -> collections.abc.Iterator[Finding]:
-    """What removed tiers have left in the clusters."""
+    """Report what removed tiers have left in the clusters."""
     for cluster in catalog.clusters_in_use:
         state = observed.ceph[cluster.name]
         if isinstance(state, Unread):
@@ -366,7 +366,7 @@ def _requirements(
     catalog: catalogs.Catalog,
     observed: Observed,
 ) -> collections.abc.Iterator[Finding]:
-    """What OSDs are not, that a tier requires of them."""
+    """Requirements of a tier that its OSDs do not meet."""
     for tier in catalog.ours:
         if (
             not isinstance(tier, catalogs.CephTier)
@@ -542,7 +542,7 @@ def _pools_without_io(
 
 
 def _as_if_with_io(catalog: catalogs.Catalog, observed: Observed) -> Observed:
-    """What was observed, with the declared options where they are not known.
+    """The observed pools, with unknown options assumed as declared.
 
     So that all else of these pools is compared.
     """
@@ -591,7 +591,7 @@ def _problems(
     catalog: catalogs.Catalog,
     observed: Observed,
 ) -> list[Finding]:
-    """What makes a plan impossible."""
+    """Problems that make a plan impossible."""
     found: list[Finding] = []
     catalog = host_osd_options.without(catalog, catalog.clusters)
     ceph = {

@@ -61,7 +61,7 @@ class Residency:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class VolumeVerdict:
-    """What is to be said of the place of a volume."""
+    """Finding on the place of a volume."""
 
     state: State
     #: Name of the tier that the volume is of; None when it is of none.
@@ -266,7 +266,7 @@ def judge(
     policy: decision.Policy,
     applied: explanation.AppliedTypes | None = None,
 ) -> VolumeVerdict:
-    """What is to be said of the place of a volume.
+    """Finding on the place of a volume.
 
     :param volume: the volume.
     :param image: the image that it follows, as it is today; None when it
@@ -659,7 +659,7 @@ def _attached(
             yield _of_servers(
                 volume,
                 verdict,
-                reason='Cinder has not kept what it told Nova of the limits',
+                reason='Cinder has no record of the limits that Nova got',
             )
             continue
         changes = volume_limits.difference(one.has, wanted)

@@ -119,7 +119,7 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What guests on the tier got."""
+    """Figure that guests on the tier got."""
 
     #: minute in which the measurement ended, such as 2026-11-29T14:05Z; of
     #: several, the first

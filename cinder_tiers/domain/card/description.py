@@ -63,7 +63,7 @@ _STALE = re.compile(
 
 @dataclasses.dataclass(frozen=True)
 class _Clause:
-    """What is written as a whole, or not at all."""
+    """Part of a description, written as a whole or not at all."""
 
     pattern: str
     #: Behind the pattern.
@@ -74,7 +74,7 @@ def limit_text(name: str, value: float) -> str:
     """Write a limit as a quantity, "at least" or "at most", and a number.
 
     :param name: as in ``expectations.find``.
-    :param value: in the unit that the name says.
+    :param value: value in the unit that the name says.
 
     >>> limit_text('p99_ms_max', 20)
     'p99_ms at most 20'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the figures of a tier depend on, as a few digits, to see it change.
+"""Fingerprint of all that the figures of a tier depend on.
 
 Pure. Neither words nor tags, access, quotas or promises are in it: no figure
 depends on them. Must not know where a fingerprint is kept.
@@ -84,7 +84,7 @@ def of_tier(
 ) -> str:
     """The fingerprint of a tier.
 
-    :param state: of its cluster; None when it has none.
+    :param state: state of its cluster; None when it has none.
     """
     found = [
         _digits(

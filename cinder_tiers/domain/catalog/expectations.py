@@ -29,7 +29,7 @@ SYNC = 'sync'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Metric:
-    """What can be limited."""
+    """Figures that can be limited."""
 
     #: Of its values; empty for a plain number.
     unit: str
@@ -189,7 +189,7 @@ def _metric(name: str) -> _Metric:
 
 
 def find_quantity(name: str) -> Limit | None:
-    """What tiers can be compared by, as a limit of it.
+    """Figures by which tiers can be compared, as a limit of it.
 
     The limit knows the unit, and that more is better if it is a least one.
 

@@ -186,7 +186,7 @@ class ErasureCoded:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Requirements:
-    """What each OSD of a tier must be.
+    """Requirements of each OSD of a tier.
 
     What is None, False or empty is not required.
     """
@@ -332,7 +332,7 @@ class Qos:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Quotas:
-    """What each project may have of a tier; -1 is unlimited."""
+    """Quotas of each project for a tier; -1 is unlimited."""
 
     volumes: int = -1
     #: Of volumes and snapshots together.
@@ -356,7 +356,7 @@ class Encryption:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TierCost:
-    """What a tier costs its users; nothing is changed for it."""
+    """Price of a tier; it changes nothing in the cloud."""
 
     #: Text behind each price, such as EUR.
     currency: str

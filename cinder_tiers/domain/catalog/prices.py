@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a tier costs its users, by `cost` of the tiers file.
+"""Prices of a tier, by `cost` of the tiers file.
 
 Prices are computed as fractions and rounded once, where they are shown, so
 that those of projects sum up to that of all. Pure.
@@ -18,8 +18,8 @@ def of_month(
 ) -> fractions.Fraction | None:
     """Price of volumes for a month of `catalogs.HOURS_OF_MONTH`.
 
-    :param cost: of their tier.
-    :param size_gib: of all volumes together.
+    :param cost: cost of their tier.
+    :param size_gib: size of all volumes together.
     :param iops: limits of all volumes together; None: not known, or without
         a limit.
     :returns: in the currency of the cost; None when IOPS have a price, and
@@ -38,7 +38,7 @@ def of_gib_hours(
 ) -> fractions.Fraction:
     """Price of GiB-hours, without that of IOPS, in the currency of the cost.
 
-    :param cost: of the tier.
+    :param cost: cost of the tier.
     :param gib_hours: sizes of volumes in GiB times hours.
     """
     return (

@@ -39,7 +39,7 @@ _FIXED = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Should:
-    """What a volume's place is compared with."""
+    """Reference for the place of a volume."""
 
     decided: decision.PlacementDecision
     #: How the summary begins.
@@ -298,7 +298,7 @@ class _Selected:
 
     @property
     def note(self) -> str:
-        """What is said of a volume that is on another tier."""
+        """Note on a volume that would go to another tier today."""
         if self.by_image:
             return (
                 'its type was chosen by the request, or by earlier tags: a '

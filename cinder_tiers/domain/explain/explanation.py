@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is said of a placement: the answer of `openstack tier explain`.
+"""Explanation of a placement: the answer of `openstack tier explain`.
 
 Plain values, and what explanations of new and of existing volumes share.
 Must not know what is explained, nor how it is shown.
@@ -39,7 +39,7 @@ class PlacementOutcome(enum.Enum):
 
 
 class BackendVerdict(enum.Enum):
-    """What a backend is to a volume."""
+    """Role of a backend for a volume."""
 
     OWN = 'own'
     """It serves the tier, or the volume type."""
@@ -192,10 +192,10 @@ class AppliedTypes:
     def judge(
         self, volume_type: facts.KnownType | None, known: facts.VisibleCloud
     ) -> tuple[JudgedBackend, ...] | None:
-        """What each backend is to a volume type, own ones first.
+        """Role of each backend for a volume type, own ones first.
 
         :param volume_type: None when it is not known.
-        :param known: for the backends.
+        :param known: facts on the backends.
         :returns: None when the backends are hidden.
         """
         if known.backends is None:
@@ -230,13 +230,13 @@ class AppliedTypes:
         is_unbound: bool,
         volume_type: facts.KnownType | None,
     ) -> tuple[JudgedBackend, ...]:
-        """What backends are to a volume for which no tier was chosen.
+        """Role of each backend for a volume without a tier.
 
         TierFilter keeps it off those that serve only private tiers which the
         project may not use.
 
         :param judged: what each is by the volume type alone.
-        :param known: for who may use a type.
+        :param known: facts on who may use a type.
         :param project: id of the project, whose members have no admin rights.
         :param is_unbound: whether the volume type names no backend, and does
             not follow the image.
@@ -309,7 +309,7 @@ class AppliedTypes:
         """The tiers whose own backend one is, sorted by name.
 
         :param backend: its name; of one that does not exist no tier.
-        :param known: for the backends.
+        :param known: facts on the backends.
         """
         asked = id(known), backend
         if asked not in self._owners:
@@ -413,7 +413,7 @@ def read_tiers(
 ) -> AppliedTypes:
     """The tiers that volume types are, as the doors read them.
 
-    :param types: in any order.
+    :param types: types in any order.
     """
     by_id = {one.type_id: one for one in types}
     readings = [

@@ -218,7 +218,7 @@ def _why_cinder_refuses(
     decided: decision.PlacementDecision,
     known: facts.VisibleCloud,
 ) -> str | None:
-    """What Cinder says 404 to; None when it takes image and type."""
+    """Reason for a 404 of Cinder; None when it takes image and type."""
     if (
         question.image
         and not question.is_admin
@@ -305,7 +305,7 @@ def _why_unknown(
     known: facts.VisibleCloud,
     policy: decision.Policy,
 ) -> str | None:
-    """What keeps the user from telling the tier; None when nothing does."""
+    """Reason why the user cannot determine the tier; None: there is none."""
     if decided.because_of(decision.Rule.FIXED):
         return None
     if facts.EXTRA_SPECS in known.hidden:
@@ -420,7 +420,7 @@ def _without_closed(
     applied: explanation.AppliedTypes,
     known: facts.VisibleCloud,
 ) -> tuple[explanation.JudgedBackend, ...]:
-    """What is left of the backends by TierFilter, where Cinder chooses."""
+    """Backends that TierFilter leaves, among which Cinder chooses."""
     if decided.because_of(decision.Rule.FIXED):
         return judged
     is_unbound = (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the APIs show of a request or a volume, and what they hide.
+"""Facts of a request or a volume that the APIs show, or hide.
 
 The input of `explanation`. Observing it applies no rule. Must
 not know how an API is asked.
@@ -138,7 +138,7 @@ class KnownVolume:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class VisibleCloud:
-    """What a user may see of a cloud, as far as placement needs it."""
+    """View of a user on a cloud, as far as placement needs it."""
 
     #: Id of the user's project.
     project: str

@@ -481,7 +481,7 @@ def _leftover(
     catalog: catalogs.Catalog,
     known: inventory.Inventory,
 ) -> collections.abc.Iterator[str]:
-    """What a plan would do, where no catalog says what exists."""
+    """Actions of a plan where no catalog can declare what exists."""
     try:
         made = plans.make(
             catalog=catalog,

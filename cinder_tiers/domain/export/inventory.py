@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What exists in a cloud, as far as a catalog could declare it.
+"""State of a cloud, as far as a catalog could declare it.
 
 The input of `export`. Must not know how it is read.
 """

@@ -37,7 +37,7 @@ def rbd_of(
     """A pool that exists, so that a plan for it is empty.
 
     :param known: its cluster.
-    :param name: of the pool that Cinder names.
+    :param name: name of the pool that Cinder names.
     :returns: it, and what of it could not be said.
     :raises ValueError: it cannot be declared so; the text says why.
     """
@@ -86,7 +86,7 @@ def rbd_of(
 class Undetermined(ValueError):
     """A catalog might declare it, but it could not be read.
 
-    :param what: of it.
+    :param what: noun for the setting.
     :param why: a reason that is told elsewhere, too; empty: there is none.
     """
 
@@ -123,7 +123,7 @@ def _placed(
 ) -> catalogs.RbdPool:
     """A pool with the fields that say where its data lies.
 
-    :param holder: of the data; `pool` itself, or the erasure coded one.
+    :param holder: holder of the data; `pool` itself, or the erasure coded one.
     :raises ValueError: they cannot be declared.
     """
     rule, root, failure_domain = _rule(known.ceph, holder)
@@ -354,7 +354,7 @@ def _pg_num(
 def _options(
     rbd: catalogs.RbdPool, pool: ceph_state.Pool, remarks: Remarks
 ) -> dict[str, catalogs.Value]:
-    """What is set of a pool, as far as it can be declared together."""
+    """Options of a pool, as far as they can be declared together."""
     found: dict[str, catalogs.Value] = {}
     for name, text in sorted(pool.options.items()):
         if text in (pool_options.UNSET, 'false') or (

@@ -11,7 +11,7 @@ import typing
 
 
 class RequestVerdict(enum.Enum):
-    """What becomes of a request."""
+    """Outcome of a request."""
 
     TIER = 'tier'
     """It is served by the decision's tier."""
@@ -27,7 +27,7 @@ class RequestVerdict(enum.Enum):
 
 
 class Feature(enum.Enum):
-    """What a volume type gives to its volumes, and another may lack."""
+    """Property of volumes that a volume type gives, and another may lack."""
 
     ENCRYPTION = 'encryption'
     """Volumes of the type have an encryption key."""
@@ -70,7 +70,7 @@ class Rule(enum.Enum):
 
 
 class FixedBy(enum.Enum):
-    """What leaves nothing to choose."""
+    """Fact that leaves nothing to choose."""
 
     SOURCE_VOLUME = 'source volume'
     SNAPSHOT = 'snapshot'
@@ -90,7 +90,7 @@ class TypeSource(enum.Enum):
 
 
 class OnError(enum.Enum):
-    """What happens to a request whose tier could not be determined."""
+    """Policy for a request whose tier could not be determined."""
 
     FALLBACK = 'fallback'
     PASS = 'pass'  # noqa: S105 - no password
@@ -98,7 +98,7 @@ class OnError(enum.Enum):
 
 
 class OnNoAccess(enum.Enum):
-    """What becomes of a tag for a tier that the project may not use."""
+    """Policy for a tag of a tier that the project may not use."""
 
     FALLBACK = 'fallback'
     """It counts as if it were not there."""
@@ -124,7 +124,7 @@ class ProjectType(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What the operator chose."""
+    """Policies that the operator chose."""
 
     tag_trust: TagTrust = TagTrust.OWN_AND_PUBLIC
     on_no_access: OnNoAccess = OnNoAccess.FALLBACK
@@ -281,7 +281,7 @@ class Request:
 
     @property
     def needs(self) -> frozenset[Feature]:
-        """What the volume type of a tier must give to serve the request."""
+        """Properties that a tier must give to serve the request."""
         needs = self.has
         if self.named_type is not None:
             needs |= self.named_type.offers
@@ -327,7 +327,7 @@ class Reason:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PlacementDecision:
-    """What `decide()` decided, and why.
+    """The decision of `decide()`, and its reasons.
 
     The reasons explain and never steer. None holds text of an image, which
     may be hostile: tags are quoted from the tier that knows them.

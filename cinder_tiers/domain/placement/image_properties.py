@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the properties of an image mean to Cinder: hostile, as tags are."""
+"""Meaning of image properties to Cinder: hostile, as tags are."""
 
 import collections.abc
 import json

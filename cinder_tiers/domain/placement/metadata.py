@@ -20,8 +20,8 @@ def known_tag_in(
 
     What is remembered by it is bounded, whatever tenants write.
 
-    :param metadata: as of `tag_in`.
-    :param policy: as of `tag_in`.
+    :param metadata: see `tag_in`.
+    :param policy: see `tag_in`.
     :param known_tags: those of all tiers, in normal form.
     :returns: as of `tag_in`, but '' for a tag of no tier.
 

@@ -39,7 +39,7 @@ class Reach:
 
     @property
     def reason(self) -> str:
-        """What it leads to, and what is shed by it."""
+        """The backends that the type reaches, and what volumes there lack."""
         return (
             f'{"public" if self.volume_type.projects is None else "private"} '
             f'volume type {self.volume_type.name!r} leads to the backends of '

@@ -46,7 +46,7 @@ def features(
     *,
     is_encrypted: bool = False,
 ) -> frozenset[decision.Feature]:
-    """What a volume type gives to its volumes, as Cinder reads it.
+    """Properties that a volume type gives, as Cinder reads it.
 
     :param extra_specs: {key: value} of the type.
     :param is_encrypted: whether the type has an encryption; no extra spec
@@ -125,7 +125,7 @@ def applied_tier(
 ) -> decision.AppliedTier:
     """The tier of a name that a volume type is, likewise.
 
-    :param name: of the tier.
+    :param name: name of the tier.
     :raises ValueError: a value cannot be read; the text says what to do.
     """
     text = extra_specs.get(cinder_state.PRIORITY, '0')
@@ -152,7 +152,7 @@ def applied_tier(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TypeReading:
-    """What a volume type says of the tier that it is."""
+    """The tier that a volume type describes."""
 
     type_id: str
     #: Of the volume type.
@@ -181,7 +181,7 @@ def read_type(
     is_encrypted: bool = False,
     description: str | None = None,
 ) -> TypeReading:
-    """What one volume type says, whatever the others say.
+    """The tier that one volume type describes, regardless of the others.
 
     :param extra_specs: {key: value} of the type.
     :param type_id: its id.
@@ -189,7 +189,7 @@ def read_type(
     :param projects: ids of the projects that have access to a private type;
         None for a public type.
     :param is_encrypted: whether the type has an encryption.
-    :param description: of the type.
+    :param description: description of the type.
     """
     tier, problems = None, []
     mark = extra_specs.get(cinder_state.NAME) or None

@@ -37,10 +37,10 @@ def backends(
     secret_uuid: str | None,
     driver: Driver = Driver.RBD,
 ) -> dict[str, dict[str, str]]:
-    """What cinder.conf needs for the tiers.
+    """Sections of cinder.conf for the tiers.
 
     :param default_conf: ceph.conf of clusters that name none.
-    :param secret_uuid: of the cluster that names none.
+    :param secret_uuid: UUID of the cluster that names none.
     :param driver: which one serves them.
     :returns: {section: {option: value}}, DEFAULT first.
     :raises errors.ProblemsFound: `secret_uuid` would be that of several
@@ -210,7 +210,7 @@ def service_comments(
     As in "Configuring Nova" and "Configuring Glance" of ceph
     doc/rbd/rbd-openstack.rst.
 
-    :param secret_uuid: of clusters that name none.
+    :param secret_uuid: UUID of clusters that name none.
     """
     lines = []
     without = clusters_without_secret(catalog)

@@ -60,7 +60,7 @@ def find_elsewhere(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Served:
-    """What backends of a tier report of where they keep volumes."""
+    """Pools in which the backends of a tier report to keep volumes."""
 
     tier: catalogs.CephTier
     #: Whether one of them keeps volumes in the pool that is declared.

@@ -30,7 +30,7 @@ class FillLevel:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CapacityChange:
-    """What a change does to the OSDs that a CRUSH rule takes."""
+    """Effect of a change on the OSDs that a CRUSH rule takes."""
 
     rule: ceph_state.CrushRule
     before: FillLevel
@@ -73,7 +73,7 @@ def change(
     earlier: Added,
     added: Added,
 ) -> CapacityChange:
-    """What a change does to the OSDs of a CRUSH rule.
+    """Effect of a change on the OSDs of a CRUSH rule.
 
     :param shares: how the rule spreads data; of one OSD at least.
     :param earlier: what changes before this one add.

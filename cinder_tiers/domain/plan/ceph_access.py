@@ -265,7 +265,7 @@ def repairer(
 def watch_preparations(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> tuple[tuple[str, ...], ...]:
-    """What an administrator does once for watch, as words of `rbd`.
+    """Steps of an administrator before a watch, as words of `rbd`.
 
     librbd tries a pool before it makes the first image with data in it,
     outside of all namespaces.
@@ -283,7 +283,7 @@ def watch_preparations(
 def volumes_grants(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> tuple[str, ...]:
-    """What `audit --volumes` needs of the OSDs besides."""
+    """Further capabilities of the OSDs for `audit --volumes`."""
     images = (cluster.images_pool,) if cluster.images_pool else ()
     return tuple(
         f'profile rbd-read-only pool={_word(pool)}'

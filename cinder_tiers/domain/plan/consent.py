@@ -124,7 +124,7 @@ def changed_since_plan(
     action: actions.Action,
     current: actions.Resource | None,
 ) -> tuple[difference.Difference, ...]:
-    """What is neither as the plan saw it, nor as it should be.
+    """Fields that are neither as the plan saw them, nor as declared.
 
     A consent is given to what a plan shows, so what came up since has none.
     What an interrupted apply has left is half done, and not a change.
@@ -236,7 +236,7 @@ def _is_name_of(key: actions.Key, name: str) -> bool:
 def _beyond(
     action: actions.Action, fields: frozenset[str] | None
 ) -> tuple[str, ...]:
-    """What an action changes besides some fields; all for another action."""
+    """Changes of an action besides some fields; all of another action."""
     if fields is None:
         return ()
     if not (action.before and action.after):
@@ -287,7 +287,7 @@ def _unclear(
 ) -> errors.Problem:
     """A name of several objects, or of one that no consent helps.
 
-    :param refusal: of the first of them.
+    :param refusal: refusal of the first of them.
     """
     where = f'--allow {shlex.quote(name)}'
     if len(found) > 1:

@@ -199,7 +199,7 @@ def copies_kept_by_tree(
     erasure coded ones draw otherwise when the failure domain is the OSD.
 
     :param shares: how both rules spread the data.
-    :param osds: of the cluster.
+    :param osds: OSDs of the cluster.
     :param domains: both failure domains, bucket types such as host.
     :param size: copies.
     :returns: from 0 to `size`.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the actions of a plan do to data and to room, as an estimate.
+"""Estimated effects of the actions of a plan on data and free space.
 
 Beside the plan, and not part of it: sizes change from minute to minute, the
 plan does not. Only changes of pools that exist have an effect on data; an
@@ -33,7 +33,7 @@ _PROBLEMS = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Effect:
-    """What an action does to data and to room; all sizes are estimates."""
+    """Effect of an action on data and free space; sizes are estimates."""
 
     #: What OSDs write because of it, from 0 to all copies of the pool; None
     #: when it cannot be determined.
@@ -71,7 +71,7 @@ def of_plan(
     Each is estimated as if those before it had been carried out, refused
     ones too: the last one on some OSDs shows what all of them come to.
 
-    :param planned: in the order of the plan.
+    :param planned: actions in the order of the plan.
     :param ceph: {name of the cluster in the catalog: its state}.
     :returns: {key of the action: effect}, `NONE` for those without one.
     """
@@ -151,7 +151,7 @@ def of_pool(
 
     :param before: as it is.
     :param after: as it should be.
-    :param ceph: with the CRUSH rules of both.
+    :param ceph: cluster with the CRUSH rules of both.
     :param earlier: what changes before this one add to OSDs.
     :returns: the effect, and what it adds to OSDs.
     """
@@ -391,7 +391,7 @@ def _alike(
 
 
 def _told(moved: float, grown: float, *, why: str, bound: bool) -> str:
-    """What moves, and what the pool takes more or less.
+    """Describe the bytes that move, and those that the pool takes.
 
     :param bound: whether `moved` is what moves at most.
     """

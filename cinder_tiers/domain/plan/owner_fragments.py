@@ -43,7 +43,7 @@ _OSA_UUID = '{{ cinder_ceph_client_uuid }}'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Fragment:
-    """What belongs into one file of an owner."""
+    """Text for one file of an owner."""
 
     #: Where it belongs, such as `/etc/kolla/globals.yml`.
     place: str
@@ -55,7 +55,7 @@ class Fragment:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class IniFragment(Fragment):
-    """What belongs into one INI file."""
+    """Text for one INI file."""
 
     #: {section: {option: value}}
     documents: tuple[
@@ -551,7 +551,7 @@ def openstack_ansible(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
 def _last(
     catalog: catalogs.Catalog, default: collections.abc.Mapping[str, str]
 ) -> tuple[str, ...]:
-    """What is to be known of the default type, which is pasted too soon."""
+    """Warn that the default volume type must be set last."""
     name = default.get('default_volume_type')
     if name not in catalog.follow_image_types:
         return ()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What belongs to an operator that would set it back. Pure.
+"""Objects that an operator of Kubernetes would set back. Pure.
 
 Rook makes each pool of a CephBlockPool what that says, again and again, so
 two that own a pool would undo each other's work. Whether a pool has such a

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a plan takes away, which comes after all that it makes.
+"""Deletions of a plan, which come after all that it makes.
 
 Something else may be about to replace it: a tier the fallback, a tag, or the
 type that a project uses. Pure.
@@ -62,7 +62,7 @@ def last(
     project comes after what unsets it as the default type of that project,
     and what was created last is deleted first.
 
-    :param planned: in any order; of one kind, each after those it needs.
+    :param planned: actions, each after those of its kind that it needs.
     """
     place = {kind: turn for turn, kind in enumerate(registry.BY_KIND)}
     made: list[actions.Action] = []

@@ -153,7 +153,7 @@ def _remedy(
     """What to do.
 
     :param names: each `volume_backend_name` that is reported.
-    :param suggestion: of a name, `did you mean ...? ` or nothing.
+    :param suggestion: suggestion of a name, `did you mean ...? ` or nothing.
     """
     if tier.backend is None or tier.backend in names:
         return (

@@ -106,7 +106,7 @@ def plan(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> collections.abc.Iterator[actions.Action]:
-    """What separates the cache tiers of a cluster from the catalog.
+    """Differences of the cache tiers of a cluster to the catalog.
 
     Pools of no tier of the catalog may have any cache.
     """
@@ -446,7 +446,7 @@ def why_not_flushed(tier: ceph_state.CacheTier) -> str | None:
 
 
 def removal_steps(tier: ceph_state.CacheTier) -> tuple[str, ...]:
-    """What `apply` does to be rid of a cache, in this order.
+    """Steps of `apply` to remove a cache, in this order.
 
     Ceph's own order (doc/rados/operations/cache-tiering.rst, "Removing a
     Cache Tier"). The pool of the cache is kept.
@@ -471,7 +471,7 @@ def removal_steps(tier: ceph_state.CacheTier) -> tuple[str, ...]:
 
 
 def _removal(tier: ceph_state.CacheTier, *, flush: bool = True) -> str:
-    """What to do by hand to be rid of a cache.
+    """Steps to remove a cache by hand.
 
     :param flush: whether what clients wrote may be in the cache only.
     """
@@ -641,7 +641,7 @@ def of_pools(dumped: list[dict]) -> dict[str, ceph_state.CacheTier]:
 
 
 def cache_tier_of(pool: str, cache: catalogs.Cache) -> ceph_state.CacheTier:
-    """What stands in front of the pool with the data of an RBD tier."""
+    """The cache in front of the pool with the data of an RBD tier."""
     return ceph_state.CacheTier(
         name=pool,
         cache_pool=cache.rbd.pool,

@@ -144,7 +144,7 @@ def plan(
 def _refusal(name: str, of_others: tuple[str, ...]) -> actions.Refusal | None:
     """Why a user may not be given what the tiers need.
 
-    :param name: of the user, without `client.`.
+    :param name: name of the user, without `client.`.
     :param of_others: grants by which it may be of another service.
     """
     another = (
@@ -190,7 +190,7 @@ def _of_others(
 
 
 def key_note(ceph: ceph_state.CephState) -> str | None:
-    """What is to be known before a cephx user is made; None for nothing.
+    """Note on a cephx user before it is made; None: there is none.
 
     A cluster that Ceph 20 made has keys that older clients cannot read: those
     of 16.2.15 and 18.2.7 end with "Malformed input".
@@ -221,7 +221,7 @@ def _lacks(
 
 
 def grant_of(pool: str) -> str:
-    """What allows a cephx user the images of a pool."""
+    """Capability of a cephx user for the images of a pool."""
     return f'profile rbd pool={pool}'
 
 

@@ -504,7 +504,7 @@ def _shared_domains(
 def shared_domains_note(
     rule: ceph_state.CrushRule, ceph: ceph_state.CephState
 ) -> str:
-    """What a new rule with a class for the first copy means; '' for others.
+    """Note on a new rule with a class for the first copy; '' for others.
 
     :param rule: that is to be made.
     :param ceph: the cluster.

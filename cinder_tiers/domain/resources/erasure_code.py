@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the erasure code plugins of Ceph can do with k and m.
+"""Abilities of the erasure code plugins of Ceph, by k and m.
 
 A pool keeps its erasure code for ever, so that what Ceph would refuse, or
 warns of, is said before one is made. Pure. Must not know of pools.
@@ -56,7 +56,7 @@ class ErasureCodeFault:
 def faults(
     protection: catalogs.ErasureCoded,
 ) -> collections.abc.Iterator[ErasureCodeFault]:
-    """What is wrong between the settings of an erasure code.
+    """Problems between the settings of an erasure code.
 
     >>> wide = catalogs.ErasureCoded(k=4, m=5, plugin='isa')
     >>> [fault.expected for fault in faults(wide)]

@@ -61,7 +61,7 @@ def may_hold_all(size: int, min_size: int, each: int) -> bool:
 def faults(
     rbd: catalogs.RbdPool,
 ) -> collections.abc.Iterator[erasure_code.ErasureCodeFault]:
-    """What is wrong with copies that share failure domains.
+    """Problems of copies that share failure domains.
 
     :param rbd: the pool; one that is erasure coded has none.
     """

@@ -61,9 +61,9 @@ def check_cluster(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> list[errors.Problem]:
-    """What a cluster lacks for its `host_osd_options`.
+    """Problems of a cluster with its `host_osd_options`.
 
-    :param cluster: of the catalog.
+    :param cluster: cluster of the catalog.
     :param ceph: its state.
     """
     hosts = ceph.hosts
@@ -99,7 +99,7 @@ def without(
 ) -> catalogs.Catalog:
     """A catalog with no `host_osd_options` of some clusters.
 
-    :param names: of these clusters.
+    :param names: names of these clusters.
     """
     return dataclasses.replace(
         catalog,

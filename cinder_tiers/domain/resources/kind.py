@@ -63,7 +63,7 @@ def tiers_of_that_name(
 def for_each_cluster(plan: ClusterPlan) -> Plan:
     """A plan of all clusters in use, from one of a single cluster.
 
-    :param plan: of one cluster.
+    :param plan: plan of one cluster.
     """
 
     def plan_all(
@@ -77,7 +77,7 @@ def for_each_cluster(plan: ClusterPlan) -> Plan:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ResourceKind(typing.Generic[R]):
-    """What is the same of all objects of a kind."""
+    """Facts that all objects of a kind share."""
 
     #: Its value is public: a word of --allow, and an aspect of the audit.
     kind: actions.Kind

@@ -379,9 +379,7 @@ _FENCED = (
     'a client that lost its lock could still write, and two guests damage '
     'one image'
 )
-_UNFLUSHED = (
-    'guests that never flush would lose writes that they were told are safe'
-)
+_UNFLUSHED = 'guests that never flush would lose writes that were acknowledged'
 _CLIENT_MEMORY = 'each volume would take that much memory of its hypervisor'
 _CACHE = 'the cache would have no effect, or hold what a crash loses'
 _OLD_IMAGES = 'new images would lack what clients or backups rely on'

@@ -79,7 +79,7 @@ def refusals(
     :param before: the options as OSDs use them.
     :param after: as they should.
     :param own: what the OSDs of the cluster can do; None: not known.
-    :param osd_ids: of the device class or host.
+    :param osd_ids: ids of the OSDs of the device class or host.
     """
     names = sorted(name for name in changed if name.startswith(PREFIX))
     if not names:
@@ -155,7 +155,7 @@ def doubts(
     own: ceph_state.Mclock | None,
     osd_ids: collections.abc.Iterable[int],
 ) -> dict[str, str]:
-    """What is doubtful of the figures of some OSDs, all of one device class.
+    """Implausible IOPS capacities of the OSDs of one device class.
 
     :param own: what the OSDs of the cluster can do; None: not known.
     :param osd_ids: those that have another queue are passed over.

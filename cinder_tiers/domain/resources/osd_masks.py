@@ -68,10 +68,10 @@ def taking_precedence(
     ],
     osds: collections.abc.Iterable[ceph_state.Osd],
 ) -> collections.abc.Iterator[str]:
-    """What other sections have for some of the OSDs of a mask.
+    """Values of other sections for some of the OSDs of a mask.
 
-    :param mask: of a device class or a host.
-    :param name: of an option.
+    :param mask: mask of a device class or a host.
+    :param name: name of an option.
     :param value: that is to be set for the mask.
     :param configured: {mask or osd.N: {option: value}}
     :param osds: those of the mask.

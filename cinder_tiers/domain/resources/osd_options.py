@@ -125,7 +125,7 @@ def normal(schema: ceph_state.OptionSchema, value: catalogs.Value) -> str:
     >>> normal(sleep, 0.10)
     '0.1'
 
-    :param schema: of the option.
+    :param schema: schema of the option.
     :param value: as it was declared, or as Ceph shows it.
     :raises ValueError: it cannot be a value of the option; the text says what
         can.
@@ -212,7 +212,7 @@ def mclock_refusals(
     before: ceph_state.OsdOptions,
     after: ceph_state.OsdOptions,
 ) -> collections.abc.Iterator[actions.Refusal]:
-    """What OSDs with the queue mClock would accept, and not use.
+    """Options that OSDs with the queue mClock accept and do not use.
 
     :param changed: options that are not as they should be.
     :param before: the options as OSDs use them.
@@ -241,7 +241,7 @@ def problems(
     *,
     where: collections.abc.Callable[[str], str],
 ) -> list[errors.Problem]:
-    """What a cluster cannot do with some options.
+    """Problems of a cluster with some options.
 
     :param declared: {option: value}.
     :param schemas: {option: schema} of those that the cluster knows.
@@ -364,7 +364,7 @@ def start_reason(
 ) -> str:
     """Why some OSDs do not use the value of their class or host.
 
-    :param name: of an option that counts from the start of an OSD.
+    :param name: name of an option that counts from the start of an OSD.
     :param value: the configured one.
     :param osd_ids: one or more.
     """
@@ -388,7 +388,7 @@ def reason(
     Later layers win: default, mon, file, env, cmdline, override
     (src/common/config_values.h).
 
-    :param name: of the option.
+    :param name: name of the option.
     :param layers: {layer: value} of it (`config diff` of the OSD).
     :param op_queue: osd_op_queue of the OSD.
     :returns: what is the matter and what to do.
@@ -432,7 +432,7 @@ def not_heeded(
 
     To set them once more would change nothing.
 
-    :param names: of options that are not in effect everywhere.
+    :param names: names of options that are not in effect everywhere.
     :param wanted: {option: value that should be in effect}.
     :param configured: {option: value that the monitors have for these OSDs}.
     :param reasons: {option: why a value for these OSDs is not in effect}.
@@ -666,7 +666,7 @@ def check_cluster(
     cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
 ) -> kinds.Problems:
-    """What a cluster cannot do with the options that its tiers declare."""
+    """Problems of a cluster with the options that its tiers declare."""
     for tier in catalog.tiers_of(cluster.name):
         path = ('tiers', tier.name, 'rbd', 'osd_options')
         yield from problems(

@@ -227,7 +227,7 @@ def _names_of_drafts(
 def _without_class(
     rbd: catalogs.RbdPool,
 ) -> collections.abc.Iterator[tuple[tuple[str, ...], str, str, str]]:
-    """What is of the OSDs of a class, where there is none."""
+    """Settings for the OSDs of a class of which there is none."""
     for name, is_there, what, done in (
         (
             'osd_options',
@@ -441,7 +441,7 @@ _DRAFT = '.tiers-new'
 
 
 def draft_name(name: str) -> str:
-    """What a new pool is called until it has its settings and the marker.
+    """Name of a new pool until it has its settings and the marker.
 
     So that of a pool that lacks the marker nothing has to be guessed: `apply`
     left none behind under its name.
@@ -571,7 +571,7 @@ def moves_data(before: ceph_state.Pool, field: str) -> bool:
     """Whether a change of a field moves or rewrites the data of a pool.
 
     :param before: the pool as it is.
-    :param field: of a `Difference`.
+    :param field: field of a `Difference`.
     """
     return (
         field in MOVING_FIELDS
@@ -584,7 +584,7 @@ def is_settable(before: ceph_state.Pool, field: str) -> bool:
     """Whether Ceph changes a field that moves data in a pool that exists.
 
     :param before: the pool as it is.
-    :param field: of a `Difference`.
+    :param field: field of a `Difference`.
     """
     if field in STEERS_AUTOSCALER:
         return before.kind in ('replicated', 'erasure')
@@ -641,7 +641,7 @@ def full_quota(name: str, quota: int, stored: int) -> str | None:
 
     :param name: one of `pool_options.QUOTAS`.
     :param quota: bytes or objects, not 0.
-    :param stored: in the pool, likewise.
+    :param stored: bytes or objects in the pool, likewise.
     :returns: a statement; None when it leaves enough room.
     """
     text, least_room = (

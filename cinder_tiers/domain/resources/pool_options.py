@@ -227,7 +227,7 @@ def command_of(
 
     :param pool: name of the pool.
     :param name: one of `KNOWN`.
-    :param value: in the form of `normal`.
+    :param value: value in the form of `normal`.
     :returns: its prefix and its arguments (src/mon/MonCommands.h).
     """
     if name in QUOTAS:
@@ -244,7 +244,7 @@ def command_of(
 def observed(dumped: dict) -> dict[str, str]:
     """All known settings of a pool.
 
-    :param dumped: of `osd pool ls detail`.
+    :param dumped: pool of `osd pool ls detail`.
     :returns: {name: value}; those that were never set as well.
     """
     flags = set(dumped['flags_names'].split(','))

@@ -47,7 +47,7 @@ def normal(value: float) -> str:
 def observed(
     osds: collections.abc.Iterable[ceph_state.Osd], device_class: str
 ) -> ceph_state.PrimaryAffinity | None:
-    """What the OSDs of a device class have; None when there is no OSD."""
+    """Affinity of the OSDs of a device class; None when there is no OSD."""
     by_osd = {
         osd.osd_id: normal(osd.primary_affinity)
         for osd in osds

@@ -56,7 +56,7 @@ _Faults = collections.abc.Iterator[LimitFault]
 
 
 def faults_of_hypervisor(specs: _Specs) -> _Faults:
-    """What libvirt and QEMU, or Cinder on the way there, would refuse.
+    """Limits that libvirt, QEMU, or Cinder before them, would refuse.
 
     The rules of QEMU are in throttle_is_valid (util/throttle.c).
 
@@ -83,7 +83,7 @@ def faults_of_hypervisor(specs: _Specs) -> _Faults:
 
 
 def faults_of_rbd(specs: _Specs) -> _Faults:
-    """What librbd would not take from Cinder's RBD driver, or from ours.
+    """Limits that librbd would not take from Cinder's RBD driver or ours.
 
     Librbd logs that, and goes on without a limit.
 

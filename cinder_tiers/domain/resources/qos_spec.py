@@ -86,7 +86,7 @@ def plan(
 def _retired(type_name: str, cinder: cinder_state.CinderState) -> str:
     """The retired types of a tier, which may have its QoS spec.
 
-    :param type_name: of the volume type of the tier.
+    :param type_name: name of the volume type of the tier.
     :returns: '' for none.
     """
     return ', '.join(

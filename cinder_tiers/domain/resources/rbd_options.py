@@ -63,7 +63,7 @@ _Fault = tuple[str, str, str, str]
 def faults(
     options: collections.abc.Mapping[str, catalogs.Value],
 ) -> collections.abc.Iterator[_Fault]:
-    """What is wrong with the options of QoS, and the hint.
+    """Problems of the options of QoS, and of the hint.
 
     :param options: {option: value} of one pool.
     """

@@ -93,7 +93,7 @@ def refusals(
 ) -> collections.abc.Iterator[actions.Refusal]:
     """One refusal for all options that are not known to be safe, or none.
 
-    :param objections: as of `objection`.
+    :param objections: see `objection`.
     """
     found = [one for one in objections if one is not None]
     if found:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a catalog declares, in the terms of Cinder and Ceph.
+"""Declarations of a catalog, in the terms of Cinder and Ceph.
 
 Every naming and sizing rule is here and nowhere else. Pure. Must not know
 what exists.
@@ -150,7 +150,7 @@ def tiers_with_pool(
     """Names of the tiers that have a pool, CRUSH rule or profile.
 
     :param cluster: name of the cluster.
-    :param names: of the pools, rules or profiles; one is enough.
+    :param names: names of the pools, rules or profiles; one is enough.
     :returns: in the order of the file.
     """
     return tuple(
@@ -210,7 +210,7 @@ def first_min_size(
 def head_pg_num(pg_num: int | None) -> int | None:
     """A quarter of the data pool's, for headers are few and small.
 
-    :param pg_num: of the data pool; None when Ceph chooses.
+    :param pg_num: that of the data pool; None when Ceph chooses.
 
     >>> head_pg_num(128)
     32

@@ -311,7 +311,7 @@ def _tier_type(
 
 
 def promise_of(tier: catalogs.Tier) -> expectations.Expectations:
-    """What a card promises: what is expected of guests, not of a watch."""
+    """Promise of a card: expectations of guests, not of a watch."""
     return {
         pattern: limits
         for pattern, limits in tier.expect.items()
@@ -382,7 +382,7 @@ def with_measured(
     before: cinder_state.VolumeType,
     measured: cards.Measured,
 ) -> actions.Action | None:
-    """What makes a volume type say what was measured.
+    """Action that writes measured figures into a volume type.
 
     :param before: the type as it is.
     :returns: None when it says so already.
@@ -482,7 +482,7 @@ def _action(
     default_of: frozenset[str] = frozenset(),
     stale: tuple[str, ...] = (),
 ) -> collections.abc.Iterator[actions.Action]:
-    """What makes a volume type another one; nothing when it is that already.
+    """Yield the action that changes a volume type, if it must change.
 
     :param alike: name of a type that some databases take for the same name.
     :param renamed: name of another type that is the tier's already.
@@ -670,7 +670,7 @@ def _default_closed(
 
 
 def retired_name_of(before: cinder_state.VolumeType) -> str:
-    """What a type will be called when its successor has its name."""
+    """Name of a type once its successor has its name."""
     return type_succession.retired_name(before.name, before.type_id or 'ID')
 
 
@@ -679,7 +679,7 @@ def _not_taken_over(
     tier: catalogs.Tier,
     before: cinder_state.VolumeType,
 ) -> actions.Action:
-    """What would give up a tier that the catalog does not manage."""
+    """Action that gives up a tier that the catalog does not manage."""
     where = catalog.source.where(('tiers', tier.name, 'take_over'))
     return actions.Action(
         key=actions.Key(kind=actions.Kind.VOLUME_TYPE, name=before.name),
@@ -799,7 +799,7 @@ def follow_image_type(name: str) -> cinder_state.VolumeType:
 def _taken_away(
     before: cinder_state.VolumeType, after: cinder_state.VolumeType
 ) -> collections.abc.Iterator[str]:
-    """What leads to a type, who may use it, and what it does for a volume."""
+    """Tags, extra specs and access that a change takes away."""
     old, new = before.extra_specs, after.extra_specs
     for tag in sorted(
         set(tags.parse_tags(old.get(cinder_state.TAGS, '')))

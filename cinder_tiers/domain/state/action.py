@@ -154,7 +154,7 @@ class Action:
 
     @property
     def changes(self) -> tuple[difference.Difference, ...]:
-        """What an update changes; empty for what is created or deleted."""
+        """Fields of an update; empty for a creation or a deletion."""
         if self.before is None or self.after is None:
             return ()
         return difference.differences(self.before, self.after)
@@ -192,7 +192,7 @@ class Action:
 
     @property
     def consent_argument(self) -> str:
-        """What an operator adds to a command to allow it."""
+        """Argument of a command that allows it."""
         return f'--allow {shlex.quote(str(self.key))}'
 
     @property
@@ -202,7 +202,7 @@ class Action:
 
     @property
     def explanation(self) -> str:
-        """What requires it, and what is to be known before it is done.
+        """Reasons for it, and notes to read before it is done.
 
         Each in a line, in which what is not printable is escaped.
         """
@@ -215,7 +215,7 @@ class Action:
 
 
 class Outcome(enum.Enum):
-    """What became of an action."""
+    """Outcome of an action."""
 
     DONE = 'done'
     FAILED = 'failed'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What exists in a Ceph cluster, and equally what should exist.
+"""State of a Ceph cluster, actual or declared.
 
 The same values describe both sides, so that a difference is a plain
 comparison. The builder normalises defaults first. Must not know how
@@ -260,7 +260,7 @@ class OsdOptions:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OsdCapacity:
-    """What an OSD with the queue mClock takes its disk for."""
+    """IOPS that an OSD with the queue mClock assumes of its disk."""
 
     #: hdd or ssd: what it takes the disk of its data for.
     medium: str
@@ -300,7 +300,7 @@ class PrimaryAffinity:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ReadBalancer:
-    """What chooses primaries besides primary affinity."""
+    """Choices of primaries by Ceph's read balancer."""
 
     #: Mode of the balancer, if it is on and chooses primaries; else ''.
     mode: str
@@ -383,7 +383,7 @@ class OsdMemory:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OptionSchema:
-    """What a cluster says of an option (`ceph config help`)."""
+    """Description of an option by a cluster (`ceph config help`)."""
 
     name: str
     #: Ceph's type: str, uint, int, size, secs, millisecs, float, bool, ...

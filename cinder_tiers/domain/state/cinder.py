@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What exists in Cinder, and equally what should exist.
+"""State of Cinder, actual or declared.
 
 The builder of these values normalises defaults first. Must not know how they
 are read or written.
@@ -74,7 +74,7 @@ def is_half_made(
     What a project may use is not: the description alone, which anybody can
     copy to a private type that works, opens the backends of none.
 
-    :param description: of the type.
+    :param description: description of the type.
     :param projects: those that have access to it; None for a public type.
     """
     return projects is not None and not projects and description == HALF_MADE
@@ -196,7 +196,7 @@ QUOTA_RESOURCES = types.MappingProxyType(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TypeQuota:
-    """What each project without a quota of its own may have of a type."""
+    """Default quotas of a type, for projects without one of their own."""
 
     #: Name of the volume type.
     name: str

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What separates an object from what it should be.
+"""Differences of an object to its declared state.
 
 Both are values of one type, so that a difference is a plain comparison of
 fields. Metadata of a field says when it is not compared. Must not know any
@@ -114,7 +114,7 @@ def differences(
     before: Resource,
     after: Resource,
 ) -> tuple[Difference, ...]:
-    """What separates a resource from what it should be.
+    """Differences of a resource to its declared state.
 
     :param before: as it is.
     :param after: as it should be; fields that may be left to the service

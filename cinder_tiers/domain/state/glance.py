@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What exists in Glance, and equally what should exist.
+"""State of Glance, actual or declared.
 
 Must not know how it is read or written.
 """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the volumes of a tier may do: their QoS limits, and how many there are.
+"""QoS limits of the volumes of a tier, and their number.
 
 Pure. Limits are those that Cinder names for libvirt and for drivers such as
 RBD's (`*_iops_sec`); what a volume may do in a burst (`*_iops_sec_max`) is
@@ -65,16 +65,16 @@ def iops_limit(
     size_gib: int | None = None,
     has_by_size: bool = True,
 ) -> int | None:
-    """What a volume may read, or write, or both together, per second.
+    """IOPS that a volume may read, or write, or both together.
 
     >>> iops_limit({'total_iops_sec': '500', 'write_iops_sec': '200'}, 'write')
     200
     >>> iops_limit({'total_iops_sec_per_gb': '3'}, 'read', size_gib=100)
     300
 
-    :param specs: of a QoS spec of Cinder; what is no number is no limit.
+    :param specs: keys of a QoS spec of Cinder; only a number is a limit.
     :param direction: `read`, `write`, or None for both together.
-    :param size_gib: of the volume; None: limits by size are not known.
+    :param size_gib: size of the volume; None: limits by size are not known.
     :param has_by_size: whether limits by size are certain to be set.
     :returns: None when there is no limit.
     """
@@ -99,7 +99,7 @@ def clients(status: str | None, servers: int) -> int:
     >>> clients('available', 0), clients('in-use', 2), clients('error', 0)
     (1, 2, 0)
 
-    :param status: of the volume; None: not known.
+    :param status: status of the volume; None: not known.
     :param servers: to which it is attached.
     """
     if servers:
@@ -119,10 +119,10 @@ class Limits:
     def iops(
         self, direction: str | None, *, size_gib: int | None = None
     ) -> int | None:
-        """What one volume may do, as of `iops_limit`.
+        """IOPS limit of one volume, by `iops_limit`.
 
-        :param direction: as of `iops_limit`.
-        :param size_gib: as of `iops_limit`.
+        :param direction: see `iops_limit`.
+        :param size_gib: see `iops_limit`.
         """
         return iops_limit(
             self.specs,
@@ -152,9 +152,9 @@ class SoldType:
     volumes: tuple[SoldVolume, ...]
 
     def iops(self, direction: str | None) -> int | None:
-        """What all its volumes may do at once; None when one has no limit.
+        """IOPS of all its volumes at once; None when one has no limit.
 
-        :param direction: as of `iops_limit`.
+        :param direction: see `iops_limit`.
         """
         total = 0
         for one in self.volumes:

@@ -28,7 +28,7 @@ MAX_CHARS = 255 - len(_RETIRED.format('', 'x' * _ID_DIGITS))
 
 
 def standby_name(name: str) -> str:
-    """What a type is called until it takes the name of another.
+    """Name of a type until it takes the name of another.
 
     >>> standby_name('database')
     'database - new'
@@ -39,7 +39,7 @@ def standby_name(name: str) -> str:
 
 
 def retired_name(name: str, type_id: str) -> str:
-    """What a type is called when another one has taken its name.
+    """Name of a type when another one has taken its name.
 
     No other type had, has or will have the name. Cinder keeps the quota usage
     of a project under the name of a volume type when the type is deleted, and
@@ -61,7 +61,7 @@ def successor_of(name: str) -> str | None:
     >>> successor_of('gold - retired 7c1f0a9e'), successor_of('gold - new')
     ('gold', None)
 
-    :param name: of any volume type.
+    :param name: name of any volume type.
     :returns: None for a type that is not retired.
     """
     match = _PATTERN.fullmatch(name)
@@ -74,7 +74,7 @@ def owner_of(name: str) -> str:
     >>> owner_of('database - new'), owner_of('database')
     ('database', 'database')
 
-    :param name: of any volume type.
+    :param name: name of any volume type.
     """
     match = _PATTERN.fullmatch(name)
     return match[1] if match else name
@@ -120,7 +120,7 @@ def narrowed(
 def is_superseded(name: str, *, has_tier: bool) -> bool:
     """Whether a type with the mark of a tier is not the type of that tier.
 
-    :param name: of the volume type.
+    :param name: name of the volume type.
     :param has_tier: whether another type is the tier's already, for types
         in the order of their names.
 

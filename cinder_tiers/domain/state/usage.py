@@ -11,7 +11,7 @@ import dataclasses
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PoolUsage:
-    """What a pool holds."""
+    """Usage of a pool."""
 
     #: What clients have written, one copy of it.
     stored_bytes: int

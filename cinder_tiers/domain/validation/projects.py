@@ -39,7 +39,7 @@ def access(
 ) -> tuple[errors.Problem, ...]:
     """The problems of the projects under `access` of a tier.
 
-    :param projects: as of `check`.
+    :param projects: see `check`.
     """
     return tuple(_unclear(catalog, tier, 'access', tier.projects, projects))
 
@@ -51,7 +51,7 @@ def default_for(
 
     What one name shows of another is a rule of the file already.
 
-    :param projects: as of `check`.
+    :param projects: see `check`.
     """
     names = tier.default_projects
     problems = list(_unclear(catalog, tier, 'default_for', names, projects))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What to be warned of in a sound catalog.
+"""Warnings about a sound catalog.
 
 It can be applied as it is. Pure.
 """

@@ -41,7 +41,7 @@ def patch(path: str, whole: includes.Whole, changes: Changes) -> str:
 
     A value is changed in the file that has it, which may be an included one.
 
-    :param path: of the tiers file.
+    :param path: path of the tiers file.
     :param whole: what it says.
     :returns: a unified diff for "patch -p1" or "git apply" in the folder of
         the tiers file.
@@ -91,7 +91,7 @@ def difference(
 ) -> collections.abc.Iterator[str]:
     """The lines of a unified diff.
 
-    :param name: of the file, as it is to stand in the diff.
+    :param name: name of the file for the diff.
     """
     # Not splitlines: some characters within a line are ends of lines to it.
     old, new = (
@@ -161,7 +161,7 @@ def _with_entry(
 ) -> str:
     """A mapping with one more entry, the last one.
 
-    :param keys: of the entry, and of mappings that are made within it.
+    :param keys: keys of the entry, and of mappings that are made within it.
     """
     if holder.flow_style:
         entry: dict | catalogs.Value = value

@@ -35,7 +35,7 @@ _MAX_BYTES = yaml_document.MAX_SIZE_BYTES
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Whole:
-    """What a tiers file says, with all that it includes."""
+    """Content of a tiers file, with all that it includes."""
 
     #: As of `yaml_document.Document`, without the key `include`.
     value: typing.Any
@@ -117,7 +117,7 @@ class _IncludeReading:
     ) -> yaml_document.Document | None:
         """Reads one file; None when that is not possible.
 
-        :param name: for messages.
+        :param name: name of the file in messages.
         :param included_at: where; None for the file that was named.
         """
         try:

@@ -51,7 +51,7 @@ def read_file(
 def read(path: str, *, include_root: str | None = None) -> TiersFile:
     """Reads a tiers file, and what it includes, for a text of all of it.
 
-    :param include_root: as of `read_file`.
+    :param include_root: see `read_file`.
     :raises errors.ProblemsFound: when it cannot be read or is not sound.
     """
     whole = includes.read(path, root=include_root)
@@ -90,7 +90,7 @@ def with_changes(
 
     The same rules hold for them as for values of the file.
 
-    :param whole: of a sound file.
+    :param whole: values of a sound file.
     :param changes: {place: value}; every part of a place but the last is a
         key of a mapping, which is made where it is missing.
     :param source: where the values were written; it has no other places.

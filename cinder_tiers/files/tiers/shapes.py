@@ -46,7 +46,7 @@ class Shape(abc.ABC):
         """The schema without its description."""
 
     def read(self, value: typing.Any) -> typing.Any:
-        """What a plain value means; None when too much of it is missing."""
+        """Meaning of a plain value; None when too much of it is missing."""
         return value
 
     def write(self, value: typing.Any) -> typing.Any:
@@ -78,7 +78,7 @@ def whole(pattern: str) -> str:
 def text_keywords(limit: limits.Text, *other_types: str) -> dict[str, object]:
     """The keywords of a schema for texts.
 
-    :param limit: of the texts.
+    :param limit: limit of the texts.
     :param other_types: what may be there in place of a text.
     """
     keywords: dict[str, object] = {
@@ -117,9 +117,9 @@ def number(
 ) -> Scalar:
     """A number within a range.
 
-    :param kind: of JSON: integer or number.
+    :param kind: type of JSON: integer or number.
     :param more: follows the range in what is expected.
-    :param expected: in place of the range and `more`.
+    :param expected: text in place of the range and `more`.
     """
     article = 'an' if kind == 'integer' else 'a'
     return Scalar(

@@ -54,9 +54,9 @@ def lay_out(
 ) -> str:
     """The text of the plain values of a tiers file.
 
-    :param values: of a sound one.
-    :param comments: as of `write`.
-    :param project_names: as of `write`.
+    :param values: values of a sound file.
+    :param comments: see `write`.
+    :param project_names: see `write`.
     :returns: text that is read as the same values.
     """
     writing = _Writing(comments, project_names)

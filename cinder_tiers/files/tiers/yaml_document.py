@@ -42,7 +42,7 @@ _DECIMAL = re.compile('[-+]?(0|[1-9][0-9]*)')
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Document:
-    """What a YAML text says."""
+    """Content of a YAML text."""
 
     #: dict, list, str, int, float, bool or None; keys of a dict are str.
     value: typing.Any

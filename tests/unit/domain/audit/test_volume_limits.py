@@ -182,7 +182,7 @@ class LimitsTestCase(testtools.TestCase):
         (
             (volume_limits.Attached(server='s', has=None),),
             {},
-            'Cinder has not kept what it told Nova of the limits',
+            'Cinder has no record of the limits that Nova got',
         ),
         ((), {'status': 'in-use'}, None),
     )
