@@ -21,7 +21,7 @@ NEAR = 6
 #: Alarms of a direction, from the second day on.
 MOST_A_WEEK = 1.0
 #: Bursts that follow one another last as long as a change.
-MOST_OF_BURSTS = 2.0
+MOST_OF_BURSTS = 1.5
 #: With each cause and kind of rise.
 BLAMED = 4
 

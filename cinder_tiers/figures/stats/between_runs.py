@@ -26,9 +26,9 @@ Runs = Mapping[str, Sequence[float]]
 # Of the comparisons of the same storage, those that noise in levels alone may
 # make false; the rest of what may be false is left for other noise.
 _FALSE_BY_LEVELS = 0.8 * (1 - differences.CONFIDENCE)
-# Of a side with a single run, whose noise may have a heavy tail: no mean of
-# several makes it more normal, however well the variance is known.
-_MOST_FREEDOM_OF_ONE = 5
+# Where the noise of a side is taken from other runs, which may have less, and
+# may have a heavy tail of which a single run knows nothing.
+_FREEDOM_OF_OTHERS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +110,10 @@ def of_runs(
     How much runs of the same storage vary is taken from all groups of them
     together, or few runs that happen to agree would seem to have no noise.
     For the same reason it is at least the variance that the mean of a run has
-    by its own repeats.
+    by its own repeats.  A side that varies more by itself counts with that,
+    and many runs of the other side tell no more about it than as many as it
+    has (the conservative end of Welch, Biometrika 34, 1947, 28-35).  One run
+    alone is taken to vary as the others do.
 
     :param first: for each run a figure of each repeat, more than 0
     :param second: likewise
@@ -140,15 +143,28 @@ def of_runs(
         else 0.0
     )
     variance = max(between, within, resolution**2 / 12, 1e-24)
+    of_sides = [variance] * 2
+    fewer = min(len(first), len(second))
+    if fewer > 1:
+        of_sides = [_squares(side) / (len(side) - 1) for side in means[:2]]
     return differences.LogDifference(
         mean=_mean(means[1]) - _mean(means[0]),
-        error=math.sqrt(variance * (1 / len(first) + 1 / len(second))),
-        freedom=min(freedom, _MOST_FREEDOM_OF_ONE)
-        if min(len(first), len(second)) == 1
-        else freedom,
-        deviation=math.sqrt(2 * variance),
+        error=math.sqrt(
+            max(
+                variance * (1 / len(first) + 1 / len(second)),
+                of_sides[0] / len(first) + of_sides[1] / len(second),
+            )
+        ),
+        freedom=min(
+            freedom,
+            max(
+                2 * (fewer - 1),
+                _FREEDOM_OF_OTHERS if history or fewer == 1 else 1,
+            ),
+        ),
+        deviation=math.sqrt(max(2 * variance, sum(of_sides))),
         is_paired=False,
-        repeats=min(len(first), len(second)),
+        repeats=fewer,
         resolution=resolution,
     )
 

@@ -29,8 +29,9 @@ import math
 import numpy
 from numpy import typing as numpy_typing
 
-#: Windows of which the latest level is: of 20 s each, 4 and 15 minutes.
-SHORT = 12
+#: Windows of which the latest level is: of 20 s each, nearly 5 and 15 minutes.
+#: Of 12, two bursts of three minutes at most that meet would be a change.
+SHORT = 14
 LONG = 45
 SPANS = (SHORT, LONG)
 #: Before a span, at least.

@@ -51,14 +51,11 @@ def result_runs(figures, side, name, slot):
     :param name: of the runs, a digit
     :param slot: makes a repeat of its figures, one of each quantity
     """
-    first, second = (
-        [getattr(pattern, side) for pattern in of_quantity]
-        for of_quantity in figures
-    )
+    first, second = numpy.exp(getattr(figures, side)[0])
     names = [f'p{number}' for number in range(len(first))]
     (pattern,) = results.PROFILE.patterns
     pattern = dataclasses.replace(pattern, rw='write', fdatasync=1)
-    for run in first[0]:
+    for run in range(first.shape[1]):
         found = results.run(
             {
                 'general': {
@@ -74,7 +71,7 @@ def result_runs(figures, side, name, slot):
         )
         yield dataclasses.replace(
             found,
-            run=f'{name}{int(run):015x}',
+            run=f'{name}{run:015x}',
             profile=dataclasses.replace(
                 found.profile,
                 patterns=tuple(
@@ -95,6 +92,8 @@ class FalseClaimsTestCase(testtools.TestCase):
             ('AR(1) repeats', (2, 5, 0), 5),
             ('sync p99', (3, 3, 0), 3),
             ('sync p99', (2, 5, 0), 8),
+            ('noise of one side', (3, 7, 0), 3),
+            ('noise of one side', (2, 5, 0), 5),
         ):
             found = false_claims.false_claims(
                 draw, noise, runs, repeats, COMPARISONS
@@ -135,27 +134,30 @@ class FalseClaimsTestCase(testtools.TestCase):
                 comparison.Question(quantities=quantities),
                 history=sides[2],
             ).claims
-            judged = [false_claims.judge(each) for each in figures]
-            expected = [(first, 0) for first, _each in judged]
-            for place in range(false_claims.PATTERNS):
-                expected += [(each[place], 1) for _first, each in judged]
+            of_all, each = false_claims.judge(figures)
+            expected = [
+                (of_all, (0, quantity), 0)
+                for quantity in range(false_claims.QUANTITIES)
+            ] + [
+                (each, (0, quantity, pattern), 1)
+                for pattern in range(false_claims.PATTERNS)
+                for quantity in range(false_claims.QUANTITIES)
+            ]
             self.assertEqual(len(expected), len(claims))
-            for claim, (difference, which) in zip(
+            for claim, (judged, place, which) in zip(
                 claims, expected, strict=True
             ):
                 self.assertAlmostEqual(
-                    difference.mean,
+                    judged.mean[place],
                     math.log1p(claim.difference_percent / 100),
                     3,
                 )
                 share = false_claims.SHARES[which]
                 self.assertAlmostEqual(
-                    min(1.0, share * difference.p_differs()),
-                    claim.probability,
-                    2,
+                    judged.probabilities(share)[place], claim.probability, 2
                 )
                 self.assertEqual(
-                    false_claims.is_claimed(difference, share),
+                    bool(judged.are_claimed(share)[place]),
                     claim.finding
                     in (
                         comparison.DifferenceFinding.BETTER,

@@ -106,6 +106,14 @@ LOADS = {
     ),
     'daily rhythm': lambda draw, place: (_days(draw, place), 0.4),
     'weekly rhythm': lambda draw, place: (_weeks(draw, place), 0.4),
+    'daylight saving': lambda draw, place: (
+        _days(draw, place + 60 * MINUTE * (place >= 8 * DAY)),
+        0.4,
+    ),
+    'weekly backup': lambda draw, place: (
+        _jobs(draw, len(place), every=7 * 1440, lasts=120, factor=3),
+        0.4,
+    ),
     'bursts': lambda draw, place: (
         _bursts(draw, len(place), every=60),
         0.4,

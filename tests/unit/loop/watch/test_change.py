@@ -87,19 +87,19 @@ class ChangeTestCase(testtools.TestCase):
         values[-3:] += math.log(10)
         self.assertIsNone(change.find(values))
 
-    def test_three_minutes_are_a_burst_and_more_are_none(self):
+    def test_nearly_four_minutes_are_a_burst_and_more_are_none(self):
         values = 0.02 * numpy.sin(numpy.arange(100))
-        values[-9:] += math.log(10)
+        values[-11:] += math.log(10)
         for span in change.SPANS:
             self.assertIsNone(change.find(values, span=span))
         values = numpy.append(values, values[-1])
-        self.assertEqual(91, change.find(values).index)
+        self.assertEqual(89, change.find(values).index)
 
     def test_a_fall_is_a_change_as_a_rise_is(self):
         values = 0.02 * numpy.sin(numpy.arange(100))
-        values[-12:] -= math.log(3)
+        values[-change.SHORT :] -= math.log(3)
         found = change.find(values)
-        self.assertEqual(88, found.index)
+        self.assertEqual(100 - change.SHORT, found.index)
         self.assertLess(found.after, found.before)
 
     def test_a_level_that_wanders_is_told_by_levels_far_apart(self):
@@ -111,9 +111,9 @@ class ChangeTestCase(testtools.TestCase):
     def test_a_change_before_hides_none(self):
         values = 0.05 * numpy.sin(numpy.arange(400) ** 2)
         values[100:200] += 2
-        values[-12:] += 1
+        values[-change.SHORT :] += 1
         found = change.find(values, first=200)
-        self.assertEqual(388, found.index)
+        self.assertEqual(400 - change.SHORT, found.index)
 
     def test_slow_windows_before_a_large_step_are_not_part_of_it(self):
         values = 0.02 * numpy.sin(numpy.arange(75))
