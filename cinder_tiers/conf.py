@@ -222,15 +222,15 @@ _GLANCE = (
         help=(
             'Maximum number of concurrent calls to Glance in one process, '
             'including abandoned calls. Further creates wait for a free call '
-            'within glance_timeout; the queue serves the projects in turn, '
-            'and one project has at most half of the calls. Searches for an '
-            'image by its name have at most half of the calls, and those of '
-            'one project a quarter; with 1, a call that hangs holds up all '
-            'projects. This limits the threads that a hanging Glance can '
-            'hold: a larger number serves more uncached images at once, and '
-            'burdens Glance more. Requests for one image share a call. Start '
-            'with the default, which serves 400 images per second at 40 ms '
-            'each.'
+            'within glance_timeout; the next free call goes to the project '
+            'with the fewest, and one project has at most half of the calls. '
+            'Searches for an image by its name have at most half of the '
+            'calls, and those of one project a quarter; with 1, a call that '
+            'hangs holds up all projects. This limits the threads that a '
+            'hanging Glance can hold: a larger number serves more uncached '
+            'images at once, and burdens Glance more. Requests of a project '
+            'for one image share a call. Start with the default, which '
+            'serves 400 images per second at 40 ms each.'
         ),
     ),
     cfg.IntOpt(
@@ -238,16 +238,15 @@ _GLANCE = (
         default=3,
         min=1,
         help=(
-            'Consecutive failed calls to Glance, by an answer later than '
-            'glance_timeout, a lost connection or a status of 500 and more, '
-            'before the circuit breaker opens: then on_error applies at '
-            'once, without a call, unless image_stale_seconds provides an '
-            'answer. The breaker opens for a project after failures of that '
-            'project, and for all projects if the consecutive failures are '
-            'those of two or more projects; failures to find an image by '
-            'name count for the project only. A refusal (400, 401, 403, 404) '
-            'is not a failure. A small number avoids waiting, a large one '
-            'tolerates short faults. Start with the default.'
+            'Consecutive failed calls to Glance of one project, by an answer '
+            'later than glance_timeout, a lost connection or a status of 500 '
+            'and more, or for want of a free call while other projects have '
+            'all, before the circuit breaker opens for that project: then '
+            'on_error applies at once, without a call, unless '
+            'image_stale_seconds provides an answer. Failures to find an '
+            'image by name count apart from those by ID. A refusal (400, '
+            '401, 403, 404) is not a failure. A small number avoids waiting, '
+            'a large one tolerates short faults. Start with the default.'
         ),
     ),
     cfg.FloatOpt(
@@ -255,10 +254,10 @@ _GLANCE = (
         default=10.0,
         min=0.1,
         help=(
-            'Seconds between two attempts to reach Glance while the circuit '
-            'breaker is open. The create that tries may wait for '
-            'glance_timeout; once Glance is back, all other creates use it '
-            'again with as much delay. Start with the default.'
+            'Seconds between two attempts of a project to reach Glance while '
+            'the circuit breaker is open for it. The create that tries may '
+            'wait for glance_timeout; once Glance is back, the project uses '
+            'it again after as much delay. Start with the default.'
         ),
     ),
 )

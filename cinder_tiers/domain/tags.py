@@ -93,15 +93,39 @@ def meant_by(tag: str, known: collections.abc.Iterable[str]) -> str | None:
     tags = frozenset(known)
     if normal in tags:
         return None
-    typed = _joined(normal)
-    same = {one for one in tags if _joined(one) == typed}
-    near = same or {
-        one for one in tags if _is_typing_error(typed, _joined(one))
+    typed, shapes = _joined(normal), _by_shape(tags)
+    near = {
+        one
+        for joined, one in shapes.get((typed[:1], len(typed)), ())
+        if joined == typed
+    } or {
+        one
+        for length in range(len(typed) - 1, len(typed) + 2)
+        for joined, one in shapes.get((typed[:1], length), ())
+        if _is_typing_error(typed, joined)
     }
     return near.pop() if len(near) == 1 else None
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=4)
+def _by_shape(
+    known: frozenset[str],
+) -> dict[tuple[str, int], list[tuple[str, str]]]:
+    """Tags by the first letter and the length of what is compared.
+
+    A tenant may tag many images with much that nearly looks like tags of
+    tiers: each is compared only with those that it could mean.
+
+    :returns: {(letter, length): [(tag without what is between its words,
+        tag)]}.
+    """
+    found: dict[tuple[str, int], list[tuple[str, str]]] = {}
+    for one in known:
+        joined = _joined(one)
+        found.setdefault((joined[:1], len(joined)), []).append((joined, one))
+    return found
+
+
 def _joined(normal: str) -> str:
     """A tag without what is between its words.
 

@@ -74,7 +74,7 @@ _AFTERWARDS = frozenset(
 class Gauges:
     """How it is with a door at a moment."""
 
-    #: Whether the circuit breaker keeps it from asking Glance.
+    #: Whether the circuit breaker keeps several projects from asking Glance.
     is_circuit_open: bool = False
     #: Number of the applied tiers that it knows.
     applied_tiers: int = 0
@@ -307,7 +307,8 @@ class _Collector:
         for name, text, value in (
             (
                 'glance_circuit_open',
-                'Whether the circuit breaker keeps requests from Glance.',
+                'Whether the circuit breaker keeps several projects from '
+                'Glance.',
                 gauges.is_circuit_open,
             ),
             (

@@ -151,8 +151,7 @@ class PoolDriver(rbd.RBDDriver):
 
         :param volume: the volume; its size makes the limits by size.
         :param qos_specs: {key of a QoS spec: value}.
-        :raises exception.VolumeBackendAPIException: Ceph refuses, or a limit
-            by size is no integer.
+        :raises exception.VolumeBackendAPIException: Ceph refuses.
         """
         size_gib = volume.size
         if not size_gib and limits_by_size.are_in(qos_specs):
@@ -165,13 +164,24 @@ class PoolDriver(rbd.RBDDriver):
     def _of_size(
         self, volume: objects.Volume, qos_specs: dict, size_gib: int
     ) -> dict:
+        """What a QoS spec sets; no limit by size if one cannot be read.
+
+        Cinder's driver heeds none of them, and creates the volume.
+        """
         try:
             return limits_by_size.of_size(qos_specs, size_gib)
         except ValueError as error:
-            raise exception.VolumeBackendAPIException(
-                data=f'Volume {volume.id} has no limits by its size: the QoS '
-                f'spec of its type has {error}.'
-            ) from error
+            LOG.error(
+                'Volume %(id)s gets no limit by its size: the QoS spec of its '
+                'type has %(error)s. Correct it, and run "openstack tier '
+                'repair --kind limits".',
+                {'id': volume.id, 'error': error},
+            )
+            return {
+                key: value
+                for key, value in qos_specs.items()
+                if key not in limits_by_size.KEYS
+            }
 
     def _set_qos(self, volume: objects.Volume, qos_specs: dict) -> None:
         """Set limits that are made from the size already."""

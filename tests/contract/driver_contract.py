@@ -296,19 +296,25 @@ class DriverContract(driver_case.DriverCase):
         self.assertIn('openstack tier repair --kind limits', log.output)
         with self.image('fast', volume.name, read_only=True) as image:
             self.assertEqual(2 * driver_case.GIB, image.size())
-        error = self.assertRaises(
-            exception.VolumeBackendAPIException,
-            service.driver.update_rbd_image_qos,
-            volume,
-            {'total_iops_sec_per_gb': '3k'},
-        )
-        self.assertIn("total_iops_sec_per_gb '3k'", str(error))
         self.assertEqual(
-            {'rbd_qos_iops_limit': '400'},
-            self.limits_of('fast', volume.name),
+            {'rbd_qos_iops_limit': '5'}, self.limits_of('fast', volume.name)
         )
 
-    # Two pools
+    def test_nor_does_it_stop_a_create(self):
+        """Cinder's driver heeds no limit by size."""
+        self.types['fast'] = self.make_type(
+            'broken',
+            '5',
+            backend='tier-fast',
+            total_iops_sec_per_gb='3k',
+            read_bytes_sec_per_gb='1',
+        )
+        log = self.capture_log()
+        volume = self.make(self.serve(), 'fast')
+        self.assertIn("total_iops_sec_per_gb '3k'", log.output)
+        self.assertEqual(
+            {'rbd_qos_iops_limit': '5'}, self.limits_of('fast', volume.name)
+        )
 
     def test_a_clone_in_another_pool_is_a_copy(self):
         service = self.serve()

@@ -186,6 +186,28 @@ class GlanceCallsTestCase(BenchmarkTestCase):
         )
 
 
+class HostileTenantTestCase(BenchmarkTestCase):
+    def test_each_kind_has_a_row(self):
+        kinds = ['names', 'failing', 'missing', 'outage']
+        self.run_it(
+            'hostile_tenant',
+            '--seconds',
+            '1',
+            '--projects',
+            '2',
+            '--kinds',
+            *kinds,
+        )
+        self.assertEqual(
+            [('alone', 0)]
+            + [(kind, 0 if kind == 'outage' else 2) for kind in kinds],
+            [
+                (row['hostility'], row['projects'])
+                for row in json.loads(self.file.read_text('utf-8'))
+            ],
+        )
+
+
 class AuditTestCase(BenchmarkTestCase):
     def test_calls_grow_with_pages_and_all_volumes_are_judged(self):
         heading, *rows = self.run_it(

@@ -34,8 +34,9 @@ def find(
     found = {tags.normalize_tag(tag): tag for tag in typed}
     if not known.isdisjoint(found):
         return ()
+    of_tiers = frozenset(known)
     near = (
-        (tag, tags.meant_by(normal, known))
+        (tag, tags.meant_by(normal, of_tiers))
         for normal, tag in sorted(found.items())[:_MOST_COMPARED]
     )
     return tuple(NearTag(tag=tag, meant=meant) for tag, meant in near if meant)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A circuit breaker: no more calls to who has failed again and again.
+"""A circuit breaker: no more calls for who has failed again and again.
 
 Must not know who is called nor what an error is. Not safe by itself for many
 threads: its user holds a lock.
@@ -22,84 +22,51 @@ class _Row:
 
 
 class CircuitBreaker:
-    """Counts failures in a row; from a number on it lets few calls through.
+    """Counts the failures in a row of each project, and then stops it.
 
-    It opens for a project whose calls fail, and for all only when the
-    failures in a row are those of two projects or more: a project that can
-    make its own calls fail stops itself. Private calls, which a tenant can
-    make fail as it likes, are counted apart: they stop no others. While it is
-    open one call in `retry_s` seconds is let through; the first that succeeds
-    closes it.
+    No project stops another, so that nobody can take the tiers away from
+    others by calls that fail. A project that is stopped may try once in a
+    while; the first call that succeeds ends it.
     """
 
     def __init__(
         self, clock: collections.abc.Callable[[], float] = time.monotonic
     ) -> None:
-        """A closed one.
+        """One that stops nobody.
 
         :param clock: seconds since any instant.
         """
         self._clock = clock
-        self._of_all = _Row()
-        # The projects in that row, until there are two.
-        self._failed: set[str] = set()
-        # A row for its private calls, and one for the others.
-        self._of_project: dict[tuple[str, bool], _Row] = {}
-        # A private call takes no attempt away from the others.
-        self._last_private_attempt = 0.0
-        self._threshold: int | None = None
+        self._rows: dict[str, _Row] = {}
+        self._threshold = 1
+        self._last_success = float('-inf')
 
     @property
-    def is_open(self) -> bool:
-        """Whether it is open for all projects."""
+    def stops_several(self) -> bool:
+        """Whether it stops two or more, and nobody has succeeded since."""
         return (
-            self._threshold is not None
-            and self._of_all.failures >= self._threshold
-            and len(self._failed) > 1
+            sum(
+                row.failures >= self._threshold
+                and row.last_attempt > self._last_success
+                for row in self._rows.values()
+            )
+            > 1
         )
 
-    def admits(
-        self,
-        project: str,
-        *,
-        failures: int,
-        retry_s: float,
-        is_private: bool = False,
-        would_wait: bool = False,
-    ) -> bool:
+    def admits(self, project: str, *, failures: int, retry_s: float) -> bool:
         """Whether a call may be made now; the caller then makes it.
 
         :param project: id of the project for which it is made.
-        :param failures: failures in a row that open it.
-        :param retry_s: seconds between two attempts while it is open.
-        :param is_private: whether its failure would not count for others.
-        :param would_wait: whether it would not begin at once. Such a call is
-            no attempt while the breaker is open: it may never be made, and
-            others would be kept from theirs meanwhile.
+        :param failures: failures in a row that stop the project.
+        :param retry_s: seconds between two attempts of one that is stopped.
         """
         self._threshold = failures
-        now = self._clock()
-        own = self._of_project.get((project, is_private))
-        # The row that closes it to this project.
-        closed = own if own is not None and own.failures >= failures else None
-        if would_wait and (closed is not None or self.is_open):
+        row = self._rows.get(project)
+        if row is None or row.failures < failures:
+            return True
+        if self._clock() - row.last_attempt < retry_s:
             return False
-        if closed is not None and now - closed.last_attempt < retry_s:
-            return False
-        if self.is_open:
-            last = (
-                self._last_private_attempt
-                if is_private
-                else self._of_all.last_attempt
-            )
-            if now - last < retry_s:
-                return False
-            if is_private:
-                self._last_private_attempt = now
-            else:
-                self._of_all.last_attempt = now
-        if closed is not None:
-            closed.last_attempt = now
+        row.last_attempt = self._clock()
         return True
 
     def succeeded(self, project: str) -> None:
@@ -107,32 +74,18 @@ class CircuitBreaker:
 
         :param project: id of the project for which it was made.
         """
-        if self.is_open:
-            # What failed for all is not a project's own.
-            self._of_project.clear()
-        for is_private in (False, True):
-            self._of_project.pop((project, is_private), None)
-        self._of_all = _Row()
-        self._failed.clear()
+        self._last_success = self._clock()
+        self._rows.pop(project, None)
 
-    def failed(self, project: str, *, is_private: bool = False) -> None:
+    def failed(self, project: str) -> None:
         """A call has failed.
 
         :param project: id of the project for which it was made.
-        :param is_private: whether the failure counts for the project's private
-            calls only.
         """
-        now = self._clock()
-        own = self._of_project.pop((project, is_private), None) or _Row()
-        if len(self._of_project) >= _MOST_PROJECTS:
+        row = self._rows.pop(project, None) or _Row()
+        if len(self._rows) >= _MOST_PROJECTS:
             # The one whose last failure is the longest ago.
-            del self._of_project[next(iter(self._of_project))]
-        self._of_project[project, is_private] = own
-        own.failures += 1
-        own.last_attempt = self._last_private_attempt = now
-        if is_private:
-            return
-        self._of_all.failures += 1
-        self._of_all.last_attempt = now
-        if len(self._failed) < 2:
-            self._failed.add(project)
+            del self._rows[next(iter(self._rows))]
+        self._rows[project] = row
+        row.failures += 1
+        row.last_attempt = self._clock()

@@ -2,14 +2,17 @@
 
 """Images, remembered for a while: few calls to Glance, and bounded waits.
 
-One call serves all who ask for an image at one time, and all who ask soon
-after. What one project is refused, or sees alone, never becomes the answer of
-another. While Glance fails, the last answer serves on for a while. Must not
-know what an image is for. Safe under native threads, and under eventlet.
+One call serves all of a project who ask for an image at one time, and all who
+ask soon after. What one project is refused, or sees alone, never becomes the
+answer of another. While Glance fails, the last answer serves on for a while.
+A call runs in a thread of its own: Cinder's Glance client has no deadline for
+a whole call. Must not know what an image is for. Safe under native threads,
+and under eventlet.
 """
 
 import collections.abc
 from concurrent import futures
+import contextlib
 import dataclasses
 import threading
 import time
@@ -17,10 +20,10 @@ import uuid
 
 from cinder import context as cinder_context
 
-from cinder_tiers.doors.images import bounded_calls
 from cinder_tiers.doors.images import breaker
 from cinder_tiers.doors.images import glance
 from cinder_tiers.doors.images import image_memory
+from cinder_tiers.doors.images import places
 
 #: As `glance.fetch_image`, with all its arguments.
 Fetch = collections.abc.Callable[
@@ -82,70 +85,62 @@ class _Question:
     def is_private(self) -> bool:
         """Whether the tenant chose the text that Glance gets to see.
 
-        A name may make Glance fail, which must not count for other projects.
+        A tenant may know a name that makes Glance hang.
         """
         return self.ident is None or self.ref.lower() != str(
             uuid.UUID(self.ident)
         )
 
-    def is_answered_by(
-        self, other: '_Question', facts: glance.ImageFacts
-    ) -> bool:
-        """Whether the answer to another is the one to this, too.
-
-        :param other: a question with the same reference.
-        :param facts: its answer.
-        """
-        return self.project == other.project or (
-            facts.image_id == self.ident and facts.is_open
-        )
-
-    def is_refused_by(
-        self, other: '_Question', refusal: glance.ImageRefused
-    ) -> bool:
-        """Whether the refusal of another is one of this, too.
-
-        :param other: a question with the same reference.
-        :param refusal: its answer.
-        """
-        return self.context is other.context or (
-            refusal.is_lasting and self.project == other.project
-        )
-
 
 @dataclasses.dataclass(kw_only=True, eq=False)
 class _Flight:
-    """A call under way or in the queue, and who may wait for it."""
+    """A call, from the wait for its place until it returns."""
 
     question: _Question
-    key: image_memory.Key
-    #: Set before anybody sees it.
-    future: 'futures.Future[glance.ImageFacts]' = dataclasses.field(init=False)
-    #: When the answer is late; None while the call has not begun.
+    future: 'futures.Future[glance.ImageFacts]' = dataclasses.field(
+        default_factory=futures.Future
+    )
+    #: When the answer is late; None while it waits for a place.
     due: float | None = None
-    waiters: int = 1
     #: Whether no image has the id, and it is asked for as a name now.
     is_by_name: bool = False
 
     @property
     def is_private(self) -> bool:
-        """Whether its failure counts for its project only.
+        """Whether the tenant may have made it fail.
 
         Any tenant can ask for ids that no image has.
         """
         return self.is_by_name or self.question.is_private
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Who shares it."""
+        return self.question.project, self.question.ref
 
-def _failure(text: str, *, is_private: bool) -> glance.ImageUnreadable:
-    """Why an image is not known.
+    def late(self, limits: CacheLimits) -> glance.ImageUnreadable:
+        """Why who waited for it has nothing.
 
-    :param is_private: whether Glance was to look for a text of the tenant.
-        Then the tenant may have made it fail, and must not have a volume
-        without a tier by that: it is as if Glance refused.
-    """
-    if is_private:
-        return glance.ImageRefused(text, is_lasting=False, is_answer=False)
-    return glance.ImageUnreadable(text)
+        :param limits: of the one who waited.
+        """
+        return self.failure(
+            f'no call to Glance was free within {limits.timeout_s:g} s; at '
+            f'most {limits.max_calls} are allowed'
+            if self.due is None
+            else f'Glance did not answer within {limits.timeout_s:g} s'
+        )
+
+    def failure(self, text: str) -> glance.ImageUnreadable:
+        """Why the image is not known.
+
+        What the tenant may have made fail is as if Glance refused: it must
+        not have a volume without a tier by that.
+
+        :param text: safe to log.
+        """
+        if self.is_private:
+            return glance.ImageRefused(text, is_lasting=False, is_answer=False)
+        return glance.ImageUnreadable(text)
 
 
 class Images:
@@ -167,29 +162,33 @@ class Images:
         self._fetch = fetch
         self._clock = clock
         self._lock = threading.Lock()
-        self._calls = bounded_calls.BoundedCalls()
+        self._calls = places.Places()
+        # Calls that look an image up by its name have another place as well:
+        # a tenant may know how to make Glance hang by that.
+        self._searches = places.Places()
+        # Those who are stopped for a text of their tenants go on by ids.
         self._breaker = breaker.CircuitBreaker(clock)
+        self._private_breaker = breaker.CircuitBreaker(clock)
         self._memory = image_memory.ImageMemory(size=size, clock=clock)
-        self._flights: dict[image_memory.Key, _Flight] = {}
-        # Those that have begun and are not late yet.
-        self._begun: list[_Flight] = []
+        # Those that are not late.
+        self._flights: dict[tuple[str, str], _Flight] = {}
 
     @property
     def breaker_is_open(self) -> bool:
-        """Whether Glance has failed so often that it is hardly asked."""
-        return self._breaker.is_open
+        """Whether it is open for several projects, as Glance fails for all."""
+        return self._breaker.stops_several
 
     @property
     def calls_under_way(self) -> int:
         """Number of calls to Glance that have not returned."""
-        return self._calls.under_way
+        return self._calls.taken
 
     def drop_old(self) -> bool:
         """Forget the images that are kept no longer.
 
         :returns: whether any is left, or may come yet.
         """
-        is_calling = self._calls.under_way > 0
+        is_calling = self._calls.taken > 0
         with self._lock:
             return self._memory.drop_old() or is_calling
 
@@ -249,117 +248,129 @@ class Images:
             return stale
 
     def _ask(self, question: _Question) -> glance.ImageFacts:
-        now = self._clock()
-        deadline = now + question.limits.timeout_s
-        # Others do not wait while a tenant's text is looked up as a name.
-        keys = question.keys[-1:] if question.is_private else question.keys
+        limits = question.limits
+        deadline = self._clock() + limits.timeout_s
         while True:
-            boarded = self._board(question, keys, now)
+            boarded = self._board(question)
             if isinstance(boarded, glance.ImageFacts):
                 return boarded
-            self._launch(boarded)
-            facts = self._wait(boarded, question, deadline)
-            if facts is not None:
-                return facts
-            # It was the answer of another project, or of another token: that
-            # says nothing about this one. Each round waits for another call.
-            keys = question.keys[-1:]
-            now = self._clock()
+            is_ours = boarded.question is question
+            if is_ours:
+                self._launch(boarded, deadline)
+            try:
+                return boarded.future.result(
+                    max(0.0, deadline - self._clock())
+                )
+            except TimeoutError as error:
+                with self._lock:
+                    self._expire(deadline)
+                raise boarded.late(limits) from error
+            except glance.ImageRefused as refusal:
+                # Another token of the project may do.
+                if is_ours or refusal.is_lasting:
+                    raise
+            except glance.ImageUnreadable as error:
+                # Who began to wait for a place earlier has gone.
+                if is_ours or boarded.due is not None:
+                    if not boarded.is_private:
+                        raise
+                    raise boarded.failure(str(error)) from error
 
-    def _board(
-        self,
-        question: _Question,
-        keys: tuple[image_memory.Key, ...],
-        now: float,
-    ) -> _Flight | glance.ImageFacts:
+    def _board(self, question: _Question) -> _Flight | glance.ImageFacts:
         """What is remembered, a call under way, or a new one."""
+        limits = question.limits
         with self._lock:
             facts = self._memory.fresh(question.keys)
             if facts is not None:
                 return facts
-            self._expire(now)
-            for key in reversed(keys):
-                flight = self._flights.get(key)
-                # In the queue, those of another project may have no end.
-                if flight is not None and (
-                    flight.due is not None
-                    or flight.question.project == question.project
-                ):
-                    flight.waiters += 1
-                    return flight
-            return self._take_off(
-                question,
-                keys[-1] if keys[0] in self._flights else keys[0],
-                now,
-            )
+            self._expire(self._clock())
+            flight = _Flight(question=question)
+            other = self._flights.get(flight.key)
+            if other is not None:
+                return other
+            if not self._breaker_of(flight).admits(
+                question.project,
+                failures=limits.failures,
+                retry_s=limits.retry_s,
+            ):
+                raise flight.failure(
+                    f'Glance has failed at least {limits.failures} times in a '
+                    f'row; the next attempt follows after {limits.retry_s:g} '
+                    's'
+                )
+            self._flights[flight.key] = flight
+            return flight
 
-    def _take_off(
-        self,
-        question: _Question,
-        key: image_memory.Key,
-        now: float,
-    ) -> _Flight:
-        limits = question.limits
-        if not self._breaker.admits(
-            question.project,
-            failures=limits.failures,
-            retry_s=limits.retry_s,
-            is_private=question.is_private,
-            would_wait=self._calls.would_wait(
-                project=question.project,
-                max_calls=limits.max_calls,
-                is_name_search=question.is_private,
-            ),
-        ):
-            text = (
-                f'Glance has failed at least {limits.failures} times in a '
-                f'row; the next attempt follows after {limits.retry_s:g} '
-                's'
-            )
-            raise _failure(text, is_private=question.is_private)
-        flight = _Flight(question=question, key=key)
-        flight.future = self._calls.admit(
-            lambda: self._fly(flight),
-            project=question.project,
-            max_calls=limits.max_calls,
-            is_name_search=question.is_private,
-        )
-        if flight.future.running():
-            self._begin(flight, now)
-        self._flights[key] = flight
-        return flight
+    def _launch(self, flight: _Flight, deadline: float) -> None:
+        """Wait for a place, and start the call in a thread of its own.
 
-    def _launch(self, flight: _Flight) -> None:
-        """Start the call of a flight, if it is new; holds no lock."""
+        No lock is held meanwhile. Under eventlet the start of a thread lets
+        all others run first.
+
+        :param deadline: until when to wait.
+        """
+        taken = contextlib.ExitStack()
         try:
-            self._calls.launch(flight.future)
-        except BaseException:
+            self._take_places(flight, deadline, taken)
+            threading.Thread(
+                target=self._fly,
+                args=(flight, taken),
+                name='cinder-tiers-call',
+                daemon=True,
+            ).start()
+        except BaseException as error:
+            taken.close()
             with self._lock:
-                if flight in self._begun:
-                    self._begun.remove(flight)
-                self._forget(flight)
-            raise
+                self._flights.pop(flight.key, None)
+            flight.future.set_exception(error)
+            if not isinstance(error, glance.ImageUnreadable):
+                raise
 
-    def _begin(self, flight: _Flight, now: float) -> None:
-        flight.due = now + flight.question.limits.timeout_s
-        self._begun.append(flight)
+    def _take_places(
+        self, flight: _Flight, deadline: float, taken: contextlib.ExitStack
+    ) -> None:
+        limits, project = flight.question.limits, flight.question.project
+        kinds = [(self._calls, limits.max_calls)]
+        if flight.is_private:
+            kinds.insert(0, (self._searches, max(1, limits.max_calls // 2)))
+        for kind, number in kinds:
+            if not kind.take(
+                project, number=number, timeout_s=deadline - self._clock()
+            ):
+                # Unless it is the project itself that makes its calls wait.
+                if not kind.taken_by(project):
+                    with self._lock:
+                        self._breaker_of(flight).failed(project)
+                raise flight.late(limits)
+            taken.callback(kind.give_back, project)
 
-    def _fly(self, flight: _Flight) -> glance.ImageFacts:
+    def _fly(self, flight: _Flight, taken: contextlib.ExitStack) -> None:
         """The call, in its own thread."""
+        try:
+            with taken:
+                facts = self._call(flight, taken)
+        # A BaseException, too, belongs to who waits for the result.
+        except BaseException as error:  # noqa: BLE001
+            flight.future.set_exception(error)
+        else:
+            flight.future.set_result(facts)
+
+    def _call(
+        self, flight: _Flight, taken: contextlib.ExitStack
+    ) -> glance.ImageFacts:
         question = flight.question
         with self._lock:
-            if flight.due is None:
-                # While it was in the queue, another may have asked the same.
-                facts = self._memory.fresh(question.keys)
-                if facts is not None:
-                    self._forget(flight)
-                    return facts
-                self._begin(flight, self._clock())
+            # While it waited for a place, another may have asked the same.
+            facts = self._memory.fresh(question.keys)
+            flight.due = self._clock() + question.limits.timeout_s
+            if facts is not None:
+                self._flights.pop(flight.key, None)
+                return facts
         try:
             facts = self._fetch(
                 question.context,
                 question.ref,
-                lambda: self._go_on_by_name(flight),
+                lambda: self._go_on_by_name(flight, taken),
             )
         except BaseException as error:
             with self._lock:
@@ -376,64 +387,30 @@ class Images:
                 stale_s=question.limits.stale_s,
             )
 
-    def _go_on_by_name(self, flight: _Flight) -> None:
+    def _go_on_by_name(
+        self, flight: _Flight, taken: contextlib.ExitStack
+    ) -> None:
+        question = flight.question
         with self._lock:
             self._expire(self._clock())
-            if flight in self._begun:
+            if self._flights.get(flight.key) is flight:
                 # Glance has answered for the id.
-                self._breaker.succeeded(flight.question.project)
+                self._breaker_of(flight).succeeded(question.project)
             flight.is_by_name = True
-            if not self._calls.become_name_search(flight.future):
-                raise glance.ImageUnreadable(
-                    'no call to Glance was free to look for the name'
-                )
+        if question.is_private:
+            return
+        if not self._searches.take(
+            question.project,
+            number=max(1, question.limits.max_calls // 2),
+            timeout_s=0.0,
+        ):
+            raise glance.ImageUnreadable(
+                'no call to Glance was free to look for the name'
+            )
+        taken.callback(self._searches.give_back, question.project)
 
-    def _wait(
-        self,
-        flight: _Flight,
-        question: _Question,
-        deadline: float,
-    ) -> glance.ImageFacts | None:
-        """What a call brings; None when it says nothing about a question."""
-        limits = question.limits
-        try:
-            facts = flight.future.result(max(0.0, deadline - self._clock()))
-        except TimeoutError as error:
-            raise _failure(
-                f'Glance did not answer within {limits.timeout_s:g} s'
-                if self._give_up(flight, deadline)
-                else f'no call to Glance was free within {limits.timeout_s:g} '
-                f's; at most {limits.max_calls} are allowed',
-                is_private=question.is_private or flight.is_by_name,
-            ) from error
-        except glance.ImageRefused as refusal:
-            if question.is_refused_by(flight.question, refusal):
-                raise
-            return None
-        except glance.ImageUnreadable as error:
-            if not (question.is_private or flight.is_by_name):
-                raise
-            raise _failure(str(error), is_private=True) from error
-        return (
-            facts if question.is_answered_by(flight.question, facts) else None
-        )
-
-    def _give_up(self, flight: _Flight, deadline: float) -> bool:
-        """A waiter has gone.
-
-        :returns: whether the call has begun; if not, it is not made for want
-            of others who wait.
-        """
-        with self._lock:
-            flight.waiters -= 1
-            self._expire(max(deadline, self._clock()))
-            if flight.due is not None:
-                return True
-            if flight.waiters:
-                return False
-            self._forget(flight)
-        self._calls.cancel(flight.future, project=flight.question.project)
-        return False
+    def _breaker_of(self, flight: _Flight) -> breaker.CircuitBreaker:
+        return self._private_breaker if flight.is_private else self._breaker
 
     def _expire(self, now: float) -> None:
         """Calls that Glance did not answer in time have failed.
@@ -441,42 +418,26 @@ class Images:
         Who asks from now on does not wait for them, and what they bring once
         they return says nothing of Glance any more.
         """
-        for flight in [
-            one
-            for one in self._begun
-            if one.due is not None and one.due <= now
-        ]:
-            self._begun.remove(flight)
-            self._forget(flight)
-            self._breaker.failed(
-                flight.question.project, is_private=flight.is_private
-            )
-
-    def _forget(self, flight: _Flight) -> None:
-        if self._flights.get(flight.key) is flight:
-            del self._flights[flight.key]
+        for flight in list(self._flights.values()):
+            if flight.due is not None and flight.due <= now:
+                del self._flights[flight.key]
+                self._breaker_of(flight).failed(flight.question.project)
 
     def _land(self, flight: _Flight, error: BaseException | None) -> None:
         """Note how a call ended."""
         question = flight.question
         self._expire(self._clock())
-        if isinstance(error, glance.ImageRefused) and error.is_lasting:
+        refusal = error if isinstance(error, glance.ImageRefused) else None
+        if refusal is not None and refusal.is_lasting:
             # It may be deleted, or closed to the project.
             self._memory.drop(question.keys)
-        if flight not in self._begun:
+        if self._flights.get(flight.key) is not flight:
             return
-        self._begun.remove(flight)
-        self._forget(flight)
-        if error is None or (
-            isinstance(error, glance.ImageRefused) and error.is_answer
-        ):
-            self._breaker.succeeded(question.project)
-        elif isinstance(error, glance.ImageUnreadable) and not isinstance(
-            error, glance.ImageRefused
-        ):
-            self._breaker.failed(
-                question.project, is_private=flight.is_private
-            )
+        del self._flights[flight.key]
+        if error is None or (refusal is not None and refusal.is_answer):
+            self._breaker_of(flight).succeeded(question.project)
+        elif refusal is None and isinstance(error, glance.ImageUnreadable):
+            self._breaker_of(flight).failed(question.project)
 
     def _stale(self, question: _Question) -> RememberedImage | None:
         """The last answer, if it is not too old.

@@ -11,14 +11,14 @@ class CircuitBreakerTestCase(testtools.TestCase):
         self.now = 1000.0
         self.breaker = breaker.CircuitBreaker(lambda: self.now)
 
-    def admits(self, project='us', **how):
-        return self.breaker.admits(project, failures=3, retry_s=10, **how)
+    def admits(self, project='us'):
+        return self.breaker.admits(project, failures=3, retry_s=10)
 
-    def fail(self, *projects, **how):
+    def fail(self, *projects):
         for project in projects:
-            self.breaker.failed(project, **how)
+            self.breaker.failed(project)
 
-    def admitted(self, seconds, *projects, **how):
+    def admitted(self, seconds, *projects):
         """Who is admitted in so many seconds, and when."""
         found = []
         for _ in range(seconds):
@@ -26,7 +26,7 @@ class CircuitBreakerTestCase(testtools.TestCase):
             found += [
                 (self.now, project)
                 for project in projects
-                if self.admits(project, **how)
+                if self.admits(project)
             ]
         return found
 
@@ -87,83 +87,45 @@ class OfOneProjectTestCase(CircuitBreakerTestCase):
         self.now += 1
         self.assertTrue(self.breaker.admits('us', failures=3, retry_s=1))
 
-    def test_the_success_of_another_does_not_close_it(self):
+
+class OfManyProjectsTestCase(CircuitBreakerTestCase):
+    def test_it_stops_nobody_else(self):
+        self.fail(*['them', 'others'] * 100)
+        self.assertFalse(self.admits('them'))
+        self.assertTrue(self.admits('us'))
+
+    def test_each_has_attempts_of_its_own(self):
+        self.fail(*['a', 'b'] * 3)
+        self.assertEqual(
+            [(1010, 'a'), (1010, 'b'), (1020, 'a'), (1020, 'b')],
+            self.admitted(20, 'a', 'b'),
+        )
+
+    def test_the_success_of_another_does_not_let_it_go_on(self):
         self.fail(*['us'] * 3)
         self.breaker.succeeded('them')
-        self.assertFalse(self.admits())
+        self.assertFalse(self.admits('us'))
 
     def test_it_forgets_the_oldest_of_too_many_projects(self):
         self.fail(*['us'] * 3)
         for number in range(10000):
-            self.fail(f'p{number}', is_private=True)
+            self.fail(f'p{number}')
         self.assertTrue(self.admits())
 
-
-class OfAllTestCase(CircuitBreakerTestCase):
-    def is_open(self):
-        self.admits('any')
-        return self.breaker.is_open
-
-    def test_a_project_opens_it_for_itself_only(self):
-        self.fail(*['them'] * 100)
-        self.assertFalse(self.admits('them'))
-        self.assertTrue(self.admits('us'))
-        self.assertFalse(self.is_open())
-
-    def test_two_projects_open_it_for_all(self):
-        self.assertFalse(self.is_open())
-        self.fail('them', 'us')
-        self.assertFalse(self.is_open())
+    def test_it_says_when_it_stops_several(self):
+        self.admits()
+        self.fail(*['us'] * 3, *['them'] * 2)
+        self.assertFalse(self.breaker.stops_several)
         self.fail('them')
-        self.assertTrue(self.is_open())
-        self.assertFalse(self.admits('others'))
+        self.assertTrue(self.breaker.stops_several)
 
-    def test_a_success_of_any_in_between_keeps_it_closed(self):
-        for _ in range(5):
-            self.fail('them', 'us')
-            self.breaker.succeeded('others')
-        self.assertFalse(self.is_open())
-
-    def test_a_success_of_any_closes_it_for_all(self):
-        """What failed for all was not a project's own fault."""
-        self.fail('them', 'us', 'them', 'us', 'them', 'us')
-        self.assertFalse(self.admits('us') or self.admits('them'))
+    def test_not_once_anybody_succeeded(self):
+        """Some may never ask again."""
+        self.admits()
+        self.fail(*['us', 'them'] * 3)
+        self.now += 1
         self.breaker.succeeded('others')
-        self.assertTrue(self.admits('us') and self.admits('them'))
-        self.assertFalse(self.is_open())
-
-    def test_open_it_admits_one_of_all_in_each_interval(self):
-        self.fail('them', 'us', 'them')
-        self.assertEqual(
-            [(1010, 'a'), (1020, 'a')], self.admitted(20, 'a', 'b')
-        )
-
-    def test_private_failures_do_not_open_it(self):
-        self.fail(*['them', 'us', 'others'] * 2, is_private=True)
-        self.assertFalse(self.is_open())
-        self.fail('them', 'us', 'others', is_private=True)
-        for project in ('us', 'them'):
-            self.assertFalse(self.admits(project, is_private=True))
-            # Nor do they stop what its tenants did not choose.
-            self.assertTrue(self.admits(project))
-        self.assertTrue(self.admits('any', is_private=True))
-
-    def test_nor_do_other_failures_stop_a_private_call(self):
-        self.fail(*['us'] * 3)
-        self.assertFalse(self.admits('us'))
-        self.assertTrue(self.admits('us', is_private=True))
-
-    def test_a_success_ends_both(self):
-        self.fail(*['us'] * 3)
-        self.fail(*['us'] * 3, is_private=True)
-        self.breaker.succeeded('us')
-        self.assertTrue(self.admits('us'))
-        self.assertTrue(self.admits('us', is_private=True))
-
-    def test_private_calls_take_no_attempt_away(self):
-        self.fail('them', 'us', 'them')
-        self.now += 9
-        self.assertEqual(
-            [(1010, 'a'), (1020, 'a')], self.admitted(15, 'a', is_private=True)
-        )
-        self.assertTrue(self.admits('b'))
+        self.assertFalse(self.breaker.stops_several)
+        self.now += 1
+        self.fail('us', 'them')
+        self.assertTrue(self.breaker.stops_several)

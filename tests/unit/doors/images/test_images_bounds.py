@@ -8,6 +8,7 @@ import threading
 import time
 import uuid
 
+import fixtures
 import testtools
 from testtools import matchers
 
@@ -61,6 +62,8 @@ def many(ref):
 print(*many('one'), len(calls))
 print(*many('one'), len(calls))
 print(*many('hang'), len(calls))
+greens = [eventlet.spawn(read, str(number)) for number in range(32)]
+print(len({green.wait() for green in greens}), len(calls))
 print('others ran' if len(ticks) > 5 else 'others were blocked')
 """
 
@@ -131,9 +134,10 @@ class BoundTestCase(images_case.ImagesTestCase):
 
     def test_nor_one_whose_shared_call_was_refused(self):
         """The time is one for both calls."""
-        self.glance.answers['them'] = refused()
+        expired = images_case.user()
+        self.glance.answers[expired] = refused(is_lasting=False)
         go = self.hold()
-        theirs = self.board(1, project='them')
+        theirs = self.board(1, who=expired)
         self.wait_for_call()
         # The clock stands still until somebody is refused.
         ours = self.board(1, timeout_s=60.0)
@@ -152,11 +156,21 @@ class BoundTestCase(images_case.ImagesTestCase):
         self.glance.go.set()
         self.assert_reads(2)
 
+    def test_a_call_that_cannot_be_started_holds_nobody_up(self):
+        def fail(thread):
+            raise RuntimeError("can't start new thread")
+
+        with fixtures.MonkeyPatch('threading.Thread.start', fail):
+            for ref in (IDENT, 'name'):
+                self.assertRaises(RuntimeError, self.read, ref, max_calls=1)
+        self.assertEqual(0, self.images.calls_under_way)
+        self.assert_reads(1, max_calls=1)
+
     def test_a_late_answer_is_remembered(self):
         go = self.hold()
         self.assert_fails(1, timeout_s=0.1)
         go()
-        self.settle(lambda: self.images.remembered(IDENT))
+        images_case.settle(lambda: self.images.remembered(IDENT))
         self.assert_reads(1)
 
     def test_what_is_remembered_needs_no_call(self):
@@ -225,6 +239,7 @@ class ManyThreadsTestCase(images_case.ImagesTestCase):
                 'id-one 1',
                 'id-one 1',
                 'Glance did not answer within 6 s 2',
+                '32 34',
                 'others ran',
             ],
             done.stdout.splitlines(),

@@ -8,7 +8,6 @@ import ddt
 
 from cinder_tiers.doors.images import glance
 from tests.unit.doors.images import images_case
-from tests.unit.doors.images.images_case import facts
 from tests.unit.doors.images.images_case import IDENT
 from tests.unit.doors.images.images_case import refused
 
@@ -53,7 +52,7 @@ class OneProjectTestCase(images_case.ImagesTestCase):
         self.now += 10
         go = self.hold()
         land = self.board(1)
-        self.settle(lambda: len(self.glance.calls) == 4)
+        images_case.settle(lambda: len(self.glance.calls) == 4)
         for _ in range(8):
             self.assert_fails(4, str(uuid.uuid4()))
         go()
@@ -111,7 +110,7 @@ class LateTestCase(images_case.ImagesTestCase):
         self.assert_fails(3)
         go()
         # What they bring is of use all the same.
-        self.settle(lambda: all(map(self.images.remembered, refs)))
+        images_case.settle(lambda: all(map(self.images.remembered, refs)))
         self.assert_fails(3)
         self.now += 10
         self.assert_reads(4)
@@ -141,7 +140,7 @@ class LateTestCase(images_case.ImagesTestCase):
         go = self.hold()
         self.assert_fails(1, timeout_s=0.1)
         go()
-        self.settle(lambda: not self.images.calls_under_way)
+        images_case.settle(lambda: not self.images.calls_under_way)
         self.assert_reads(2, str(uuid.uuid4()), failures=2)
 
     def test_a_hung_call_counts_once_for_all_who_waited(self):
@@ -167,7 +166,7 @@ class LateTestCase(images_case.ImagesTestCase):
         (error,) = second()
         self.assertIn('did not answer within 2 s', str(error))
         further()
-        self.settle(lambda: self.images.remembered(other))
+        images_case.settle(lambda: self.images.remembered(other))
         self.assert_reads(3, str(uuid.uuid4()), failures=1)
 
     def test_but_a_call_that_hangs_after_the_queue_has_failed(self):
@@ -198,14 +197,17 @@ class ManyProjectsTestCase(images_case.ImagesTestCase):
         self.assertFalse(self.images.breaker_is_open)
         self.assert_reads(4)
 
-    def test_two_projects_stop_all_until_one_call_succeeds(self):
-        self.open_for_all()
-        self.glance.answers.clear()
-        self.assert_fails(3, project='any')
-        self.now += 10
-        self.assert_reads(4, project='any')
+    def test_two_projects_are_told_and_stop_nobody(self):
+        self.open_for_two()
+        self.assert_reads(7, project='any')
         self.assertFalse(self.images.breaker_is_open)
-        for calls, project in enumerate(('us', 'them', 'others'), 5):
+
+    def test_each_goes_on_by_itself_once_glance_is_back(self):
+        self.open_for_two()
+        self.glance.answers.clear()
+        self.assert_fails(6, project='us')
+        self.now += 10
+        for calls, project in enumerate(('us', 'them', 'us', 'them'), 7):
             self.assert_reads(calls, str(uuid.uuid4()), project)
 
     @ddt.data('debian', f'a/{IDENT}', f'urn:uuid:{IDENT}')
@@ -234,54 +236,18 @@ class ManyProjectsTestCase(images_case.ImagesTestCase):
         self.assert_reads(7, str(uuid.uuid4()))
         self.assert_reads(8, project='any')
 
-    def test_nor_do_they_keep_it_open(self):
-        """They take no attempt away from those who ask by an id."""
-        self.open_for_all()
-        self.glance.answers.clear()
-        self.glance.answers['debian'] = DOWN
-        self.now += 10
-        self.assert_fails(4, 'debian', 'others')
-        self.assertTrue(self.images.breaker_is_open)
-        self.assert_reads(5, str(uuid.uuid4()), 'any')
-
-    def test_nor_do_ids_that_no_image_has_keep_it_open(self):
-        """Glance has answered for the id, whatever becomes of the name."""
-        self.open_for_all()
-        self.glance.is_refusing_ids = True
-        self.now += 10
-        self.assert_fails(4, str(uuid.uuid4()), 'others')
-        self.assertFalse(self.images.breaker_is_open)
-        self.glance.is_refusing_ids = False
-        self.assert_reads(5, str(uuid.uuid4()), 'any')
-
-    @ddt.data(str, lambda ident: f'name-{ident}')
-    def test_a_project_whose_calls_hang_keeps_no_other_from_trying(
-        self, spell
-    ):
-        """Its attempt would wait in the queue, and never be made."""
-        limits = {'failures': 2, 'max_calls': 4}
+    def test_who_waits_in_vain_for_others_is_stopped_as_well(self):
+        """All calls hang, and each create would wait for all its time."""
         self.hold()
-        for made, (project, ref) in enumerate(
-            (
-                ('them', spell(uuid.uuid4())),
-                ('them', str(uuid.uuid4())),
-                ('others', str(uuid.uuid4())),
-            ),
-            1,
-        ):
-            self.assert_fails(made, ref, project, timeout_s=0.1, **limits)
-        self.assertTrue(self.images.breaker_is_open)
-        self.hold()()
-        self.now += 10.1
-        self.assert_fails(
-            3, spell(uuid.uuid4()), 'them', timeout_s=0.1, **limits
-        )
-        self.assert_reads(4, spell(uuid.uuid4()), 'any', **limits)
-
-    def test_a_name_that_is_answered_shows_that_glance_is_back(self):
-        self.open_for_all()
-        self.glance.answers.clear()
-        self.glance.answers['debian'] = facts(IDENT)
-        self.now += 10
-        self.assert_reads(4, 'debian', 'any')
-        self.assertFalse(self.images.breaker_is_open)
+        for number in range(2):
+            self.board(
+                1,
+                ref=str(uuid.uuid4()),
+                project=f'p{number}',
+                timeout_s=60.0,
+                max_calls=2,
+            )
+            self.wait_for_call()
+        for text in ['no call to Glance was free'] * 3 + ['failed at least']:
+            error = self.assert_fails(2, timeout_s=0.05, max_calls=2)
+            self.assertIn(text, str(error))

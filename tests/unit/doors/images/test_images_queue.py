@@ -83,7 +83,7 @@ class QueueTestCase(images_case.ImagesTestCase):
         for ref in refs:
             self.assert_fails(1, ref, timeout_s=0.05, max_calls=1)
         go()
-        self.settle(lambda: not self.images.calls_under_way)
+        images_case.settle(lambda: not self.images.calls_under_way)
         self.assert_reads(2, max_calls=1)
         self.assertEqual({IDENT}, {ref for _, ref in self.glance.calls[1:]})
 
@@ -203,7 +203,7 @@ class HangingNamesTestCase(images_case.ImagesTestCase):
     )
     def test_two_projects_take_no_image_from_a_third(self, spell):
         self.hold_all(spell, 'a', 'b')
-        self.settle(lambda: self.images.calls_under_way == 8)
+        images_case.settle(lambda: self.images.calls_under_way == 8)
         self.assertEqual(
             facts(self.shown),
             self.read(self.shown, 'c', failures=1000),

@@ -117,7 +117,7 @@ class StaleTestCase(images_case.ImagesTestCase):
         self.read(timeout_s=0.1)
         go()
         self.glance.answers['us'] = refused()
-        self.settle(
+        images_case.settle(
             lambda: isinstance(self.read(timeout_s=0.1), glance.ImageRefused)
         )
         self.glance.answers['us'] = DOWN

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""A number of places, shared by projects.
+
+Must not know what a place is for. Uses `threading` only, which
+cinder-scheduler turns into green threads when it runs under eventlet.
+"""
+
+import collections
+import threading
+
+
+class Places:
+    """So many places, of which one project has at most half.
+
+    Also while no other project waits: what hangs cannot be taken back for who
+    comes later. A place that becomes free goes to the project that has the
+    fewest, and among those to who waits longest. Safe for use by many threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._number = 0
+        self._taken: collections.Counter[str] = collections.Counter()
+        # Projects that wait, in the order in which they came; the event says
+        # that the place is theirs.
+        self._waiting: list[tuple[str, threading.Event]] = []
+
+    @property
+    def taken(self) -> int:
+        """Number of places that have not been given back."""
+        with self._lock:
+            return self._taken.total()
+
+    def taken_by(self, project: str) -> int:
+        """Number of places that a project has.
+
+        :param project: its id.
+        """
+        with self._lock:
+            return self._taken[project]
+
+    def take(self, project: str, *, number: int, timeout_s: float) -> bool:
+        """Take a place, and wait for it if need be.
+
+        :param project: id of the project that gets it.
+        :param number: how many places there are; at least 1.
+        :param timeout_s: seconds to wait at most.
+        :returns: whether it was to be had.
+        """
+        turn = project, threading.Event()
+        with self._lock:
+            self._number = number
+            self._waiting.append(turn)
+            self._hand_out()
+        if turn[1].wait(max(0.0, timeout_s)):
+            return True
+        with self._lock:
+            # It may have become free at the last moment.
+            if turn[1].is_set():
+                return True
+            self._waiting.remove(turn)
+            return False
+
+    def give_back(self, project: str) -> None:
+        """Leave a place to others.
+
+        :param project: id of the project that took it.
+        """
+        with self._lock:
+            self._taken[project] -= 1
+            if not self._taken[project]:
+                del self._taken[project]
+            self._hand_out()
+
+    def _hand_out(self) -> None:
+        """Give free places to those who wait."""
+        while self._taken.total() < self._number:
+            turn = min(
+                (
+                    one
+                    for one in self._waiting
+                    if self._taken[one[0]] < max(1, self._number // 2)
+                ),
+                key=lambda one: self._taken[one[0]],
+                default=None,
+            )
+            if turn is None:
+                return
+            self._waiting.remove(turn)
+            self._taken[turn[0]] += 1
+            turn[1].set()
