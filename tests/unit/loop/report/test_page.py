@@ -22,6 +22,7 @@ from cinder_tiers.figures.result import build
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.figures.result import trust
 from cinder_tiers.loop.compare import comparison
+from cinder_tiers.loop.report import answers
 from cinder_tiers.loop.report import content as report_content
 from cinder_tiers.loop.report import curves
 from cinder_tiers.loop.report import drawing
@@ -323,7 +324,7 @@ class FiguresTestCase(testtools.TestCase):
 
     def groups(self, title):
         """Attribute values of the marks of the first chart of a figure."""
-        _alternative, svg, _dark = next(
+        _alternative, svg = next(
             each for each in self.page.pictures() if each[0].startswith(title)
         )
         return svg
@@ -383,7 +384,7 @@ class FiguresTestCase(testtools.TestCase):
         )
 
     def test_numbers_beside_an_axis_are_written_as_people_do(self):
-        for alternative, svg, _dark in self.page.pictures():
+        for alternative, svg in self.page.pictures():
             for node in svg.iter():
                 self.assertNotRegex(
                     (node.text or '').strip(), r'^\d+e[+-]\d+$', alternative
@@ -460,17 +461,33 @@ class FiguresTestCase(testtools.TestCase):
             )
             self.assertEqual(of_pattern, row['p99 completion ms'])
 
-    def test_the_dark_picture_differs_in_colours_only(self):
-        for _alternative, light, dark in self.page.pictures():
-            self.assertEqual(
-                [node.text for node in light.iter()],
-                [node.text for node in dark.iter()],
+    def test_a_picture_has_the_colours_of_a_dark_page(self):
+        for alternative, svg in self.page.pictures():
+            (style,) = svg.iter(f'{page_reader.SVG}style')
+            self.assertTrue(
+                style.text.startswith('@media screen and (prefers-color'),
+                alternative,
             )
-            colours = {node.get('fill') for node in dark.iter()}
-            self.assertNotIn('#1b1f24', colours)
+            dark = dict(
+                re.findall(
+                    r'\[(?:fill|stroke)="(#\w+)"\]{\w+:(#\w+)}', style.text
+                )
+            )
+            shown = {
+                node.get(name)
+                for node in svg.iter()
+                for name in ('fill', 'stroke')
+            }
+            self.assertEqual('#e6e8eb', dark['#1b1f24'])
+            # Of a claim, which is painted, the field stays as it is.
+            self.assertLessEqual(
+                shown - {None, 'none', 'transparent', *dark},
+                {'#c5b8ff', '#ffb0b5', '#010101'},
+                alternative,
+            )
 
     def test_every_chart_is_told_in_words_and_as_a_table(self):
-        for alternative, _light, _dark in self.page.pictures():
+        for alternative, _svg in self.page.pictures():
             self.assertRegex(alternative, r'\d')
         names = [name for name, _attributes in self.page.elements]
         self.assertEqual([], self.page.left_open)
@@ -499,7 +516,7 @@ class FiguresTestCase(testtools.TestCase):
             self.assertEqual(
                 [], [each for each in attributes if each.startswith('on')]
             )
-            for each in ('src', 'srcset', 'href'):
+            for each in ('src', 'href'):
                 if each in attributes:
                     self.assertRegex(attributes[each], '^(#|data:image/svg)')
 
@@ -573,7 +590,7 @@ class ManyTiersTestCase(testtools.TestCase):
         fills = {
             node.get('fill')
             for node in ElementTree.fromstring(
-                drawing.draw(found.charts[0].drawing).light
+                drawing.draw(found.charts[0].drawing).svg
             ).iter()
         }
         self.assertNotIn('#7fd1ae', fills)
@@ -602,6 +619,46 @@ class FirstLinesTestCase(testtools.TestCase):
             self.first_lines(swapped),
             '<h1>4k random reads: general does 4.[0-9] times database',
         )
+
+    def test_of_many_tiers_the_first_line_tells_a_few(self):
+        found = self.first_lines(
+            runs.run(
+                tiers=[f'tier-{at}' for at in range(9)], patterns=1, guests=1
+            )
+        )
+        first = re.search('<h1>(.*)</h1>', found)[1]
+        self.assertEqual(4, len(first.split('; ')), first)
+        self.assertTrue(first.endswith('; 5 more are in the tables below'))
+        self.assertNotIn('cannot tell', first.split('; ')[0])
+
+    def test_that_tiers_had_one_order_is_told_once(self):
+        text = text_of(
+            runs.run(tiers=('a', 'b', 'c'), patterns=1, seconds=2, guests=1)
+        )
+        self.assertEqual(1, text.count('in each repeat: a part of their'))
+        self.assertIn('<li>b, c ran after a in each repeat', text)
+
+    def test_what_was_not_measured_is_not_told_as_a_comparison(self):
+        run = runs.run(tiers=('one', 'other'), patterns=1, seconds=2)
+        lost = dataclasses.replace(run.tiers[1], patterns=())
+        text = text_of(dataclasses.replace(run, tiers=(run.tiers[0], lost)))
+        self.assertNotIn('intervals hold together', text)
+        self.assertNotIn('cannot tell other and one apart', text)
+
+    def test_tiers_that_hardly_differ_are_not_told_as_the_same(self):
+        claim = dataclasses.replace(
+            comparison.tiers_of_run(
+                runs.run(tiers=('a', 'b'), patterns=1), QUESTION
+            ).claims[0],
+            finding=comparison.DifferenceFinding.CANNOT_TELL,
+            difference_percent=0.1,
+            low_percent=-0.4,
+            high_percent=0.4,
+        )
+        (told,) = answers.answers(
+            {'x': runs.run(tiers=('a', 'b'), patterns=1)}, [claim], 'iops'
+        )
+        self.assertIn('(0.996 to 1.004 times)', told)
 
     def test_results_are_told_by_their_names(self):
         self.assertRegex(
@@ -672,7 +729,7 @@ class SeveralTestCase(testtools.TestCase):
         page = page_reader.Page(text_of(*results))
         (bars,) = [
             alternative
-            for alternative, _light, _dark in page.pictures()
+            for alternative, _svg in page.pictures()
             if alternative.startswith('Bars of IOPS, randread-4k on database')
         ]
         self.assertRegex(bars, '0.json [0-9].*; 1.json [0-9]')
@@ -724,7 +781,7 @@ class SeveralTestCase(testtools.TestCase):
             list(runs.KINDS),
             [
                 found[1]
-                for alternative, _light, _dark in page.pictures()
+                for alternative, _svg in page.pictures()
                 if (found := re.match('Bars of IOPS, ([a-z]+):', alternative))
             ],
         )
@@ -733,7 +790,7 @@ class SeveralTestCase(testtools.TestCase):
         page = page_reader.Page(
             text_of(runs.run(tiers=('one',), patterns=1, steps=(1, 2, 4)))
         )
-        (alternative, _light, _dark) = page.pictures()[0]
+        (alternative, _svg) = page.pictures()[0]
         self.assertIn('1 guest', alternative)
         self.assertIn('4 guests', alternative)
 
@@ -753,7 +810,7 @@ class SeveralTestCase(testtools.TestCase):
             ):
                 ((keys, svg),) = [
                     (keys, light)
-                    for keys, (alternative, light, _dark) in zip(
+                    for keys, (alternative, light) in zip(
                         page.keys(), page.pictures(), strict=True
                     )
                     if alternative.startswith(chart)
@@ -779,7 +836,7 @@ class SeveralTestCase(testtools.TestCase):
             ['randread-4k, 1 guest', 'randread-4k, 4 guests'],
             [
                 found[1]
-                for alternative, _light, _dark in page.pictures()
+                for alternative, _svg in page.pictures()
                 if (
                     found := re.match(
                         'Distribution of completion latencies, ([^:]+):',
@@ -826,7 +883,7 @@ class SeveralTestCase(testtools.TestCase):
             (shades, {'0.213', '0.85', '1,230'}),
             (dots, {'0.0004'}),
         ):
-            texts = page_reader.texts(picture.light)
+            texts = page_reader.texts(picture.svg)
             self.assertTrue(told <= set(texts), texts)
             for text in texts:
                 self.assertNotRegex(text, r'^[\d.,]+[a-zµ]$')
@@ -858,7 +915,7 @@ class SeveralTestCase(testtools.TestCase):
         )
         (told,) = [
             alternative
-            for alternative, _light, _dark in page_reader.Page(
+            for alternative, _svg in page_reader.Page(
                 text_of(result)
             ).pictures()
             if alternative.startswith('IOPS over the seconds')
@@ -974,27 +1031,26 @@ class HostileTestCase(testtools.TestCase):
                 *('html', 'head', 'meta', 'title', 'style', 'body', 'header'),
                 *('h1', 'h2', 'h3', 'h4', 'nav', 'ul', 'li', 'a', 'main'),
                 *('section', 'p', 'div', 'dl', 'dt', 'dd', 'strong'),
-                *('figure', 'figcaption', 'picture', 'source', 'img', 'svg'),
+                *('figure', 'figcaption', 'img', 'svg'),
                 *('rect', 'details', 'summary', 'table', 'thead', 'tbody'),
                 *('tr', 'th', 'td', 'footer'),
             },
             {name for name, _attributes in page.elements}
-            | {'strong', 'svg', 'rect', 'li', 'img', 'source', 'picture'},
+            | {'strong', 'svg', 'rect', 'li', 'img'},
         )
         self.assertEqual([], page.left_open)
         # What is drawn has no element but those of a static picture.
-        for _alternative, light, dark in page.pictures():
-            for svg in (light, dark):
-                self.assertLessEqual(
-                    {node.tag for node in svg.iter()},
-                    {
-                        page_reader.SVG + name
-                        for name in (
-                            *('svg', 'g', 'path', 'line', 'rect', 'text'),
-                            *('defs', 'clipPath'),
-                        )
-                    },
-                )
+        for _alternative, svg in page.pictures():
+            self.assertLessEqual(
+                {node.tag for node in svg.iter()},
+                {
+                    page_reader.SVG + name
+                    for name in (
+                        *('svg', 'g', 'path', 'line', 'rect', 'text'),
+                        *('defs', 'clipPath', 'style'),
+                    )
+                },
+            )
 
     @UNSHRUNK
     @hypothesis.given(
@@ -1168,7 +1224,7 @@ class CurvesTestCase(testtools.TestCase):
         )
         told = [
             alternative
-            for alternative, _light, _dark in page.pictures()
+            for alternative, _svg in page.pictures()
             if alternative.startswith('Latency against the load, w, p99:')
         ]
         self.assertIn(
@@ -1220,7 +1276,7 @@ class CurvesTestCase(testtools.TestCase):
             self.assertTrue(
                 any(
                     alternative.startswith('Latency against the load, w')
-                    for alternative, _light, _dark in page.pictures()
+                    for alternative, _svg in page.pictures()
                 )
             )
 
