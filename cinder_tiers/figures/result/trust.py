@@ -9,8 +9,10 @@ itself (``caveats``).  Nothing is added to result files: a file of an older
 release passes the same gate.
 """
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import math
 
@@ -23,6 +25,8 @@ from cinder_tiers.figures.stats import steadiness
 
 #: What is meant by a mean over repeats, wherever one is shown.
 MEAN = 'geometric mean over the repeats in which all guests are complete'
+#: What caveats of patterns without a figure are about.
+NO_REPEAT = 'no complete repeat'
 #: What caveats of a single repeat are about.
 ONE_REPEAT = 'one repeat'
 #: What caveats of too few I/Os are about.
@@ -123,32 +127,36 @@ def runtime_needed_s(runtime_s: int, ios: int, percent: float) -> int | None:
     return math.ceil(runtime_s * figures.ios_needed(percent) / ios)
 
 
-def _needs(run: run_result.RunResult, percent: float) -> tuple[str, ...]:
-    """What lacks a percentile, and what would have it; empty if all do."""
+def _lacks(
+    run: run_result.RunResult, percent: float
+) -> tuple[dict[str, str], str]:
+    """What lacks a percentile, and what would have it.
+
+    :returns: ({pattern of a tier: how many I/Os it has}, the same of all in
+        one sentence); both empty if all have it
+    """
     least = [
         (f'{tier.tier} {pattern.pattern}', least_ios(pattern.slots))
         for tier in run.tiers
         for pattern in tier.patterns
         if figures.complete(pattern.slots)
     ]
-    few = [
-        (name, ios)
-        for name, ios in least
-        if not figures.has_percentile(ios, percent)
-    ]
-    if not few:
-        return ()
-    name, ios = min(few, key=lambda each: each[1])
     runtime_s = run.profile.method.runtime_seconds
-    needed_s = runtime_needed_s(runtime_s, ios, percent)
-    return (
+    few = {}
+    for name, ios in sorted(least, key=lambda each: each[1]):
+        if not figures.has_percentile(ios, percent):
+            needed_s = runtime_needed_s(runtime_s, ios, percent)
+            few[name] = f'{ios} I/Os in {runtime_s} s' + (
+                f'; needs runtime >= {needed_s} s for p{percent:g}'
+                if needed_s
+                else ''
+            )
+    if not few:
+        return {}, ''
+    name = next(iter(few))
+    return few, (
         f'p{percent:g} is not known of {len(few)} of {len(least)} patterns of'
-        f' tiers ({name}: {ios} I/Os in {runtime_s} s'
-        + (
-            f'; needs runtime >= {needed_s} s for p{percent:g})'
-            if needed_s
-            else ')'
-        ),
+        f' tiers ({name}: {few[name]})'
     )
 
 
@@ -157,7 +165,7 @@ def why_dashes(run: run_result.RunResult) -> str:
 
     :returns: a sentence, and which runtime would have them
     """
-    found = [text for each in _SHOWN for text in _needs(run, each)]
+    found = [text for each in _SHOWN if (text := _lacks(run, each)[1])]
     if not found:
         return ''
     return (
@@ -201,33 +209,61 @@ def before_run(runtime_s: int, repeats: int) -> str:
     )
 
 
+def _of_some(
+    found: Mapping[str, str], names: Collection[str], of_all: str
+) -> Iterator[str]:
+    """A text of each pattern or tier, or one if it holds of all.
+
+    What is known of one is not doubted because of another one.
+
+    :param found: {tier, or pattern of a tier: text}, of some
+    :param names: of all
+    :param of_all: the text if it is all of them
+    """
+    if found and len(found) == len(names):
+        yield of_all
+    else:
+        yield from (f'{name}: {text}' for name, text in found.items())
+
+
+def _patterns(
+    run: run_result.RunResult,
+) -> dict[str, run_result.PatternResult]:
+    """{what it is called: each pattern of each tier}."""
+    return {
+        f'{tier.tier} {pattern.pattern}': pattern
+        for tier in run.tiers
+        for pattern in tier.patterns
+    }
+
+
 def _few_ios(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
-    for text in _needs(run, 99):
+    found, of_all = _lacks(run, 99)
+    complete = [
+        name
+        for name, pattern in _patterns(run).items()
+        if figures.complete(pattern.slots)
+    ]
+    for text in _of_some(found, complete, of_all):
         yield TOO_FEW_IOS, text
 
 
 def _few_repeats(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
-    patterns = [
-        (
-            f'{tier.tier} {pattern.pattern}',
-            len(figures.complete(pattern.slots)),
-        )
-        for tier in run.tiers
-        for pattern in tier.patterns
-    ]
-    few = [each for each in patterns if each[1] < _LEAST_REPEATS]
-    if not few:
-        return
-    which = 'each pattern'
-    if len(few) < len(patterns):
-        which = f'{few[0][0]}' + (
-            f' and {len(few) - 1} more' if len(few) > 1 else ''
-        )
-    yield (
-        ONE_REPEAT,
-        f'{which} has no more than one complete repeat: there is no interval,'
-        f' and a difference may be chance; measure {_ADVISED_REPEATS} repeats',
+    counts = {
+        name: len(figures.complete(pattern.slots))
+        for name, pattern in _patterns(run).items()
+    }
+    none = 'no repeat in which all guests are complete: there is no figure'
+    once = (
+        'no more than one complete repeat: there is no interval, and a'
+        f' difference may be chance; measure {_ADVISED_REPEATS} repeats'
     )
+    for about, count, text in ((NO_REPEAT, 0, none), (ONE_REPEAT, 1, once)):
+        found = {
+            name: text for name, repeats in counts.items() if repeats == count
+        }
+        for each in _of_some(found, counts, f'each pattern has {text}'):
+            yield about, each
 
 
 def _unknown_steadiness(
@@ -235,36 +271,57 @@ def _unknown_steadiness(
 ) -> Iterator[tuple[str, str]]:
     slots = [each for each in run.runs if each.slot.merged is not None]
     unknown = [each for each in slots if each.slot.steadiness.steady is None]
-    if unknown:
-        first = unknown[0]
-        yield (
-            'steadiness not known',
-            f'in {len(unknown)} of {len(slots)} runs, such as'
-            f' {first.tier.tier} {first.name}: {first.slot.steadiness.reason}',
-        )
+    if not unknown:
+        return
+    of_pattern: dict[str, list[run_result.SlotResult]] = {}
+    for each in unknown:
+        of_pattern.setdefault(
+            f'{each.tier.tier} {each.pattern.pattern}', []
+        ).append(each.slot)
+    found = {
+        name: f'in {len(few)} of its repeats, such as repeat'
+        f' {few[0].repeat}: {few[0].steadiness.reason}'
+        for name, few in of_pattern.items()
+    }
+    first = unknown[0]
+    for text in _of_some(
+        found,
+        {f'{each.tier.tier} {each.pattern.pattern}' for each in slots},
+        f'in {len(unknown)} of {len(slots)} runs, such as'
+        f' {first.tier.tier} {first.name}: {first.slot.steadiness.reason}',
+    ):
+        yield 'steadiness not known', text
 
 
 def _unknown_host_load(
     run: run_result.RunResult,
 ) -> Iterator[tuple[str, str]]:
-    measured = [
-        guest
-        for each in run.runs
-        for guest in each.slot.guests
-        if guest.verdict == 'complete'
-    ]
-    unknown = {
-        guest.guest
-        for guest in measured
-        if guest.cpu is None or guest.cpu.steal_percent is None
-    }
-    if unknown:
-        yield (
-            'host load not known',
-            f'{len(unknown)} of {len({each.guest for each in measured})}'
-            f' guests do not report CPU steal: whether their hosts were busy'
-            f' with other work is not known',
+    measured: dict[str, set[str]] = {}
+    unknown: dict[str, set[str]] = {}
+    for each in run.runs:
+        for guest in each.slot.guests:
+            if guest.verdict != 'complete':
+                continue
+            measured.setdefault(each.tier.tier, set()).add(guest.guest)
+            if guest.cpu is None or guest.cpu.steal_percent is None:
+                unknown.setdefault(each.tier.tier, set()).add(guest.guest)
+
+    def told(few: Iterable[set[str]], many: Iterable[set[str]]) -> str:
+        return (
+            f'{sum(map(len, few))} of {sum(map(len, many))} guests do not'
+            ' report CPU steal: whether their hosts were busy with other work'
+            ' is not known'
         )
+
+    for text in _of_some(
+        {
+            tier: told([guests], [measured[tier]])
+            for tier, guests in unknown.items()
+        },
+        measured,
+        told(unknown.values(), measured.values()),
+    ):
+        yield 'host load not known', text
 
 
 def _unknown_placement(
@@ -290,11 +347,12 @@ def _unknown_placement(
             ],
         ),
     ):
-        if tiers:
-            yield (
-                'placement not known',
-                f'{what} of the volumes of {", ".join(tiers)}',
-            )
+        for text in _of_some(
+            dict.fromkeys(tiers, f'{what} of its volumes'),
+            [tier.tier for tier in run.tiers],
+            f'{what} of the volumes of {", ".join(tiers)}',
+        ):
+            yield 'placement not known', text
 
 
 def _unknown_storage(run: run_result.RunResult) -> Iterator[tuple[str, str]]:

@@ -855,6 +855,7 @@ def _order_of_turns(
         for pattern in tier.patterns
         for slot in pattern.slots
     }
+    sides: dict[str, list[str]] = {'after': [], 'before': []}
     for tier in run.tiers:
         if tier.tier not in others:
             continue
@@ -868,10 +869,13 @@ def _order_of_turns(
             for repeat in repeats
         )
         if repeats and after in (0, len(repeats)):
+            sides['after' if after else 'before'].append(tier.tier)
+    for side, tiers in sides.items():
+        if tiers:
             yield (
-                f'{tier.tier} ran {"after" if after else "before"} {first} in'
-                f' each repeat: a part of their difference may come from the'
-                f' order, such as from a full cache'
+                f'{", ".join(tiers)} ran {side} {first} in each repeat: a part'
+                ' of their difference may come from the order, such as from a'
+                ' full cache'
             )
 
 

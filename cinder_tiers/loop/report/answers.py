@@ -23,8 +23,16 @@ from cinder_tiers.loop.report import rows as report_rows
 
 #: Patterns of which there is a sentence; of more, the tables tell.
 _MOST = 4
+#: Pairs of one pattern that a sentence tells of; of more, the tables tell.
+_MOST_PAIRS = 3
+#: A ratio as near to 1 as that has a digit more, so that it is none of 1.00.
+_NEAR = 0.05
 #: An interval beyond these says no more than that nothing is known.
 _LEAST_TIMES, _MOST_TIMES = 0.01, 100
+_TOLD = (
+    comparison.DifferenceFinding.BETTER,
+    comparison.DifferenceFinding.WORSE,
+)
 _KINDS = {
     'read': 'sequential reads',
     'write': 'sequential writes',
@@ -97,10 +105,12 @@ def words_of(run: run_result.RunResult) -> dict[str, str]:
 def _times(percent: float) -> str:
     """A ratio, to two digits or so: what follows has no bearing.
 
-    >>> _times(510.0), _times(-17.0), _times(1233.0)
-    ('6.1', '0.83', '13')
+    >>> _times(510.0), _times(-17.0), _times(1233.0), _times(-0.4)
+    ('6.1', '0.83', '13', '0.996')
     """
     ratio = 1 + percent / 100
+    if abs(ratio - 1) < _NEAR:
+        return f'{ratio:.3f}'
     return f'{ratio:,.{2 if ratio < 2 else 1 if ratio < 10 else 0}f}'
 
 
@@ -108,10 +118,7 @@ def _clause(claim: comparison.Claim, first: str, second: str) -> str:
     """What is found of two sides, in the words of ``answers``."""
     finding = claim.finding
     change = claim.change_percent
-    if change and finding in (
-        comparison.DifferenceFinding.BETTER,
-        comparison.DifferenceFinding.WORSE,
-    ):
+    if change and finding in _TOLD:
         times, low, high = map(_times, change)
         if claim.quantity == 'iops':
             return f'{second} does {times} times {first} ({low} to {high})'
@@ -121,6 +128,8 @@ def _clause(claim: comparison.Claim, first: str, second: str) -> str:
         )
     if finding is comparison.DifferenceFinding.NO_RELEVANT_DIFFERENCE:
         return f'no relevant difference between {second} and {first}'
+    if finding is comparison.DifferenceFinding.NOT_COMPARED:
+        return f'{second} and {first} are not compared: {claim.reason}'
     unknown = f'cannot tell {second} and {first} apart'
     if claim.low_percent is None or claim.high_percent is None:
         return f'{unknown}: {claim.reason}'
@@ -133,6 +142,11 @@ def _clause(claim: comparison.Claim, first: str, second: str) -> str:
         f'{unknown} ({_times(claim.low_percent)} to'
         f' {_times(claim.high_percent)} times)'
     )
+
+
+def _is_not_told(claim: comparison.Claim) -> bool:
+    """Whether it comes behind those of which a difference is claimed."""
+    return claim.finding not in _TOLD
 
 
 def _of_claim(
@@ -188,8 +202,13 @@ def _compared(
     for pattern, found in of_pattern.items():
         if pattern not in words and pattern != comparison.ALL_PATTERNS:
             continue
-        clauses = dict.fromkeys(
-            _of_claim(each, first_result, names) for each in found
+        # What is found out comes first.
+        found.sort(key=_is_not_told)
+        clauses = first_of(
+            dict.fromkeys(
+                _of_claim(each, first_result, names) for each in found
+            ),
+            _MOST_PAIRS,
         )
         yield f'{words.get(pattern, pattern)}: {"; ".join(clauses)}'
 
@@ -237,11 +256,47 @@ def answers(
             for run in results.values()
             for each in _measured(run, quantity)
         ]
-    found = [*of_curves, *found]
-    if len(found) > _MOST:
-        left = len(found) - _MOST
-        found[_MOST:] = [f'{left} more are in the tables below']
-    return tuple(found)
+    return first_of([*of_curves, *found])
+
+
+def first_of(found: Iterable[str], most: int = _MOST) -> tuple[str, ...]:
+    """The first of some sentences, and how many are left to the tables."""
+    told = list(found)
+    if len(told) > most:
+        left = len(told) - most
+        told[most:] = [f'{left} more are in the tables below']
+    return tuple(told)
+
+
+def of_effects(
+    default_run: run_result.RunResult,
+    claims: Sequence[comparison.Claim],
+    default: str,
+) -> Iterator[str]:
+    """A sentence for each pattern of a sweep, about its first quantity.
+
+    :param default_run: of a slot of the default
+    :param claims: of all treatments
+    :param default: name of the treatment that changes nothing
+    """
+    words = words_of(default_run)
+    of_pattern: dict[tuple[str, str], list[comparison.Claim]] = {}
+    for claim in claims:
+        if claim.quantity == claims[0].quantity:
+            of_pattern.setdefault(
+                (claim.pattern, claim.second_tier), []
+            ).append(claim)
+    several = len({tier for _pattern, tier in of_pattern}) > 1
+    for (pattern, tier), found in of_pattern.items():
+        found.sort(key=_is_not_told)
+        clauses = first_of(
+            (_clause(each, default, each.side) for each in found), _MOST_PAIRS
+        )
+        yield (
+            words.get(pattern, pattern)
+            + (f' on {tier}' if several else '')
+            + f': {"; ".join(clauses)}'
+        )
 
 
 def of_run(run: run_result.RunResult) -> tuple[str, ...]:

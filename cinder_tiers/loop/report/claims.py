@@ -49,6 +49,13 @@ class Claims:
     #: all of them; empty if nothing could be compared
     found: tuple[comparison.Claim, ...] = ()
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether an interval is shown."""
+        return bool(self.table.rows) and any(
+            claim.low_percent is not None for claim in self.found
+        )
+
 
 def quantity_text(claim: comparison.Claim) -> str:
     """The quantity of a claim with its unit: p99, ms; IOPS; read IOPS."""

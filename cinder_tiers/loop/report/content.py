@@ -236,7 +236,8 @@ def of_sweep(
                     *_summary(dataclasses.replace(default, cost=None))[2:],
                 ),
                 caveats=_caveats(
-                    [(str(slot.number), run) for slot, run in measured]
+                    [(str(slot.number), run) for slot, run in measured],
+                    len({slot.block for slot, _run in measured}),
                 ),
                 figures=(
                     *faults_chart.figures(faulty),
@@ -251,6 +252,16 @@ def of_sweep(
             ),
         ),
         claims=claims.of_effects(found, swept.default) if found else None,
+        answers=answers.first_of(
+            (
+                *faults_chart.answers(faulty),
+                *answers.of_effects(
+                    default,
+                    found.comparison.claims if found else (),
+                    swept.default,
+                ),
+            )
+        ),
     )
 
 
@@ -274,30 +285,39 @@ def of_tuning(
                     *tuning_figures.summary(tuning),
                     *_summary(dataclasses.replace(first, cost=None))[2:],
                 ),
-                caveats=_caveats(slots),
+                caveats=_caveats(slots, len(tuning.history.blocks)),
                 figures=tuple(tuning_figures.figures(tuning)),
                 environment=environment.facts(first),
                 tiers=environment.tiers(first),
             ),
         ),
         claims=None,
+        answers=(tuning_figures.answer(tuning),),
     )
 
 
 def _caveats(
-    slots: Sequence[tuple[str, run_result.RunResult]],
+    slots: Sequence[tuple[str, run_result.RunResult]], blocks: int
 ) -> tuple[run_result.Caveat, ...]:
     """Those of all slots, each once.
 
     :param slots: (by which a slot is known, its result)
+    :param blocks: in which they were; of several, these are the repeats
     """
     found: dict[run_result.Caveat, list[str]] = {}
     for slot, run in slots:
         for caveat in trust.caveats(run):
-            found.setdefault(caveat, []).append(slot)
+            if caveat.about != trust.ONE_REPEAT or blocks < 2:
+                found.setdefault(caveat, []).append(slot)
     return tuple(
         dataclasses.replace(
-            caveat, text=f'slot {", ".join(known)}: {caveat.text}'
+            caveat,
+            text=(
+                f'all {len(slots)} slots'
+                if 1 < len(known) == len(slots)
+                else f'slot {", ".join(known)}'
+            )
+            + f': {caveat.text}',
         )
         for caveat, known in found.items()
     )

@@ -3,8 +3,8 @@
 """Charts as SVG, drawn by Vega-Lite in this process, without a browser.
 
 Altair describes a chart and vl-convert renders it, with its own JavaScript
-engine and nothing from a network.  What comes out is a static picture.  It is
-drawn once, for a light page; for a dark one, the colours are replaced.
+engine and nothing from a network.  What comes out is a static picture, drawn
+for a light page; its style has the colours of a dark one.
 
 Labels come from guests and clouds: what XML cannot have is escaped before it
 gets here (``_safe``).
@@ -89,10 +89,8 @@ class DrawingError(errors.LinesError, ValueError):
 class Picture:
     """A drawn chart."""
 
-    #: SVG for a light page
-    light: str
-    #: SVG for a dark page
-    dark: str
+    #: SVG, for a light page and for a dark one
+    svg: str
     #: in pixels of CSS
     width: int
     #: in pixels of CSS
@@ -564,8 +562,22 @@ def _slim(node: ElementTree.Element) -> None:
                     del child.attrib[name]
 
 
-def _text_of(root: ElementTree.Element) -> str:
-    return ElementTree.tostring(root, encoding='unicode')
+def _dark_style(root: ElementTree.Element) -> str:
+    """Rules for the colours that a picture has, on a dark screen.
+
+    Not on paper, which is white whatever a reader prefers.
+    """
+    used = dict.fromkeys(
+        (name, node.get(name, ''))
+        for node in root.iter()
+        for name in ('fill', 'stroke')
+    )
+    rules = ''.join(
+        f'[{name}="{colour}"]{{{name}:{_DARK[colour]}}}'
+        for name, colour in used
+        if colour in _DARK
+    )
+    return f'@media screen and (prefers-color-scheme:dark){{{rules}}}'
 
 
 def draw(drawing: figure.Drawing) -> Picture:
@@ -592,12 +604,11 @@ def draw(drawing: figure.Drawing) -> Picture:
         round(float(root.get(name, '0'))) for name in ('width', 'height')
     )
     _slim(root)
-    light = _text_of(root)
-    for node in root.iter():
-        for name in ('fill', 'stroke'):
-            colour = node.get(name)
-            if colour is not None:
-                node.set(name, _DARK.get(colour.lower(), colour))
+    style = ElementTree.Element(f'{{{_SVG}}}style')
+    style.text = _dark_style(root)
+    root.insert(0, style)
     return Picture(
-        light=light, dark=_text_of(root), width=width, height=height
+        svg=ElementTree.tostring(root, encoding='unicode'),
+        width=width,
+        height=height,
     )

@@ -118,6 +118,21 @@ def _said(answers: Sequence[of_run.Answer]) -> str:
     )
 
 
+def answers(slots: Sequence[of_run.FaultySlot]) -> Iterator[str]:
+    """A sentence for each pattern that a fault met.
+
+    :param slots: in their order
+    """
+    for slot in slots:
+        found = list(of_run.answers(slot.result, slot.made))
+        for name in dict.fromkeys(each.run.name for each in found if each.run):
+            said = _said(
+                [each for each in found if each.run and each.run.name == name]
+            )
+            if said:
+                yield f'Slot {slot.name}, {name}: {said}'
+
+
 def _number(value: float | None) -> str:
     return '-' if value is None else report_rows.number(value)
 

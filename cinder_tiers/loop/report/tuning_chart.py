@@ -249,3 +249,22 @@ def summary(tuning: tunings.Tuning) -> tuple[tuple[str, str], ...]:
             for each in tuning.options
         ),
     )
+
+
+def answer(tuning: tunings.Tuning) -> str:
+    """What came of a tuning, in a sentence."""
+    for each in judged.candidates(tuning):
+        if each.finding is judged.CandidateFinding.PROPOSED:
+            gain, low, high = (
+                report_rows.number(percent)
+                for percent in (
+                    each.gain_percent,
+                    each.low_percent,
+                    each.high_percent,
+                )
+            )
+            return (
+                f'{tuning.tier}: {each.words} is {gain} % better in'
+                f' {tuning.goal} than the tiers file ({low} to {high} %)'
+            )
+    return f'{tuning.tier}, {tuning.goal}: {tuning.history.end.value}'

@@ -123,7 +123,7 @@ class DocumentTest(testtools.TestCase):
         self.assertEqual(where, problem[: len(where)])
         self.assertIn(text, problem)
 
-    @ddt.data(*DOCUMENT, 'assumptions')
+    @ddt.data(*test_profile.DOCUMENT, 'assumptions')
     def test_only_optional_keys_may_be_missing(self, key):
         found = problems(test_profile.document(key, without=True))
         if key in ('guests', 'assumptions'):

@@ -134,6 +134,39 @@ class CaveatsTest(testtools.TestCase):
             trust.kinds(found, _with_two_patterns(), 'general', 'x'),
         )
 
+    @ddt.data(
+        ('one repeat', [slot()]),
+        (
+            'no complete repeat',
+            [dataclasses.replace(slot(), merged=None, guests=())],
+        ),
+        ('too few I/Os', [slot(), slot(ios=999)]),
+        (
+            'steadiness not known',
+            [slot(), slot(steady=steadiness.unknown('too short'))],
+        ),
+        ('host load not known', [slot(), slot(cpu=None)]),
+    )
+    @ddt.unpack
+    def test_what_is_not_known_of_one_tier_doubts_no_other(self, about, slots):
+        known = run()
+        bad = results.run({'other': {'x': slots}}).tiers[0]
+        found = dataclasses.replace(
+            known,
+            tiers=(
+                *known.tiers,
+                dataclasses.replace(
+                    bad, backends=KNOWN, volume_types=results.UNKNOWN
+                ),
+            ),
+        )
+        all_of_it = trust.caveats(found)
+        self.assertEqual((), trust.kinds(all_of_it, found, 'general', 'x'))
+        self.assertEqual(
+            (about, 'placement not known'),
+            trust.kinds(all_of_it, found, 'other', 'x'),
+        )
+
 
 def _with_two_patterns():
     return results.run({'general': {'x': [slot()], 'y': [slot()]}})

@@ -74,6 +74,18 @@ class ResponseTestCase(testtools.TestCase):
         )
         return sweep.file
 
+    def test_the_report_answers_in_its_first_line(self):
+        page = self.folder / 'report.html'
+        ran = shell.openstack(
+            'tier', 'report', self.faulty(RECOVERS), '-o', str(page)
+        )
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertIn(
+            '<h1>Slot 1 default, x: out osd.1: IOPS 100 before, 0 during,'
+            ' 85.71 after, recovered after 9 s</h1>',
+            page.read_text('utf-8'),
+        )
+
     def response(self, path, *options):
         ran = shell.openstack('tier', 'response', path, '-f', 'json', *options)
         return ran.status, json.loads(ran.stdout or '[]'), ran.stderr

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 SVG = '{http://www.w3.org/2000/svg}'
 #: Classes of what is not on paper (the style of templates/page.html).
 _NOT_ON_PAPER = {'behind', 'detail'}
-_VOID = {'meta', 'img', 'source', 'br', 'hr', 'link', 'input', 'base'}
+_VOID = {'meta', 'img', 'br', 'hr', 'link', 'input', 'base'}
 
 
 class Page(parser.HTMLParser):
@@ -80,16 +80,12 @@ class Page(parser.HTMLParser):
         raise AssertionError(f'no table has {columns}')
 
     def pictures(self):
-        """(alternative text, light SVG, dark SVG) of each chart."""
-        found, dark = [], None
-        for name, attributes in self.elements:
-            if name == 'source':
-                dark = _svg(attributes['srcset'])
-            elif name == 'img':
-                found.append(
-                    (attributes['alt'], _svg(attributes['src']), dark)
-                )
-        return found
+        """(alternative text, SVG) of each chart."""
+        return [
+            (attributes['alt'], _svg(attributes['src']))
+            for name, attributes in self.elements
+            if name == 'img'
+        ]
 
     def keys(self):
         """{name: number of its colour} of each picture, of its own chart."""

@@ -3,10 +3,12 @@
 """The first lines of a report: what was found, of what."""
 
 import dataclasses
+import re
 
 import testtools
 
 from cinder_tiers.loop.compare import comparison
+from cinder_tiers.loop.report import answers
 from tests.unit.figures.result import test_trust
 from tests.unit.loop.report import runs
 from tests.unit.loop.report import test_page
@@ -35,6 +37,48 @@ class FirstLinesTestCase(testtools.TestCase):
             self.first_lines(swapped),
             '<h1>4k random reads: general does 4.[0-9] times database',
         )
+
+    def test_of_many_tiers_the_first_line_tells_a_few(self):
+        found = self.first_lines(
+            runs.run(
+                tiers=[f'tier-{at}' for at in range(9)], patterns=1, guests=1
+            )
+        )
+        first = re.search('<h1>(.*)</h1>', found)[1]
+        self.assertEqual(4, len(first.split('; ')), first)
+        self.assertTrue(first.endswith('; 5 more are in the tables below'))
+        self.assertNotIn('cannot tell', first.split('; ')[0])
+
+    def test_that_tiers_had_one_order_is_told_once(self):
+        text = test_page.text_of(
+            runs.run(tiers=('a', 'b', 'c'), patterns=1, seconds=2, guests=1)
+        )
+        self.assertEqual(1, text.count('in each repeat: a part of their'))
+        self.assertIn('<li>b, c ran after a in each repeat', text)
+
+    def test_what_was_not_measured_is_not_told_as_a_comparison(self):
+        run = runs.run(tiers=('one', 'other'), patterns=1, seconds=2)
+        lost = dataclasses.replace(run.tiers[1], patterns=())
+        text = test_page.text_of(
+            dataclasses.replace(run, tiers=(run.tiers[0], lost))
+        )
+        self.assertNotIn('intervals hold together', text)
+        self.assertNotIn('cannot tell other and one apart', text)
+
+    def test_tiers_that_hardly_differ_are_not_told_as_the_same(self):
+        claim = dataclasses.replace(
+            comparison.tiers_of_run(
+                runs.run(tiers=('a', 'b'), patterns=1), test_page.QUESTION
+            ).claims[0],
+            finding=comparison.DifferenceFinding.CANNOT_TELL,
+            difference_percent=0.1,
+            low_percent=-0.4,
+            high_percent=0.4,
+        )
+        (told,) = answers.answers(
+            {'x': runs.run(tiers=('a', 'b'), patterns=1)}, [claim], 'iops'
+        )
+        self.assertIn('(0.996 to 1.004 times)', told)
 
     def test_results_are_told_by_their_names(self):
         self.assertRegex(

@@ -71,7 +71,7 @@ class CurvesTestCase(testtools.TestCase):
         )
         told = [
             alternative
-            for alternative, _light, _dark in page.pictures()
+            for alternative, _svg in page.pictures()
             if alternative.startswith('Latency against the load, w, p99:')
         ]
         self.assertIn(
@@ -123,7 +123,7 @@ class CurvesTestCase(testtools.TestCase):
             self.assertTrue(
                 any(
                     alternative.startswith('Latency against the load, w')
-                    for alternative, _light, _dark in page.pictures()
+                    for alternative, _svg in page.pictures()
                 )
             )
 

@@ -30,7 +30,7 @@ class DrawingTestCase(testtools.TestCase):
             ):
                 ((keys, svg),) = [
                     (keys, light)
-                    for keys, (alternative, light, _dark) in zip(
+                    for keys, (alternative, light) in zip(
                         page.keys(), page.pictures(), strict=True
                     )
                     if alternative.startswith(chart)
@@ -85,7 +85,7 @@ class DrawingTestCase(testtools.TestCase):
             (shades, {'0.213', '0.85', '1,230'}),
             (dots, {'0.0004'}),
         ):
-            texts = page_reader.texts(picture.light)
+            texts = page_reader.texts(picture.svg)
             self.assertTrue(told <= set(texts), texts)
             for text in texts:
                 self.assertNotRegex(text, r'^[\d.,]+[a-zµ]$')

@@ -37,7 +37,7 @@ class EffectsChartTestCase(test_report_command.ReportCase):
             ],
         )
         self.assertEqual('not in effect', iops[-1]['Finding'])
-        alternative, light, _dark = page.pictures()[0]
+        alternative, light = page.pictures()[0]
         self.assertTrue(
             alternative.startswith(
                 'Effects on IOPS, x, default 100: osd_fast '
@@ -54,6 +54,15 @@ class EffectsChartTestCase(test_report_command.ReportCase):
         self.assertEqual([], page.left_open)
         self.assertNotIn('b', {name for name, _attributes in page.elements})
         self.assertIn('osd_fast 1', ''.join(page.texts))
+        self.assertIn(
+            '4k sequential reads: osd_fast does 2.00 times default (1.99 to'
+            ' 2.0); osd_slow does 0.50 times default (0.50 to 0.50); cannot'
+            ' tell osd_same and default apart (0.997 to 1.002 times)',
+            page.texts,
+        )
+        # The blocks are the repeats.
+        self.assertNotIn('one repeat', self.output.read_text('utf-8'))
+        self.assertIn('all 16 slots: ', ''.join(page.texts))
 
     def test_no_result_of_a_slot_is_replaced(self):
         tuning = pathlib.Path(self.tuning())

@@ -85,7 +85,7 @@ class ManyTiersTestCase(testtools.TestCase):
         fills = {
             node.get('fill')
             for node in ElementTree.fromstring(
-                drawing.draw(found.charts[0].drawing).light
+                drawing.draw(found.charts[0].drawing).svg
             ).iter()
         }
         self.assertNotIn('#7fd1ae', fills)

@@ -28,6 +28,11 @@ class TuningChartTestCase(test_report_command.ReportCase):
                 for row in page.table('Measurement', 'Best so far %')
             ][:2],
         )
+        self.assertIn(
+            'general: <b>=100 is 100 % better in iops than the tiers file'
+            ' (97.42 to 102.6 %)',
+            page.texts,
+        )
         confirmed, searched = (
             alternative for alternative, *_ in page.pictures()
         )
