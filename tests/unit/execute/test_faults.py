@@ -25,8 +25,8 @@ from cinder_tiers.loop.sweep import design
 from cinder_tiers.loop.sweep import record
 from cinder_tiers.loop.sweep import run_measure as measure
 from cinder_tiers.loop.sweep import run_restore
-from tests.contract import fault_cluster
 from tests.unit.loop.sweep import test_run_restore
+from tests.worlds import fault_cluster
 
 NOW = 1_764_000_000.0
 SLOT = design.TreatmentSlot(number=1, block=1, treatment='default')
