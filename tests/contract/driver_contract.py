@@ -2,7 +2,7 @@
 
 """What TieredRBDDriver does with volumes, on whatever cluster.
 
-The same on a real Ceph and on `cluster_in_memory`.
+The same on a real Ceph and on `tests.worlds.ceph_bindings`.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 """What a cluster does with commands for pools, by itself and unasked.
 
-`tests/unit/execute/placing_cluster.py` keeps it, and so does Ceph.
+`tests/worlds/placing_cluster.py` keeps it, and so does Ceph.
 """
 
 import errno

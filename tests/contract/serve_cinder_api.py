@@ -33,7 +33,7 @@ import wsgiref.util
 
 from tests.contract import cinder_api
 from tests.contract import folded_names
-from tests.contract import stand_ins
+from tests.worlds import keystone_and_glance
 
 CONF = """[DEFAULT]
 state_path = {folder}
@@ -428,7 +428,10 @@ def main(*, folder, orders, errors):
 
     (folder / 'db').write_bytes(imported_cinder.DATABASE)
     _configure(folder, imported_cinder.FOLDER)
-    keystone, glance = stand_ins.Keystone(), stand_ins.Glance()
+    keystone, glance = (
+        keystone_and_glance.Keystone(),
+        keystone_and_glance.Glance(),
+    )
     applications = {'identity': keystone, 'image': glance}
 
     @one_at_a_time

@@ -22,6 +22,7 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry as executing
 from cinder_tiers.observe.ceph import usage
+import tests
 from tests.contract import cinder_api
 from tests.contract import every_kind
 from tests.contract import real_ceph
@@ -31,8 +32,12 @@ from tests.contract import recorded
 MOST_SECONDS = 60
 #: Exit status of a process that SIGKILL ended.
 KILLED = -9
-#: A plan with each kind has more than the first, and less than the second.
-FEWEST_ACTIONS, MOST_ACTIONS = 10, 100
+#: A plan with each kind has fewer actions.
+MOST_ACTIONS = 100
+#: A plan with each kind takes more applies, each of EVERY actions.
+FEWEST_APPLIES = 3
+#: So many actions after which an apply is killed; tests/long: one.
+EVERY = 1 if tests.TRIES_ALL else tests.SHARE
 
 
 class Killed(BaseException):
@@ -77,7 +82,7 @@ class Dying:
 
 @testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
 class KilledAtEachWriteTestCase(every_kind.CephOnlyCase):
-    """Between any two commands to the cluster."""
+    """Between two commands to the cluster."""
 
     def reads(self):
         """Requests that the readers send as well, so they write nothing."""
@@ -109,7 +114,7 @@ class KilledAtEachWriteTestCase(every_kind.CephOnlyCase):
         self.assertEqual([], self.planned())
         reads |= self.reads()
         self.assertGreater(len(living.written), len(whole) // 2)
-        for writes, line in enumerate(living.written, 1):
+        for writes, line in tests.share(list(enumerate(living.written, 1))):
             self.start_anew()
             self.wait_for(whole)
             dying = Dying(self.session, reads, writes)
@@ -295,14 +300,14 @@ class KilledAtEachActionTestCase(every_kind.EveryKindCase):
         )
         return process.returncode, said
 
-    def test_each_apply_does_one_more_until_nothing_is_left(self):
+    def test_each_apply_does_more_until_nothing_is_left(self):
         self.declare()
         statuses = []
         while not statuses or statuses[-1] == KILLED:
             self.assertLess(len(statuses), MOST_ACTIONS)
-            statuses.append(self.tier('apply', '--yes', killed_after=1)[0])
+            statuses.append(self.tier('apply', '--yes', killed_after=EVERY)[0])
         self.assertEqual(0, statuses[-1], statuses)
         # Near its end, apply may be quicker than who kills it.
-        self.assertGreater(len(statuses), FEWEST_ACTIONS)
+        self.assertGreater(len(statuses), FEWEST_APPLIES)
         self.assertEqual(0, self.tier('plan')[0])
         self.assertEqual(0, self.tier('audit')[0])

@@ -36,6 +36,7 @@ from cinder_tiers.observe.ceph.osd import osd_memory
 from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import word_for_word
+import tests
 from tests.contract import cinder_api
 from tests.contract import real_ceph
 from tests.contract import test_real_killed_apply as killed
@@ -282,7 +283,7 @@ class RealSweepTestCase(real_ceph.RealCephCase):
         self.sweep(prepared)
         whole = self.dying.written
         self.assertGreater(whole, 12)
-        for left in range(1, whole + 1):
+        for left in tests.share(range(1, whole + 1)):
             self.dying.written, self.dying.left = 0, left
             self.assertRaises(killed.Killed, self.sweep, prepared)
             # The restore is killed as well, at its first write.

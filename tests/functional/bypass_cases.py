@@ -7,6 +7,7 @@ Each is one request. Those that take several are in `test_bypasses`.
 import dataclasses
 import json
 
+import tests
 from tests.functional import bypasses
 
 LIMITED = bypasses.LIMITED
@@ -44,13 +45,14 @@ class Case:
 
 
 def _creates():
-    """{name: case}."""
+    """{name: case}; a share of each kind, and all of them in tests/long.
+
+    tests/unit/invariants tries them against Cinder's own code each time.
+    """
     return {
-        **_images_of_nova(),
-        **_bodies(),
-        **_types(),
-        **_images(),
-        **_requests(),
+        name: case
+        for kind in (_images_of_nova, _bodies, _types, _images, _requests)
+        for name, case in tests.share(list(kind().items()))
     }
 
 

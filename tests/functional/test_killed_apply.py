@@ -20,7 +20,9 @@ from tests.functional import lab
 from tests.functional import tier_objects
 
 #: It is killed after each action of so many; tests/long kills after each.
-ACTIONS_FOR_A_KILL = 6
+ACTIONS_FOR_A_KILL = 8
+#: Where it only changes what is there, after so many, at most.
+CHANGES_FOR_A_KILL = 3
 #: How often it is killed in the middle of an action.
 RANDOM_KILLS = 1
 
@@ -222,7 +224,11 @@ class KilledApplyTest(tier_objects.TierObjectsTestCase):
         )
         ended = []
         while left[-1]:
-            ended.append(self.apply(kill_after=1).status)
+            ended.append(
+                self.apply(
+                    kill_after=min(self.actions_for_a_kill, CHANGES_FOR_A_KILL)
+                ).status
+            )
             left.append(len(self.plan()))
         self.assertEqual(sorted(set(left), reverse=True), left)
         self.assert_mostly_killed(ended)

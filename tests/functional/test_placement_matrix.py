@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every client, every request: volumes land where the table says.
 
-The table is tests/cases/placement_in_the_lab.yaml. All of its rows are
-requested in one batch; each is a test of its own.
+The table is tests/cases/placement_in_the_lab.yaml. Its rows are requested in
+one batch; each is a test of its own.
 """
 
 import ddt

@@ -8,8 +8,6 @@ for one on a Ceph cluster that does not answer.
 
 import json
 import os
-import subprocess
-import sys
 import tempfile
 
 import ddt
@@ -45,21 +43,15 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
             for row in self.audit(*arguments, **options)
         ]
 
-    def openstack(self, *arguments):
-        # Its own commands keep the endpoint of Cinder for the whole process.
-        ran = subprocess.run(
-            [
-                sys.executable,
-                '-m',
-                'openstackclient.shell',
-                *self.api.arguments_of('admin'),
-                *arguments,
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        self.assertEqual(0, ran.returncode, ran.stderr)
+    def change_type(self, name, *, specs=None, **fields):
+        """Changes a volume type behind our back."""
+        with test_volume_type.connect(self.api) as connection:
+            storage = connection.block_storage
+            found = storage.find_type(name)
+            if fields:
+                storage.update_type(found, **fields)
+            if specs:
+                storage.update_type_extra_specs(found, **specs)
 
     def test_from_nothing_to_compliant_to_drift(self):
         self.assertEqual(
@@ -80,27 +72,11 @@ class AuditTestCase(tiers_file_case.TiersFileTestCase):
             ],
             self.states(status=0),
         )
-        self.openstack(
-            'volume',
-            'type',
-            'set',
-            '--property',
-            'volume_backend_name=tape',
-            '__DEFAULT__',
-        )
+        self.change_type('__DEFAULT__', specs={'volume_backend_name': 'tape'})
         self.assertNotIn(BESIDE, self.states(status=0))
 
-        self.openstack(
-            'volume',
-            'type',
-            'set',
-            '--property',
-            'tiers:priority=1',
-            'database',
-        )
-        self.openstack(
-            'volume', 'type', 'set', '--description', 'x', 'image-tier'
-        )
+        self.change_type('database', specs={'tiers:priority': '1'})
+        self.change_type('image-tier', description='x')
         (row,) = self.audit('--tier', 'database', status=4)
         self.assertEqual(
             (

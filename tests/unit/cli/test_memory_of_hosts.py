@@ -15,9 +15,9 @@ from unittest import mock
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
-from tests.contract import rbd_in_memory
-from tests.unit.execute import placing_cluster
 from tests.unit.loop.sweep import test_sweep_command
+from tests.worlds import ceph_bindings
+from tests.worlds import placing_cluster
 
 TIERS = """version: 1
 clusters: {ceph: {}}
@@ -97,8 +97,12 @@ class Cluster(placing_cluster.Cluster):
         return {'diff': {MEMORY: layers} if value else {}}
 
 
-class Rados(rbd_in_memory.Rados):
+class Rados:
     """Stands for the module rados, and for a handle of it."""
+
+    Error = ceph_bindings.Error
+    PermissionError = ceph_bindings.PermissionError
+    PermissionDeniedError = ceph_bindings.PermissionDeniedError
 
     def __init__(self, cluster):
         self._cluster = cluster

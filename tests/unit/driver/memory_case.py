@@ -4,8 +4,8 @@
 
 import fixtures
 
-from tests.contract import cluster_in_memory
 from tests.contract import driver_case
+from tests.worlds import ceph_bindings
 
 MONITORS = '{"mons": [{"addr": "127.0.0.1:6789/0"}]}'
 
@@ -15,7 +15,7 @@ class MemoryCase(driver_case.DriverCase):
 
     def setUp(self):
         self.rados_pools = driver_case.new_pool_names()
-        self.cluster = cluster_in_memory.Cluster(self.rados_pools.values())
+        self.cluster = ceph_bindings.Cluster(self.rados_pools.values())
         self.rados, self.rbd = self.cluster.rados, self.cluster.rbd
         super().setUp()
         # The commands "ceph mon dump" and "rbd status" of Cinder's driver.

@@ -7,9 +7,9 @@ import json
 from cinder import exception
 import fixtures
 
-from tests.contract import cluster_in_memory
 from tests.contract import driver_contract
 from tests.unit.driver import memory_case
+from tests.worlds import ceph_bindings
 
 
 class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
@@ -48,7 +48,7 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
         self.types['fast'] = self.make_type('broken', 'as many as it likes')
         log = self.capture_log()
         with fixtures.MonkeyPatch(
-            'tests.contract.cluster_in_memory._RBD.migration_abort', self.fail
+            'tests.worlds.ceph_bindings._RBD.migration_abort', self.fail
         ):
             self.assertRaises(
                 exception.VolumeMigrationFailed,
@@ -80,7 +80,7 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
                     slow, volume.name, fast, volume.name
                 )
             new, _ = self.cluster.move_of(fast.name, volume.name)
-            self.cluster.moves[new][1] = cluster_in_memory.ABORTING
+            self.cluster.moves[new][1] = ceph_bindings.ABORTING
             return
         image = self.cluster.get(self.rados_pools['slow'], volume.name)
         image.in_trash = left != 'header'

@@ -11,8 +11,8 @@ from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.plan import consent
 from cinder_tiers.domain.state import action as actions
 from tests.unit.domain import catalogs as plain
-from tests.unit.execute import placing_cluster
 from tests.unit.execute import test_no_harm_unasked
+from tests.worlds import placing_cluster
 
 
 class Overtaken(placing_cluster.Cluster):

@@ -34,7 +34,7 @@ from tests.contract import in_memory
 from tests.contract import placing_contract
 from tests.contract import real_ceph
 from tests.unit.domain import catalogs as plain
-from tests.unit.execute import placing_cluster
+from tests.worlds import placing_cluster
 
 HOSTS = dict.fromkeys('abcd', ('ssd', 'hdd', 'hdd'))
 #: Ceph's kinds that the cluster has.

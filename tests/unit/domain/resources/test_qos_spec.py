@@ -63,16 +63,6 @@ class QosSpecsTestCase(testtools.TestCase):
         qos = catalogs.Qos(front_end=front, back_end=back)
         self.assertEqual((consumer, {'x': '1'}), (qos.consumer, qos.specs))
 
-    def test_one_that_is_right_needs_nothing(self):
-        self.assertEqual((), plan(SPEC))
-
-    def test_it_is_created_after_its_type(self):
-        (action,) = plan()
-        self.assertEqual(
-            (None, SPEC, None), (action.before, action.after, action.refusal)
-        )
-        self.assertEqual({'volume type database'}, set(map(str, action.needs)))
-
     @ddt.data(
         ({'specs': {'total_iops_sec': '9'}}, 'specs.total_iops_sec'),
         ({'specs': {**SPEC.specs, 'x': '1'}}, 'specs.x'),
@@ -109,21 +99,6 @@ class QosSpecsTestCase(testtools.TestCase):
         (action,) = plan(dataclasses.replace(shared, consumer='both'))
         self.assertIn('also have the QoS spec: theirs', action.refusal.reason)
         self.assertEqual(shared.volume_types, action.after.volume_types)
-
-    def test_the_one_of_somebody_else_stays_on_the_type(self):
-        theirs = spec(name='gold')
-        (action,) = plan(theirs)
-        self.assertIn('the QoS spec gold', action.refusal.reason)
-        self.assertEqual(
-            (True, {'gold'}),
-            (action.refusal.yields_to_consent, action.after.replaces),
-        )
-        self.assertEqual((), plan(theirs, tier=given.tier()))
-
-    def test_limits_are_not_taken_from_a_tier(self):
-        (action,) = plan(SPEC, tier=given.tier())
-        self.assertEqual('delete', action.verb)
-        self.assertIn('remove the limits', action.refusal.reason)
 
     def test_one_of_a_type_without_our_mark_is_not_ours(self):
         foreign = cinder_state.VolumeType(name='database', extra_specs={})

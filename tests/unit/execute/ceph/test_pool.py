@@ -14,8 +14,8 @@ from cinder_tiers.domain.resources import pool as pool_kind
 from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import action as actions
 from tests.unit.domain import catalogs as plain
-from tests.unit.execute import placing_cluster
 from tests.unit.execute import test_no_harm_unasked
+from tests.worlds import placing_cluster
 
 DRAFT, POOL = 'a.tiers-new', 'a'
 #: The pool for the data of an erasure coded tier in `POOL`.

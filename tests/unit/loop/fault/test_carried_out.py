@@ -8,7 +8,7 @@ import ddt
 
 from cinder_tiers.loop.fault import fault as faults
 from cinder_tiers.loop.sweep import run_restore
-from tests.contract import fault_cluster
+from tests.worlds import fault_cluster
 from tests.unit.loop.fault import test_means
 
 

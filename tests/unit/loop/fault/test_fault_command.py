@@ -12,8 +12,8 @@ from cinder_tiers.loop.sweep import file_journal as journals
 from cinder_tiers.loop.sweep import use_cases
 from cinder_tiers.observe import cloud_id
 from cinder_tiers import workflow
-from tests.contract import fault_cluster
 from tests.unit.loop.sweep import test_sweep_command
+from tests.worlds import fault_cluster
 
 FAULTS = """version: 1
 tier: limited

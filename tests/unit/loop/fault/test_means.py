@@ -19,8 +19,8 @@ from cinder_tiers.loop.fault import slot as fault_slot
 from cinder_tiers.loop.fault import timeline
 from cinder_tiers.loop.sweep import design
 from cinder_tiers.loop.sweep import record
-from tests.contract import fault_cluster
 from tests.unit.loop.sweep import test_run_restore
+from tests.worlds import fault_cluster
 
 NOW = 1_764_000_000.0
 SLOT = design.TreatmentSlot(number=1, block=1, treatment='default')

@@ -7,7 +7,7 @@ import testtools
 from cinder_tiers.domain import errors
 from cinder_tiers.loop.fault import facts as cluster_facts
 from cinder_tiers.loop.fault import observed_facts
-from tests.contract import fault_cluster
+from tests.worlds import fault_cluster
 
 
 class FaultFactsTestCase(testtools.TestCase):

@@ -88,5 +88,5 @@ class FilesTestCase(test_use_case.WatchCase):
                 ),
             ),
         )
-        self.assertEqual({}, self.rbd.images)
+        self.assertEqual({}, self.ceph.images)
         self.assertFalse(os.path.exists(self.kept.path('database')))

@@ -6,8 +6,8 @@ from cinder_tiers.domain import errors
 from cinder_tiers.loop.watch import circumstances
 from cinder_tiers.loop.watch import observed_activity
 from cinder_tiers.loop.watch import series
-from tests.contract import rbd_in_memory
 from tests.unit.loop.watch import test_use_case
+from tests.worlds import ceph_bindings
 
 
 class ObservedActivityTestCase(test_use_case.WatchCase):
@@ -20,7 +20,7 @@ class ObservedActivityTestCase(test_use_case.WatchCase):
             },
         }
         reader = observed_activity.ActivityReader(
-            rbd_in_memory.Session(self.rbd, answers)
+            ceph_bindings.Session(self.ceph, answers)
         )
         found = reader.read(['tier-database'])
         self.assertEqual((None, 201.0), (found.image_iops, found.client_iops))

@@ -18,8 +18,8 @@ from cinder_tiers.loop.watch import judgement
 from cinder_tiers.loop.watch import pace
 from cinder_tiers.loop.watch import series
 from cinder_tiers.loop.watch import use_case as watch
-from tests.contract import rbd_in_memory
 from tests.unit.domain import catalogs as given
+from tests.worlds import ceph_bindings
 
 #: As Ceph 16.2.15 answers, cut short.
 ANSWERS = {
@@ -94,9 +94,9 @@ ANSWERS = {
 class WatchCase(testtools.TestCase):
     def setUp(self):
         super().setUp()
-        self.rbd = rbd_in_memory.Rbd()
-        self.addCleanup(self.rbd.serves.set)
-        self.session = rbd_in_memory.Session(self.rbd, dict(ANSWERS))
+        self.ceph = ceph_bindings.Cluster(['tier-database'])
+        self.addCleanup(self.ceph.serves.set)
+        self.session = ceph_bindings.Session(self.ceph, dict(ANSWERS))
         database, *_ = given.tiers_of_all_kinds()
         elsewhere = given.other_tier('elsewhere', backend_name='other')
         self.catalog = given.of(
@@ -125,7 +125,7 @@ class WatchCase(testtools.TestCase):
 
 class WatchTestCase(WatchCase):
     def test_latencies_and_facts_of_a_window(self):
-        self.rbd.latency_s = {'write': 0.02, 'read': 0.01}
+        self.ceph.latency_s = {'write': 0.02, 'read': 0.01}
         (found,) = self.watch()
         self.assertEqual('database', found.kept.tier)
         self.assertLess(20, found.last.median_ms('write'))
@@ -205,7 +205,7 @@ class WatchTestCase(WatchCase):
 
     def test_a_cluster_that_hangs_does_not_hang_the_watch(self):
         self.watch(window_s=0.05)
-        self.rbd.serves.clear()
+        self.ceph.serves.clear()
         (found,) = self.watch(window_s=0.2)
         self.assertEqual('write', found.last.pending)
         self.assertLess(0.1, found.last.pending_s)

@@ -16,9 +16,9 @@ from cinder_tiers.loop.watch import judgement
 from cinder_tiers.loop.watch import series
 from cinder_tiers.loop.watch import use_case as watch
 from cinder_tiers.loop.watch import watch_command as command
-from tests.contract import rbd_in_memory
 from tests.unit.cli import shell
 from tests.unit.loop.watch import test_use_case
+from tests.worlds import ceph_bindings
 
 ON_CEPH = """
 version: 1
@@ -72,12 +72,9 @@ class WatchTestCase(testtools.TestCase):
         self.assertIn('no rbd in the tiers file', row['Reason'][0])
 
     def test_a_tier_that_breaks_what_is_expected_of_it(self):
-        rbd = rbd_in_memory.Rbd()
-        rbd.latency_s = {'write': 0.05, 'read': 0.01}
-        bindings = {
-            'rbd': rbd,
-            'rados': rbd_in_memory.Rados(test_use_case.ANSWERS),
-        }
+        ceph = ceph_bindings.Cluster(['tier-general'], test_use_case.ANSWERS)
+        ceph.latency_s = {'write': 0.05, 'read': 0.01}
+        bindings = {'rbd': ceph.rbd, 'rados': ceph.rados}
         self.path.write_text(ON_CEPH)
         metrics = pathlib.Path(self.folder) / 'watch.prom'
         with mock.patch.dict(sys.modules, bindings):
@@ -95,14 +92,14 @@ class WatchTestCase(testtools.TestCase):
             self.assertIn(
                 'state="broken",tier="general"} 1.0', metrics.read_text()
             )
-            self.assertEqual(1, len(rbd.images))
+            self.assertEqual(1, len(ceph.images))
             ran = self.watch('--remove', '-f', 'json')
         self.assertEqual(exit_status.OK, ran.status, ran.stderr)
         self.assertEqual(
             [{'Tier': 'general', 'Image removed': True}],
             json.loads(ran.stdout),
         )
-        self.assertEqual({}, rbd.images)
+        self.assertEqual({}, ceph.images)
 
     def test_an_unknown_tier_is_an_error(self):
         ran = self.watch('--once', '--tier', 'fast')

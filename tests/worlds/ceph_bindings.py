@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""A Ceph cluster in memory, as Cinder's RBD driver sees it.
+"""A Ceph cluster in memory, as the bindings of librados and librbd show it.
 
-`Cluster.rados` and `Cluster.rbd` stand for the two modules. Keeps the contract
-of `driver_contract`. What it has not is an AttributeError. An image has no
-bytes but those that were written. The manager does a task when it is next
-asked for its list, or for another task.
+`Cluster.rados` and `Cluster.rbd` stand for the two modules. Keeps the
+contracts of `driver_contract` and `probe_contract`. What it has not is an
+AttributeError. An image has no bytes but those that were written. The manager
+does a task when it is next asked for its list, or for another task.
 """
 
+import contextlib
 import copy
 import errno
 import itertools
 import json
 import re
 import struct
+import threading
+import time
 import types
+
+from cinder_tiers.clients import ceph as ceph_session
+from cinder_tiers.clients import probe_image
 
 FSID = '01234567-89ab-cdef-0123-456789abcdef'
 USER, TRASH = 0, 2
@@ -22,6 +28,9 @@ PREPARED, EXECUTED, ABORTING = 2, 4, 5
 MIGRATING = 1 << 10
 FEATURES = 61
 GIB = 2**30
+#: What a module of the manager refuses that comes by a monitor.
+OF_MANAGER = frozenset({'rbd perf image stats'})
+NOT_AUTHORIZED = 'not authorized on pool=, namespace='
 
 
 class Error(OSError):
@@ -52,7 +61,11 @@ class ReadOnlyImage(Error):
     pass
 
 
-class PermissionError(Error):  # noqa: A001 - its name in the module rbd
+class PermissionError(Error):  # noqa: A001 - its name in both modules
+    pass
+
+
+class PermissionDeniedError(Error):
     pass
 
 
@@ -67,11 +80,14 @@ class ObjectExists(Error):
 class Image:
     """What is stored of an image; of a snapshot of it, a copy."""
 
-    def __init__(self, ident, pool, name, size):
+    def __init__(self, ident, pool, name, size, namespace, options):
         self.id = ident
         self.pool = pool
+        self.namespace = namespace
         self.name = name
         self.size = size
+        #: With which it was created.
+        self.options = options
         self.blocks = {}
         self.metadata = {}
         self.snapshots = {}
@@ -101,11 +117,20 @@ class Cluster:
     """The state of a cluster, and its two modules.
 
     :param pools: names of the RADOS pools.
+    :param answers: {command: answer}, of what it cannot say by itself.
     """
 
-    def __init__(self, pools):
+    def __init__(self, pools, answers=types.MappingProxyType({})):
         self.pools = {name: {} for name in pools}
+        self.answers = answers
+        #: {(pool, name of a namespace)}
+        self.namespaces = set()
         self.images = {}
+        #: {direction: seconds of each asynchronous I/O}; read at its begin.
+        self.latency_s = {'write': 0.0, 'read': 0.0}
+        #: Such an I/O is begun and not completed while it is not set.
+        self.serves = threading.Event()
+        self.serves.set()
         #: {image in its new pool: [image in its old pool, state]}
         self.moves = {}
         self.tasks = []
@@ -122,6 +147,8 @@ class Cluster:
             ObjectNotFound=ObjectNotFound,
             ObjectExists=ObjectExists,
             InvalidArgumentError=InvalidArgument,
+            PermissionError=PermissionError,
+            PermissionDeniedError=PermissionDeniedError,
             Rados=lambda **_options: _Rados(self),
         )
         self.rbd = types.SimpleNamespace(
@@ -151,30 +178,36 @@ class Cluster:
             Image=lambda *args, **options: _Open(self, *args, **options),
         )
 
-    def add(self, pool, name, size):
+    def add(self, pool, name, size, namespace='', options=None):
         """A new image.
 
-        :raises ImageExists: the pool has one of that name.
+        :raises ImageExists: the namespace has one of that name.
         """
-        if self.find(pool, name):
+        if self.find(pool, name, namespace):
             raise ImageExists(errno.EEXIST, name)
-        image = Image(f'id{next(self._ids)}', pool, name, size)
+        image = Image(
+            f'id{next(self._ids)}', pool, name, size, namespace, options or {}
+        )
         self.images[image.id] = image
         return image
 
-    def find(self, pool, name):
+    def find(self, pool, name, namespace=''):
         """The image that the directory has by that name, if there is one."""
         for image in self.images.values():
-            if (image.pool, image.name) == (pool, name) and image.is_named:
+            if image.is_named and (pool, namespace, name) == (
+                image.pool,
+                image.namespace,
+                image.name,
+            ):
                 return image
         return None
 
-    def get(self, pool, name):
+    def get(self, pool, name, namespace=''):
         """The image of that name.
 
         :raises ImageNotFound: there is none.
         """
-        found = self.find(pool, name)
+        found = self.find(pool, name, namespace)
         if found is None:
             raise ImageNotFound(errno.ENOENT, f'{pool}/{name}')
         return found
@@ -256,13 +289,7 @@ class _Rados:
     def open_ioctx(self, name):
         if name not in self._cluster.pools:
             raise ObjectNotFound(errno.ENOENT, name)
-        return types.SimpleNamespace(
-            name=name,
-            close=lambda: None,
-            stat=lambda oid: self._stat(name, oid),
-            write_full=lambda oid, data: self._write(name, oid, data),
-            execute=lambda *args: self._execute(name, *args),
-        )
+        return _Ioctx(self, name)
 
     def _stat(self, pool, oid):
         image = self._cluster.images.get(oid.removeprefix('rbd_header.'))
@@ -312,13 +339,22 @@ class _Rados:
         image.in_trash = False
 
     def mon_command(self, request, _data):
-        asked = json.loads(request)
+        prefix = json.loads(request)['prefix']
+        if prefix in OF_MANAGER:
+            return -errno.EACCES, b'', NOT_AUTHORIZED
+        if prefix in self._cluster.answers:
+            return self._answered(prefix)
         answer = {
             'df': self._df,
             'osd pool ls': self._list,
             'osd pool get-quota': lambda: {'quota_max_bytes': 0},
-        }[asked['prefix']]()
-        return 0, json.dumps(answer).encode(), ''
+        }.get(prefix)
+        if answer is None:
+            return -errno.EINVAL, b'', 'unrecognized command'
+        return 0, json.dumps(answer()).encode(), ''
+
+    def _answered(self, prefix):
+        return 0, json.dumps(self._cluster.answers[prefix]).encode(), ''
 
     def _df(self):
         return {
@@ -352,12 +388,16 @@ class _Rados:
     def mgr_command(self, request, _data):
         asked = json.loads(request)
         prefix = asked['prefix']
+        if prefix in self._cluster.answers:
+            return self._answered(prefix)
         if prefix in self._cluster.refused:
             return -errno.EAGAIN, b'', 'rbd_support module is not ready'
         self._cluster.do_tasks()
         if prefix == 'rbd task list':
             return 0, json.dumps(self._cluster.tasks).encode(), ''
         step = prefix.removeprefix('rbd task add migration ')
+        if step == prefix:
+            return -errno.EINVAL, b'', 'unrecognized command'
         pool, _, name = asked['image_spec'].partition('/')
         try:
             new, _ = self._cluster.move_of(pool, name)
@@ -379,6 +419,33 @@ class _Rados:
         return 0, b'{}', ''
 
 
+class _Ioctx(contextlib.AbstractContextManager):
+    """Of a pool."""
+
+    def __init__(self, rados, name):
+        self._rados = rados
+        self.name = name
+        self.namespace = ''
+
+    def __exit__(self, *_caught):
+        self.close()
+
+    def close(self):
+        pass
+
+    def set_namespace(self, name):
+        self.namespace = name
+
+    def stat(self, oid):
+        return self._rados._stat(self.name, oid)
+
+    def write_full(self, oid, data):
+        self._rados._write(self.name, oid, data)
+
+    def execute(self, *arguments):
+        return self._rados._execute(self.name, *arguments)
+
+
 class _RBD:
     def __init__(self, cluster):
         self._cluster = cluster
@@ -386,8 +453,24 @@ class _RBD:
     def version(self):
         return 1, 16, 0
 
-    def create(self, ioctx, name, size, order, **_options):
-        self._cluster.add(ioctx.name, name, size)
+    def create(self, ioctx, name, size, order=None, **options):
+        self._cluster.add(ioctx.name, name, size, ioctx.namespace, options)
+
+    def namespace_exists(self, ioctx, name):
+        return (ioctx.name, name) in self._cluster.namespaces
+
+    def namespace_create(self, ioctx, name):
+        self._cluster.namespaces.add((ioctx.name, name))
+
+    def namespace_list(self, ioctx):
+        return sorted(
+            name
+            for pool, name in self._cluster.namespaces
+            if pool == ioctx.name
+        )
+
+    def namespace_remove(self, ioctx, name):
+        self._cluster.namespaces.remove((ioctx.name, name))
 
     def clone(self, source, parent, snapshot, target, name, **_options):
         of = self._cluster.get(source.name, parent)
@@ -401,7 +484,8 @@ class _RBD:
         return [
             image.name
             for image in self._cluster.images.values()
-            if image.pool == ioctx.name and image.is_named
+            if image.is_named
+            and (image.pool, image.namespace) == (ioctx.name, ioctx.namespace)
         ]
 
     def rename(self, ioctx, name, new_name):
@@ -411,7 +495,7 @@ class _RBD:
         image.name = new_name
 
     def remove(self, ioctx, name):
-        image = self._cluster.get(ioctx.name, name)
+        image = self._cluster.get(ioctx.name, name, ioctx.namespace)
         if image.features & MIGRATING or image.watchers:
             raise ImageBusy(errno.EBUSY, name)
         if image.snapshots:
@@ -512,7 +596,15 @@ class _RBD:
         del self._cluster.moves[new], self._cluster.images[new.id]
 
 
-class _Open:
+class _Completion:
+    def __init__(self, value):
+        self._value = value
+
+    def get_return_value(self):
+        return self._value
+
+
+class _Open(contextlib.AbstractContextManager):
     """An open image, or an open snapshot."""
 
     def __init__(
@@ -526,7 +618,7 @@ class _Open:
     ):
         self._cluster = cluster
         if image_id is None:
-            self._image = cluster.get(ioctx.name, name)
+            self._image = cluster.get(ioctx.name, name, ioctx.namespace)
             state = cluster.moves.get(self._image, (None, None))[1]
             if state == ABORTING and not read_only:
                 raise ReadOnlyImage(errno.EROFS, name)
@@ -539,6 +631,9 @@ class _Open:
         self._image.watchers += self._is_watcher
         self._snapshot = None
         self.set_snap(snapshot)
+
+    def __exit__(self, *_caught):
+        self.close()
 
     def close(self):
         self._image.watchers -= self._is_watcher
@@ -586,6 +681,29 @@ class _Open:
             if offset <= begin < offset + length:
                 found[begin - offset : begin - offset + len(content)] = content
         return bytes(found)
+
+    def aio_write(self, content, offset, oncomplete):
+        self.write(content, offset)
+        oncomplete(_Completion(0))
+
+    def aio_flush(self, oncomplete):
+        self._later('write', lambda: oncomplete(_Completion(0)))
+
+    def aio_read(self, offset, length, oncomplete, _flags):
+        self._later(
+            'read',
+            lambda: oncomplete(_Completion(length), self.read(offset, length)),
+        )
+
+    def _later(self, direction, end):
+        seconds = self._cluster.latency_s[direction]
+
+        def wait():
+            time.sleep(seconds)
+            self._cluster.serves.wait()
+            end()
+
+        threading.Thread(target=wait, daemon=True).start()
 
     def flatten(self):
         self._cluster.leave_parent(self._image)
@@ -679,6 +797,15 @@ class _Open:
     def metadata_list(self):
         return iter(self._image.metadata.items())
 
+    def metadata_get(self, key):
+        return self._image.metadata[key]
+
+    def metadata_set(self, key, value):
+        self._image.metadata[key] = value
+
+    def metadata_remove(self, key):
+        del self._image.metadata[key]
+
     def config_list(self):
         names = (
             f'rbd_qos_{kind}{unit}_{what}'
@@ -706,3 +833,41 @@ class _Open:
 
     def config_remove(self, name):
         del self._image.metadata[f'conf_{name}']
+
+
+class Session:
+    """A session of `clients.ceph` with the cluster, by the same functions.
+
+    :param answers: {command: answer}; one that is an error is raised.
+    """
+
+    def __init__(self, cluster, answers=None):
+        self._cluster = cluster
+        self.answers = answers or {}
+
+    def command(self, prefix, **arguments):
+        if prefix in OF_MANAGER:
+            raise ceph_session.CephRefused(NOT_AUTHORIZED, errno=errno.EACCES)
+        return self._answer(prefix)
+
+    def ask_manager(self, prefix, **arguments):
+        return self._answer(prefix)
+
+    def _answer(self, prefix):
+        answer = self.answers[prefix]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def open_probe(self, pool, *, data_pool):
+        return probe_image.opened(
+            self._cluster.rbd,
+            self._ioctx(pool),
+            data_pool=None if data_pool == pool else data_pool,
+        )
+
+    def remove_probe(self, pool):
+        return probe_image.remove(self._cluster.rbd, self._ioctx(pool))
+
+    def _ioctx(self, pool):
+        return self._cluster.rados.Rados().open_ioctx(pool)
