@@ -30,7 +30,7 @@ import time
 import uuid
 
 # First of all: it tells Cinder to run with native threads.
-from tests.unit.doors import cinder_fixture
+from tests.worlds import cinder_fixture
 
 from cinder.volume import volume_types  # noqa: H306
 

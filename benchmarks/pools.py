@@ -11,7 +11,7 @@ which answers at once: what is measured of a cold request is a lower bound.
 import pathlib
 
 # First of all: it tells Cinder to run with native threads.
-from tests.unit.doors import cinder_fixture
+from tests.worlds import cinder_fixture
 
 from cinder import objects  # noqa: H306
 import fixtures

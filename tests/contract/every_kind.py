@@ -29,8 +29,8 @@ from cinder_tiers.observe.ceph.osd import osd_metadata
 from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import usage
 from cinder_tiers.observe import registry as observing
-from tests.contract import in_memory
 from tests.contract import real_ceph
+from tests.worlds import in_memory
 
 FILE = pathlib.Path(__file__).parents[1] / 'cases' / 'every_kind.yaml'
 #: Its names of the cluster's user, of tiers and pools, and of the host.

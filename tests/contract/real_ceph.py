@@ -26,8 +26,8 @@ from cinder_tiers.observe.ceph import cluster as ceph
 from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_export as inventory
-from tests.contract import in_memory
 from tests.unit.domain import inventories as given
+from tests.worlds import in_memory
 
 #: One of each kind, with values that Ceph shows in another form.
 OPTIONS = {

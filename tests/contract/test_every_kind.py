@@ -13,11 +13,11 @@ import time
 
 import testtools
 
-from tests.contract import cinder_api
 from tests.contract import every_kind
 from tests.contract import real_ceph
 from tests.contract import releases
 from tests.unit.cli import shell
+from tests.worlds import cinder_api
 
 #: Longer than an OSD takes to hear of an option.
 MOST_SECONDS = 60

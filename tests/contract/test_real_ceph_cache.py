@@ -29,9 +29,9 @@ from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import cache_tier as ceph_cache
 from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import usage as ceph_usage
-from tests.contract import in_memory
 from tests.contract import real_ceph
 from tests.contract import world_contract
+from tests.worlds import in_memory
 
 #: One of each kind, with values that Ceph shows in another form.
 SETTINGS = {

@@ -20,9 +20,9 @@ import testtools
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalogs
-from tests.contract import cinder_api
 from tests.contract import real_ceph
 from tests.unit.cli import shell
+from tests.worlds import cinder_api
 
 FOLDER = pathlib.Path(__file__).parents[1] / 'cases' / 'deployments'
 NAMES = sorted(file.stem for file in FOLDER.glob('*.yaml'))

@@ -23,10 +23,10 @@ from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry as executing
 from cinder_tiers.observe.ceph import usage
 import tests
-from tests.contract import cinder_api
 from tests.contract import every_kind
 from tests.contract import real_ceph
 from tests.contract import recorded
+from tests.worlds import cinder_api
 
 #: Longer than an OSD takes to hear of an option.
 MOST_SECONDS = 60

@@ -27,9 +27,9 @@ from cinder_tiers.execute.ceph import crush_map
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import usage as ceph_usage
-from tests.contract import in_memory
 from tests.contract import real_ceph
 from tests.contract import world_contract
+from tests.worlds import in_memory
 
 #: (plugin, technique, m, stripe unit) of each that can be declared.
 CODES = tuple(

@@ -37,10 +37,10 @@ from cinder_tiers.observe.ceph.osd import osds as observed_osds
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import word_for_word
 import tests
-from tests.contract import cinder_api
 from tests.contract import real_ceph
 from tests.contract import test_real_killed_apply as killed
 from tests.unit.cli.apply import test_two_applies
+from tests.worlds import cinder_api
 
 #: Commands that change the cluster.
 WRITES = ('config set', 'config rm', 'osd pool set', 'osd pool set-quota')

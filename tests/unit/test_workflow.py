@@ -14,8 +14,8 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.files import saved_plan
 from cinder_tiers.files.tiers import reader
 from cinder_tiers import workflow
-from tests.contract import cinder_api
 from tests.unit.cli import tiers_file_case
+from tests.worlds import cinder_api
 
 ALPHA = 'a' * 32
 

@@ -16,7 +16,7 @@ from cinder_tiers.domain.placement.decision import Feature
 from cinder_tiers.domain.placement.decision import PlacementDecision
 from cinder_tiers.domain.placement.decision import Reason
 from cinder_tiers.domain.placement.decision import Rule
-from cinder_tiers.domain.placement.decision import Verdict
+from cinder_tiers.domain.placement.decision import RequestVerdict
 from cinder_tiers.domain import tags
 
 #: The operator's choices where nothing is said.
@@ -143,7 +143,7 @@ def decide_on_error(
     is_refused = request.is_refused and not request.moves
     error = Reason(rule=Rule.IMAGE_REFUSED if is_refused else Rule.ERROR)
     if settled is not None and (
-        tiers is not None or settled.verdict is Verdict.NOT_OURS
+        tiers is not None or settled.verdict is RequestVerdict.NOT_OURS
     ):
         if _is_project_type_last(settled, policy):
             return (
@@ -242,15 +242,15 @@ def _rank(
 
 
 def _not_ours(*reasons: Reason) -> PlacementDecision:
-    return PlacementDecision(verdict=Verdict.NOT_OURS, reasons=reasons)
+    return PlacementDecision(verdict=RequestVerdict.NOT_OURS, reasons=reasons)
 
 
 def _undecided(reasons: list[Reason]) -> PlacementDecision:
-    return PlacementDecision(verdict=Verdict.UNDECIDED, reasons=tuple(reasons))
+    return PlacementDecision(verdict=RequestVerdict.UNDECIDED, reasons=tuple(reasons))
 
 
 def _refused(reasons: list[Reason]) -> PlacementDecision:
-    return PlacementDecision(verdict=Verdict.REFUSED, reasons=tuple(reasons))
+    return PlacementDecision(verdict=RequestVerdict.REFUSED, reasons=tuple(reasons))
 
 
 def _serve(
@@ -275,7 +275,7 @@ def _serve(
             )
         )
     return PlacementDecision(
-        verdict=Verdict.TIER,
+        verdict=RequestVerdict.TIER,
         tier=tier,
         overflow=overflow,
         reasons=tuple(reasons),

@@ -26,7 +26,7 @@ import testtools
 import webob
 
 from cinder_tiers.doors import door
-from tests.unit.doors import cinder_fixture
+from tests.worlds import cinder_fixture
 
 STOCK = pathlib.Path(sys.prefix, 'etc/cinder/api-paste.ini')
 PROJECT = cinder_fixture.PROJECT

@@ -13,7 +13,7 @@ import ddt
 import sqlalchemy
 
 from tests.unit.api import api_fixture
-from tests.unit.doors import cinder_database
+from tests.worlds import cinder_database
 
 #: The only one of the key manager; also an id that is nothing else's.
 KEY = '00000000-0000-0000-0000-000000000000'

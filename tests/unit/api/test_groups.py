@@ -16,7 +16,7 @@ import sqlalchemy
 import testtools
 
 from tests.unit.api import api_fixture
-from tests.unit.doors import cinder_database
+from tests.worlds import cinder_database
 
 PROJECT = api_fixture.PROJECT
 OTHER_PROJECT = api_fixture.OTHER_PROJECT

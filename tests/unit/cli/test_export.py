@@ -12,11 +12,11 @@ import testtools
 
 from cinder_tiers.cli import export
 from cinder_tiers.files.tiers import reader
-from tests.contract import cinder_api
 from tests.unit.cli import shell
 from tests.unit.cli import test_without_ceph
 from tests.unit.domain import inventories
 from tests.unit.execute import test_cinder_world
+from tests.worlds import cinder_api
 
 ALPHA, GONE = 'a' * 32, 'f' * 32
 WITH_RBD = """

@@ -14,9 +14,9 @@ import testtools
 import yaml
 
 from cinder_tiers.domain.state import glance as glance_state
-from tests.contract import cinder_api
 from tests.unit.cli import shell
 from tests.unit.execute import test_cinder_world
+from tests.worlds import cinder_api
 
 US = cinder_api.PROJECT
 THEM = '2' * 32

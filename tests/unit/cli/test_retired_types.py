@@ -9,9 +9,9 @@ import tempfile
 import openstack.exceptions
 import testtools
 
-from tests.contract import cinder_api
 from tests.unit.cli import shell
 from tests.unit.execute import test_cinder_world
+from tests.worlds import cinder_api
 
 TIERS = """version: 1
 tiers:

@@ -10,10 +10,10 @@ import json
 import ddt
 import testtools
 
-from tests.contract import cinder_api
 from tests.unit.cli import shell
 from tests.unit.cli import test_commands
 from tests.unit.execute.cinder import test_volume_type
+from tests.worlds import cinder_api
 
 US = cinder_api.PROJECT
 THEM = '2' * 32

@@ -11,8 +11,8 @@ import tempfile
 
 import testtools
 
-from tests.contract import cinder_api
 from tests.unit.cli import shell
+from tests.worlds import cinder_api
 
 TIERS = """version: 1
 follow_image_types: [image-tier]

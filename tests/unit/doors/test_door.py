@@ -22,7 +22,7 @@ from cinder_tiers.doors.images import known_images
 from cinder_tiers.doors import placement_request
 from cinder_tiers.doors import record
 from cinder_tiers.doors.volume_types import applied
-from tests.unit.doors import cinder_fixture
+from tests.worlds import cinder_fixture
 
 PROJECT = cinder_fixture.PROJECT
 OTHER_PROJECT = cinder_fixture.OTHER_PROJECT

@@ -11,8 +11,8 @@ import testtools
 
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors.volume_types import applied
-from tests.unit.doors import cinder_fixture
 from tests.unit.doors import test_door
+from tests.worlds import cinder_fixture
 
 PROJECT = cinder_fixture.PROJECT
 

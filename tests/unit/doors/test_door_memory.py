@@ -11,8 +11,8 @@ from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
 from cinder_tiers.doors.images import glance
 from cinder_tiers.doors.images import known_images
-from tests.unit.doors import cinder_fixture
 from tests.unit.doors import test_door
+from tests.worlds import cinder_fixture
 
 MIB = 1024 * 1024
 

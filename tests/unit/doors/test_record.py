@@ -23,7 +23,7 @@ from cinder_tiers.domain.placement import decide as placement
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors import door
 from cinder_tiers.doors import record
-from tests.unit.doors import cinder_fixture
+from tests.worlds import cinder_fixture
 
 PROJECT = cinder_fixture.PROJECT
 TIERS = (

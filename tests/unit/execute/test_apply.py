@@ -15,9 +15,9 @@ from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.execute import apply
 from tests.contract import consent_contract
-from tests.contract import in_memory
 from tests.contract import world_contract
 from tests.unit.domain import catalogs as given
+from tests.worlds import in_memory
 
 
 def key(kind, name):

@@ -27,12 +27,12 @@ from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_plan as observer
 from cinder_tiers.observe import registry as observe_registry
-from tests.contract import cinder_api
 from tests.contract import consent_contract
-from tests.contract import in_memory
 from tests.contract import world_contract
 from tests.unit.domain import catalogs as given
 from tests.unit.execute.cinder import test_volume_type
+from tests.worlds import cinder_api
+from tests.worlds import in_memory
 
 CINDER_KINDS = observe_registry.CINDER.keys()
 

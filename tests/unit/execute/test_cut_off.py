@@ -14,9 +14,9 @@ from cinder_tiers.execute import apply
 from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import usage as ceph_usage
 from cinder_tiers.observe import for_plan as observer
-from tests.contract import cinder_api
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder_world
+from tests.worlds import cinder_api
 
 ALPHA, BETA = 'a' * 32, 'b' * 32
 

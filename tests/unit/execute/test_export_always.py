@@ -17,11 +17,11 @@ from cinder_tiers.execute import apply
 from cinder_tiers.files.tiers import exported as exported_file
 from cinder_tiers.files.tiers import reader
 import tests
-from tests.contract import in_memory
 from tests.unit.domain import catalogs as plain
 from tests.unit.domain import inventories
 from tests.unit.execute import foreign_worlds
 from tests.unit.execute import test_plan_apply_always as always
+from tests.worlds import in_memory
 
 NAMES = {ident: name for name, (ident,) in always.PROJECTS.items()}
 BY_ID = {ident: frozenset({ident}) for ident in NAMES}

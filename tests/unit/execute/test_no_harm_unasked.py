@@ -30,10 +30,10 @@ from cinder_tiers.execute import registry
 from cinder_tiers.observe.ceph import cluster as observed_cluster
 from cinder_tiers.observe.ceph import usage as observed_usage
 import tests
-from tests.contract import in_memory
 from tests.contract import placing_contract
 from tests.contract import real_ceph
 from tests.unit.domain import catalogs as plain
+from tests.worlds import in_memory
 from tests.worlds import placing_cluster
 
 HOSTS = dict.fromkeys('abcd', ('ssd', 'hdd', 'hdd'))

@@ -23,8 +23,8 @@ from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from cinder_tiers.execute import apply
 import tests
-from tests.contract import in_memory
 from tests.unit.domain import catalogs as plain
+from tests.worlds import in_memory
 
 NAMES = ('a', 'b', 'c', 'theirs', 'own')
 PROJECTS = {'one': frozenset('1'), 'two': frozenset('2')}

@@ -18,10 +18,10 @@ from cinder_tiers.files.tiers import exported as exported_file
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe import for_export as inventory
 from cinder_tiers.observe import for_plan as world
-from tests.contract import cinder_api
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder_world
 from tests.unit.execute import test_cut_off
+from tests.worlds import cinder_api
 
 NAMED = 'volume type gold'
 OURS = 'tags: [database]\n    priority: 20\n'

@@ -11,9 +11,9 @@ from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import usage as usages
 from cinder_tiers.execute.ceph import pool as executed
-from tests.contract import in_memory
 from tests.unit.domain import catalogs as given
 from tests.unit.files import test_plan_cases
+from tests.worlds import in_memory
 
 ZONES = {
     f'default/{zone}/{zone}{host}': ['ssd'] for zone in 'xyz' for host in 'abc'

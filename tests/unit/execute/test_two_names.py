@@ -12,8 +12,8 @@ import testtools
 from cinder_tiers.domain import errors
 from cinder_tiers.files.tiers import reader
 from cinder_tiers import workflow
-from tests.contract import cinder_api
 from tests.unit.execute import test_cinder_world
+from tests.worlds import cinder_api
 from tests.worlds import placing_cluster
 
 HOSTS = dict.fromkeys('abcd', ('ssd', 'hdd'))

@@ -18,7 +18,7 @@ from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import difference
 from cinder_tiers.execute import apply
 from cinder_tiers.files.tiers import reader
-from tests.contract import in_memory
+from tests.worlds import in_memory
 
 CASES = pathlib.Path(__file__).resolve().parents[2] / 'cases' / 'plan'
 CLASSES = {one.kind: one.resource for one in registry.RESOURCES}

@@ -6,7 +6,7 @@ A request to cinder-api ends when all that follows from it is done: messages
 are delivered at once, in the thread that sends them. Cinder's own are the
 application with its pipeline, the scheduler with its filters, the database
 layer, all in the state in which a `World` is. Not real: what is listed in
-tests/unit/doors/cinder_fixture.py, and cinder-volume, which has no data.
+tests/worlds/cinder_fixture.py, and cinder-volume, which has no data.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from oslo_messaging import transport
 import sqlalchemy
 import webob
 
-# As in tests/unit/doors/cinder_fixture.py.
+# As in tests/worlds/cinder_fixture.py.
 objects.register_all()
 
 from cinder.db import api as db_api  # noqa: E402
@@ -39,10 +39,10 @@ from cinder.scheduler import manager  # noqa: E402
 from cinder_tiers.doors import door  # noqa: E402
 from cinder_tiers.doors.threads import in_background  # noqa: E402
 from tests.unit.api import api_fixture  # noqa: E402
-from tests.unit.doors import cinder_database  # noqa: E402
-from tests.unit.doors import cinder_fixture  # noqa: E402
 from tests.unit.invariants import services  # noqa: E402
 from tests.unit.invariants import world as worlds  # noqa: E402
+from tests.worlds import cinder_database  # noqa: E402
+from tests.worlds import cinder_fixture  # noqa: E402
 
 _COLLATION = 'folded'
 _ENCRYPTION = {

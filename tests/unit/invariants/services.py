@@ -13,8 +13,8 @@ from oslo_messaging.rpc import dispatcher
 from oslo_serialization import jsonutils
 
 from cinder_tiers.doors.images import glance
-from tests.unit.doors import cinder_fixture
 from tests.unit.scheduler import cloud_fixture
+from tests.worlds import cinder_fixture
 
 #: Id of the only key that there is.
 KEY = '00000000-0000-0000-0000-000000000000'

@@ -8,7 +8,7 @@ import testtools
 
 from cinder_tiers.domain import errors
 from cinder_tiers.observe import cloud_id as cloud
-from tests.contract import cinder_api
+from tests.worlds import cinder_api
 
 
 def identity(auth, **arguments):

@@ -10,8 +10,8 @@ from openstack import exceptions
 import testtools
 
 from cinder_tiers.observe import keystone
-from tests.contract import cinder_api
 from tests.unit.execute import test_cinder_world
+from tests.worlds import cinder_api
 
 PROJECTS = {f'{number:032x}': f'project {number}' for number in range(1, 21)}
 TWINS = ('c' * 32, 'd' * 32)

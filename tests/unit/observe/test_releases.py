@@ -25,9 +25,9 @@ from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.domain.state import action as actions
 from cinder_tiers.execute import apply
 from tests.contract import every_kind
-from tests.contract import in_memory
 from tests.contract import recorded
 from tests.contract import releases
+from tests.worlds import in_memory
 
 DATA = pathlib.Path(__file__).with_name('data')
 VERSIONS = ('16.2.15', '18.2.7', '20.2.4')

@@ -21,7 +21,7 @@ from cinder.volume import group_types  # noqa: E402
 from cinder.volume import rpcapi  # noqa: E402
 from cinder.volume import volume_utils  # noqa: E402
 
-from tests.unit.doors import cinder_fixture  # noqa: E402
+from tests.worlds import cinder_fixture  # noqa: E402
 
 
 class VolumeStandIn:

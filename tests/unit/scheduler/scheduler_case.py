@@ -9,7 +9,7 @@ import fixtures
 import testtools
 
 from cinder_tiers.doors import door
-from tests.unit.doors import cinder_fixture
+from tests.worlds import cinder_fixture
 
 
 class SchedulerTestCase(testtools.TestCase):

@@ -17,8 +17,8 @@ import ddt
 import testtools
 
 from cinder_tiers.scheduler import filter as tier_filter
-from tests.unit.doors import cinder_fixture
 from tests.unit.scheduler import scheduler_case
+from tests.worlds import cinder_fixture
 
 OTHER_PROJECT = cinder_fixture.OTHER_PROJECT
 

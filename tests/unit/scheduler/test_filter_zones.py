@@ -12,8 +12,8 @@ from cinder.volume import volume_types
 
 from cinder_tiers.doors import door
 from cinder_tiers.scheduler import filter as tier_filter
-from tests.unit.doors import cinder_fixture
 from tests.unit.scheduler import scheduler_case
+from tests.worlds import cinder_fixture
 
 
 class LateBackend:

@@ -11,9 +11,9 @@ import json
 from cinder import objects
 import ddt
 
-from tests.unit.doors import cinder_fixture
 from tests.unit.scheduler import cloud_fixture
 from tests.unit.scheduler import scheduler_case
+from tests.worlds import cinder_fixture
 
 PROJECT = cinder_fixture.PROJECT
 OTHER_PROJECT = cinder_fixture.OTHER_PROJECT

@@ -9,8 +9,8 @@ from cinder import exception
 import ddt
 
 from cinder_tiers.doors import door
-from tests.unit.doors import cinder_fixture
 from tests.unit.scheduler import test_request
+from tests.worlds import cinder_fixture
 
 PROJECT = cinder_fixture.PROJECT
 OTHER_PROJECT = cinder_fixture.OTHER_PROJECT

@@ -4,8 +4,8 @@
 
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.doors.volume_types import applied
-from tests.unit.doors import cinder_fixture
 from tests.unit.scheduler import scheduler_case
+from tests.worlds import cinder_fixture
 
 KEY = 'c0ffee00-0000-4000-8000-000000000000'
 

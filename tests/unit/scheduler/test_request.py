@@ -13,9 +13,9 @@ from cinder.volume import volume_types
 import ddt
 
 from cinder_tiers.doors import door
-from tests.unit.doors import cinder_fixture
 from tests.unit.scheduler import cloud_fixture
 from tests.unit.scheduler import scheduler_case
+from tests.worlds import cinder_fixture
 
 PROJECT = cinder_fixture.PROJECT
 OTHER_PROJECT = cinder_fixture.OTHER_PROJECT

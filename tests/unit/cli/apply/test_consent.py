@@ -8,8 +8,8 @@ import tempfile
 
 import testtools
 
-from tests.contract import cinder_api
 from tests.unit.cli import shell
+from tests.worlds import cinder_api
 
 TIERS = """version: 1
 tiers:

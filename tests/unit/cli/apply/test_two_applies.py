@@ -18,8 +18,8 @@ import urllib.parse
 import ddt
 import testtools
 
-from tests.contract import cinder_api
 from tests.unit.cli import shell
+from tests.worlds import cinder_api
 
 TOP = pathlib.Path(__file__).resolve().parents[4]
 TIERS = 'version: 1\ntiers:\n  t0:\n    fallback: true\n    backend: b0\n' + (

@@ -9,8 +9,8 @@ import testtools
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.plan import plan
 from cinder_tiers.domain.resources import primary_affinity
-from tests.contract import in_memory
 from tests.unit.domain import catalogs as given
+from tests.worlds import in_memory
 
 
 class NormalTestCase(testtools.TestCase):

@@ -13,7 +13,7 @@ import testtools
 
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors.images import glance
-from tests.unit.doors import cinder_fixture
+from tests.worlds import cinder_fixture
 
 PROJECT = cinder_fixture.PROJECT
 HOSTILE = 'x\r\n\x1b[2J"<>&=#?/\u202e\U0001f600\x00'

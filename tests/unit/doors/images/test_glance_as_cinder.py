@@ -11,8 +11,8 @@ import webob
 from cinder_tiers.doors.images import glance
 from cinder_tiers.doors.images import known_images
 import tests
-from tests.unit.doors import cinder_fixture
 from tests.unit.doors.images import images_case
+from tests.worlds import cinder_fixture
 
 # The objects must be known before, which the fixture sees to.
 from cinder.api.v3 import volumes  # noqa: H306

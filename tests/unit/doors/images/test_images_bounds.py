@@ -14,12 +14,12 @@ from testtools import matchers
 
 from cinder_tiers.doors.images import glance
 from cinder_tiers.doors.images import known_images
-from tests.unit.doors import cinder_fixture
 from tests.unit.doors.images import images_case
 from tests.unit.doors.images.images_case import facts
 from tests.unit.doors.images.images_case import IDENT
 from tests.unit.doors.images.images_case import LIMITS
 from tests.unit.doors.images.images_case import refused
+from tests.worlds import cinder_fixture
 
 #: No test may take longer for what must end at once.
 AT_ONCE_S = 30

@@ -10,7 +10,7 @@ import testtools
 
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors.volume_types import applied
-from tests.unit.doors import cinder_fixture
+from tests.worlds import cinder_fixture
 
 db_api = cinder_fixture.db_api
 

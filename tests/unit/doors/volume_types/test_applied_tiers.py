@@ -17,7 +17,7 @@ import sqlalchemy
 import testtools
 
 from cinder_tiers.doors.volume_types import applied
-from tests.unit.doors import cinder_fixture
+from tests.worlds import cinder_fixture
 
 PROJECT = cinder_fixture.PROJECT
 OTHER_PROJECT = cinder_fixture.OTHER_PROJECT

@@ -21,7 +21,7 @@ import testtools
 
 from cinder_tiers.doors.volume_types import applied
 from cinder_tiers.doors.volume_types import backend_zones
-from tests.unit.doors import cinder_fixture
+from tests.worlds import cinder_fixture
 
 
 class ZonesTestCase(testtools.TestCase):

@@ -16,7 +16,7 @@ import testtools
 
 from cinder_tiers.doors.volume_types import matching
 import tests
-from tests.unit.doors import cinder_fixture
+from tests.worlds import cinder_fixture
 
 # Few names and values, so that specs and capabilities often meet.
 NAMES = st.sampled_from(

@@ -10,8 +10,8 @@ import testtools
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.doors.volume_types import applied
 from cinder_tiers.doors.volume_types import named_types
-from tests.unit.doors import cinder_database
-from tests.unit.doors import cinder_fixture
+from tests.worlds import cinder_database
+from tests.worlds import cinder_fixture
 
 OTHER_PROJECT = cinder_fixture.OTHER_PROJECT
 UNKNOWN = 'c0ffee00-0000-4000-8000-000000000000'

@@ -15,9 +15,9 @@ from cinder_tiers.domain.plan import consent as consents
 from cinder_tiers.domain.plan import plan as plans
 from cinder_tiers.files.tiers import reader
 from cinder_tiers.observe import for_plan as world
-from tests.contract import cinder_api
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder_world
+from tests.worlds import cinder_api
 
 TIERS = """version: 1
 tiers:

@@ -18,10 +18,10 @@ from cinder_tiers.domain.state import action as actions
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import type_succession
 from cinder_tiers.observe import for_plan as world
-from tests.contract import cinder_api
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder_world
 from tests.unit.execute import test_cut_off
+from tests.worlds import cinder_api
 
 ALPHA, BETA = 'a' * 32, 'b' * 32
 

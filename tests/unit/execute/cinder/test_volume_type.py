@@ -17,7 +17,7 @@ from cinder_tiers.execute.cinder import volume_type as executor
 from cinder_tiers.observe.cinder import scope as scopes
 from cinder_tiers.observe.cinder import state as observer
 from cinder_tiers.observe import registry as observe_registry
-from tests.contract import cinder_api
+from tests.worlds import cinder_api
 
 
 def connect(api):

@@ -21,8 +21,8 @@ from cinder_tiers.loop.repair import carry_out
 from cinder_tiers.loop.repair import pace
 from cinder_tiers.loop.repair import repair
 from cinder_tiers.observe import visible_cloud
-from tests.contract import cinder_api
 from tests.unit.execute import test_cinder_world
+from tests.worlds import cinder_api
 
 POLL_S = 0.05
 

@@ -27,8 +27,8 @@ from cinder_tiers.loop.sweep import record
 from cinder_tiers.loop.sweep import run_restore as restore
 from cinder_tiers.loop.sweep import run_sweep as execution
 import tests
-from tests.contract import in_memory
 from tests.unit.domain import catalogs as plain
+from tests.worlds import in_memory
 
 OSDS = actions.Key(kind=actions.Kind.OSD_OPTIONS, cluster='ceph', name='ssd')
 POOL = actions.Key(

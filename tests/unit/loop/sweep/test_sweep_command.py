@@ -21,10 +21,10 @@ import testtools
 from testtools import content as details
 from tooz.drivers import file
 
-from tests.contract import cinder_api
 from tests.unit.cli.apply import test_two_applies
 from tests.unit.cli import shell
 from tests.unit.execute import test_cinder_world
+from tests.worlds import cinder_api
 
 TIERS = """version: 1
 tiers:

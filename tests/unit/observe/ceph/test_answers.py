@@ -20,9 +20,9 @@ from cinder_tiers.observe.ceph import usage
 from cinder_tiers.observe import for_export
 import tests
 from tests.contract import every_kind
-from tests.contract import in_memory
 from tests.contract import recorded
 from tests.unit.observe import test_releases
+from tests.worlds import in_memory
 
 
 LEFT_OUT = object()

@@ -14,9 +14,9 @@ from cinder_tiers.domain.export import catalog as export
 from cinder_tiers.observe import for_audit
 from cinder_tiers.observe import for_export
 from cinder_tiers.observe import for_plan
-from tests.contract import cinder_api
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder_world
+from tests.worlds import cinder_api
 
 ALPHA, BETA = 'a' * 32, 'b' * 32
 PROJECTS = {f'{number:032x}': f'project {number}' for number in range(1, 21)}

@@ -9,8 +9,8 @@ import testtools
 
 from cinder_tiers.domain import errors
 from cinder_tiers.observe.cinder import volume_type
-from tests.contract import cinder_api
 from tests.unit.execute import test_cinder_world
+from tests.worlds import cinder_api
 
 ALPHA, BETA = 'a' * 32, 'b' * 32
 

@@ -15,9 +15,9 @@ from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain import errors
 from cinder_tiers.observe.cinder import volumes
 from cinder_tiers.observe import visible_cloud as placement
-from tests.contract import cinder_api
 from tests.unit.domain import catalogs as given
 from tests.unit.execute import test_cinder_world
+from tests.worlds import cinder_api
 
 
 class PagesTestCase(testtools.TestCase):

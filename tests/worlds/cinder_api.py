@@ -11,12 +11,12 @@ import tempfile
 
 PROJECT = '1' * 32
 _CONTEXT = multiprocessing.get_context('forkserver')
-_CONTEXT.set_forkserver_preload(['tests.contract.imported_cinder'])
+_CONTEXT.set_forkserver_preload(['tests.worlds.imported_cinder'])
 
 
 def _serve(folder, orders, errors):
     """In the process of its own."""
-    from tests.contract import serve_cinder_api
+    from tests.worlds import serve_cinder_api
 
     serve_cinder_api.main(folder=folder, orders=orders, errors=errors)
 

@@ -24,7 +24,7 @@ MODULES = (
     'cinder.scheduler.manager',
     'cinder.service',
     'cinder.wsgi.wsgi',
-    'tests.contract.serve_cinder_api',
+    'tests.worlds.serve_cinder_api',
     *(
         module.name
         for module in pkgutil.iter_modules(
@@ -41,7 +41,7 @@ _FOLDER = tempfile.TemporaryDirectory()
 #: Has the files of Cinder that all of them read.
 FOLDER = pathlib.Path(_FOLDER.name)
 #: Cinder's before any request.
-DATABASE = importlib.import_module('tests.contract.serve_cinder_api').load(
+DATABASE = importlib.import_module('tests.worlds.serve_cinder_api').load(
     FOLDER
 )
 # What is searched for garbage is written to, and then no longer shared.

@@ -17,7 +17,7 @@ from cinder import objects
 import fixtures
 import sqlalchemy
 
-from tests.contract import folded_names
+from tests.worlds import folded_names
 
 # As in cinder_fixture.py.
 objects.register_all()

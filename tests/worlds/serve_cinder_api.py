@@ -31,8 +31,8 @@ import uuid
 import wsgiref.simple_server
 import wsgiref.util
 
-from tests.contract import cinder_api
-from tests.contract import folded_names
+from tests.worlds import cinder_api
+from tests.worlds import folded_names
 from tests.worlds import keystone_and_glance
 
 CONF = """[DEFAULT]
@@ -424,7 +424,7 @@ def main(*, folder, orders, errors):
         os.dup2(stream.fileno(), sys.stderr.fileno())
     from cinder.wsgi import api
 
-    from tests.contract import imported_cinder
+    from tests.worlds import imported_cinder
 
     (folder / 'db').write_bytes(imported_cinder.DATABASE)
     _configure(folder, imported_cinder.FOLDER)

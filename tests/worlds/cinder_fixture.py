@@ -40,7 +40,7 @@ from cinder.scheduler import manager  # noqa: E402
 
 from cinder_tiers.doors import door  # noqa: E402
 from cinder_tiers.doors.volume_types import volume_type_rows  # noqa: E402
-from tests.unit.doors import cinder_database  # noqa: E402
+from tests.worlds import cinder_database  # noqa: E402
 
 PROJECT = uuid.uuid4().hex
 OTHER_PROJECT = uuid.uuid4().hex
