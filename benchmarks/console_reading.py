@@ -115,7 +115,7 @@ def measure(options):
             ],
             pause_seconds=pause_s,
             readers=readers,
-            pace=guest_readers.Pace(per_second),
+            pace=guest_readers.RequestPace(per_second),
             last_words_seconds=0,
         )
         started_s, cpu_s = time.perf_counter(), time.process_time()

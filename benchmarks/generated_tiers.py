@@ -226,14 +226,14 @@ class Ceph:
     def command(self, prefix, **arguments):
         """Answers a monitor command.
 
-        :raises ceph_session.CommandFailed: what it names does not exist.
+        :raises ceph_session.CephRefused: what it names does not exist.
         """
         self.calls += 1
         answer = self._answers.get(
             ' '.join(map(str, (prefix, *arguments.values())))
         )
         if answer is None:
-            raise ceph_session.CommandFailed(prefix, errno=errno.ENOENT)
+            raise ceph_session.CephRefused(prefix, errno=errno.ENOENT)
         return json.loads(answer)
 
     def tell(self, osd_id, prefix):

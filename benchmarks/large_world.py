@@ -88,7 +88,7 @@ class Ceph(generated_tiers.Ceph):
     def tell(self, osd_id, prefix, **arguments):
         """Answers a command to an OSD, the same for each.
 
-        :raises ceph_session.CommandFailed: it is none of these.
+        :raises ceph_session.CephRefused: it is none of these.
         """
         with self._lock:
             self.counted[f'tell {prefix}'] += 1
@@ -97,7 +97,7 @@ class Ceph(generated_tiers.Ceph):
             return json.loads(self._diff)
         if prefix in _TOLD:
             return _TOLD[prefix]
-        raise ceph_session.CommandFailed(prefix, errno=errno.EINVAL)
+        raise ceph_session.CephRefused(prefix, errno=errno.EINVAL)
 
     def rbd_options(self, pool):
         """The RBD options of a pool."""

@@ -150,8 +150,8 @@ def claim_nothing(result, measurements):
         nothing += not any(
             found.count(finding)
             for finding in (
-                comparison.Finding.BETTER,
-                comparison.Finding.WORSE,
+                comparison.DifferenceFinding.BETTER,
+                comparison.DifferenceFinding.WORSE,
             )
         )
     return nothing, len(starts), claims

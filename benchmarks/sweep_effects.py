@@ -139,11 +139,11 @@ def simulated(seed, *, options, blocks, planted=None):
         if slot.treatment == planted:
             speed *= 2
         slots.append(
-            effects.Slot(
+            effects.ReachedSlot(
                 number=slot.number,
                 block=slot.block,
                 treatment=slot.treatment,
-                verdict=effects.Verdict.SOUND,
+                verdict=effects.SlotVerdict.SOUND,
                 run=_run(generator, speed),
             )
         )
@@ -163,7 +163,10 @@ def claimed(swept):
         (claim.side, claim.quantity)
         for claim in effects.of_sweep(swept, question).comparison.claims
         if claim.finding
-        in (comparison.Finding.BETTER, comparison.Finding.WORSE)
+        in (
+            comparison.DifferenceFinding.BETTER,
+            comparison.DifferenceFinding.WORSE,
+        )
     }
 
 

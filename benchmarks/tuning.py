@@ -100,7 +100,7 @@ def tuned(seed, *, search, truth, slots, noise_percent):
     """
     found = study.Study(
         None,
-        study.Terms(space=SPACE, seed=seed),
+        study.TuningTerms(space=SPACE, seed=seed),
         make_sampler=_SAMPLERS[search],
     )
     # Not for secrets: the world is the same each time.
@@ -121,7 +121,7 @@ def tuned(seed, *, search, truth, slots, noise_percent):
         found.take(
             block,
             [
-                history.Outcome(
+                history.CandidateOutcome(
                     candidate=each,
                     gain=measured(block.number, each)
                     - measured(block.number, default),

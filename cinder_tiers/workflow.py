@@ -498,7 +498,7 @@ def audit_all_volumes(
     *,
     policy: decision.Policy,
     residency: audit_volumes.Residency | None,
-    limits: volume_limits.Limits | None = None,
+    limits: volume_limits.VolumeLimits | None = None,
     tiers: list[str] | None,
 ) -> collections.abc.Iterator[audit_tiers.Finding]:
     """Findings on the volumes of all projects.
@@ -531,7 +531,7 @@ def audit_all_volumes(
     yield from audit_volumes.audit_volumes(
         volumes=cinder_volumes.volumes(connection, known),
         known=known,
-        find_image=cinder_volumes.Images(connection).find,
+        find_image=cinder_volumes.ListedImages(connection).find,
         policy=policy,
         residency=residency,
         limits=limits,
@@ -577,7 +577,7 @@ def list_volumes(
 
 def volumes_of(
     connection: _Connection,
-    known: facts.Facts,
+    known: facts.VisibleCloud,
     *,
     policy: decision.Policy,
     project: str | None = None,
@@ -600,7 +600,7 @@ def volumes_of(
             if project in (None, one.project)
         ),
         known=known,
-        find_image=cinder_volumes.Images(connection).find,
+        find_image=cinder_volumes.ListedImages(connection).find,
         policy=policy,
     )
 

@@ -41,7 +41,7 @@ def schemas() -> collections.abc.Iterable[requests.Schema]:
     return requests.schemas_of(volumes.VolumeController.create)
 
 
-def steer(request: requests.ApiRequest) -> outcome.Outcome:
+def steer(request: requests.ApiRequest) -> outcome.RequestOutcome:
     """Set the volume type of a create that leaves it to the image.
 
     Which keys count is Cinder's rule (cinder/api/v3/volumes.py, `create`,
@@ -73,7 +73,7 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
     )
     if group_id is not None:
         return _in_group(request, volume, group_id, placed)
-    if placed.decision.verdict is decision.Verdict.REFUSED:
+    if placed.decision.verdict is decision.RequestVerdict.REFUSED:
         return outcome.refuse(placed.decision)
     if placed.tier_type is None:
         return _held(request, volume, placed)
@@ -86,7 +86,7 @@ def _held(
     request: requests.ApiRequest,
     volume: dict,
     placed: placement_request.Placement,
-) -> outcome.Outcome:
+) -> outcome.RequestOutcome:
     """Write down what the decision rests on, where that may change."""
     decided = placed.decision
     if decided.because_of(decision.Rule.PROJECT_TYPE) and (
@@ -109,7 +109,7 @@ def _held(
 
 def steer_after_failure(
     request: requests.ApiRequest, error: Exception
-) -> outcome.Outcome:
+) -> outcome.RequestOutcome:
     """The volume type of a create whose steering failed.
 
     What the request names goes on as it is. What it leaves to the image goes
@@ -141,7 +141,7 @@ def steer_after_failure(
     placed = api.place_after_failure(
         dataclasses.replace(_asked(request, volume, named), has=has), error
     )
-    if placed.decision.verdict is decision.Verdict.REFUSED or (
+    if placed.decision.verdict is decision.RequestVerdict.REFUSED or (
         placed.decision.because_of(decision.Rule.IMAGE_UNREAD)
     ):
         return outcome.refuse(placed.decision)
@@ -201,8 +201,8 @@ def _with(
     *,
     volume_type: str | None,
     placed: placement_request.Placement | None = None,
-) -> outcome.Outcome:
-    return outcome.Outcome(
+) -> outcome.RequestOutcome:
+    return outcome.RequestOutcome(
         placed=placed,
         document={
             **request.document,
@@ -251,7 +251,7 @@ def _like_source(
     named: decision.NamedType | None,
     *,
     in_group: bool,
-) -> outcome.Outcome:
+) -> outcome.RequestOutcome:
     """A copy stays with its source, and has the type of that.
 
     With a type that follows the image it would lie there without the QoS and
@@ -273,7 +273,7 @@ def _as_image_says(
     volume: dict,
     decided: decision.PlacementDecision,
     facts: glance.ImageFacts,
-) -> outcome.Outcome:
+) -> outcome.RequestOutcome:
     """Write down by what no tier was chosen.
 
     Its owner may change the image before Cinder looks at it, so that the
@@ -321,10 +321,10 @@ def _in_group(
     volume: dict,
     group_id: object,
     placed: placement_request.Placement,
-) -> outcome.Outcome:
+) -> outcome.RequestOutcome:
     """A volume goes where its group is, and has a type of the group."""
     decided = placed.decision
-    is_refused = decided.verdict is decision.Verdict.REFUSED
+    is_refused = decided.verdict is decision.RequestVerdict.REFUSED
     # That the fallback tier is closed to the project does not matter here.
     if not (
         is_refused and _OF_REQUEST & {one.rule for one in decided.reasons}

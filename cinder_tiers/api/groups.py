@@ -47,7 +47,7 @@ def consistency_schemas() -> collections.abc.Iterable[requests.Schema]:
     return ((None, None, consistencygroups.create),)
 
 
-def steer(request: requests.ApiRequest) -> outcome.Outcome:
+def steer(request: requests.ApiRequest) -> outcome.RequestOutcome:
     """Put a tier's type for types that follow the image.
 
     Volumes of a group go where it is, and have one of its types: what leaves
@@ -61,7 +61,7 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
     return _steer(request, 'group', group['volume_types'], list)
 
 
-def steer_consistency(request: requests.ApiRequest) -> outcome.Outcome:
+def steer_consistency(request: requests.ApiRequest) -> outcome.RequestOutcome:
     """The same for a consistency group.
 
     :param request: the create.
@@ -80,7 +80,7 @@ def _steer(
     key: str,
     idents: list[str],
     join: collections.abc.Callable,
-) -> outcome.Outcome:
+) -> outcome.RequestOutcome:
     group = request.document[key]
     context = request.context
     api = door.of_process('api')
@@ -107,7 +107,7 @@ def _steer(
         placed = _place(request, one, group.get('availability_zone'))
         instead[type_id] = _type_instead(one, placed, others)
         if instead[type_id] is None and (
-            placed.decision.verdict is decision.Verdict.REFUSED
+            placed.decision.verdict is decision.RequestVerdict.REFUSED
         ):
             return outcome.refuse(placed.decision)
     # One type only once.
@@ -122,7 +122,7 @@ def _steer(
             taken.add(chosen)
     if types == idents:
         return outcome.PASS
-    return outcome.Outcome(
+    return outcome.RequestOutcome(
         placed=placed,
         document={key: {**group, 'volume_types': join(dict.fromkeys(types))}},
     )

@@ -31,9 +31,9 @@ LOG = logging.getLogger(__name__)
 #: The type of a tier may be gone each time; then Cinder's word is the last.
 _MOST_TRIES = 3
 
-Steer = collections.abc.Callable[[requests.ApiRequest], outcome.Outcome]
+Steer = collections.abc.Callable[[requests.ApiRequest], outcome.RequestOutcome]
 AfterFailure = collections.abc.Callable[
-    [requests.ApiRequest, Exception], outcome.Outcome
+    [requests.ApiRequest, Exception], outcome.RequestOutcome
 ]
 #: Its path, and what gives its schemas, steers it and follows a failure.
 Operation = tuple[
@@ -44,7 +44,9 @@ Operation = tuple[
 ]
 
 
-def _refuse(request: requests.ApiRequest, error: Exception) -> outcome.Outcome:
+def _refuse(
+    request: requests.ApiRequest, error: Exception
+) -> outcome.RequestOutcome:
     """What follows where a request could end beside the tiers.
 
     By a retype, a group, a restore or a transfer a project would reach a
@@ -144,7 +146,7 @@ class TierMiddleware:
 
     @staticmethod
     def _is_gone(
-        chosen: outcome.Outcome, environ: body.Environ, answer: bytes
+        chosen: outcome.RequestOutcome, environ: body.Environ, answer: bytes
     ) -> bool:
         """Whether the type that was set was deleted or closed meanwhile.
 
@@ -170,7 +172,7 @@ class TierMiddleware:
     def _steer(
         self,
         environ: body.Environ,
-    ) -> tuple[outcome.Outcome, bytes, bytes | None]:
+    ) -> tuple[outcome.RequestOutcome, bytes, bytes | None]:
         """What becomes of a request, its body as it came, and another one."""
         # What fails before a request is read fails in Cinder as well. After
         # that only a create passes on, one whose own type cannot be looked

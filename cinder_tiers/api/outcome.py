@@ -56,7 +56,7 @@ _IMAGE_REFUSED = (
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Outcome:
+class RequestOutcome:
     """What becomes of a request; by default it passes on as it came."""
 
     #: What is answered in place of Cinder.
@@ -78,10 +78,10 @@ class Outcome:
         return json.dumps(self.document).encode()
 
 
-PASS = Outcome()
+PASS = RequestOutcome()
 
 
-def refuse(decided: decision.PlacementDecision) -> Outcome:
+def refuse(decided: decision.PlacementDecision) -> RequestOutcome:
     """The refusal in Cinder's own form; names no tier, which may be private.
 
     :param decided: a decision whose verdict is REFUSED.
@@ -103,7 +103,7 @@ def refuse(decided: decision.PlacementDecision) -> Outcome:
                 else _NO_TIER
             )
         )
-    return Outcome(answer=wsgi.Fault(fault))
+    return RequestOutcome(answer=wsgi.Fault(fault))
 
 
 def _closed_by(decided: decision.PlacementDecision) -> str:
@@ -124,25 +124,25 @@ def _closed_by(decided: decision.PlacementDecision) -> str:
     )
 
 
-def not_checked() -> Outcome:
+def not_checked() -> RequestOutcome:
     """The refusal of a request that could not be looked at to its end."""
-    return Outcome(
+    return RequestOutcome(
         answer=wsgi.Fault(
             webob.exc.HTTPServiceUnavailable(explanation=_NOT_CHECKED)
         )
     )
 
 
-def no_text() -> Outcome:
+def no_text() -> RequestOutcome:
     """The refusal of a request with a text that no database can look up."""
-    return Outcome(
+    return RequestOutcome(
         answer=wsgi.Fault(webob.exc.HTTPBadRequest(explanation=_NO_TEXT))
     )
 
 
 def accept(
     environ: dict[str, typing.Any], version: versions.APIVersionRequest
-) -> Outcome:
+) -> RequestOutcome:
     """Answers 202 in Cinder's own form, to a request that changes nothing.
 
     :param environ: the WSGI environment of the request.
@@ -160,10 +160,10 @@ def accept(
             'Vary': wsgi.API_VERSION_REQUEST_HEADER,
         }
     )
-    return Outcome(answer=answer)
+    return RequestOutcome(answer=answer)
 
 
-def type_not_found(ident: str) -> Outcome:
+def type_not_found(ident: str) -> RequestOutcome:
     """What Cinder answers of a type that is not there, or not for a project.
 
     :param ident: id or name of the volume type.
@@ -173,17 +173,17 @@ def type_not_found(ident: str) -> Outcome:
         if uuidutils.is_uuid_like(ident)
         else exception.VolumeTypeNotFoundByName(volume_type_name=ident)
     )
-    return Outcome(
+    return RequestOutcome(
         answer=wsgi.Fault(webob.exc.HTTPNotFound(explanation=error.msg))
     )
 
 
-def snapshot_not_found(snapshot_id: str | None) -> Outcome:
+def snapshot_not_found(snapshot_id: str | None) -> RequestOutcome:
     """What Cinder answers of an image that names a snapshot that is not there.
 
     :param snapshot_id: the id; None for one that cannot be there.
     """
-    return Outcome(
+    return RequestOutcome(
         answer=wsgi.Fault(
             webob.exc.HTTPNotFound(
                 explanation=(

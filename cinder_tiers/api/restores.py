@@ -44,7 +44,7 @@ def schemas() -> collections.abc.Iterable[requests.Schema]:
 
 def steer(
     request: requests.ApiRequest, application: collections.abc.Callable
-) -> outcome.Outcome:
+) -> outcome.RequestOutcome:
     """Restore to a volume that is made first, with the type of its tier.
 
     A restore that names no volume has Cinder make one, of the default type;
@@ -64,7 +64,7 @@ def steer(
         return outcome.PASS
     refusal = _refusal(context, backup)
     if refusal is not None:
-        return outcome.Outcome(answer=wsgi.Fault(refusal))
+        return outcome.RequestOutcome(answer=wsgi.Fault(refusal))
     api = door.of_process('api')
     zone, default_zone = api.zones_of(None)
     placed = api.place(
@@ -80,7 +80,7 @@ def steer(
             ),
         )
     )
-    if placed.decision.verdict is decision.Verdict.REFUSED:
+    if placed.decision.verdict is decision.RequestVerdict.REFUSED:
         return outcome.refuse(placed.decision)
     if placed.tier_type is None:
         return outcome.PASS
@@ -95,7 +95,7 @@ def _to_new_volume(
     backup: objects.Backup,
     restore: dict[str, typing.Any],
     type_id: str,
-) -> outcome.Outcome:
+) -> outcome.RequestOutcome:
     """Make the volume; from then on the request never goes on as it came."""
     answer = _create(
         request,
@@ -112,7 +112,7 @@ def _to_new_volume(
         },
     )
     if answer.status_int != webob.exc.HTTPAccepted.code:
-        return outcome.Outcome(answer=answer)
+        return outcome.RequestOutcome(answer=answer)
     volume_id = answer.json['volume']['id']
     undo = functools.partial(
         _delete, request.context, volume_id, backup_id=backup.id
@@ -121,14 +121,14 @@ def _to_new_volume(
         status = _status_when_made(request.context, volume_id)
     except exception.NotFound as error:
         # Its owner was quicker. Cinder must not make another one.
-        return outcome.Outcome(
+        return outcome.RequestOutcome(
             answer=wsgi.Fault(webob.exc.HTTPNotFound(explanation=error.msg))
         )
     except BaseException:
         undo()
         raise
     if status == 'error':
-        return outcome.Outcome(
+        return outcome.RequestOutcome(
             answer=wsgi.Fault(
                 webob.exc.HTTPBadRequest(
                     explanation=f'Invalid volume: Error while creating volume '
@@ -137,7 +137,7 @@ def _to_new_volume(
                 )
             )
         )
-    return outcome.Outcome(
+    return outcome.RequestOutcome(
         document={'restore': {**restore, 'volume_id': volume_id}}, undo=undo
     )
 

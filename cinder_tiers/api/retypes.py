@@ -39,7 +39,7 @@ def schemas() -> collections.abc.Iterable[requests.Schema]:
     return ((None, None, volume_actions.retype),)
 
 
-def steer(request: requests.ApiRequest) -> outcome.Outcome:
+def steer(request: requests.ApiRequest) -> outcome.RequestOutcome:
     """Give a volume the type of its tier in place of one without a tier.
 
     With a type that follows the image a volume would stay where it is, and
@@ -90,15 +90,15 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
     if _has_it_already(context, volume, placed):
         return outcome.accept(request.environ, request.version)
     if not context.is_admin and api.refuses_retypes:
-        return outcome.Outcome(
+        return outcome.RequestOutcome(
             answer=wsgi.Fault(
                 webob.exc.HTTPForbidden(explanation=_NOT_ALLOWED)
             )
         )
-    if placed.decision.verdict is decision.Verdict.REFUSED:
+    if placed.decision.verdict is decision.RequestVerdict.REFUSED:
         return outcome.refuse(placed.decision)
     if placed.tier_type is not None:
-        return outcome.Outcome(
+        return outcome.RequestOutcome(
             placed=placed,
             document={
                 _ACTION: {
@@ -109,10 +109,10 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
         )
     # An administrator may have volumes without a tier.
     if context.is_admin or (
-        placed.decision.verdict is decision.Verdict.NOT_OURS
+        placed.decision.verdict is decision.RequestVerdict.NOT_OURS
     ):
         return outcome.PASS
-    return outcome.Outcome(
+    return outcome.RequestOutcome(
         answer=wsgi.Fault(webob.exc.HTTPBadRequest(explanation=_NOT_CHOSEN))
     )
 

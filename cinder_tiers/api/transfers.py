@@ -28,7 +28,7 @@ def schemas() -> collections.abc.Iterable[requests.Schema]:
     return ((None, None, volume_transfer.accept),)
 
 
-def steer(request: requests.ApiRequest) -> outcome.Outcome:
+def steer(request: requests.ApiRequest) -> outcome.RequestOutcome:
     """Refuse a volume of a private tier to a project without access.
 
     Cinder does not ask whether who accepts may use the volume's type
@@ -49,7 +49,7 @@ def steer(request: requests.ApiRequest) -> outcome.Outcome:
         admin, volume.volume_type_id
     )
     if found and named_types.is_closed(found, context, context.project_id):
-        return outcome.Outcome(
+        return outcome.RequestOutcome(
             answer=wsgi.Fault(webob.exc.HTTPForbidden(explanation=_NO_ACCESS))
         )
     return outcome.PASS

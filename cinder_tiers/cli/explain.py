@@ -19,12 +19,12 @@ from cinder_tiers.observe import visible_cloud as placement
 
 #: {outcome: exit status}
 STATUSES = {
-    explanation.Outcome.PLACED: exit_status.OK,
-    explanation.Outcome.IN_PLACE: exit_status.OK,
-    explanation.Outcome.NOT_PLACED: exit_status.DIFFERENT,
-    explanation.Outcome.MISPLACED: exit_status.DIFFERENT,
-    explanation.Outcome.OUT_OF_DATE: exit_status.DIFFERENT,
-    explanation.Outcome.UNKNOWN: exit_status.UNKNOWN,
+    explanation.PlacementOutcome.PLACED: exit_status.OK,
+    explanation.PlacementOutcome.IN_PLACE: exit_status.OK,
+    explanation.PlacementOutcome.NOT_PLACED: exit_status.DIFFERENT,
+    explanation.PlacementOutcome.MISPLACED: exit_status.DIFFERENT,
+    explanation.PlacementOutcome.OUT_OF_DATE: exit_status.DIFFERENT,
+    explanation.PlacementOutcome.UNKNOWN: exit_status.UNKNOWN,
 }
 
 
@@ -144,7 +144,7 @@ Example: openstack tier explain --image debian -f value -c tier
                     'or is not visible to this user; see "openstack '
                     'volume type list"'
                 )
-        question = explain_create.Question(
+        question = explain_create.NewVolume(
             project=project,
             image=image or None,
             metadata=parsed_args.metadata or {},

@@ -41,7 +41,7 @@ class Amount(columns.FormattableColumn):
         return self._value[0]
 
 
-class Change(columns.FormattableColumn):
+class ClaimedChange(columns.FormattableColumn):
     """A claim's difference with its interval; None: there is no claim."""
 
     def human_readable(self) -> str:

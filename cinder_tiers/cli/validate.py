@@ -130,7 +130,7 @@ Example: openstack tier validate tiers.yaml -f json
     ) -> None:
         """Makes the documents; one of them is going to be shown."""
         findings = [
-            render_findings.Finding(problem=problem, is_error=is_error)
+            render_findings.ReportedProblem(problem=problem, is_error=is_error)
             for is_error, found in ((True, problems), (False, warned))
             for problem in found[:MAX_SHOWN]
         ]

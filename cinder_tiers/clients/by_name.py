@@ -22,7 +22,7 @@ BlockStorage: typing.TypeAlias = openstack.block_storage.v3._proxy.Proxy
 FRESH_S = 60.0
 
 
-class Named(typing.Protocol):
+class NamedObject(typing.Protocol):
     """An object of Cinder."""
 
     @property
@@ -34,7 +34,7 @@ class Named(typing.Protocol):
         """Its name."""
 
 
-_One = typing.TypeVar('_One', bound=Named)
+_One = typing.TypeVar('_One', bound=NamedObject)
 
 
 class ByName(typing.Generic[_One]):
@@ -52,7 +52,7 @@ class ByName(typing.Generic[_One]):
     ) -> None:
         self._list_all = list_all
         self._show = show
-        self._known: weakref.WeakKeyDictionary[BlockStorage, _Known] = (
+        self._known: weakref.WeakKeyDictionary[BlockStorage, _KnownObjects] = (
             weakref.WeakKeyDictionary()
         )
 
@@ -67,7 +67,7 @@ class ByName(typing.Generic[_One]):
 
         :param is_sure: whether no earlier list is believed.
         """
-        known = self._known.setdefault(block_storage, _Known())
+        known = self._known.setdefault(block_storage, _KnownObjects())
         if name in known.ids:
             found = self._show(block_storage, known.ids[name])
             if found is not None and found.name == name:
@@ -88,17 +88,19 @@ class ByName(typing.Generic[_One]):
         found: collections.abc.Iterable[_One],
     ) -> None:
         """Takes a list of all objects that exist."""
-        known = self._known.setdefault(block_storage, _Known())
+        known = self._known.setdefault(block_storage, _KnownObjects())
         known.ids = {one.name: one.id for one in found}
         known.listed_s = time.monotonic()
         known.believed = set()
 
     def add(self, block_storage: BlockStorage, name: str, ident: str) -> None:
         """Takes an object that was made."""
-        self._known.setdefault(block_storage, _Known()).ids[name] = ident
+        self._known.setdefault(block_storage, _KnownObjects()).ids[name] = (
+            ident
+        )
 
 
-class _Known:
+class _KnownObjects:
     """What is known of one connection."""
 
     def __init__(self) -> None:

@@ -44,7 +44,7 @@ _NAME_A_USER = (
 )
 
 
-class CommandFailed(errors.TiersError):
+class CephRefused(errors.TiersError):
     """Ceph refused a command.
 
     :param errno: positive, such as `errno.ENOENT`.
@@ -125,7 +125,7 @@ class Session:
         :param arguments: those of the command; their names are Ceph's, and
             `class_` stands for `class`.
         :returns: the parsed JSON of the answer; None for an empty one.
-        :raises CommandFailed: when Ceph refused it.
+        :raises CephRefused: when Ceph refused it.
         :raises errors.Unreachable: when no monitor answered in time.
         """
         if 'class_' in arguments:
@@ -142,7 +142,7 @@ class Session:
 
         :param arguments: those of the command.
         :returns: the parsed JSON of the answer; None for an empty one.
-        :raises CommandFailed: when the manager refused it.
+        :raises CephRefused: when the manager refused it.
         :raises errors.Unreachable: when no manager answered in time.
         """
         request = json.dumps({'prefix': prefix, 'format': 'json', **arguments})
@@ -165,7 +165,7 @@ class Session:
     def crush_map(self) -> tuple[bytes, int]:
         """The CRUSH map in Ceph's encoding, and its version.
 
-        :raises CommandFailed: when Ceph refused it.
+        :raises CephRefused: when Ceph refused it.
         :raises errors.Unreachable: when no monitor answered in time.
         """
         output, said = self._ask('osd getcrushmap', {})
@@ -176,7 +176,7 @@ class Session:
 
         :param data: in Ceph's encoding.
         :param prior_version: of the map that it was made from.
-        :raises CommandFailed: when Ceph refused it; with EPERM, when the map
+        :raises CephRefused: when Ceph refused it; with EPERM, when the map
             has another version.
         :raises errors.Unreachable: when no monitor answered in time.
         """
@@ -208,7 +208,7 @@ class Session:
 
         :param arguments: those of the command.
         :returns: the parsed JSON of the answer.
-        :raises CommandFailed: when the OSD refused it or is down.
+        :raises CephRefused: when the OSD refused it or is down.
         """
         request = json.dumps({'prefix': prefix, 'format': 'json', **arguments})
         try:
@@ -222,7 +222,7 @@ class Session:
             ) from error
         if -code == errno.ETIMEDOUT:
             # Not the monitors' doing; the others still answer.
-            raise CommandFailed(
+            raise CephRefused(
                 f'osd.{osd_id} of Ceph cluster {self.cluster.name!r} did not '
                 f'answer "{prefix}" within {TIMEOUT_S} s',
                 errno=errno.ETIMEDOUT,
@@ -259,7 +259,7 @@ class Session:
             os.strerror(errno.EPERM),
         ):
             message += f'; {_NAME_A_USER}'
-        return CommandFailed(message, errno=code)
+        return CephRefused(message, errno=code)
 
     def rbd_options(self, pool: str) -> dict[str, str]:
         """The RBD client options that a pool sets (`rbd config pool list`).
@@ -369,7 +369,7 @@ class Session:
                 ) from error
 
     def _set_image_option(
-        self, image: ceph_bindings.Image, option: str, value: str | None
+        self, image: ceph_bindings.OpenImage, option: str, value: str | None
     ) -> None:
         try:
             if value is not None:
@@ -383,7 +383,7 @@ class Session:
                 'QoS spec'
             ) from error
 
-    def _own_objects(self, image: ceph_bindings.Image) -> int | None:
+    def _own_objects(self, image: ceph_bindings.OpenImage) -> int | None:
         if (
             not image.features() & self._rbd.RBD_FEATURE_FAST_DIFF
             or image.flags() & self._rbd.RBD_FLAG_FAST_DIFF_INVALID
@@ -478,7 +478,9 @@ class Session:
                 )
 
     @contextlib.contextmanager
-    def _pool(self, name: str) -> collections.abc.Iterator[ceph_bindings.Pool]:
+    def _pool(
+        self, name: str
+    ) -> collections.abc.Iterator[ceph_bindings.OpenPool]:
         try:
             with self._handle.open_ioctx(name) as ioctx:
                 yield ioctx

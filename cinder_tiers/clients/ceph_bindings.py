@@ -19,7 +19,7 @@ class StoredObject(typing.Protocol):
     key: str
 
 
-class Pool(typing.Protocol):
+class OpenPool(typing.Protocol):
     """An open pool (rados.Ioctx)."""
 
     def set_namespace(self, nspace: str) -> None:
@@ -45,7 +45,7 @@ class Handle(typing.Protocol):
 
     def open_ioctx(
         self, ioctx_name: str
-    ) -> contextlib.AbstractContextManager[Pool]:
+    ) -> contextlib.AbstractContextManager[OpenPool]:
         """Opens a pool."""
 
     def pool_reverse_lookup(self, pool_id: int) -> str:
@@ -59,7 +59,7 @@ class Completion(typing.Protocol):
         """Negative: an errno."""
 
 
-class Image(typing.Protocol):
+class OpenImage(typing.Protocol):
     """An open RBD image (rbd.Image)."""
 
     def size(self) -> int:

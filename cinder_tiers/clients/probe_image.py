@@ -71,7 +71,7 @@ class Operation:
 class ProbeImage:
     """The open image; made by `opened`."""
 
-    def __init__(self, image: ceph_bindings.Image) -> None:
+    def __init__(self, image: ceph_bindings.OpenImage) -> None:
         self._image = image
 
     def write(self, place: int, data: bytes) -> Operation:
@@ -121,7 +121,10 @@ def _offset(place: int) -> int:
 
 @contextlib.contextmanager
 def opened(
-    rbd: types.ModuleType, ioctx: ceph_bindings.Pool, *, data_pool: str | None
+    rbd: types.ModuleType,
+    ioctx: ceph_bindings.OpenPool,
+    *,
+    data_pool: str | None,
 ) -> collections.abc.Iterator[ProbeImage]:
     """Opens the image of a pool, which is made if there is none.
 
@@ -161,7 +164,7 @@ def opened(
         yield ProbeImage(image)
 
 
-def remove(rbd: types.ModuleType, ioctx: ceph_bindings.Pool) -> bool:
+def remove(rbd: types.ModuleType, ioctx: ceph_bindings.OpenPool) -> bool:
     """Removes the image of a pool and its namespace.
 
     :param rbd: the module.
@@ -186,7 +189,9 @@ def remove(rbd: types.ModuleType, ioctx: ceph_bindings.Pool) -> bool:
     return True
 
 
-def _make_namespace(rbd: types.ModuleType, ioctx: ceph_bindings.Pool) -> None:
+def _make_namespace(
+    rbd: types.ModuleType, ioctx: ceph_bindings.OpenPool
+) -> None:
     try:
         if not rbd.RBD().namespace_exists(ioctx, NAME):
             rbd.RBD().namespace_create(ioctx, NAME)
@@ -196,7 +201,7 @@ def _make_namespace(rbd: types.ModuleType, ioctx: ceph_bindings.Pool) -> None:
 
 
 def _metadata(
-    rbd: types.ModuleType, image: ceph_bindings.Image
+    rbd: types.ModuleType, image: ceph_bindings.OpenImage
 ) -> dict[str, str]:
     """{key: value} of an image.
 
@@ -211,7 +216,7 @@ def _metadata(
 
 
 def _is_unfinished(
-    image: ceph_bindings.Image, metadata: collections.abc.Mapping[str, str]
+    image: ceph_bindings.OpenImage, metadata: collections.abc.Mapping[str, str]
 ) -> bool:
     """Whether an image was left by a process that was killed as it made it.
 

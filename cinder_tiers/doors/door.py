@@ -217,7 +217,7 @@ class Door:
         """
         started = time.monotonic()
         error: Exception | None = None
-        answer: known_images.Answer | None = None
+        answer: known_images.RememberedImage | None = None
         try:
             state = self.applied(asked.context) if asked.is_ours else None
             if state is not None:
@@ -295,7 +295,7 @@ class Door:
         self,
         asked: placement_request.PlacementRequest,
         state: applied_tiers.AppliedState,
-    ) -> known_images.Answer | None:
+    ) -> known_images.RememberedImage | None:
         """The image of a request, if it matters."""
         if (
             not state.tiers
@@ -307,7 +307,7 @@ class Door:
             asked.image_ref, asked.context.project_id
         )
         if facts is not None:
-            return known_images.Answer(facts=facts, age_s=0.0)
+            return known_images.RememberedImage(facts=facts, age_s=0.0)
         return self._images.read(
             asked.context, asked.image_ref, self._limits()
         )
@@ -567,9 +567,9 @@ class Door:
             ),
         )
 
-    def _limits(self) -> known_images.Limits:
+    def _limits(self) -> known_images.CacheLimits:
         options = self._options
-        return known_images.Limits(
+        return known_images.CacheLimits(
             timeout_s=options.glance_timeout,
             max_calls=options.glance_max_calls,
             failures=options.glance_failures,
@@ -613,7 +613,7 @@ class Door:
                     *getattr(error, '__notes__', ()),
                 )
             )
-        kept = record.Record(
+        kept = record.DecisionRecord(
             door=self.name,
             context=asked.context,
             decision=placed.decision,

@@ -150,7 +150,7 @@ class Metrics:
         self._written: tuple[int, Gauges] | None = None
         self._complaint: str | None = None
 
-    def observe(self, record: records.Record) -> None:
+    def observe(self, record: records.DecisionRecord) -> None:
         """Count a decision. Never raises an Exception, never waits for a disk.
 
         :param record: of the decision, whether it is worth keeping or not.
@@ -203,7 +203,7 @@ class Metrics:
         except Exception as error:  # noqa: BLE001 - see the docstring
             self._complain(error)
 
-    def _count_error(self, record: records.Record) -> None:
+    def _count_error(self, record: records.DecisionRecord) -> None:
         errors = self._counts.errors
         kind = (
             CLIENT if record.is_clients_doing else (record.error_kind or OTHER)

@@ -35,7 +35,7 @@ _NOT_OURS = frozenset(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Record:
+class DecisionRecord:
     """A decision, and what it was about."""
 
     door: str
@@ -100,7 +100,7 @@ class Record:
         """Whether there was something to decide."""
         reasons = self.decision.reasons
         return not (
-            self.decision.verdict is decision.Verdict.NOT_OURS
+            self.decision.verdict is decision.RequestVerdict.NOT_OURS
             and len(reasons) == 1
             and reasons[0].rule in _NOT_OURS
         )
@@ -153,7 +153,11 @@ class Recorder:
         self._drops = itertools.count(1)
 
     def keep(
-        self, record: Record, *, notify: bool, bug: Exception | None = None
+        self,
+        record: DecisionRecord,
+        *,
+        notify: bool,
+        bug: Exception | None = None,
     ) -> None:
         """Log a record, and queue its notification.
 
@@ -186,7 +190,7 @@ class Recorder:
         return self._writer.wait(timeout_s)
 
     def _write_and_send(
-        self, kept: tuple[Record, bool], bug: Exception | None = None
+        self, kept: tuple[DecisionRecord, bool], bug: Exception | None = None
     ) -> None:
         record, notify = kept
         context = record.context

@@ -20,8 +20,8 @@ class Copy:
     """A volume that is made in one pool, of what is in another."""
 
     volume: objects.Volume
-    source: pools.Pool
-    target: pools.Pool
+    source: pools.BackendPool
+    target: pools.BackendPool
     #: Of the target.
     driver: pool_driver.PoolDriver
 

@@ -68,7 +68,7 @@ class ManagerRefused(NotYet):
     """Ceph's manager does not do what it was asked for."""
 
 
-class State(enum.Enum):
+class MoveState(enum.Enum):
     """The state of a move."""
 
     #: `prepare` or `abort` did not come to its end, or one we do not know.
@@ -109,7 +109,7 @@ class Kin:
     image: str
 
 
-class Images:
+class ClusterImages:
     """The images of a cluster, over one connection.
 
     :param driver: of any pool of the cluster.
@@ -237,7 +237,7 @@ class Images:
 
     def is_marked(self, move: Move) -> bool:
         """Return whether something of an earlier move of that way is left."""
-        return self.state(move) is not State.OVER
+        return self.state(move) is not MoveState.OVER
 
     def is_answered(self, move: Move) -> bool:
         """Return whether Cinder has had the image in its new pool."""
@@ -281,7 +281,7 @@ class Images:
                 source, move.image, target, move.image
             )
 
-    def take_back(self, move: Move, state: State) -> None:
+    def take_back(self, move: Move, state: MoveState) -> None:
         """Put an image back, as it was before.
 
         :param state: how far the move is. Of one that is broken, `prepare` or
@@ -291,8 +291,8 @@ class Images:
             process that ended has the image open yet, to Ceph.
         :raises rbd.Error: the image is where it was left.
         """
-        if state is not State.OVER:
-            if state is not State.BROKEN:
+        if state is not MoveState.OVER:
+            if state is not MoveState.BROKEN:
                 self._cancel_tasks(move)
             try:
                 self._take_back(move, state)
@@ -303,12 +303,12 @@ class Images:
                 ) from error
         self.forget(move)
 
-    def _take_back(self, move: Move, state: State) -> None:
-        if state is State.BROKEN:
+    def _take_back(self, move: Move, state: MoveState) -> None:
+        if state is MoveState.BROKEN:
             self._remove_half_made(move)
         mark = self._mark_of(move) or {}
         with self._ioctx(move.source) as source:
-            if state is State.BROKEN and not (
+            if state is MoveState.BROKEN and not (
                 self._is_source(move, mark['image_id'])
                 and self._is_in_trash(move.source, mark['image_id'])
             ):
@@ -481,23 +481,23 @@ class Images:
         ) as image:
             self._free_of_snapshots(image)
 
-    def state(self, move: Move) -> State:
+    def state(self, move: Move) -> MoveState:
         """Return the state of a move."""
         mark = self._mark_of(move)
         if mark is None:
-            return State.OVER
+            return MoveState.OVER
         found = self._status(move)
         ident = mark['image_id']
         if found and found['source_image_id'] == ident:
             return self._state_of(found)
         if not self._is_in_trash(move.source, ident):
             is_left = self._is_source(move, ident)
-            return State.BROKEN if is_left else State.OVER
+            return MoveState.BROKEN if is_left else MoveState.OVER
         with self._ioctx(move.source) as ioctx:
             is_over = not self._has_header(ioctx, ident)
         if is_over or mark.get('answered'):
-            return State.COMMITTED
-        return State.BROKEN
+            return MoveState.COMMITTED
+        return MoveState.BROKEN
 
     def _is_in_trash(self, pool: str, ident: str) -> bool:
         with self._ioctx(pool) as ioctx:
@@ -570,12 +570,12 @@ class Images:
             ):
                 return None
 
-    def _state_of(self, status: dict) -> State:
+    def _state_of(self, status: dict) -> MoveState:
         return {
-            self._rbd.RBD_IMAGE_MIGRATION_STATE_PREPARED: State.PREPARED,
-            self._rbd.RBD_IMAGE_MIGRATION_STATE_EXECUTING: State.PREPARED,
-            self._rbd.RBD_IMAGE_MIGRATION_STATE_EXECUTED: State.EXECUTED,
-        }.get(status['state'], State.BROKEN)
+            self._rbd.RBD_IMAGE_MIGRATION_STATE_PREPARED: MoveState.PREPARED,
+            self._rbd.RBD_IMAGE_MIGRATION_STATE_EXECUTING: MoveState.PREPARED,
+            self._rbd.RBD_IMAGE_MIGRATION_STATE_EXECUTED: MoveState.EXECUTED,
+        }.get(status['state'], MoveState.BROKEN)
 
     def _ask_manager(self, prefix: str, **arguments: str) -> str:
         request = json.dumps({'prefix': prefix, 'format': 'json', **arguments})

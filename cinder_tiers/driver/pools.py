@@ -19,7 +19,7 @@ class Invalid(Exception):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Pool:
+class BackendPool:
     """A pool of the backend: of Cinder by one name, of Ceph by another."""
 
     #: Behind `#` in the host of a volume; also its `volume_backend_name`.
@@ -27,7 +27,7 @@ class Pool:
     rados_pool: str
 
 
-def parse(entries: collections.abc.Iterable[str]) -> tuple[Pool, ...]:
+def parse(entries: collections.abc.Iterable[str]) -> tuple[BackendPool, ...]:
     """The pools that the option lists, in its order.
 
     >>> parse(['tier-a:a'])
@@ -36,7 +36,7 @@ def parse(entries: collections.abc.Iterable[str]) -> tuple[Pool, ...]:
     :param entries: each NAME:POOL.
     :raises Invalid: with all that is wrong.
     """
-    found: list[Pool] = []
+    found: list[BackendPool] = []
     problems: list[str] = []
     for entry in entries:
         name, _, rados_pool = entry.partition(':')
@@ -52,7 +52,7 @@ def parse(entries: collections.abc.Iterable[str]) -> tuple[Pool, ...]:
             )
             if is_same
         ]
-        found.append(Pool(name=name, rados_pool=rados_pool))
+        found.append(BackendPool(name=name, rados_pool=rados_pool))
     if problems:
         raise Invalid(f'{OPTION}: {"; ".join(problems)}.')
     return tuple(found)

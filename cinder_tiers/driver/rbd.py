@@ -96,7 +96,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         return getattr(self.configuration, pools.OPTION, None) or []
 
     def _make_driver(
-        self, pool: pools.Pool, args: tuple, kwargs: dict
+        self, pool: pools.BackendPool, args: tuple, kwargs: dict
     ) -> pool_driver.PoolDriver:
         driver = pool_driver.PoolDriver(
             *args,
@@ -131,7 +131,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
     def _pool_of(
         self, resource: objects.Volume | objects.Snapshot
-    ) -> pools.Pool:
+    ) -> pools.BackendPool:
         """Where an image is now, whatever the message says that brought it.
 
         A volume may have moved since the message was sent. To look in the
@@ -147,7 +147,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         volume = records.volume(getattr(resource, 'volume_id', resource.id))
         return self._pool_in((volume or resource).host)
 
-    def _pool_in(self, host: str | None) -> pools.Pool:
+    def _pool_in(self, host: str | None) -> pools.BackendPool:
         try:
             return self._pools[pools.pool_of(host, self._pools)]
         except pools.Invalid as error:
@@ -242,9 +242,9 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             LOG.warning('Pool %s is full and takes no writes.', name)
 
     @contextlib.contextmanager
-    def _images(self) -> collections.abc.Iterator[moving.Images]:
+    def _images(self) -> collections.abc.Iterator[moving.ClusterImages]:
         with rbd.RADOSClient(self._any) as client:
-            yield moving.Images(self._any, client.cluster)
+            yield moving.ClusterImages(self._any, client.cluster)
 
     def _rados_pool_of(self, volume_id: str) -> str | None:
         """Return the RADOS pool of a volume; None if not of this backend."""
@@ -397,7 +397,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         return update
 
     def _copy(
-        self, volume: objects.Volume, source: pools.Pool
+        self, volume: objects.Volume, source: pools.BackendPool
     ) -> copies.Copy | None:
         """A copy of what is in another pool; None if a clone will do."""
         target = self._pool_of(volume)
@@ -505,7 +505,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     def _move(
         self,
         volume: objects.Volume,
-        target: pools.Pool,
+        target: pools.BackendPool,
         diff: dict | None,
         finish: collections.abc.Callable[[], dict | None],
     ) -> tuple[bool, dict | None]:

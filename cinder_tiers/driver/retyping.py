@@ -56,7 +56,7 @@ def objections(volume: objects.Volume, diff: dict | None) -> list[str]:
 
 
 def stay(
-    images: moving.Images,
+    images: moving.ClusterImages,
     place: moving.Move,
     retype: collections.abc.Callable[[], _Result],
 ) -> _Result:
@@ -77,7 +77,7 @@ def stay(
 
 
 def move(
-    images: moving.Images,
+    images: moving.ClusterImages,
     wanted: moving.Move,
     *,
     finish: collections.abc.Callable[[], _Result],
@@ -89,7 +89,7 @@ def move(
     :param wanted: the move.
     :param finish: changes the image in its new pool; what it changes is
         undone with the move.
-    :param state_of: as for `moving.Images.busy_kin`.
+    :param state_of: as for `moving.ClusterImages.busy_kin`.
     :returns: what `finish` returns; the manager of Ceph now copies.
     :raises NotInPlace: the image is where it was.
     :raises Exception: of the cluster; the image is in neither state, and the
@@ -121,7 +121,7 @@ def move(
     raise NotInPlace(reasons)
 
 
-def _begin_to_copy(images: moving.Images, wanted: moving.Move) -> None:
+def _begin_to_copy(images: moving.ClusterImages, wanted: moving.Move) -> None:
     try:
         images.add_task(moving.Task.EXECUTE, wanted)
     except moving.ManagerRefused as refused:
@@ -131,7 +131,7 @@ def _begin_to_copy(images: moving.Images, wanted: moving.Move) -> None:
 
 
 def _take_back(
-    images: moving.Images, wanted: moving.Move, reasons: list[str]
+    images: moving.ClusterImages, wanted: moving.Move, reasons: list[str]
 ) -> None:
     try:
         images.take_back(wanted, images.state(wanted))

@@ -11,7 +11,7 @@ _FULL = frozenset({'full', 'full_quota'})
 
 
 def unusable(
-    wanted: collections.abc.Iterable[pools.Pool],
+    wanted: collections.abc.Iterable[pools.BackendPool],
     found: collections.abc.Iterable[collections.abc.Mapping],
 ) -> list[str]:
     """Why pools cannot keep volumes, a sentence for each.
@@ -47,7 +47,7 @@ def unusable(
 
 
 def full(
-    wanted: collections.abc.Iterable[pools.Pool],
+    wanted: collections.abc.Iterable[pools.BackendPool],
     found: collections.abc.Iterable[collections.abc.Mapping],
 ) -> list[str]:
     """Names of the RADOS pools that take no writes now.

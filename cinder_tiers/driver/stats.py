@@ -29,7 +29,7 @@ class Stats:
     def __init__(
         self,
         backend: rbd.RBDDriver,
-        found: collections.abc.Sequence[pools.Pool],
+        found: collections.abc.Sequence[pools.BackendPool],
         drivers: collections.abc.Mapping[str, pool_driver.PoolDriver],
     ) -> None:
         self._backend = backend
@@ -37,7 +37,7 @@ class Stats:
         self._drivers = drivers
         self._recounted: set[str] = set()
 
-    def recount(self, *changed: pools.Pool) -> None:
+    def recount(self, *changed: pools.BackendPool) -> None:
         """Count what is in these pools, from now on.
 
         Cinder's manager leaves a retyped volume in the count of its old pool
@@ -86,7 +86,7 @@ class Stats:
 
     def _of_pool(
         self,
-        pool: pools.Pool,
+        pool: pools.BackendPool,
         fsid: str | None,
         size: tuple[float, float] | None,
     ) -> dict:
@@ -120,7 +120,7 @@ class Stats:
             found['provisioned_capacity_gb'] = self._gib_of_volumes(pool)
         return found
 
-    def _gib_of_volumes(self, pool: pools.Pool) -> int:
+    def _gib_of_volumes(self, pool: pools.BackendPool) -> int:
         _, size = self._backend.db.volume_data_get_for_host(
             cinder_context.get_admin_context(),
             f'{self._backend.host}#{pool.name}',

@@ -23,7 +23,7 @@ LOG = logging.getLogger(__name__)
 MOST_WAITERS = 16
 
 
-class Step(enum.Enum):
+class MoveStep(enum.Enum):
     """What a move needs next."""
 
     EXECUTE = 'execute'
@@ -34,26 +34,30 @@ class Step(enum.Enum):
 
 
 def next_step(
-    state: moving.State, move: moving.Move, pool: str | None
-) -> Step:
+    state: moving.MoveState, move: moving.Move, pool: str | None
+) -> MoveStep:
     """Choose the next step of a move that no request waits for.
 
     :param pool: RADOS pool in which Cinder has the volume; None if it has no
         such volume.
     """
-    if state is moving.State.COMMITTED:
-        return Step.FINISH
+    if state is moving.MoveState.COMMITTED:
+        return MoveStep.FINISH
     if pool == move.source:
-        return Step.ABORT
-    if pool != move.target or state is moving.State.BROKEN:
-        return Step.LEAVE
-    return Step.COMMIT if state is moving.State.EXECUTED else Step.EXECUTE
+        return MoveStep.ABORT
+    if pool != move.target or state is moving.MoveState.BROKEN:
+        return MoveStep.LEAVE
+    return (
+        MoveStep.COMMIT
+        if state is moving.MoveState.EXECUTED
+        else MoveStep.EXECUTE
+    )
 
 
 class Moves:
     """The moves of a backend that have been answered, and not ended.
 
-    :param connect: returns a context manager with `moving.Images`.
+    :param connect: returns a context manager with `moving.ClusterImages`.
     :param pool_of: from the id of a volume to the RADOS pool in which Cinder
         has it; None if Cinder has no such volume here.
     :param settle: given a move of an earlier process and `is_answered`, makes
@@ -124,13 +128,13 @@ class Moves:
             for move in list(images.unfinished(rados_pools)):
                 self._try(self._resume, images, move)
 
-    def _resume(self, images: moving.Images, move: moving.Move) -> None:
+    def _resume(self, images: moving.ClusterImages, move: moving.Move) -> None:
         state, step = self._look_at(images, move)
         LOG.info(
             'Found the move of %(move)s, %(state)s; next: %(step)s.',
             {'move': move, 'state': state.value, 'step': step.value},
         )
-        if step is Step.LEAVE and state is not moving.State.OVER:
+        if step is MoveStep.LEAVE and state is not moving.MoveState.OVER:
             LOG.error(
                 'The move of %(move)s is left as it is: volume %(volume)s is '
                 'in neither pool in Cinder, or the move is broken. "rbd '
@@ -145,17 +149,17 @@ class Moves:
             )
             return
         self.add(move)
-        if step is Step.ABORT:
+        if step is MoveStep.ABORT:
             with self._lock:
                 self._unanswered.add(move.image)
         elif self._pool_of(move.volume_id) == move.target:
             self._settle(move, is_answered=True)
-        if step is Step.ABORT or state is moving.State.OVER:
+        if step is MoveStep.ABORT or state is moving.MoveState.OVER:
             self._go_on_with(images, move)
 
     def _look_at(
-        self, images: moving.Images, move: moving.Move
-    ) -> tuple[moving.State, Step]:
+        self, images: moving.ClusterImages, move: moving.Move
+    ) -> tuple[moving.MoveState, MoveStep]:
         pool: str | None = move.target
         if not images.is_answered(move):
             pool = self._pool_of(move.volume_id)
@@ -189,7 +193,7 @@ class Moves:
     def _try(
         self,
         do: collections.abc.Callable,
-        images: moving.Images,
+        images: moving.ClusterImages,
         move: moving.Move,
     ) -> None:
         try:
@@ -200,13 +204,15 @@ class Moves:
         except Exception:  # noqa: BLE001 - logged
             LOG.exception('The move of %s waits.', move)
 
-    def _go_on_with(self, images: moving.Images, move: moving.Move) -> None:
+    def _go_on_with(
+        self, images: moving.ClusterImages, move: moving.Move
+    ) -> None:
         state, step = self._look_at(images, move)
-        if step is Step.ABORT and move.image in self._unanswered:
+        if step is MoveStep.ABORT and move.image in self._unanswered:
             images.take_back(move, state)
             self._settle(move, is_answered=False)
-            state = moving.State.OVER
-        if state is moving.State.OVER:
+            state = moving.MoveState.OVER
+        if state is moving.MoveState.OVER:
             if images.has_task(move):
                 # It has the image open yet, and who deletes it is refused.
                 return
@@ -216,9 +222,9 @@ class Moves:
                 # A deletion that waits looks at moves, too.
                 self._moves.pop(move.image, None)
             LOG.info('The move of %s has ended.', move)
-        elif step is Step.EXECUTE:
+        elif step is MoveStep.EXECUTE:
             images.add_task(moving.Task.EXECUTE, move)
-        elif step is Step.COMMIT:
+        elif step is MoveStep.COMMIT:
             images.add_task(moving.Task.COMMIT, move)
-        elif step is Step.FINISH:
+        elif step is MoveStep.FINISH:
             images.finish(move)

@@ -49,7 +49,7 @@ _PAGE = 1000
 
 def observe(
     connection: openstack.connection.Connection, *, project: str | None = None
-) -> facts.Facts:
+) -> facts.VisibleCloud:
     """What the user may see of volume types, defaults and backends.
 
     :param connection: of the user.
@@ -79,8 +79,8 @@ def observe(
 
 
 def with_published_tags(
-    connection: openstack.connection.Connection, known: facts.Facts
-) -> facts.Facts:
+    connection: openstack.connection.Connection, known: facts.VisibleCloud
+) -> facts.VisibleCloud:
     """The same facts, and the tags of tiers where Cinder hides those.
 
     :param connection: of the user.
@@ -113,7 +113,9 @@ def published_tags(
     return frozenset(map(tags.normalize_tag, found.tags))
 
 
-def observe_types(connection: openstack.connection.Connection) -> facts.Facts:
+def observe_types(
+    connection: openstack.connection.Connection,
+) -> facts.VisibleCloud:
     """What the user may see of volume types, and nothing else.
 
     :param connection: of the user.
@@ -139,7 +141,7 @@ def observe_types(connection: openstack.connection.Connection) -> facts.Facts:
         ):
             hidden.append(facts.EXTRA_SPECS)
         types = _types(connection, found, own, is_admin, hidden)
-    return facts.Facts(
+    return facts.VisibleCloud(
         project=own,
         is_admin=is_admin,
         types=types,
@@ -503,7 +505,9 @@ def parse_image(found: collections.abc.Mapping) -> facts.KnownImage:
 
 
 def find_volume(
-    connection: openstack.connection.Connection, ref: str, known: facts.Facts
+    connection: openstack.connection.Connection,
+    ref: str,
+    known: facts.VisibleCloud,
 ) -> facts.KnownVolume:
     """A volume, in any project when the user is an administrator.
 
@@ -548,7 +552,7 @@ def find_volume(
 class ObservedVolume:
     """A volume, and what its explanation needs."""
 
-    known: facts.Facts
+    known: facts.VisibleCloud
     volume: facts.KnownVolume
     #: As it is today; None when it has none, or when that is gone.
     image: facts.KnownImage | None
@@ -604,7 +608,7 @@ _NOT_REPLICATED = (None, '', 'disabled', 'not-capable')
 
 
 def parse_volume(
-    found: collections.abc.Mapping, known: facts.Facts
+    found: collections.abc.Mapping, known: facts.VisibleCloud
 ) -> facts.KnownVolume:
     """A volume as Cinder shows it with details.
 

@@ -102,16 +102,19 @@ class TierFilter(filters.BaseBackendFilter):
         placed = scheduler.place(asked)
         verdict = placed.decision.verdict
         _remember(asked.context, placed)
-        if verdict is decision.Verdict.TIER:
+        if verdict is decision.RequestVerdict.TIER:
             kept = _keep_of_tier(backends, asked, placed)
             if kept or not backends or not may_decide_again:
                 return kept
             if not scheduler.knows_other_zones(placed, asked.context):
                 return kept
             return TierFilter._keep(backends, asked, may_decide_again=False)
-        if verdict is decision.Verdict.NOT_OURS:
+        if verdict is decision.RequestVerdict.NOT_OURS:
             return backends
-        if verdict is decision.Verdict.UNDECIDED and placed.state is not None:
+        if (
+            verdict is decision.RequestVerdict.UNDECIDED
+            and placed.state is not None
+        ):
             return guard.keep_permitted(backends, asked, placed.state)
         return []
 

@@ -45,7 +45,7 @@ def keep_permitted(
 
 def _claims(
     backends: list, state: applied.AppliedState, type_id: str | None
-) -> collections.abc.Iterator[private_backends.Claim[int]]:
+) -> collections.abc.Iterator[private_backends.BackendClaim[int]]:
     """What each marked type claims, by the ids of the objects."""
     for volume_type in state.marked:
         if not private_backends.claims_backends(volume_type.extra_specs):
@@ -56,7 +56,7 @@ def _claims(
         # With extra specs that Cinder cannot match no volume is ever made.
         except Exception:  # noqa: BLE001, S112
             continue
-        yield private_backends.Claim(
+        yield private_backends.BackendClaim(
             extra_specs=volume_type.extra_specs,
             projects=volume_type.projects,
             backends=frozenset(map(id, served)),

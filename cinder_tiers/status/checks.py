@@ -236,7 +236,7 @@ def api(
     state: applied.AppliedState,
     *,
     file: str,
-    door: paste.Door,
+    door: paste.PasteDoor,
     default_type: str | None,
 ) -> upgradecheck.Result:
     """Whether the API door is open, and the default type suits it.

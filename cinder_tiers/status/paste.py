@@ -20,7 +20,7 @@ _CONTEXT_FILTERS = frozenset(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Door:
+class PasteDoor:
     """What an api-paste.ini says of the API door."""
 
     #: Where it was looked for: `[section] option`.
@@ -37,7 +37,7 @@ class _CaseSensitive(configparser.RawConfigParser):
         return optionstr
 
 
-def find_door(text: str, *, strategy: str, is_limited: bool) -> Door:
+def find_door(text: str, *, strategy: str, is_limited: bool) -> PasteDoor:
     """Looks for the door in the pipeline that cinder-api takes.
 
     The choice of the pipeline is Cinder's (cinder/api/middleware/auth.py,
@@ -72,7 +72,7 @@ def find_door(text: str, *, strategy: str, is_limited: bool) -> Door:
         if one.startswith('filter:')
         and parsed.get(one, 'paste.filter_factory', fallback='') == FACTORY
     }
-    return Door(
+    return PasteDoor(
         pipeline=f'[{section}] {option}',
         is_open=bool(ours.intersection(filters)),
         fault=_fault(filters, ours),

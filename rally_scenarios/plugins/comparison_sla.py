@@ -150,7 +150,7 @@ class CinderTiersCompare(judged_runs.JudgedRunsSLA):
         self._tiers = named and {tier: tier for tier in named}
         self._unsure_passes = criterion_value.get('when_unsure') == 'pass'
 
-    def judge(self, result: run_result.RunResult) -> judged_runs.Judged:
+    def judge(self, result: run_result.RunResult) -> judged_runs.JudgedRun:
         """Compare one run with the baseline."""
         name = f'run {result.run}'
         try:
@@ -161,7 +161,7 @@ class CinderTiersCompare(judged_runs.JudgedRunsSLA):
                 tiers=self._tiers,
             )
         except comparison.ComparisonError as error:
-            return judged_runs.Judged(False, name, (str(error),))
+            return judged_runs.JudgedRun(False, name, (str(error),))
         bad = [claim for claim in found.claims if not self._is_good(claim)]
         texts = [_text(claim) for claim in bad or found.claims]
         if bad:
@@ -169,12 +169,12 @@ class CinderTiersCompare(judged_runs.JudgedRunsSLA):
             texts += found.circumstances
         if 0 < len(bad) < len(found.claims):
             texts.append(f'the other {len(found.claims) - len(bad)} pass')
-        return judged_runs.Judged(not bad, name, tuple(texts))
+        return judged_runs.JudgedRun(not bad, name, tuple(texts))
 
     def _is_good(self, claim: comparison.Claim) -> bool:
         if claim.finding in (
-            comparison.Finding.WORSE,
-            comparison.Finding.NOT_COMPARED,
+            comparison.DifferenceFinding.WORSE,
+            comparison.DifferenceFinding.NOT_COMPARED,
         ):
             return False
         return self._unsure_passes or claim.is_no_worse(

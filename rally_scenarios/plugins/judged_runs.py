@@ -20,7 +20,7 @@ from rally_scenarios.plugins import servers
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedRun:
     """One iteration."""
 
     passed: bool
@@ -39,10 +39,10 @@ class JudgedRunsSLA(sla.SLA):
         :param criterion_value: what the task says
         """
         super().__init__(criterion_value)
-        self._judged: list[Judged] = []
+        self._judged: list[JudgedRun] = []
 
     @abc.abstractmethod
-    def judge(self, result: run_result.RunResult) -> Judged:
+    def judge(self, result: run_result.RunResult) -> JudgedRun:
         """The verdict on one run."""
 
     def add_iteration(self, iteration: Mapping[str, Any]) -> bool:
@@ -57,14 +57,14 @@ class JudgedRunsSLA(sla.SLA):
             )
         except servers.FleetError as error:
             why = ': '.join(map(str, iteration['error'][:2]))
-            judged = Judged(
+            judged = JudgedRun(
                 False,
                 'a run without figures',
                 (f'{error}; it failed with {why}' if why else str(error),),
             )
         return self._add([judged])
 
-    def _add(self, judged: list[Judged]) -> bool:
+    def _add(self, judged: list[JudgedRun]) -> bool:
         self._judged += judged
         self.success = all(each.passed for each in self._judged)
         return self.success

@@ -172,7 +172,7 @@ def chosen(
         found = (
             named(profile) if profile is not None else from_job_file(job_file)
         )
-        size = named_profile.Size(profile_size or 'paper')
+        size = named_profile.ProfileSize(profile_size or 'paper')
         found = named_profile.changed(
             named_profile.at_size(found, size), repeats=repeats, **method
         )

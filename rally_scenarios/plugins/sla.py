@@ -119,12 +119,12 @@ def _catalog(path: str) -> dict[str, expectations.Expectations]:
     return catalog_limits.read_catalog(document, file=path)
 
 
-def _order(asked: Mapping) -> judgement.Order:
+def _order(asked: Mapping) -> judgement.ExpectedOrder:
     """An order, of a value that fits the schema.
 
     :raises ValueError: it cannot be judged
     """
-    return judgement.Order(
+    return judgement.ExpectedOrder(
         patterns=tuple(asked.get('patterns') or [asked.get('pattern')]),
         tiers=tuple(asked.get('tiers') or [asked.get('tier')]),
         by=asked['by'],
@@ -133,7 +133,7 @@ def _order(asked: Mapping) -> judgement.Order:
     )
 
 
-def _terms(criterion: Mapping) -> judgement.Terms:
+def _terms(criterion: Mapping) -> judgement.Criteria:
     """What is asked, of arguments that fit the schema.
 
     :raises cinder_tiers.domain.errors.ProblemsFound: limits or the catalog
@@ -145,7 +145,7 @@ def _terms(criterion: Mapping) -> judgement.Terms:
     if wrong:
         raise errors.ProblemsFound(wrong)
     catalog = criterion.get('catalog')
-    return judgement.Terms(
+    return judgement.Criteria(
         required=required,
         in_catalog=None if catalog is None else _catalog(catalog),
         order=tuple(_order(each) for each in criterion.get('order', ())),
@@ -167,7 +167,9 @@ def _patterns(arguments: Mapping) -> list[fio_pattern.Pattern]:
     ]
 
 
-def _not_in_task(terms: judgement.Terms, arguments: Mapping) -> Iterator[str]:
+def _not_in_task(
+    terms: judgement.Criteria, arguments: Mapping
+) -> Iterator[str]:
     """Names that the scenario will not run.
 
     :param arguments: of the scenario; what is wrong with them is reported
@@ -208,7 +210,7 @@ def _not_in_task(terms: judgement.Terms, arguments: Mapping) -> Iterator[str]:
 
 
 def _not_in_patterns(
-    terms: judgement.Terms, patterns: Iterable[fio_pattern.Pattern]
+    terms: judgement.Criteria, patterns: Iterable[fio_pattern.Pattern]
 ) -> Iterator[str]:
     """What is asked of reads of a pattern that only writes, or vice versa."""
     does = {each.name: each.directions for each in patterns}
@@ -297,7 +299,7 @@ class CinderTiers(judged_runs.JudgedRunsSLA):
         self._terms = _terms(criterion_value)
         self._unsure_passes = criterion_value.get('when_unsure') == 'pass'
 
-    def judge(self, result: run_result.RunResult) -> judged_runs.Judged:
+    def judge(self, result: run_result.RunResult) -> judged_runs.JudgedRun:
         """Hold one run against what is asked."""
         found = judgement.judge(result, self._terms)
         bad = [
@@ -309,4 +311,4 @@ class CinderTiers(judged_runs.JudgedRunsSLA):
         texts = tuple(map(str, bad or found))
         if 0 < len(bad) < len(found):
             texts += (f'the other {len(found) - len(bad)} pass',)
-        return judged_runs.Judged(not bad, f'run {result.run}', texts)
+        return judged_runs.JudgedRun(not bad, f'run {result.run}', texts)

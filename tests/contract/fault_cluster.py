@@ -290,7 +290,7 @@ class Cluster:
     def _osd_ok_to_stop(self, ids):
         assert all(isinstance(one, str) for one in ids)
         if self.refuses_to_stop:
-            raise ceph_session.CommandFailed(
+            raise ceph_session.CephRefused(
                 '8 PGs are already too degraded', errno=errno.EBUSY
             )
         return {'ok_to_stop': True, 'osds': [int(one) for one in ids]}

@@ -490,7 +490,7 @@ class World:
         )
 
     def _usage(self, pools):
-        return usages.Usage(
+        return usages.ClusterUsage(
             pools={
                 name: usages.PoolUsage(
                     stored_bytes=self.bytes_in.get(name, 0),

@@ -53,7 +53,7 @@ class PlacingContract:
     def assert_refused(self, code, prefix, **arguments):
         before = json.dumps(self.pool(), sort_keys=True)
         refused = self.assertRaises(
-            ceph_session.CommandFailed,
+            ceph_session.CephRefused,
             self.session.command,
             prefix,
             **arguments,

@@ -176,9 +176,7 @@ class Session:
 
     def command(self, prefix, **arguments):
         if prefix in OF_MANAGER:
-            raise ceph_session.CommandFailed(
-                NOT_AUTHORIZED, errno=errno.EACCES
-            )
+            raise ceph_session.CephRefused(NOT_AUTHORIZED, errno=errno.EACCES)
         return self._answer(prefix)
 
     def ask_manager(self, prefix, **arguments):

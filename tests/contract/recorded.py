@@ -111,7 +111,7 @@ class Recorder:
             self.asked.add(request(method, *arguments[:1]))
             try:
                 answer = getattr(self._session, method)(*arguments, **named)
-            except ceph_session.CommandFailed as error:
+            except ceph_session.CephRefused as error:
                 self.answers[line] = {
                     'errno': error.errno,
                     'said': str(error),
@@ -149,7 +149,7 @@ class Replay:
                 )
             found = self._answers[line]
             if 'errno' in found:
-                raise ceph_session.CommandFailed(
+                raise ceph_session.CephRefused(
                     found['said'], errno=found['errno']
                 )
             return found['answer']

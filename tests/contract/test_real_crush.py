@@ -137,7 +137,7 @@ def cluster(hosts, per_class):
             )
             for number, (host, name) in enumerate(places)
         ),
-        usage=usage.Usage(
+        usage=usage.ClusterUsage(
             pools={},
             osds={
                 number: usage.OsdUsage(

@@ -92,7 +92,9 @@ class RealExportTestCase(testtools.TestCase):
 
     def test_a_rule_with_a_fixed_number_is_taken_over(self):
         data, version = self.session.crush_map()
-        part = crush_map.Part(bucket='default', copies=3, failure_domain='osd')
+        part = crush_map.RulePart(
+            bucket='default', copies=3, failure_domain='osd'
+        )
         self.session.set_crush_map(
             crush_map.with_rule(data, 'export-fixed', [part]),
             prior_version=version,

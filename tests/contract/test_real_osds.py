@@ -99,7 +99,7 @@ class RealOsdsTestCase(testtools.TestCase):
             dataclasses.replace(is_met, rotational=not one.rotational), alike
         )
         self.assertEqual(
-            (osd_requirements.Answer.UNMET, {'rotational'}),
+            (osd_requirements.RequirementAnswer.UNMET, {'rotational'}),
             (found.answer, set(found.current)),
         )
 
@@ -223,7 +223,7 @@ class RealOsdsTestCase(testtools.TestCase):
             catalogs.Requirements(io_scheduler=('none',)),
             {osd_id: away[osd_id] for osd_id in self.here},
         )
-        self.assertIs(osd_requirements.Answer.UNKNOWN, found.answer)
+        self.assertIs(osd_requirements.RequirementAnswer.UNKNOWN, found.answer)
         command = found.reason.partition('"')[2].partition('"')[0]
         # As an admin does who pastes it.
         shown = subprocess.run(

@@ -251,7 +251,7 @@ class RealPlacementTestCase(
             catalogs.ErasureCoded(**code, stripe_unit_bytes=16384)
         )
         refused = self.assertRaises(
-            ceph_session.CommandFailed,
+            ceph_session.CephRefused,
             self.session.command,
             'osd erasure-code-profile set',
             name=f'{self.mark}-short',
@@ -366,13 +366,13 @@ class RealPlacementTestCase(
             data,
             f'{self.mark}-late',
             [
-                crush_map.Part(
+                crush_map.RulePart(
                     bucket='default', copies=0, failure_domain='host'
                 )
             ],
         )
         refused = self.assertRaises(
-            ceph_session.CommandFailed,
+            ceph_session.CephRefused,
             self.session.set_crush_map,
             changed,
             prior_version=version - 1,
@@ -418,7 +418,7 @@ class RealPlacementTestCase(
         if self.release() < crush.MSR_SINCE:
             # Nor would Ceph itself have made it otherwise.
             refused = self.assertRaises(
-                ceph_session.CommandFailed,
+                ceph_session.CephRefused,
                 self.session.command,
                 'osd set-require-min-compat-client',
                 version='squid',
@@ -541,7 +541,7 @@ class RealPlacementTestCase(
         (refused,) = self.make_plan().refused
         self.assertFalse(refused.refusal.yields_to_consent)
         self.assertRaises(
-            ceph_session.CommandFailed,
+            ceph_session.CephRefused,
             self.session.command,
             'osd pool set',
             pool=fast.data_pool,

@@ -178,7 +178,7 @@ class PracticeTestCase(commands.CommandsCase):
         pool = f'{self.mark}-led'
         if self.release < read_balancer.FIRST_RELEASE:
             refused = self.assertRaises(
-                ceph_session.CommandFailed, self.lead_all, pool
+                ceph_session.CephRefused, self.lead_all, pool
             )
             self.assertEqual(errno.EINVAL, refused.errno)
             self.assertEqual({}, self.warnings())

@@ -112,7 +112,7 @@ class CephUsersCase(real_ceph.RealCephCase):
 
     def assert_refused(self, session, prefix, **arguments):
         refused = self.assertRaises(
-            ceph_session.CommandFailed, session.command, prefix, **arguments
+            ceph_session.CephRefused, session.command, prefix, **arguments
         )
         self.assertEqual(errno.EACCES, refused.errno, prefix)
 
@@ -180,7 +180,7 @@ class RealReaderTestCase(CephUsersCase):
             )
             self.assertEqual(expected, found)
             self.assertIsInstance(
-                ceph_usage.attempt(self.reader), usages.Usage
+                ceph_usage.attempt(self.reader), usages.ClusterUsage
             )
         self.assertEqual(
             *map(osd_metadata.observe, (self.session, self.reader))

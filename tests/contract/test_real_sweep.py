@@ -232,7 +232,7 @@ class RealSweepTestCase(real_ceph.RealCephCase):
             world=self,
             measure=measure
             or (
-                lambda slot, treatment: record.Measured(
+                lambda slot, treatment: record.MeasuredSlot(
                     exit_status=0, result_file=None
                 )
             ),
@@ -263,7 +263,7 @@ class RealSweepTestCase(real_ceph.RealCephCase):
 
         def measure(slot, treatment):
             seen[treatment.name] = self.words()
-            return record.Measured(exit_status=0, result_file=None)
+            return record.MeasuredSlot(exit_status=0, result_file=None)
 
         slots = self.sweep(prepared, measure)
         self.assertEqual(
@@ -311,7 +311,7 @@ class RealSweepTestCase(real_ceph.RealCephCase):
         def measure(slot, treatment):
             if treatment.name == 'osds':
                 self.session.command('config set', **theirs, value='12288')
-            return record.Measured(exit_status=0, result_file=None)
+            return record.MeasuredSlot(exit_status=0, result_file=None)
 
         error = self.assertRaises(
             errors.ActionFailed, self.sweep, prepared, measure
@@ -319,7 +319,7 @@ class RealSweepTestCase(real_ceph.RealCephCase):
         self.assertIn('which another user has set', str(error))
         (left,) = (one for one in self.restore(prepared) if not one.is_back)
         self.assertEqual(
-            (restore.Outcome.LEFT, '12288'), (left.outcome, left.found)
+            (restore.RestoreOutcome.LEFT, '12288'), (left.outcome, left.found)
         )
         self.assertTrue(
             all(

@@ -161,7 +161,7 @@ def state_of(cluster, **changes):
         users={},
         crush_rules={name: rule_of(name) for name in RULES},
         osds=tuple(osd for osd, _ in osds),
-        usage=usages.Usage(
+        usage=usages.ClusterUsage(
             pools={
                 'p': usages.PoolUsage(
                     stored_bytes=TIB,
@@ -237,7 +237,7 @@ class RealTwoLevelsTestCase(testtools.TestCase):
             before,
             name,
             [
-                crush_map.Part(
+                crush_map.RulePart(
                     bucket='default',
                     in_each=rule.failure_domain,
                     copies=rule.replicas_per_failure_domain,
@@ -365,12 +365,12 @@ class RealTwoLevelsTestCase(testtools.TestCase):
     def assert_receivers(self, cluster, rule, size):
         """That those are named that get more when OSD 0 is out."""
         places = tuple(one for one, _ in osds_of(cluster))
-        facts = cluster_facts.Facts(
+        facts = cluster_facts.ClusterFacts(
             fsid='f',
             health=cluster_facts.Health(status='HEALTH_OK'),
             flags=frozenset(),
             osds={
-                one.osd_id: cluster_facts.Osd(is_up=True, weight=1.0)
+                one.osd_id: cluster_facts.OsdStatus(is_up=True, weight=1.0)
                 for one in places
             },
             places=places,
@@ -380,7 +380,7 @@ class RealTwoLevelsTestCase(testtools.TestCase):
         )
         named = objections.receivers(
             0,
-            cluster_facts.Pool(
+            cluster_facts.OsdPool(
                 name='p', size=size, min_size=2, least=1, rule=rule_of(rule)
             ),
             facts,

@@ -88,7 +88,7 @@ class LongRepairTest(repairs.RepairCase):
                 steps=tuple(
                     order.Order(
                         volume=one,
-                        kind=repair.Kind.RECOMMENDATION,
+                        kind=repair.RepairKind.RECOMMENDATION,
                         tier='database',
                         to_tier='general',
                         reason='it does little',

@@ -30,7 +30,7 @@ class Promise(columns.FormattableColumn):
         }
 
 
-class Measured(columns.FormattableColumn):
+class MeasuredLines(columns.FormattableColumn):
     """What was measured: a line for each pattern, a map for programs."""
 
     def human_readable(self) -> str:
@@ -42,7 +42,7 @@ class Measured(columns.FormattableColumn):
         return record.plain(self._value.measured)
 
 
-class Whole(columns.FormattableColumn):
+class WholeCard(columns.FormattableColumn):
     """A card without what the tier is for; for programs, all of it."""
 
     def human_readable(self) -> str:

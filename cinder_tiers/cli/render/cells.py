@@ -270,7 +270,7 @@ class Expected(columns.FormattableColumn):
         }
 
 
-class Cost(columns.FormattableColumn):
+class Prices(columns.FormattableColumn):
     """The prices of a tier: words for people, a map for programs.
 
     None where the tier has no price.

@@ -25,7 +25,7 @@ _PLACEHOLDER = re.compile(r'\{(?=[0-9]+\})')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Finding:
+class ReportedProblem:
     """A problem, and whether the file can be applied in spite of it."""
 
     problem: errors.Problem
@@ -51,7 +51,7 @@ class Finding:
         return f'{found}; expected {expected}; {remedy}'
 
 
-Findings = collections.abc.Sequence[Finding]
+Findings = collections.abc.Sequence[ReportedProblem]
 
 
 def lint(findings: Findings) -> str:

@@ -61,7 +61,7 @@ def tier_row(tier: listed_tiers.ListedTier) -> cells.Row:
         cells.Words(tier.backend_names),
         cells.YesNo(tier.take_over),
         cards.Promise(tier.card),
-        cards.Measured(tier.card),
+        cards.MeasuredLines(tier.card),
         cells.printable(tier.card.purpose),
     )
 
@@ -72,7 +72,7 @@ def offered_row(offer: listed_tiers.OfferedType) -> cells.Row:
         cells.printable(offer.name),
         'public' if offer.is_public else 'private',
         cards.Promise(offer.card),
-        cards.Measured(offer.card),
+        cards.MeasuredLines(offer.card),
         cells.printable(offer.card.purpose),
     )
 
@@ -85,7 +85,7 @@ def offered_fields(
         'name': cells.printable(offer.name),
         'description': cells.printable(offer.card.purpose),
         'access': 'public' if offer.is_public else 'private',
-        'card': cards.Whole(offer.card),
+        'card': cards.WholeCard(offer.card),
         'read_from': 'Cinder',
     }
     return tuple(fields), tuple(fields.values())
@@ -138,7 +138,7 @@ def tier_fields(
         ),
         'extra_specs': cells.Specs(tier.extra_specs),
         **(
-            {'card': cards.Whole(tier.card)}
+            {'card': cards.WholeCard(tier.card)}
             if tier.expect is None
             else {'expect': cells.Expected(tier.expect)}
         ),

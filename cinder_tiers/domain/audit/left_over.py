@@ -98,7 +98,7 @@ def _half_made(cluster: catalogs.Cluster, name: str) -> LeftOver:
 def _abandoned(
     cluster: catalogs.Cluster,
     name: str,
-    usage: usages.Usage | usages.Unknown,
+    usage: usages.ClusterUsage | usages.Unknown,
 ) -> LeftOver:
     """Describes a half-made pool of a tier that the file does not have."""
     held = None if isinstance(usage, usages.Unknown) else usage.pools.get(name)

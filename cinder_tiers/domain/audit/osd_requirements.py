@@ -24,7 +24,7 @@ _AGAIN = 'see "ceph osd tree" and "ceph osd metadata", and run the audit again'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Part:
+class OsdPart:
     """A part of an OSD that may lie apart from its data."""
 
     #: Kernel names of its disks, such as sdb; empty: not known.
@@ -34,7 +34,7 @@ class Part:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Facts:
+class OsdFacts:
     """What an OSD said of itself when it started; None: it did not say."""
 
     is_up: bool
@@ -47,7 +47,7 @@ class Facts:
     disks: frozenset[str] = frozenset()
     #: {db, wal or journal: where it lies}, without those that BlueStore keeps
     #: with the data.
-    parts: collections.abc.Mapping[str, Part] | None = None
+    parts: collections.abc.Mapping[str, OsdPart] | None = None
     #: The unit in which BlueStore allocates.
     alloc_size_bytes: int | None = None
     #: How BlueStore's database compresses, as the catalog calls it.
@@ -58,7 +58,7 @@ class Facts:
     )
 
 
-class Answer(enum.Enum):
+class RequirementAnswer(enum.Enum):
     """Whether a requirement is met."""
 
     MET = 'met'
@@ -69,10 +69,10 @@ class Answer(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Comparison:
+class RequirementComparison:
     """The requirements with one answer."""
 
-    answer: Answer
+    answer: RequirementAnswer
     #: {requirement: what is there, and the OSDs of which that is so}.
     current: collections.abc.Mapping[str, str]
     #: {requirement: what is required}.
@@ -86,15 +86,15 @@ class Comparison:
 class _Look:
     """One requirement and one OSD."""
 
-    answer: Answer
+    answer: RequirementAnswer
     current: str
     reason: str = ''
 
 
 def compare(
     requirements: catalogs.Requirements,
-    osds: collections.abc.Mapping[int, Facts | None],
-) -> tuple[Comparison, ...]:
+    osds: collections.abc.Mapping[int, OsdFacts | None],
+) -> tuple[RequirementComparison, ...]:
     """Holds OSDs against requirements.
 
     :param osds: {OSD id: facts}; None when nothing is known of it.
@@ -110,16 +110,18 @@ def compare(
         }
         for name in requirements.declared
     }
-    unmet = _of_answer(looks, Answer.UNMET)
-    unknown = _of_answer(looks, Answer.UNKNOWN)
+    unmet = _of_answer(looks, RequirementAnswer.UNMET)
+    unknown = _of_answer(looks, RequirementAnswer.UNKNOWN)
     nowhere = {
         name: of_osds
-        for name, of_osds in _of_answer(looks, Answer.NOT_APPLICABLE).items()
+        for name, of_osds in _of_answer(
+            looks, RequirementAnswer.NOT_APPLICABLE
+        ).items()
         if of_osds == looks[name]
     }
     found = (
         (
-            Answer.UNMET,
+            RequirementAnswer.UNMET,
             unmet,
             'an OSD takes it from its start'
             if unmet.keys() == {_ROCKSDB}
@@ -127,7 +129,7 @@ def compare(
             _remedy(unmet),
         ),
         (
-            Answer.UNKNOWN,
+            RequirementAnswer.UNKNOWN,
             unknown,
             _unknown(unknown, osds),
             _AGAIN
@@ -139,14 +141,14 @@ def compare(
             else '',
         ),
         (
-            Answer.NOT_APPLICABLE,
+            RequirementAnswer.NOT_APPLICABLE,
             nowhere,
             'these OSDs have no such component',
             'also declare object_store, to require one that has it',
         ),
     )
     return tuple(
-        Comparison(
+        RequirementComparison(
             answer=answer,
             reason=reason,
             remedy=remedy,
@@ -159,7 +161,7 @@ def compare(
 
 
 def _of_answer(
-    looks: dict[str, dict[int, _Look]], answer: Answer
+    looks: dict[str, dict[int, _Look]], answer: RequirementAnswer
 ) -> dict[str, dict[int, _Look]]:
     """The looks with an answer; requirements without any are left out."""
     found = {
@@ -174,7 +176,7 @@ def _of_answer(
 
 
 def _look(
-    requirements: catalogs.Requirements, name: str, facts: Facts | None
+    requirements: catalogs.Requirements, name: str, facts: OsdFacts | None
 ) -> _Look:
     if facts is None:
         return _unknown_look('reported no metadata')
@@ -183,7 +185,9 @@ def _look(
     if facts.object_store is None:
         return _unknown_look('does not report its object store')
     if catalogs.STORE_OF.get(name, facts.object_store) != facts.object_store:
-        return _Look(answer=Answer.NOT_APPLICABLE, current=facts.object_store)
+        return _Look(
+            answer=RequirementAnswer.NOT_APPLICABLE, current=facts.object_store
+        )
     if name == _SCHEDULER:
         return _scheduler(requirements.io_scheduler, facts)
     if name.startswith('fast_'):
@@ -193,9 +197,9 @@ def _look(
     if current is None:
         return _unknown_look(f'does not report {name}')
     return _Look(
-        answer=Answer.MET
+        answer=RequirementAnswer.MET
         if current == getattr(requirements, field)
-        else Answer.UNMET,
+        else RequirementAnswer.UNMET,
         current=units.size_text(current)
         if name in _FIELDS
         else str(current).lower(),
@@ -203,10 +207,12 @@ def _look(
 
 
 def _unknown_look(reason: str) -> _Look:
-    return _Look(answer=Answer.UNKNOWN, current='unknown', reason=reason)
+    return _Look(
+        answer=RequirementAnswer.UNKNOWN, current='unknown', reason=reason
+    )
 
 
-def _part(name: str, facts: Facts) -> _Look:
+def _part(name: str, facts: OsdFacts) -> _Look:
     if facts.parts is None:
         return _unknown_look(f'does not report the location of its {name}')
     part = facts.parts.get(name)
@@ -214,11 +220,11 @@ def _part(name: str, facts: Facts) -> _Look:
         # Without a disk of its own the log lies where the database does.
         part = facts.parts.get('db')
     if part is None:
-        return _Look(answer=Answer.UNMET, current='with the data')
+        return _Look(answer=RequirementAnswer.UNMET, current='with the data')
     shared = sorted(part.disks & facts.disks)
     if shared:
         return _Look(
-            answer=Answer.UNMET,
+            answer=RequirementAnswer.UNMET,
             current=f'on the data disk, {", ".join(shared)}',
         )
     if part.rotational is None:
@@ -226,18 +232,22 @@ def _part(name: str, facts: Facts) -> _Look:
             f'does not report whether the disk of its {name} is rotational'
         )
     if part.rotational:
-        return _Look(answer=Answer.UNMET, current='on a rotational disk')
-    return _Look(answer=Answer.MET, current='true')
+        return _Look(
+            answer=RequirementAnswer.UNMET, current='on a rotational disk'
+        )
+    return _Look(answer=RequirementAnswer.MET, current='true')
 
 
-def _scheduler(allowed: tuple[str, ...], facts: Facts) -> _Look:
+def _scheduler(allowed: tuple[str, ...], facts: OsdFacts) -> _Look:
     if not facts.disks:
         return _unknown_look('does not report its disks')
     if facts.disks - facts.schedulers.keys():
         return _unknown_look('')
     used = sorted({facts.schedulers[disk] for disk in facts.disks})
     return _Look(
-        answer=Answer.MET if set(used) <= set(allowed) else Answer.UNMET,
+        answer=RequirementAnswer.MET
+        if set(used) <= set(allowed)
+        else RequirementAnswer.UNMET,
         current=', '.join(used),
     )
 
@@ -258,7 +268,7 @@ def _shown(looks: collections.abc.Mapping[int, _Look]) -> str:
 
 def _unknown(
     looks: dict[str, dict[int, _Look]],
-    osds: collections.abc.Mapping[int, Facts | None],
+    osds: collections.abc.Mapping[int, OsdFacts | None],
 ) -> str:
     """Why something is not known, and how an operator can find out."""
     reasons: dict[str, set[int]] = {}

@@ -91,7 +91,7 @@ class OpQueue:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Facts:
+class PracticeFacts:
     """What is looked at beside the state of a cluster."""
 
     #: {pool: what the autoscaler thinks}; it passes over pools of which the
@@ -105,7 +105,7 @@ class Facts:
     )
     #: Read where a pool of a tier has a quota; else None, and when it could
     #: not be read.
-    usage: usages.Usage | None = None
+    usage: usages.ClusterUsage | None = None
     #: {OSD id: {option: value}}, as the monitors have them for it.
     osd_options: collections.abc.Mapping[
         int, collections.abc.Mapping[str, str]
@@ -138,7 +138,7 @@ class Advice:
 def advise(
     catalog: catalogs.Catalog,
     ceph: collections.abc.Mapping[str, ceph_state.CephState],
-    facts: collections.abc.Mapping[str, Facts],
+    facts: collections.abc.Mapping[str, PracticeFacts],
     cinder: cinder_state.CinderState | None = None,
 ) -> collections.abc.Iterator[Advice]:
     """Advice on the tiers that are managed.
@@ -463,7 +463,7 @@ def _pg_target(
     tier: catalogs.CephTier,
     ceph: ceph_state.CephState,
     lie_on: pool_osds.PoolOsds,
-    facts: Facts,
+    facts: PracticeFacts,
 ) -> collections.abc.Iterator[Advice]:
     """Too few placement groups, or no autoscaler for their number.
 
@@ -583,7 +583,7 @@ def _not_scaled(
 
 
 def _ec_recovery(
-    tier: catalogs.CephTier, facts: Facts
+    tier: catalogs.CephTier, facts: PracticeFacts
 ) -> collections.abc.Iterator[Advice]:
     """Erasure coded data on OSDs that do not hold back its recovery.
 
@@ -626,7 +626,7 @@ def _read_balance(
     tier: catalogs.CephTier,
     ceph: ceph_state.CephState,
     lie_on: pool_osds.PoolOsds,
-    facts: Facts,
+    facts: PracticeFacts,
 ) -> collections.abc.Iterator[Advice]:
     """A pool of which some OSDs are primary much more often than others.
 
@@ -823,7 +823,7 @@ def _options_advice(
 
 
 def _pool_options(
-    tier: catalogs.CephTier, ceph: ceph_state.CephState, facts: Facts
+    tier: catalogs.CephTier, ceph: ceph_state.CephState, facts: PracticeFacts
 ) -> collections.abc.Iterator[Advice]:
     """Options of pools that are in effect, whether declared or not."""
     current, objections = {}, []
@@ -862,7 +862,7 @@ def _pool_options(
 
 
 def _osd_options(
-    tier: catalogs.CephTier, lie_on: pool_osds.PoolOsds, facts: Facts
+    tier: catalogs.CephTier, lie_on: pool_osds.PoolOsds, facts: PracticeFacts
 ) -> collections.abc.Iterator[Advice]:
     """Options of the OSDs of a tier, whether declared or not.
 

@@ -138,12 +138,12 @@ class Observed:
     #: {name of the cluster: {OSD id: facts}}, for each of which a tier has
     #: OSD requirements.
     osds: collections.abc.Mapping[
-        str, collections.abc.Mapping[int, osd_requirements.Facts] | Unread
+        str, collections.abc.Mapping[int, osd_requirements.OsdFacts] | Unread
     ] = dataclasses.field(default_factory=dict)
     #: Those that report to Cinder's scheduler; None: they were not asked for.
     backends: tuple[backends_of_cinder.Backend, ...] | Unread | None = None
     #: {name of the cluster: what known bad practice is looked for in}.
-    practice_facts: collections.abc.Mapping[str, practice.Facts] = (
+    practice_facts: collections.abc.Mapping[str, practice.PracticeFacts] = (
         dataclasses.field(default_factory=dict)
     )
 
@@ -579,9 +579,9 @@ _LEFT_OVER = 'left over'
 _CARD = 'card'
 #: {answer: state}
 _ANSWERS = {
-    osd_requirements.Answer.UNMET: State.NON_COMPLIANT,
-    osd_requirements.Answer.UNKNOWN: State.UNKNOWN,
-    osd_requirements.Answer.NOT_APPLICABLE: State.NOT_APPLICABLE,
+    osd_requirements.RequirementAnswer.UNMET: State.NON_COMPLIANT,
+    osd_requirements.RequirementAnswer.UNKNOWN: State.UNKNOWN,
+    osd_requirements.RequirementAnswer.NOT_APPLICABLE: State.NOT_APPLICABLE,
 }
 _ACCESS, _CLUSTER, _IMAGES = 'access', 'cluster', 'images pool'
 _DEFAULTS = actions.Kind.PROJECT_DEFAULTS.value

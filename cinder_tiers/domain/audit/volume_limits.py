@@ -43,7 +43,7 @@ OPTIONS = {key: _rbd_option(key) for key in qos_limits.RBD}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Place:
+class ClusterPool:
     """A pool of a cluster."""
 
     #: Name of the cluster in the tiers file.
@@ -76,16 +76,16 @@ class Attached:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Limits:
+class VolumeLimits:
     """The limits that images have, and those that their types give them."""
 
     #: {host@backend#pool: where its images are}, of backends in Ceph that may
     #: have volumes of tiers.
-    places: collections.abc.Mapping[str, Place]
+    places: collections.abc.Mapping[str, ClusterPool]
     #: {place: {id that a volume is stored under: {option of OPTIONS: value}}};
     #: in place of the images why they could not be read.
     images: collections.abc.Mapping[
-        Place, collections.abc.Mapping[str, _Options] | str
+        ClusterPool, collections.abc.Mapping[str, _Options] | str
     ]
     #: {id of a volume type: its QoS spec}
     types: collections.abc.Mapping[str, Spec]
@@ -97,10 +97,10 @@ class Limits:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Found:
+class ImageLimits:
     """The limits of an image."""
 
-    place: Place
+    place: ClusterPool
     #: {option: value}
     has: _Options
     #: {option: value to set; None: to remove} for those of its type.

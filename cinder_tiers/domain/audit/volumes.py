@@ -60,7 +60,7 @@ class Residency:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Verdict:
+class VolumeVerdict:
     """What is to be said of the place of a volume."""
 
     state: State
@@ -88,11 +88,11 @@ class Verdict:
 def audit_volumes(
     *,
     volumes: collections.abc.Iterable[facts.KnownVolume],
-    known: facts.Facts,
+    known: facts.VisibleCloud,
     find_image: collections.abc.Callable[[str], facts.KnownImage | None],
     policy: decision.Policy,
     residency: Residency | None = None,
-    limits: volume_limits.Limits | None = None,
+    limits: volume_limits.VolumeLimits | None = None,
     tiers: collections.abc.Container[str] | None = None,
 ) -> collections.abc.Iterator[audit.Finding]:
     """Findings on volumes, then counts of volumes by tier and state.
@@ -157,7 +157,7 @@ class ListedVolume:
     """A volume, and what is to be said of it."""
 
     volume: facts.KnownVolume
-    verdict: Verdict
+    verdict: VolumeVerdict
     #: A sentence for each tag of its image that is nearly one of a tier.
     near_tags: tuple[str, ...] = ()
 
@@ -175,7 +175,7 @@ class ListedVolume:
 def list_volumes(
     *,
     volumes: collections.abc.Iterable[facts.KnownVolume],
-    known: facts.Facts,
+    known: facts.VisibleCloud,
     find_image: collections.abc.Callable[[str], facts.KnownImage | None],
     policy: decision.Policy,
 ) -> collections.abc.Iterator[ListedVolume]:
@@ -207,14 +207,18 @@ def list_volumes(
 
 def _judged(
     volumes: collections.abc.Iterable[facts.KnownVolume],
-    known: facts.Facts,
+    known: facts.VisibleCloud,
     find_image: collections.abc.Callable[[str], facts.KnownImage | None],
     policy: decision.Policy,
     applied: explanation.AppliedTypes,
 ) -> collections.abc.Iterator[
-    tuple[facts.KnownVolume, facts.KnownImage | audit.Unread | None, Verdict]
+    tuple[
+        facts.KnownVolume,
+        facts.KnownImage | audit.Unread | None,
+        VolumeVerdict,
+    ]
 ]:
-    verdicts: dict[tuple, Verdict] = {}
+    verdicts: dict[tuple, VolumeVerdict] = {}
     for volume in volumes:
         image = _image_of(volume, find_image, applied)
         key = _key(volume, image, applied, policy)
@@ -258,10 +262,10 @@ def judge(
     *,
     volume: facts.KnownVolume,
     image: facts.KnownImage | audit.Unread | None,
-    known: facts.Facts,
+    known: facts.VisibleCloud,
     policy: decision.Policy,
     applied: explanation.AppliedTypes | None = None,
-) -> Verdict:
+) -> VolumeVerdict:
     """What is to be said of the place of a volume.
 
     :param volume: the volume.
@@ -275,7 +279,7 @@ def judge(
     applied = applied or explanation.read_tiers(known.types)
     tier = applied.tier_of(volume.volume_type)
     if volume.type_name and volume.volume_type is None:
-        return Verdict(
+        return VolumeVerdict(
             state=State.UNKNOWN,
             reason=(f'Cinder did not list its volume type {volume.type_name}'),
             remedy='run the audit again',
@@ -286,13 +290,15 @@ def judge(
         and not follows
         and not applied.retired_tier(volume.type_name)
     ):
-        return Verdict(state=State.NOT_APPLICABLE)
+        return VolumeVerdict(state=State.NOT_APPLICABLE)
     if volume.host is None and (tier or follows):
-        return Verdict(state=State.NOT_APPLICABLE, tier=tier and tier.name)
+        return VolumeVerdict(
+            state=State.NOT_APPLICABLE, tier=tier and tier.name
+        )
     problem = ''
     if isinstance(image, audit.Unread):
         if follows:
-            return Verdict(
+            return VolumeVerdict(
                 state=State.UNKNOWN,
                 reason=image.reason,
                 remedy='run the audit again',
@@ -313,10 +319,10 @@ def _verdict(
     explained: explanation.Explanation,
     follows: bool,
     applied: explanation.AppliedTypes,
-    known: facts.Facts,
-) -> Verdict:
+    known: facts.VisibleCloud,
+) -> VolumeVerdict:
     if (
-        explained.outcome is explanation.Outcome.OUT_OF_DATE
+        explained.outcome is explanation.PlacementOutcome.OUT_OF_DATE
         and explained.tier is not None
     ):
         successor = applied.types[explained.tier]
@@ -330,7 +336,7 @@ def _verdict(
         )
         judged = applied.judge(successor, known) or ()
         if judged and volume.host not in _names(judged, _ALLOWED):
-            return Verdict(
+            return VolumeVerdict(
                 state=State.OUT_OF_DATE,
                 tier=explained.tier,
                 retype_to=name,
@@ -342,7 +348,7 @@ def _verdict(
                 remedy=f'run "openstack volume set --type {name} '
                 f'--migration-policy on-demand" on it, which moves it{closed}',
             )
-        return Verdict(
+        return VolumeVerdict(
             state=State.OUT_OF_DATE,
             tier=explained.tier,
             retype_to=name,
@@ -353,9 +359,9 @@ def _verdict(
             f'types have the same backend{closed}',
         )
     state = {
-        explanation.Outcome.IN_PLACE: State.COMPLIANT,
-        explanation.Outcome.UNKNOWN: State.UNKNOWN,
-        explanation.Outcome.MISPLACED: (
+        explanation.PlacementOutcome.IN_PLACE: State.COMPLIANT,
+        explanation.PlacementOutcome.UNKNOWN: State.UNKNOWN,
+        explanation.PlacementOutcome.MISPLACED: (
             State.NON_COMPLIANT if follows else State.OUT_OF_DATE
         ),
     }[explained.outcome]
@@ -374,7 +380,7 @@ def _verdict(
         if retype_to
         else 'run "openstack volume migrate" to a backend of its type'
     )
-    return Verdict(
+    return VolumeVerdict(
         state=state,
         tier=explained.tier,
         reason=explained.summary,
@@ -439,14 +445,14 @@ def _key(
 
 
 def _is_asked_for(
-    verdict: Verdict, tiers: collections.abc.Container[str] | None
+    verdict: VolumeVerdict, tiers: collections.abc.Container[str] | None
 ) -> bool:
     if tiers is None or verdict.tier in tiers:
         return True
     return verdict.tier is None and verdict.state is State.UNKNOWN
 
 
-def _place(volume: facts.KnownVolume, verdict: Verdict) -> audit.Finding:
+def _place(volume: facts.KnownVolume, verdict: VolumeVerdict) -> audit.Finding:
     return audit.Finding(
         object_name=f'volume {volume.volume_id}',
         tier=verdict.tier,
@@ -462,7 +468,7 @@ def _place(volume: facts.KnownVolume, verdict: Verdict) -> audit.Finding:
 
 
 def _selected(
-    volume: facts.KnownVolume, verdict: Verdict
+    volume: facts.KnownVolume, verdict: VolumeVerdict
 ) -> collections.abc.Iterator[audit.Finding]:
     """A volume of an image that selects another tier today, or may do so."""
     if verdict.image_problem:
@@ -491,7 +497,9 @@ def _selected(
 
 
 def _home(
-    volume: facts.KnownVolume, verdict: Verdict, residency: Residency | None
+    volume: facts.KnownVolume,
+    verdict: VolumeVerdict,
+    residency: Residency | None,
 ) -> list[audit.Finding]:
     """Whether the blocks of a volume of a tier are all its own.
 
@@ -530,8 +538,8 @@ def _home(
 
 
 def limits_of(
-    volume: facts.KnownVolume, limits: volume_limits.Limits
-) -> volume_limits.Found | str | None:
+    volume: facts.KnownVolume, limits: volume_limits.VolumeLimits
+) -> volume_limits.ImageLimits | str | None:
     """The limits of the image of a volume of a tier.
 
     :returns: why they are not known, in place of them; None where the volume
@@ -560,7 +568,7 @@ def limits_of(
         faults = [str(error)]
     if faults:
         return _faulty(volume, faults)
-    return volume_limits.Found(
+    return volume_limits.ImageLimits(
         place=place,
         has=has,
         changes=volume_limits.difference(has, wanted),
@@ -578,8 +586,8 @@ def _faulty(
 
 def _limited(
     volume: facts.KnownVolume,
-    verdict: Verdict,
-    limits: volume_limits.Limits | None,
+    verdict: VolumeVerdict,
+    limits: volume_limits.VolumeLimits | None,
 ) -> list[audit.Finding]:
     """Compare the limits of the image of a volume with those of its type.
 
@@ -620,8 +628,8 @@ def _limited(
 
 def _attached(
     volume: facts.KnownVolume,
-    verdict: Verdict,
-    limits: volume_limits.Limits | None,
+    verdict: VolumeVerdict,
+    limits: volume_limits.VolumeLimits | None,
 ) -> collections.abc.Iterator[audit.Finding]:
     """Compare the limits of the servers that have a volume with its type.
 
@@ -679,7 +687,7 @@ def _attached(
 
 
 def _of_servers(
-    volume: facts.KnownVolume, verdict: Verdict, *, reason: str
+    volume: facts.KnownVolume, verdict: VolumeVerdict, *, reason: str
 ) -> audit.Finding:
     """A volume of which the limits of servers are not known."""
     return audit.Finding(

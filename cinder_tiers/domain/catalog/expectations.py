@@ -243,7 +243,7 @@ def of_directions(
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Fault:
+class WrongExpectation:
     """Something wrong with expectations."""
 
     #: Keys from the expectations on.
@@ -253,7 +253,7 @@ class Fault:
     remedy: str
 
 
-def faults(expected: object) -> collections.abc.Iterator[Fault]:
+def faults(expected: object) -> collections.abc.Iterator[WrongExpectation]:
     """All that is wrong with what should be expectations.
 
     :param expected: any plain value, as YAML or JSON has it.
@@ -264,7 +264,7 @@ def faults(expected: object) -> collections.abc.Iterator[Fault]:
     for pattern, limits in expected.items():
         path = (str(pattern),)
         if not isinstance(pattern, str) or not PATTERN.fullmatch(pattern):
-            yield Fault(
+            yield WrongExpectation(
                 path=path,
                 found=f'pattern {str(pattern)[:60]!r}',
                 expected="up to 40 lower case letters, digits, '.' or '-', "
@@ -277,8 +277,10 @@ def faults(expected: object) -> collections.abc.Iterator[Fault]:
             yield from _faults_of_limits(limits, path)
 
 
-def _no_mapping(value: object, path: tuple[str, ...], expected: str) -> Fault:
-    return Fault(
+def _no_mapping(
+    value: object, path: tuple[str, ...], expected: str
+) -> WrongExpectation:
+    return WrongExpectation(
         path=path,
         found=f'found {str(value)[:60]!r}',
         expected=expected,
@@ -289,7 +291,7 @@ def _no_mapping(value: object, path: tuple[str, ...], expected: str) -> Fault:
 def _faults_of_limits(
     limits: collections.abc.Mapping,
     path: tuple[str, ...],
-) -> collections.abc.Iterator[Fault]:
+) -> collections.abc.Iterator[WrongExpectation]:
     sound: dict[str, float] = {}
     for name, value in limits.items():
         at = (*path, str(name))
@@ -306,7 +308,7 @@ def _faults_of_limits(
                     ),
                 ),
             )
-            yield Fault(
+            yield WrongExpectation(
                 path=at,
                 found=f'unknown limit {str(name)[:60]!r}',
                 expected=f'one of {NAMES_EXPECTED}',
@@ -319,7 +321,7 @@ def _faults_of_limits(
             or isinstance(value, bool)
             or not (0 < value <= most and math.isfinite(value))
         ):
-            yield Fault(
+            yield WrongExpectation(
                 path=at,
                 found=f'{name} is {str(value)[:60]}',
                 expected='a number greater than 0'
@@ -331,7 +333,7 @@ def _faults_of_limits(
     for name, least in sound.items():
         most_name = name.removesuffix('_min') + '_max'
         if name != most_name and least > sound.get(most_name, math.inf):
-            yield Fault(
+            yield WrongExpectation(
                 path=(*path, name),
                 found=(
                     f'{name} {least} is greater '

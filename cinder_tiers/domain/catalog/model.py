@@ -49,7 +49,7 @@ PUBLIC = 'public'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Source:
+class CatalogSource:
     """Where each value of a catalog was written, for messages."""
 
     file: str = 'catalog'
@@ -355,7 +355,7 @@ class Encryption:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Cost:
+class TierCost:
     """What a tier costs its users; nothing is changed for it."""
 
     #: Text behind each price, such as EUR.
@@ -406,7 +406,7 @@ class Tier:
     #: Nothing is changed for it; it is for who measures.
     expect: expectations.Expectations = dataclasses.field(default_factory=dict)
     #: None: it has no price.
-    cost: Cost | None = None
+    cost: TierCost | None = None
     #: The Ceph pool behind it; None: the storage exists already, and
     #: `backend_name` or `extra_specs` say which it is.
     rbd: RbdPool | None = None
@@ -516,7 +516,9 @@ class Catalog:
     #: Whether the tags of public tiers are published in Glance; None leaves
     #: what is published as it is.
     publish_tags: bool | None = None
-    source: Source = dataclasses.field(default_factory=Source, compare=False)
+    source: CatalogSource = dataclasses.field(
+        default_factory=CatalogSource, compare=False
+    )
 
     def tier(self, name: str | None) -> Tier | None:
         """The tier of a name; None when there is none."""

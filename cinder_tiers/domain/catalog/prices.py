@@ -14,7 +14,7 @@ _SHOWN_DECIMALS = 2
 
 
 def of_month(
-    cost: catalogs.Cost, *, size_gib: int, iops: int | None
+    cost: catalogs.TierCost, *, size_gib: int, iops: int | None
 ) -> fractions.Fraction | None:
     """Price of volumes for a month of `catalogs.HOURS_OF_MONTH`.
 
@@ -34,7 +34,7 @@ def of_month(
 
 
 def of_gib_hours(
-    cost: catalogs.Cost, gib_hours: fractions.Fraction
+    cost: catalogs.TierCost, gib_hours: fractions.Fraction
 ) -> fractions.Fraction:
     """Price of GiB-hours, without that of IOPS, in the currency of the cost.
 

@@ -57,7 +57,7 @@ def explain_volume(
     *,
     volume: facts.KnownVolume,
     image: facts.KnownImage | None,
-    known: facts.Facts,
+    known: facts.VisibleCloud,
     policy: decision.Policy,
     applied: explanation.AppliedTypes | None = None,
 ) -> explanation.Explanation:
@@ -174,7 +174,7 @@ def _unknown(
 def _why_unknown(
     volume: facts.KnownVolume,
     image: facts.KnownImage | None,
-    known: facts.Facts,
+    known: facts.VisibleCloud,
 ) -> str | None:
     if facts.EXTRA_SPECS in known.hidden:
         return (
@@ -226,7 +226,7 @@ def _request(
 def _why_undecided(
     decided: decision.PlacementDecision,
     request: decision.Request,
-    known: facts.Facts,
+    known: facts.VisibleCloud,
     policy: decision.Policy,
 ) -> str | None:
     if facts.TYPE_ACCESS in known.hidden and decided.because_of(
@@ -269,7 +269,7 @@ def _should(
             decided=decided,
             text=(
                 'No tier serves it today: '
-                if decided.verdict is decision.Verdict.REFUSED
+                if decided.verdict is decision.RequestVerdict.REFUSED
                 else 'Cinder places it without a tier: '
             )
             + f'{decided.reasons[-1]}.',
@@ -410,7 +410,7 @@ def _hold_against(
     volume: facts.KnownVolume,
     should: _Should,
     judged: tuple[explanation.JudgedBackend, ...] | None,
-    known: facts.Facts,
+    known: facts.VisibleCloud,
 ) -> tuple[Outcome, str]:
     """Whether the place is right, and the end of the summary."""
     if volume.host is None:
@@ -421,7 +421,7 @@ def _hold_against(
             f'It has no backend (status {volume.status}).',
         )
     if should.volume_type is None:
-        if should.decided.verdict is decision.Verdict.REFUSED:
+        if should.decided.verdict is decision.RequestVerdict.REFUSED:
             return Outcome.MISPLACED, f'It is on {volume.host}.'
         return Outcome.IN_PLACE, (
             f'It is on {volume.host}, where it should be.'
@@ -461,7 +461,7 @@ def _hold_against(
 def _tiers_at(
     volume: facts.KnownVolume,
     applied: explanation.AppliedTypes,
-    known: facts.Facts,
+    known: facts.VisibleCloud,
 ) -> tuple[str, ...]:
     """Whose own backend the place of a volume is."""
     names = volume.host and applied.owners(volume.host, known)

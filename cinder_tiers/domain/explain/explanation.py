@@ -21,7 +21,7 @@ from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.domain.state import type_succession
 
 
-class Outcome(enum.Enum):
+class PlacementOutcome(enum.Enum):
     """The answer in two words."""
 
     PLACED = 'placed'
@@ -77,7 +77,7 @@ def _turn(judged: JudgedBackend) -> tuple[int, str]:
 class Explanation:
     """Where a volume goes, or should be, and why."""
 
-    outcome: Outcome
+    outcome: PlacementOutcome
     #: The answer as a sentence.
     summary: str
     #: Name of the tier that serves the volume; None when none does, or when
@@ -190,7 +190,7 @@ class AppliedTypes:
         )
 
     def judge(
-        self, volume_type: facts.KnownType | None, known: facts.Facts
+        self, volume_type: facts.KnownType | None, known: facts.VisibleCloud
     ) -> tuple[JudgedBackend, ...] | None:
         """What each backend is to a volume type, own ones first.
 
@@ -224,7 +224,7 @@ class AppliedTypes:
     def without_closed(
         self,
         judged: tuple[JudgedBackend, ...],
-        known: facts.Facts,
+        known: facts.VisibleCloud,
         *,
         project: str,
         is_unbound: bool,
@@ -245,7 +245,7 @@ class AppliedTypes:
         closed = private_backends.closed_to(
             project,
             (
-                private_backends.Claim(
+                private_backends.BackendClaim(
                     extra_specs=one.extra_specs,
                     projects=one.projects,
                     backends=frozenset(
@@ -298,10 +298,14 @@ class AppliedTypes:
     @functools.cached_property
     def _judged(
         self,
-    ) -> dict[tuple[int, str], tuple[facts.Facts, tuple[JudgedBackend, ...]]]:
+    ) -> dict[
+        tuple[int, str], tuple[facts.VisibleCloud, tuple[JudgedBackend, ...]]
+    ]:
         return {}
 
-    def owners(self, backend: str, known: facts.Facts) -> tuple[str, ...]:
+    def owners(
+        self, backend: str, known: facts.VisibleCloud
+    ) -> tuple[str, ...]:
         """The tiers whose own backend one is, sorted by name.
 
         :param backend: its name; of one that does not exist no tier.
@@ -327,7 +331,7 @@ class AppliedTypes:
     @functools.cached_property
     def _owners(
         self,
-    ) -> dict[tuple[int, str], tuple[facts.Facts, tuple[str, ...]]]:
+    ) -> dict[tuple[int, str], tuple[facts.VisibleCloud, tuple[str, ...]]]:
         return {}
 
     def _judge(
@@ -467,7 +471,7 @@ def _why_not(
         if reason.tier == tier.name and reason.rule in _LOST:
             values = dataclasses.replace(reason, tier=None)
             return str(values)
-    if decided.verdict is decision.Verdict.NOT_OURS or (
+    if decided.verdict is decision.RequestVerdict.NOT_OURS or (
         decided.because_of(decision.Rule.FIXED)
     ):
         return f'not considered: {decided.reasons[-1]}'

@@ -21,7 +21,7 @@ from cinder_tiers.domain.placement import tier_specs
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Question:
+class NewVolume:
     """A volume that does not exist yet."""
 
     #: Id of its project.
@@ -67,7 +67,7 @@ class _Named:
 
 
 def explain_create(
-    *, question: Question, known: facts.Facts, policy: decision.Policy
+    *, question: NewVolume, known: facts.VisibleCloud, policy: decision.Policy
 ) -> explanation.Explanation:
     """Where the volume of a question would go.
 
@@ -127,7 +127,7 @@ def explain_create(
     volume_type = _type_of(decided, named, applied, known)
     judged = (
         None
-        if decided.verdict is decision.Verdict.REFUSED
+        if decided.verdict is decision.RequestVerdict.REFUSED
         else applied.judge(volume_type, known)
     )
     if judged is not None and not question.is_admin:
@@ -169,7 +169,7 @@ def may_use(
     )
 
 
-def visible_types_note(known: facts.Facts) -> tuple[str, ...]:
+def visible_types_note(known: facts.VisibleCloud) -> tuple[str, ...]:
     """The types that exist, for a user who may see no more.
 
     :param known: what the user may see.
@@ -180,7 +180,9 @@ def visible_types_note(known: facts.Facts) -> tuple[str, ...]:
     )
 
 
-def _named_type(question: Question, known: facts.Facts) -> _Named | None:
+def _named_type(
+    question: NewVolume, known: facts.VisibleCloud
+) -> _Named | None:
     """Who names the type; `default_volume_type` of cinder.conf names none."""
     default, image = known.default_type, question.image
     asked: dict[decision.TypeSource, _Names] = {
@@ -211,10 +213,10 @@ def _named_type(question: Question, known: facts.Facts) -> _Named | None:
 
 
 def _why_cinder_refuses(
-    question: Question,
+    question: NewVolume,
     named: _Named | None,
     decided: decision.PlacementDecision,
-    known: facts.Facts,
+    known: facts.VisibleCloud,
 ) -> str | None:
     """What Cinder says 404 to; None when it takes image and type."""
     if (
@@ -250,7 +252,7 @@ def _why_cinder_refuses(
     return None
 
 
-def _image_notes(question: Question) -> tuple[str, ...]:
+def _image_notes(question: NewVolume) -> tuple[str, ...]:
     image = question.image and question.image.image
     if question.image and question.image.brings_key:
         return (
@@ -274,7 +276,7 @@ def _image_notes(question: Question) -> tuple[str, ...]:
 
 
 def _metadata_notes(
-    question: Question, policy: decision.Policy
+    question: NewVolume, policy: decision.Policy
 ) -> tuple[str, ...]:
     key = policy.metadata_key
     if not question.metadata:
@@ -300,7 +302,7 @@ def _why_unknown(
     decided: decision.PlacementDecision,
     request: decision.Request,
     named: _Named | None,
-    known: facts.Facts,
+    known: facts.VisibleCloud,
     policy: decision.Policy,
 ) -> str | None:
     """What keeps the user from telling the tier; None when nothing does."""
@@ -368,7 +370,7 @@ def why_hidden_tiers_matter(
     :param request: the request.
     :param policy: the operator's choices.
     """
-    if decided.verdict is not decision.Verdict.TIER:
+    if decided.verdict is not decision.RequestVerdict.TIER:
         return (
             'this user sees no tier that serves the volume, but there '
             'may be hidden tiers'
@@ -396,12 +398,13 @@ def _type_of(
     decided: decision.PlacementDecision,
     named: _Named | None,
     applied: explanation.AppliedTypes,
-    known: facts.Facts,
+    known: facts.VisibleCloud,
 ) -> facts.KnownType | None:
     if decided.tier is not None:
         return applied.types[decided.tier.name]
-    if decided.verdict is decision.Verdict.REFUSED or decided.because_of(
-        decision.Rule.FIXED
+    if (
+        decided.verdict is decision.RequestVerdict.REFUSED
+        or decided.because_of(decision.Rule.FIXED)
     ):
         return None
     if named is not None:
@@ -415,7 +418,7 @@ def _without_closed(
     volume_type: facts.KnownType | None,
     project: str,
     applied: explanation.AppliedTypes,
-    known: facts.Facts,
+    known: facts.VisibleCloud,
 ) -> tuple[explanation.JudgedBackend, ...]:
     """What is left of the backends by TierFilter, where Cinder chooses."""
     if decided.because_of(decision.Rule.FIXED):
@@ -444,7 +447,7 @@ def _outcome(
     decided: decision.PlacementDecision,
     judged: tuple[explanation.JudgedBackend, ...] | None,
 ) -> Outcome:
-    if decided.verdict is decision.Verdict.REFUSED or (
+    if decided.verdict is decision.RequestVerdict.REFUSED or (
         judged is not None
         and all(one.verdict is explanation.BackendVerdict.NO for one in judged)
     ):
@@ -453,13 +456,13 @@ def _outcome(
 
 
 def _summary(
-    question: Question,
+    question: NewVolume,
     decided: decision.PlacementDecision,
     tier: decision.AppliedTier | None,
     outcome: Outcome,
 ) -> str:
     what = 'A volume from this image' if question.image else 'A blank volume'
-    if decided.verdict is decision.Verdict.REFUSED:
+    if decided.verdict is decision.RequestVerdict.REFUSED:
         return f'{what} is refused: {decided.reasons[-1]}.'
     if decided.tier is None:
         text = (

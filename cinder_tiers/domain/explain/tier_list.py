@@ -96,7 +96,7 @@ class OfferedType:
     card: cards.Card
 
 
-def offered(known: facts.Facts) -> tuple[OfferedType, ...]:
+def offered(known: facts.VisibleCloud) -> tuple[OfferedType, ...]:
     """The volume types that a user may choose among.
 
     Types that were retired, or are not complete, are none of them, nor is the
@@ -127,7 +127,7 @@ def offered(known: facts.Facts) -> tuple[OfferedType, ...]:
     )
 
 
-def applied(known: facts.Facts) -> tuple[ListedTier, ...]:
+def applied(known: facts.VisibleCloud) -> tuple[ListedTier, ...]:
     """The tiers that are in effect, in the order in which they are asked.
 
     :param known: what the user may see.

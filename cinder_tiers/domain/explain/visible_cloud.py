@@ -137,7 +137,7 @@ class KnownVolume:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Facts:
+class VisibleCloud:
     """What a user may see of a cloud, as far as placement needs it."""
 
     #: Id of the user's project.

@@ -10,7 +10,7 @@ import enum
 import typing
 
 
-class Verdict(enum.Enum):
+class RequestVerdict(enum.Enum):
     """What becomes of a request."""
 
     TIER = 'tier'
@@ -333,7 +333,7 @@ class PlacementDecision:
     may be hostile: tags are quoted from the tier that knows them.
     """
 
-    verdict: Verdict
+    verdict: RequestVerdict
     #: Set when the verdict is TIER.
     tier: AppliedTier | None = None
     #: The tier that may take the volume when `tier` has no room.

@@ -26,7 +26,7 @@ _Backend = typing.TypeVar('_Backend', bound=collections.abc.Hashable)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Claim(typing.Generic[_Backend]):
+class BackendClaim(typing.Generic[_Backend]):
     """The backends that a volume type with the mark of a tier leads to."""
 
     extra_specs: collections.abc.Mapping[str, str]
@@ -49,7 +49,7 @@ def claims_backends(extra_specs: collections.abc.Mapping[str, str]) -> bool:
 
 def closed_to(
     project: str,
-    claims: collections.abc.Iterable[Claim[_Backend]],
+    claims: collections.abc.Iterable[BackendClaim[_Backend]],
     *,
     is_admin: bool,
     is_unbound: bool,

@@ -18,7 +18,7 @@ Added = collections.abc.Mapping[int, float]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Level:
+class FillLevel:
     """How full a group of OSDs is; ratios from 0, above 1 when too much."""
 
     osds: int
@@ -29,12 +29,12 @@ class Level:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Change:
+class CapacityChange:
     """What a change does to the OSDs that a CRUSH rule takes."""
 
     rule: ceph_state.CrushRule
-    before: Level
-    after: Level
+    before: FillLevel
+    after: FillLevel
     #: nearfull, backfillfull or full: the highest of these ratios that the
     #: fullest OSD then reaches; '' for none, and when nothing is added.
     passes: str
@@ -59,7 +59,7 @@ class Change:
         return text
 
 
-def _percent(level: Level) -> str:
+def _percent(level: FillLevel) -> str:
     text = f'{100 * level.ratio:.0f} %'
     fullest = f'{100 * level.fullest_ratio:.0f} %'
     return text if fullest == text else f'{text} (fullest {fullest})'
@@ -69,10 +69,10 @@ def change(
     rule: ceph_state.CrushRule,
     *,
     shares: data_movement.Shares,
-    usage: usages.Usage,
+    usage: usages.ClusterUsage,
     earlier: Added,
     added: Added,
-) -> Change:
+) -> CapacityChange:
     """What a change does to the OSDs of a CRUSH rule.
 
     :param shares: how the rule spreads data; of one OSD at least.
@@ -96,16 +96,16 @@ def change(
         ):
             if after.fullest_ratio >= ratio:
                 passes, limit = name, ratio
-    return Change(
+    return CapacityChange(
         rule=rule, before=before, after=after, passes=passes, limit_ratio=limit
     )
 
 
 def _level(
-    used: collections.abc.Mapping[int, float], usage: usages.Usage
-) -> Level:
+    used: collections.abc.Mapping[int, float], usage: usages.ClusterUsage
+) -> FillLevel:
     total = {osd_id: usage.osds[osd_id].total_bytes for osd_id in used}
-    return Level(
+    return FillLevel(
         osds=len(used),
         ratio=sum(used.values()) / sum(total.values()),
         fullest_ratio=max(used[osd_id] / total[osd_id] for osd_id in used),

@@ -34,7 +34,7 @@ _RBD_OLD_HEADER = 'volume-'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Command:
+class CephCommand:
     """A command of Ceph, and what it takes to send it."""
 
     prefix: str
@@ -49,43 +49,45 @@ class Command:
 
 #: All that `observe` sends.
 READS = (
-    Command(prefix='auth get', permission='rx'),
-    Command(prefix='config dump'),
-    Command(prefix='config get'),
-    Command(prefix='config help'),
-    Command(prefix='df'),
-    Command(prefix='get_command_descriptions', permission=''),
-    Command(prefix='mon dump'),
-    Command(prefix='mon metadata'),
-    Command(prefix='osd crush class ls-osd'),
-    Command(prefix='osd crush rule dump'),
-    Command(prefix='osd dump'),
-    Command(prefix='osd erasure-code-profile get'),
-    Command(prefix='osd ls-tree'),
-    Command(prefix='osd metadata'),
-    Command(prefix='osd pool ls'),
-    Command(prefix='osd tree'),
-    Command(prefix='osd df', daemon=MGR),
-    Command(prefix='osd pool stats', daemon=MGR),
-    Command(prefix='osd pool autoscale-status', daemon=MGR),
-    Command(prefix='balancer status', daemon=MGR),
-    Command(prefix='config show', daemon=MGR),
+    CephCommand(prefix='auth get', permission='rx'),
+    CephCommand(prefix='config dump'),
+    CephCommand(prefix='config get'),
+    CephCommand(prefix='config help'),
+    CephCommand(prefix='df'),
+    CephCommand(prefix='get_command_descriptions', permission=''),
+    CephCommand(prefix='mon dump'),
+    CephCommand(prefix='mon metadata'),
+    CephCommand(prefix='osd crush class ls-osd'),
+    CephCommand(prefix='osd crush rule dump'),
+    CephCommand(prefix='osd dump'),
+    CephCommand(prefix='osd erasure-code-profile get'),
+    CephCommand(prefix='osd ls-tree'),
+    CephCommand(prefix='osd metadata'),
+    CephCommand(prefix='osd pool ls'),
+    CephCommand(prefix='osd tree'),
+    CephCommand(prefix='osd df', daemon=MGR),
+    CephCommand(prefix='osd pool stats', daemon=MGR),
+    CephCommand(prefix='osd pool autoscale-status', daemon=MGR),
+    CephCommand(prefix='balancer status', daemon=MGR),
+    CephCommand(prefix='config show', daemon=MGR),
     # What a cluster does at the moment; only watch asks, and goes on without.
-    Command(prefix='config log', is_optional=True),
-    Command(prefix='status', is_optional=True),
-    Command(prefix='osd perf', daemon=MGR, is_optional=True),
-    Command(prefix='rbd perf image stats', daemon=MGR, is_optional=True),
+    CephCommand(prefix='config log', is_optional=True),
+    CephCommand(prefix='status', is_optional=True),
+    CephCommand(prefix='osd perf', daemon=MGR, is_optional=True),
+    CephCommand(prefix='rbd perf image stats', daemon=MGR, is_optional=True),
     # Before a fault, and until nothing of it is left.
-    Command(prefix='osd ok-to-stop', daemon=MGR),
-    Command(prefix='pg ls-by-osd', daemon=MGR),
-    Command(prefix='pg ls-by-pool', daemon=MGR),
+    CephCommand(prefix='osd ok-to-stop', daemon=MGR),
+    CephCommand(prefix='pg ls-by-osd', daemon=MGR),
+    CephCommand(prefix='pg ls-by-pool', daemon=MGR),
     # An OSD answers only users that may do anything with it
     # (OSD::handle_command); `config show` has what it sent the manager.
-    Command(
+    CephCommand(
         prefix='config diff', daemon=OSD, permission='*', is_optional=True
     ),
-    Command(prefix='config get', daemon=OSD, permission='*', is_optional=True),
-    Command(
+    CephCommand(
+        prefix='config get', daemon=OSD, permission='*', is_optional=True
+    ),
+    CephCommand(
         prefix='dump_recovery_reservations',
         daemon=OSD,
         permission='*',
@@ -117,7 +119,7 @@ _OPTION_WRITES = ('config rm', 'config set')
 _USER_WRITES = ('auth caps', 'auth get-or-create')
 #: All that `execute` sends besides, but for faults.
 WRITES = tuple(
-    Command(
+    CephCommand(
         prefix=prefix,
         permission='rwx' if prefix in _USER_WRITES else 'rw',
     )
@@ -134,12 +136,12 @@ WRITES = tuple(
 #: What faults send besides. No user with less than all rights is made for
 #: them: who may mark OSDs out and down needs to be trusted as much.
 FAULT_WRITES = (
-    Command(prefix='osd down', permission='rw'),
-    Command(prefix='osd in', permission='rw'),
-    Command(prefix='osd out', permission='rw'),
-    Command(prefix='osd set-group', permission='rw'),
-    Command(prefix='osd unset-group', permission='rw'),
-    Command(prefix='osd pool deep-scrub', daemon=MGR, permission='rw'),
+    CephCommand(prefix='osd down', permission='rw'),
+    CephCommand(prefix='osd in', permission='rw'),
+    CephCommand(prefix='osd out', permission='rw'),
+    CephCommand(prefix='osd set-group', permission='rw'),
+    CephCommand(prefix='osd unset-group', permission='rw'),
+    CephCommand(prefix='osd pool deep-scrub', daemon=MGR, permission='rw'),
 )
 
 

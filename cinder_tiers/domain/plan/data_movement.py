@@ -24,7 +24,7 @@ def shares_of(
     rule: ceph_state.CrushRule | None,
     *,
     osds: tuple[ceph_state.Osd, ...],
-    usage: usages.Usage,
+    usage: usages.ClusterUsage,
     size: int,
 ) -> Shares:
     """Returns the share of the data of a pool that each OSD stores.

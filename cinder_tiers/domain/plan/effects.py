@@ -185,7 +185,10 @@ def of_pool(
     if not moving and not quotas:
         return NONE, {}
     usage = ceph.usage
-    if isinstance(usage, usages.Usage) and before.name not in usage.pools:
+    if (
+        isinstance(usage, usages.ClusterUsage)
+        and before.name not in usage.pools
+    ):
         usage = usages.Unknown(
             reason=f'Ceph has no statistics of pool {before.name} yet'
         )
@@ -239,7 +242,7 @@ def _moved(
     after: ceph_state.Pool,
     *,
     ceph: ceph_state.CephState,
-    usage: usages.Usage,
+    usage: usages.ClusterUsage,
     earlier: capacity.Added,
     why: str,
     steered: bool,

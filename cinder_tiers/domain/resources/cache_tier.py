@@ -363,7 +363,7 @@ def lowered(
 def too_small(
     before: ceph_state.CacheTier | None,
     after: ceph_state.CacheTier,
-    usage: usages.Usage | usages.Unknown,
+    usage: usages.ClusterUsage | usages.Unknown,
 ) -> collections.abc.Iterator[str]:
     """Yields a reason for each limit that is lowered below what is cached.
 

@@ -43,7 +43,7 @@ _ISA_MOST_DATA_WITH_4 = 21
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Fault:
+class ErasureCodeFault:
     """A setting that Ceph would refuse, or that would lose data."""
 
     #: Of the settings of the erasure code.
@@ -55,7 +55,7 @@ class Fault:
 
 def faults(
     protection: catalogs.ErasureCoded,
-) -> collections.abc.Iterator[Fault]:
+) -> collections.abc.Iterator[ErasureCodeFault]:
     """What is wrong between the settings of an erasure code.
 
     >>> wide = catalogs.ErasureCoded(k=4, m=5, plugin='isa')
@@ -65,7 +65,7 @@ def faults(
     plugin, technique = protection.plugin, protection.technique
     known = TECHNIQUES.get(plugin or '')
     if technique is not None and known is None:
-        yield Fault(
+        yield ErasureCodeFault(
             key='technique',
             found=f'{technique} without a plugin',
             expected='plugin as well: the default plugin depends on the '
@@ -73,7 +73,7 @@ def faults(
             remedy='add plugin, or remove technique',
         )
     elif technique is not None and known and technique not in known:
-        yield Fault(
+        yield ErasureCodeFault(
             key='technique',
             found=f'{technique} with plugin {plugin}',
             expected=f'one of {", ".join(known)}',
@@ -82,7 +82,7 @@ def faults(
     if plugin == 'isa' and technique in (None, REED_SOLOMON):
         yield from _of_isa(protection)
     if technique == _RAID_6 and protection.m != 2:
-        yield Fault(
+        yield ErasureCodeFault(
             key='m',
             found=f'{protection.m} with technique {technique}',
             expected='m of 2, as in RAID 6',
@@ -95,7 +95,7 @@ def faults(
         and technique in ('cauchy_orig', 'cauchy_good')
         and unit_bytes % _CAUCHY_UNIT_BYTES
     ):
-        yield Fault(
+        yield ErasureCodeFault(
             key='stripe_unit_bytes',
             found=f'{unit_bytes} with technique {technique}',
             expected=f'a multiple of {_CAUCHY_UNIT_BYTES}; Ceph accepts '
@@ -107,7 +107,7 @@ def faults(
 
 def _of_shared_domains(
     protection: catalogs.ErasureCoded,
-) -> collections.abc.Iterator[Fault]:
+) -> collections.abc.Iterator[ErasureCodeFault]:
     """Faults of chunks that share failure domains."""
     domains = protection.num_failure_domains
     each = protection.osds_per_failure_domain
@@ -117,7 +117,7 @@ def _of_shared_domains(
         there, lacking = 'failure_domains', 'osds_per_failure_domain'
         if domains is None:
             there, lacking = lacking, there
-        yield Fault(
+        yield ErasureCodeFault(
             key=there,
             found=f'{domains or each} without {lacking}',
             expected='both, or neither',
@@ -125,14 +125,14 @@ def _of_shared_domains(
         )
         return
     if domains * each < protection.size:
-        yield Fault(
+        yield ErasureCodeFault(
             key='failure_domains',
             found=f'{domains} with {each} OSDs in each',
             expected=f'at least {protection.size} OSDs, one for each chunk',
             remedy='raise failure_domains or osds_per_failure_domain',
         )
     elif (domains - 1) * each >= protection.size:
-        yield Fault(
+        yield ErasureCodeFault(
             key='failure_domains',
             found=f'{domains} with {each} OSDs in each',
             expected=f'no more than {-(-protection.size // each)}: '
@@ -141,7 +141,7 @@ def _of_shared_domains(
             remedy='lower failure_domains or osds_per_failure_domain',
         )
     if each > protection.m:
-        yield Fault(
+        yield ErasureCodeFault(
             key='osds_per_failure_domain',
             found=f'{each} with m={protection.m}',
             expected=f'at most {protection.m}: losing a failure domain '
@@ -152,10 +152,10 @@ def _of_shared_domains(
 
 def _of_isa(
     protection: catalogs.ErasureCoded,
-) -> collections.abc.Iterator[Fault]:
+) -> collections.abc.Iterator[ErasureCodeFault]:
     k, m = protection.k, protection.m
     if m > _ISA_MOST_CODING:
-        yield Fault(
+        yield ErasureCodeFault(
             key='m',
             found=f'{m} with plugin isa',
             expected=f'm of at most {_ISA_MOST_CODING}, so that any m chunks '
@@ -163,7 +163,7 @@ def _of_isa(
             remedy='lower m, or name technique cauchy',
         )
     elif m == _ISA_MOST_CODING and k > _ISA_MOST_DATA_WITH_4:
-        yield Fault(
+        yield ErasureCodeFault(
             key='k',
             found=f'{k} with m={m} and plugin isa',
             expected=f'k of at most {_ISA_MOST_DATA_WITH_4}, so that any m '

@@ -60,7 +60,7 @@ def may_hold_all(size: int, min_size: int, each: int) -> bool:
 
 def faults(
     rbd: catalogs.RbdPool,
-) -> collections.abc.Iterator[erasure_code.Fault]:
+) -> collections.abc.Iterator[erasure_code.ErasureCodeFault]:
     """What is wrong with copies that share failure domains.
 
     :param rbd: the pool; one that is erasure coded has none.
@@ -73,7 +73,7 @@ def faults(
         return
     if each is None or sub is None:
         there, lacking = (_REPLICAS, _SUB) if each else (_SUB, _REPLICAS)
-        yield erasure_code.Fault(
+        yield erasure_code.ErasureCodeFault(
             key=there,
             found=f'{each or sub} without {lacking}',
             expected='both, or neither',
@@ -81,7 +81,7 @@ def faults(
         )
         return
     if protection.size % each or protection.size == each:
-        yield erasure_code.Fault(
+        yield erasure_code.ErasureCodeFault(
             key=_REPLICAS,
             found=f'{each} with size {protection.size}',
             expected='a size that is two or more times as large, so that '
@@ -92,7 +92,7 @@ def faults(
         {sub, rbd.failure_domain} <= set(_TYPES)
         and _TYPES.index(sub) > _TYPES.index(rbd.failure_domain)
     ):
-        yield erasure_code.Fault(
+        yield erasure_code.ErasureCodeFault(
             key=_SUB,
             found=f'{sub!r} with failure_domain {rbd.failure_domain!r}',
             expected='a bucket type below that of failure_domain, of which '
@@ -100,7 +100,7 @@ def faults(
             remedy=f'fix {_SUB} or failure_domain',
         )
     if rbd.primary_device_class is not None:
-        yield erasure_code.Fault(
+        yield erasure_code.ErasureCodeFault(
             key=_REPLICAS,
             found=f'{each} with primary_device_class',
             expected='one of them: the first copy is chosen apart from the '

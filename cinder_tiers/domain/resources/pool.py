@@ -488,7 +488,7 @@ def draft_of(
 def why_not_finished(
     found: ceph_state.Pool,
     wanted: ceph_state.Pool,
-    usage: usages.Usage | usages.Unknown,
+    usage: usages.ClusterUsage | usages.Unknown,
 ) -> tuple[str, str] | None:
     """Tells why a half-made pool of an interrupted apply cannot be finished.
 
@@ -596,7 +596,7 @@ def is_settable(before: ceph_state.Pool, field: str) -> bool:
 def full_quotas(
     before: ceph_state.Pool | None,
     after: ceph_state.Pool,
-    usage: usages.Usage | usages.Unknown,
+    usage: usages.ClusterUsage | usages.Unknown,
 ) -> collections.abc.Iterator[str]:
     """The quotas that would stop all writes to a pool, now or soon.
 
@@ -746,7 +746,7 @@ def _refusal(
 def _refusals_of_quotas(
     before: ceph_state.Pool | None,
     after: ceph_state.Pool,
-    usage: usages.Usage | usages.Unknown,
+    usage: usages.ClusterUsage | usages.Unknown,
 ) -> collections.abc.Iterator[actions.Refusal]:
     for statement in full_quotas(before, after, usage):
         yield actions.Refusal(

@@ -40,7 +40,7 @@ _DIGITS = re.compile('[0-9]+')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Fault:
+class LimitFault:
     """A limit that cannot be kept."""
 
     key: str
@@ -52,7 +52,7 @@ class Fault:
 
 
 _Specs = collections.abc.Mapping[str, str]
-_Faults = collections.abc.Iterator[Fault]
+_Faults = collections.abc.Iterator[LimitFault]
 
 
 def faults_of_hypervisor(specs: _Specs) -> _Faults:
@@ -73,7 +73,7 @@ def faults_of_hypervisor(specs: _Specs) -> _Faults:
         _is_limited(f'{direction}_iops_sec', specs, numbers)
         for direction in _DIRECTIONS
     ):
-        yield Fault(
+        yield LimitFault(
             key=_SIZE,
             found=f'{_SIZE} without a limit of operations',
             expected='total_iops_sec, read_iops_sec or write_iops_sec as '
@@ -97,7 +97,7 @@ def faults_of_rbd(specs: _Specs) -> _Faults:
     # QOS_KEY_MAP of Cinder 29 has rbd_qos_bps_burst for both.
     key, taken_for = 'total_iops_sec_max', 'total_bytes_sec'
     if numbers.get(key) and numbers.get(taken_for):
-        yield Fault(
+        yield LimitFault(
             key=key,
             found=f'{key} together with {taken_for}',
             expected="one of them under back_end: Cinder's RBD driver takes "
@@ -120,7 +120,7 @@ def _not_numbers(
         if key not in keys:
             continue
         if not _DIGITS.fullmatch(value) or int(value) > MOST:
-            yield Fault(
+            yield LimitFault(
                 key=key,
                 found=f'{key} {value!r}',
                 expected=f'an integer from 0 to {MOST}: {_unit(key)}',
@@ -157,7 +157,7 @@ def _faults_of_size(
     least = f'{by_size}_min'
     if by_size not in specs:
         if least in specs:
-            yield Fault(
+            yield LimitFault(
                 key=least,
                 found=f'{least} without {by_size}',
                 expected=f'{by_size} as well (Cinder ignores the minimum '
@@ -166,7 +166,7 @@ def _faults_of_size(
             )
         return
     if most not in specs and numbers.get(by_size, 0) > _MOST_OF_GIB:
-        yield Fault(
+        yield LimitFault(
             key=by_size,
             found=f'{by_size} {numbers[by_size]}',
             expected=f'at most {_MOST_OF_GIB}, or {most} as well: large '
@@ -175,7 +175,7 @@ def _faults_of_size(
         )
     for key in (by_size, least):
         if most in numbers and numbers[most] < numbers.get(key, 0):
-            yield Fault(
+            yield LimitFault(
                 key=most,
                 found=f'{most} {numbers[most]} below {key} {numbers[key]}',
                 expected=f'{numbers[key]} or more: with {by_size} it is the '
@@ -194,14 +194,14 @@ def _faults_of_burst(
     if not numbers.get(burst) or f'{limit}_per_gb' in specs:
         return
     if limit not in specs or numbers.get(limit) == 0:
-        yield Fault(
+        yield LimitFault(
             key=burst,
             found=f'{burst} without {limit}',
             expected=f'{limit} as well, because this is its burst',
             remedy=f'declare {limit}, or remove {burst}',
         )
     elif numbers[burst] < numbers.get(limit, 0):
-        yield Fault(
+        yield LimitFault(
             key=burst,
             found=f'{burst} {numbers[burst]} below {limit} {numbers[limit]}',
             expected=f'{numbers[limit]} or more: a burst is not below its '
@@ -227,7 +227,7 @@ def _faults_of_totals(
     )
     beside = ' and '.join(filter(None, parts))
     if total and beside:
-        yield Fault(
+        yield LimitFault(
             key=total,
             found=f'{total} together with {beside}',
             expected='a limit for the total, or for reads and writes '

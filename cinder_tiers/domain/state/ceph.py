@@ -421,7 +421,7 @@ class CephState:
         dataclasses.field(default_factory=dict)
     )
     #: Only the effects of a plan are estimated from it.
-    usage: usages.Usage | usages.Unknown = usages.Unknown(
+    usage: usages.ClusterUsage | usages.Unknown = usages.Unknown(
         reason='the cluster usage was not read'
     )
 

@@ -33,7 +33,7 @@ class OsdUsage:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Usage:
+class ClusterUsage:
     """How full a cluster is; ratios from 0 to 1."""
 
     #: Keyed by name. A pool of the last seconds may be absent.

@@ -18,7 +18,7 @@ Zones = collections.abc.Mapping[str, frozenset[str] | None]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Fault:
+class FallbackFault:
     """A tier that cannot be the fallback."""
 
     tier: str
@@ -26,7 +26,7 @@ class Fault:
     found: str
 
 
-def find_faults(fallbacks: Zones) -> collections.abc.Iterator[Fault]:
+def find_faults(fallbacks: Zones) -> collections.abc.Iterator[FallbackFault]:
     """Tiers that cannot be the fallback beside those before them.
 
     One tier at most serves an availability zone: those that are restricted to
@@ -41,7 +41,7 @@ def find_faults(fallbacks: Zones) -> collections.abc.Iterator[Fault]:
         )
         shared = sorted((zone for zone in served if zone in owners), key=str)
         if not served:
-            yield Fault(
+            yield FallbackFault(
                 tier=name,
                 found=(
                     f'fallback tier {name!r} is restricted to '
@@ -50,7 +50,7 @@ def find_faults(fallbacks: Zones) -> collections.abc.Iterator[Fault]:
                 ),
             )
         elif shared == [None]:
-            yield Fault(
+            yield FallbackFault(
                 tier=name,
                 found=(
                     f'tier {name!r} is a second fallback '
@@ -59,7 +59,7 @@ def find_faults(fallbacks: Zones) -> collections.abc.Iterator[Fault]:
                 ),
             )
         elif shared:
-            yield Fault(
+            yield FallbackFault(
                 tier=name,
                 found=(
                     f'tiers {owners[shared[0]]!r} and {name!r} are both the '

@@ -34,7 +34,7 @@ Fetch = collections.abc.Callable[
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Limits:
+class CacheLimits:
     """How long and how often; see the options of the same meaning."""
 
     timeout_s: float
@@ -46,7 +46,7 @@ class Limits:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Answer:
+class RememberedImage:
     """An image, and how old that knowledge is."""
 
     facts: glance.ImageFacts
@@ -64,7 +64,7 @@ class _Question:
     ref: str
     #: The UUID in the reference, in lower case, if there is one.
     ident: str | None
-    limits: Limits
+    limits: CacheLimits
 
     @property
     def keys(self) -> tuple[image_memory.Key, ...]:
@@ -216,8 +216,11 @@ class Images:
             return self._memory.fresh(keys)
 
     def read(
-        self, context: cinder_context.RequestContext, ref: str, limits: Limits
-    ) -> Answer:
+        self,
+        context: cinder_context.RequestContext,
+        ref: str,
+        limits: CacheLimits,
+    ) -> RememberedImage:
         """An image, from memory or from Glance.
 
         :param context: of the request.
@@ -236,7 +239,7 @@ class Images:
             limits=limits,
         )
         try:
-            return Answer(facts=self._ask(question), age_s=0.0)
+            return RememberedImage(facts=self._ask(question), age_s=0.0)
         except glance.ImageUnreadable as error:
             if isinstance(error, glance.ImageRefused) and error.is_answer:
                 raise
@@ -475,7 +478,7 @@ class Images:
                 question.project, is_private=flight.is_private
             )
 
-    def _stale(self, question: _Question) -> Answer | None:
+    def _stale(self, question: _Question) -> RememberedImage | None:
         """The last answer, if it is not too old.
 
         It is one for an id: those for a name are not kept for that.
@@ -484,4 +487,4 @@ class Images:
             last = self._memory.last(question.keys)
         if last is None or last[1] >= question.limits.stale_s:
             return None
-        return Answer(facts=last[0], age_s=last[1])
+        return RememberedImage(facts=last[0], age_s=last[1])

@@ -72,7 +72,7 @@ class _Report:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Answer:
+class _Zones:
     """The zones of the tiers of one state."""
 
     state: applied.AppliedState | None = None
@@ -115,7 +115,7 @@ class BackendZones:
         self._lock = threading.Lock()
         self._due = self._worth_waiting_until = float('-inf')
         self._has_answered = False
-        self._answer = _Answer()
+        self._answer = _Zones()
         #: Names of all zones of volume services; None when not known.
         self._names: frozenset[str] | None = None
         self._background = in_background.InBackground(
@@ -238,10 +238,10 @@ class BackendZones:
 
     def _carry_over(
         self,
-        answer: _Answer,
+        answer: _Zones,
         state: applied.AppliedState,
         context: cinder_context.RequestContext,
-    ) -> _Answer:
+    ) -> _Zones:
         """The answer for tiers that were read anew: most are the same."""
         zones = {
             name: zones
@@ -295,7 +295,7 @@ class BackendZones:
             else _NOT_KNOWN
         )
         with self._lock:
-            self._answer = _Answer(
+            self._answer = _Zones(
                 state=task.state,
                 until=self._until,
                 zones=_same(self._answer.zones, zones),

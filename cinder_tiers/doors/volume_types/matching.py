@@ -24,7 +24,7 @@ _BACKEND_NAME = ('volume_backend_name',)
 _WEIGHT = {True: 0.0, False: 1.0}
 
 
-class Backend(typing.Protocol):
+class SchedulerBackend(typing.Protocol):
     """A pool as Cinder's scheduler knows it (BackendState)."""
 
     @property
@@ -151,7 +151,7 @@ class Matcher:
     def _judge_all(self, backends: list) -> list:
         return [backend for backend in backends if self._judge(backend)]
 
-    def _judge(self, backend: Backend) -> bool:
+    def _judge(self, backend: SchedulerBackend) -> bool:
         capabilities = backend.capabilities
         # A mapping whose own get() is ten times slower than a dict's.
         get = getattr(capabilities, 'data', capabilities or {}).get

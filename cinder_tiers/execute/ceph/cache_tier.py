@@ -148,7 +148,7 @@ class CacheTiers:
         some seconds late, still count objects that are gone. What the OSDs
         list tells these from objects that are there.
 
-        :raises ceph.CommandFailed: Ceph refuses it for another reason, or
+        :raises ceph.CephRefused: Ceph refuses it for another reason, or
             still after `wait_s` seconds.
         :raises errors.ActionFailed: the pool holds objects.
         """
@@ -161,7 +161,7 @@ class CacheTiers:
                     tierpool=wanted.cache_pool,
                 )
                 return
-            except ceph.CommandFailed as error:
+            except ceph.CephRefused as error:
                 if error.errno != errno.ENOTEMPTY:
                     raise
                 count, names = _count_objects(session, wanted.cache_pool)
@@ -360,7 +360,7 @@ class _Removal:
                     'osd tier cache-mode', pool=self._cache, mode=mode
                 )
                 return
-            except ceph.CommandFailed as error:
+            except ceph.CephRefused as error:
                 if error.errno != errno.EBUSY or time.monotonic() >= until:
                     raise
             time.sleep(_PAUSE_S)

@@ -105,7 +105,7 @@ class CrushRules:
             )
 
 
-def _parts_of(wanted: ceph_state.CrushRule) -> list[crush_map.Part]:
+def _parts_of(wanted: ceph_state.CrushRule) -> list[crush_map.RulePart]:
     """The parts of a rule of two parts, or of two levels."""
     root, failure_domain = wanted.root, wanted.failure_domain
     if root is None or failure_domain is None:
@@ -118,7 +118,7 @@ def _parts_of(wanted: ceph_state.CrushRule) -> list[crush_map.Part]:
         if wanted.sub_failure_domain is None:
             raise ValueError(f'CRUSH rule {wanted.name} has one level')
         return [
-            crush_map.Part(
+            crush_map.RulePart(
                 bucket=bucket(wanted.device_class),
                 in_each=failure_domain,
                 copies=wanted.replicas_per_failure_domain,
@@ -126,7 +126,7 @@ def _parts_of(wanted: ceph_state.CrushRule) -> list[crush_map.Part]:
             )
         ]
     return [
-        crush_map.Part(
+        crush_map.RulePart(
             bucket=bucket(device_class),
             copies=copies,
             failure_domain=failure_domain,
@@ -160,6 +160,6 @@ def _add_to_map(session: ceph.Session, wanted: ceph_state.CrushRule) -> None:
         try:
             session.set_crush_map(changed, prior_version=version)
             return
-        except ceph.CommandFailed as error:
+        except ceph.CephRefused as error:
             if error.errno != errno.EPERM or not left:
                 raise

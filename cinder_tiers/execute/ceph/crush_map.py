@@ -32,7 +32,7 @@ class NotUnderstood(Exception):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Part:
+class RulePart:
     """A part of a rule for copies: where it takes how many OSDs."""
 
     #: Name of a bucket; a class is taken through its tree, root~class.
@@ -47,7 +47,7 @@ class Part:
     in_each: str | None = None
 
 
-class _Bytes:
+class _MapReader:
     """A place in the map, which moves on."""
 
     def __init__(self, data: bytes) -> None:
@@ -128,7 +128,7 @@ def _read(data: bytes) -> _Map:
 
     :raises NotUnderstood: it is none, or would not be encoded so again.
     """
-    read = _Bytes(data)
+    read = _MapReader(data)
     magic, buckets, rules, devices = read.take('IiIi')
     if magic != _MAGIC:
         raise NotUnderstood('it does not start like a CRUSH map')
@@ -162,7 +162,7 @@ def _read(data: bytes) -> _Map:
 
 
 def with_rule(
-    data: bytes, name: str, parts: collections.abc.Iterable[Part]
+    data: bytes, name: str, parts: collections.abc.Iterable[RulePart]
 ) -> bytes:
     """The same map with one rule more, for replicated pools.
 
@@ -200,7 +200,7 @@ def with_rule(
     return encoded
 
 
-def _skip_bucket(read: _Bytes) -> int | None:
+def _skip_bucket(read: _MapReader) -> int | None:
     """Moves behind a bucket and returns its number; None without one."""
     (exists,) = read.take('I')
     if not exists:
@@ -220,7 +220,7 @@ def _skip_bucket(read: _Bytes) -> int | None:
 
 def _encoded(
     number: int,
-    parts: collections.abc.Iterable[Part],
+    parts: collections.abc.Iterable[RulePart],
     found: _Map,
 ) -> bytes:
     """A rule, with the mark that there is one."""

@@ -31,7 +31,7 @@ _POOL_VARIABLES = {
 }
 #: How full a cluster is.
 ReadUsage = collections.abc.Callable[
-    [ceph.Session], usages.Usage | usages.Unknown
+    [ceph.Session], usages.ClusterUsage | usages.Unknown
 ]
 #: Seconds between two commands that are to reach monitors in this order.
 _TURN_S = 0.005
@@ -277,7 +277,7 @@ def _set_size(
             set_('size', wanted.size)
             return
         time.sleep(_TURN_S)
-        with contextlib.suppress(ceph.CommandFailed):
+        with contextlib.suppress(ceph.CephRefused):
             set_('min_size', min_size)
 
     side_by_side.each(set_in_turn, range(2), at_once=2)
@@ -287,7 +287,7 @@ def _set_size(
 def _check_quotas(
     current: ceph_state.Pool,
     wanted: ceph_state.Pool,
-    usage: usages.Usage | usages.Unknown,
+    usage: usages.ClusterUsage | usages.Unknown,
 ) -> None:
     """No new quota may stop the writes to a pool.
 

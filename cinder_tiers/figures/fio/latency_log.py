@@ -54,7 +54,7 @@ _STEP = re.compile(rb'[1-9][0-9]{3,7}')
 
 
 @dataclass(frozen=True, kw_only=True)
-class Window:
+class LogWindow:
     """What completed in some seconds, in one direction of one process."""
 
     #: read, write or trim
@@ -64,7 +64,7 @@ class Window:
     clat: histogram.LatencyHistogram
 
 
-class Latencies:
+class GuestLatencies:
     """What a guest sent of one run of fio; a value, never changed.
 
     A large fleet has some hundred thousand windows, which are in memory until
@@ -84,7 +84,7 @@ class Latencies:
         'step_ms',
     )
 
-    def __init__(self, *, step_ms: int, windows: Sequence[Window]) -> None:
+    def __init__(self, *, step_ms: int, windows: Sequence[LogWindow]) -> None:
         """Keep windows.
 
         :param windows: at least one, with the latencies of ``buckets_ns``; of
@@ -106,7 +106,7 @@ class Latencies:
         )
 
     @property
-    def windows(self) -> tuple[Window, ...]:
+    def windows(self) -> tuple[LogWindow, ...]:
         """All of them, in their order."""
         values = buckets_ns()
         found, first = [], 0
@@ -119,7 +119,7 @@ class Latencies:
         ):
             last = first + length
             found.append(
-                Window(
+                LogWindow(
                     direction=direction,
                     begin_ms=begin_ms,
                     end_ms=end_ms,
@@ -137,7 +137,7 @@ class Latencies:
         """When the last window ends."""
         return max(self._ends_ms)
 
-    def moved(self, shift_ms: int) -> 'Latencies':
+    def moved(self, shift_ms: int) -> 'GuestLatencies':
         """The same so much later."""
         found = copy.copy(self)
         found._begins_ms = array(
@@ -148,7 +148,7 @@ class Latencies:
 
     def __eq__(self, other: object) -> bool:
         """Same windows, of the same length."""
-        if not isinstance(other, Latencies):
+        if not isinstance(other, GuestLatencies):
             return NotImplemented
         return (self.step_ms, self.windows) == (other.step_ms, other.windows)
 
@@ -216,7 +216,7 @@ def _histogram(text: bytes, line: bytes) -> histogram.LatencyHistogram:
 
 def parse(
     log: bytes, *, begins_ms: int, runtime_ms: int, total_ios: int
-) -> Latencies | None:
+) -> GuestLatencies | None:
     """The windows of all directions and processes.
 
     :param log: what the guest sent, or nothing
@@ -245,7 +245,7 @@ def parse(
         raise iops_log.LogError(
             f'{len(lines)} lines: expected at most {most_lines}'
         )
-    found: list[Window] = []
+    found: list[LogWindow] = []
     # Of each direction of the process: its last window, by number.
     last: dict[bytes, int] = {}
     more: dict[int, list[histogram.LatencyHistogram]] = {}
@@ -274,7 +274,7 @@ def parse(
             )
         last[direction] = len(found)
         found.append(
-            Window(
+            LogWindow(
                 direction=iops_log.DIRECTIONS[direction],
                 begin_ms=begin_ms,
                 end_ms=end_ms,
@@ -297,10 +297,10 @@ def parse(
         raise iops_log.LogError(
             f'latencies of {counted} I/Os, but fio counted {total_ios}'
         )
-    return Latencies(step_ms=step_ms, windows=tuple(found))
+    return GuestLatencies(step_ms=step_ms, windows=tuple(found))
 
 
-def in_equal_times(latencies: Latencies) -> Counted:
+def in_equal_times(latencies: GuestLatencies) -> Counted:
     """All directions and processes together, time by time.
 
     A window counts for the time in which it ends: that of a stall has the

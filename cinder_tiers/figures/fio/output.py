@@ -46,7 +46,7 @@ class ResultError(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moments:
+class LatencyMoments:
     """A kind of latency as fio sums it up itself, exact to the nanosecond."""
 
     #: how many I/Os it is of
@@ -57,7 +57,7 @@ class Moments:
     max_ns: int
 
 
-_OF_NO_IO = Moments(count=0, mean_ns=0.0, max_ns=0)
+_OF_NO_IO = LatencyMoments(count=0, mean_ns=0.0, max_ns=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,12 +79,12 @@ class Direction:
     #: completion latencies: from the submission of an I/O to its completion
     clat: histogram.LatencyHistogram
     #: of these, as fio sums them up
-    clat_moments: Moments
+    clat_moments: LatencyMoments
     #: from the wish for an I/O to its completion
-    lat: Moments
+    lat: LatencyMoments
     #: from the wish to the submission; None for an engine that submits and
     #: waits in one
-    slat: Moments | None
+    slat: LatencyMoments | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +94,7 @@ class Syncs:
     #: how long each took
     lat: histogram.LatencyHistogram
     #: of these, as fio sums them up
-    moments: Moments
+    moments: LatencyMoments
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,7 +174,7 @@ def _bins(clat: object, where: str) -> histogram.LatencyHistogram:
         raise ResultError(f'{where}.bins: {error}') from error
 
 
-def _moments(side: object, key: str, where: str) -> Moments | None:
+def _moments(side: object, key: str, where: str) -> LatencyMoments | None:
     """A kind of latency; None if no I/O has it."""
     mapping = _field(side, key, (dict,), where)
     where = f'{where}.{key}'
@@ -189,11 +189,11 @@ def _moments(side: object, key: str, where: str) -> Moments | None:
             f'{where}: mean {mean_ns:.0f} ns, expected at most its max'
             f' {max_ns} ns'
         )
-    return Moments(count=count, mean_ns=mean_ns, max_ns=max_ns)
+    return LatencyMoments(count=count, mean_ns=mean_ns, max_ns=max_ns)
 
 
 def _check_moments(
-    bins: histogram.LatencyHistogram, clat: Moments, where: str
+    bins: histogram.LatencyHistogram, clat: LatencyMoments, where: str
 ) -> None:
     """Hold fio's own mean and longest against its buckets.
 
@@ -654,20 +654,20 @@ def _result(
     )
 
 
-def merged_moments(found: Sequence[Moments]) -> Moments:
+def merged_moments(found: Sequence[LatencyMoments]) -> LatencyMoments:
     """One kind of latency of several jobs or guests.
 
     :param found: at least one
     """
     count = sum(each.count for each in found)
-    return Moments(
+    return LatencyMoments(
         count=count,
         mean_ns=math.fsum(each.mean_ns * each.count for each in found) / count,
         max_ns=max(each.max_ns for each in found),
     )
 
 
-def merged_slat(found: Sequence[Direction]) -> Moments | None:
+def merged_slat(found: Sequence[Direction]) -> LatencyMoments | None:
     """Submission latencies of several jobs or guests; None if one has none.
 
     :param found: at least one

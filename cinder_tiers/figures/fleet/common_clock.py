@@ -277,9 +277,11 @@ def reject_wrong_clocks(
                     f'it was given the start {outcome.start_ms} ms, most'
                     f' guests {start_ms} ms'
                 )
-            if reason and slot.verdict is verdict.Verdict.COMPLETE:
+            if reason and slot.verdict is verdict.GuestVerdict.COMPLETE:
                 slot = dataclasses.replace(
-                    slot, verdict=verdict.Verdict.WRONG_CLOCK, reason=reason
+                    slot,
+                    verdict=verdict.GuestVerdict.WRONG_CLOCK,
+                    reason=reason,
                 )
             slots.append(slot)
         found.append(dataclasses.replace(outcome, slots=tuple(slots)))

@@ -59,7 +59,7 @@ class GuestSlot:
     #: those that the guest sent
     directions: tuple[tuple[str, Sequence[tuple[int, float]]], ...] = ()
     #: latencies of each few seconds; None if the guest sent none
-    latencies: latency_log.Latencies | None = None
+    latencies: latency_log.GuestLatencies | None = None
 
     @property
     def start_error_ms(self) -> int:
@@ -108,11 +108,11 @@ class FleetDirection:
     #: all their completion latencies
     clat: histogram.LatencyHistogram
     #: of these, as fio sums them up
-    clat_moments: fio_output.Moments
+    clat_moments: fio_output.LatencyMoments
     #: all their total latencies
-    lat: fio_output.Moments
+    lat: fio_output.LatencyMoments
     #: all their submission latencies; None if a guest's engine has none
-    slat: fio_output.Moments | None
+    slat: fio_output.LatencyMoments | None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,7 +26,7 @@ from cinder_tiers.figures.fleet import schedule
 from cinder_tiers.figures.protocol import frames
 
 
-class Verdict(enum.Enum):
+class GuestVerdict(enum.Enum):
     """What to say of a guest, or of a guest in one slot; worst first."""
 
     LOST = 'lost'  # its console fell silent
@@ -46,7 +46,7 @@ class SlotOutcome:
     #: the slot
     slot: schedule.Slot
     #: COMPLETE only if ``measured`` may be used
-    verdict: Verdict
+    verdict: GuestVerdict
     #: why it is not complete, else empty
     reason: str = ''
     #: times and result if they arrived whole, even if not COMPLETE
@@ -87,10 +87,10 @@ class GuestOutcome:
     preconditioned: precondition.Preconditioned | None = None
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> GuestVerdict:
         """The worst of its slots."""
         found = {outcome.verdict for outcome in self.slots}
-        return next(verdict for verdict in Verdict if verdict in found)
+        return next(verdict for verdict in GuestVerdict if verdict in found)
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -103,9 +103,9 @@ class GuestOutcome:
 
 
 _OVER = {
-    'LATE': Verdict.LATE,
-    'FAILED': Verdict.BROKEN,
-    'BROKEN': Verdict.BROKEN,
+    'LATE': GuestVerdict.LATE,
+    'FAILED': GuestVerdict.BROKEN,
+    'BROKEN': GuestVerdict.BROKEN,
 }
 
 
@@ -132,15 +132,15 @@ def is_complete(console: frames.GuestConsole) -> bool:
     return not console.missing or max(repeated, default=1) >= copies
 
 
-def _silence(console: frames.GuestConsole) -> tuple[Verdict, str]:
+def _silence(console: frames.GuestConsole) -> tuple[GuestVerdict, str]:
     """Why a guest did not take part: its own word, or the lack of it."""
     for name in ('LATE', 'BROKEN', 'FAILED'):
         event = console.event(name)
         if event is not None:
             return _OVER[name], event.text or name.lower()
     if not console.events:
-        return Verdict.LOST, 'no output was received from it'
-    return Verdict.LOST, f'last reported {console.events[-1].name}'
+        return GuestVerdict.LOST, 'no output was received from it'
+    return GuestVerdict.LOST, f'last reported {console.events[-1].name}'
 
 
 def _field_of(console: frames.GuestConsole, name: str, key: str) -> str | None:
@@ -348,15 +348,15 @@ def _judge_slot(
     if failed is not None:
         return SlotOutcome(
             slot=slot,
-            verdict=Verdict.FIO_FAILED,
+            verdict=GuestVerdict.FIO_FAILED,
             reason=f'fio ended with {failed.integer("rc")} on'
             f' {slot.pattern.name}: {failed.text}',
         )
     ended = _event_of(console, 'END', slot.number)
     if ended is None or clock.shift_ms is None or clock.start_ms is None:
         verdict, reason = _silence(console)
-        if verdict is Verdict.LOST and console.event('DONE'):
-            verdict = Verdict.DAMAGED
+        if verdict is GuestVerdict.LOST and console.event('DONE'):
+            verdict = GuestVerdict.DAMAGED
             reason = (
                 'its times were not received, although it reported that it'
                 ' is done'
@@ -389,18 +389,20 @@ def _judge_slot(
     ) as error:
         return SlotOutcome(
             slot=slot,
-            verdict=Verdict.DAMAGED,
+            verdict=GuestVerdict.DAMAGED,
             reason=f'result of {slot.pattern.name}: {error}',
         )
     lateness = _lateness(measured, slot.seconds * 1000, late_after_ms)
     if lateness:
         return SlotOutcome(
             slot=slot,
-            verdict=Verdict.LATE,
+            verdict=GuestVerdict.LATE,
             measured=measured,
             reason=f'{slot.pattern.name} {lateness}',
         )
-    return SlotOutcome(slot=slot, verdict=Verdict.COMPLETE, measured=measured)
+    return SlotOutcome(
+        slot=slot, verdict=GuestVerdict.COMPLETE, measured=measured
+    )
 
 
 def judge(
@@ -472,5 +474,6 @@ def complete(of_guests: Sequence[OfGuest]) -> list[merge.GuestSlot]:
     return [
         found.measured
         for _outcome, found in of_guests
-        if found.verdict is Verdict.COMPLETE and found.measured is not None
+        if found.verdict is GuestVerdict.COMPLETE
+        and found.measured is not None
     ]

@@ -18,7 +18,7 @@ import dataclasses
 from cinder_tiers.figures.fleet import verdict
 
 # Other verdicts are worse, and say more.
-_REPLACED = (verdict.Verdict.COMPLETE, verdict.Verdict.LATE)
+_REPLACED = (verdict.GuestVerdict.COMPLETE, verdict.GuestVerdict.LATE)
 
 
 def _most_have(types: Sequence[str | None]) -> tuple[str | None, ...]:
@@ -77,7 +77,9 @@ def reject_wrong_volume_types(
                 outcome,
                 slots=tuple(
                     dataclasses.replace(
-                        slot, reason=reason, verdict=verdict.Verdict.WRONG_TIER
+                        slot,
+                        reason=reason,
+                        verdict=verdict.GuestVerdict.WRONG_TIER,
                     )
                     if reason and slot.verdict in _REPLACED
                     else slot

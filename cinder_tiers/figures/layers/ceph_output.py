@@ -245,7 +245,7 @@ def pool(
     tree: bytes,
     groups: bytes,
     profile: bytes | None,
-) -> model.Pool:
+) -> model.TierPool:
     """What a pool is made of.
 
     :param name: of the pool
@@ -289,7 +289,7 @@ def pool(
         float,
         'erasure code profile',
     )
-    return model.Pool(
+    return model.TierPool(
         name=name,
         osds=tuple(sorted(acting)),
         size=size,

@@ -74,7 +74,7 @@ class Host:
         )
 
 
-class _Reader:
+class _HostFileReader:
     """Says by file and key what is wrong."""
 
     def __init__(self, file: str) -> None:
@@ -124,7 +124,7 @@ class _Reader:
             self.problem(key, value, 'an absolute path')
 
 
-def _raw(reader: _Reader, value: object) -> Iterator[RawDisk]:
+def _raw(reader: _HostFileReader, value: object) -> Iterator[RawDisk]:
     if not isinstance(value, list):
         reader.problem('raw', value, 'a list of disks')
         return
@@ -161,7 +161,7 @@ def host(document: object, file: str) -> Host:
     :param file: its name, for messages
     :raises cinder_tiers.domain.errors.ProblemsFound: all that is wrong
     """
-    reader = _Reader(file)
+    reader = _HostFileReader(file)
     top = reader.mapping(document, _KEYS, 'the file')
     if top and top.get('version') != VERSION:
         reader.problem(

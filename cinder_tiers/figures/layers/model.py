@@ -29,7 +29,7 @@ WRITES = ('write', 'randwrite')
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pool:
+class TierPool:
     """What keeps the data of a tier."""
 
     #: of the pool
@@ -64,7 +64,7 @@ class Pool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figures:
+class LayerFigures:
     """What a layer did with one pattern."""
 
     #: I/Os per second, of all disks or clients together
@@ -99,7 +99,7 @@ class Measurement:
     #: what was run
     pattern: fio_pattern.Pattern
     #: None if it was not measured
-    figures: Figures | None
+    figures: LayerFigures | None
     #: why not; empty if it was
     reason: str = ''
 
@@ -159,7 +159,7 @@ def patterns(given: Sequence[Mapping]) -> tuple[fio_pattern.Pattern, ...]:
 
 
 def worth_in_disks(
-    layer: str, pattern: fio_pattern.Pattern, pool: Pool | None
+    layer: str, pattern: fio_pattern.Pattern, pool: TierPool | None
 ) -> float | None:
     """How many raw disks a layer should be as fast as.
 
@@ -194,7 +194,7 @@ def _judge(
     measured: Measurement,
     below: Measurement | None,
     raw: Measurement | None,
-    pool: Pool | None,
+    pool: TierPool | None,
 ) -> Judgement:
     pattern = measured.pattern
     worth = worth_in_disks(measured.layer, pattern, pool)
@@ -227,7 +227,9 @@ def _judge(
     )
 
 
-def judge(found: Sequence[Measurement], pool: Pool | None) -> list[Judgement]:
+def judge(
+    found: Sequence[Measurement], pool: TierPool | None
+) -> list[Judgement]:
     """Judge every layer by the next lower one that has a figure.
 
     :param found: in any order, each layer and pattern at most once

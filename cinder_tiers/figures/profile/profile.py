@@ -25,7 +25,7 @@ SYNCHRONOUS_ENGINES = ('sync', 'psync', 'vsync', 'pvsync', 'pvsync2', 'mmap')
 MAX_SLOTS = 400
 
 
-class Size(enum.Enum):
+class ProfileSize(enum.Enum):
     """How much of a profile is run."""
 
     PAPER = 'paper'  # exact numbers
@@ -34,7 +34,7 @@ class Size(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Limits:
+class _SizeLimits:
     """The most of each that a size takes over; the rest is cut off."""
 
     region_mib: int
@@ -49,14 +49,14 @@ class _Limits:
 # not always log the last one, and guests start apart.  Repeats: an interval
 # needs two at least.
 _LIMITS = {
-    Size.LAB: _Limits(
+    ProfileSize.LAB: _SizeLimits(
         region_mib=256,
         ramp_seconds=5,
         runtime_seconds=33,
         startdelay_seconds=1,
         repeats=3,
     ),
-    Size.SMOKE: _Limits(
+    ProfileSize.SMOKE: _SizeLimits(
         region_mib=64,
         ramp_seconds=4,
         runtime_seconds=8,
@@ -102,7 +102,7 @@ class NamedProfile:
     #: what the source does not say and was decided here
     assumptions: tuple[str, ...] = ()
     #: which size this is; of no meaning where a task lists its patterns
-    size: Size = Size.PAPER
+    size: ProfileSize = ProfileSize.PAPER
     #: patterns of the source that this size leaves out
     left_out: tuple[str, ...] = ()
     #: what a task changed, in words, such as ``runtime_seconds 300 -> 60``
@@ -192,7 +192,7 @@ def _first_and_last_of_each_rw(
 
 
 def _cut_pattern(
-    pattern: fio_pattern.Pattern, limits: _Limits, region_mib: int
+    pattern: fio_pattern.Pattern, limits: _SizeLimits, region_mib: int
 ) -> fio_pattern.Pattern:
     size_mib = pattern.size_mib and min(pattern.size_mib, region_mib)
     return dataclasses.replace(
@@ -204,7 +204,7 @@ def _cut_pattern(
     )
 
 
-def at_size(profile: NamedProfile, size: Size) -> NamedProfile:
+def at_size(profile: NamedProfile, size: ProfileSize) -> NamedProfile:
     """The profile at another size.
 
     ``paper`` is the profile itself.  ``lab`` and ``smoke`` cut region,
@@ -217,12 +217,12 @@ def at_size(profile: NamedProfile, size: Size) -> NamedProfile:
     :param profile: at size ``paper``
     :raises ValueError: it is at another size, or nothing would be left
     """
-    if profile.size is not Size.PAPER:
+    if profile.size is not ProfileSize.PAPER:
         raise ValueError(
             f'profile {profile.name!r} is already at size'
             f' {profile.size.value}, expected paper'
         )
-    if size is Size.PAPER:
+    if size is ProfileSize.PAPER:
         return profile
     limits = _LIMITS[size]
     least_bytes = min(p.in_flight_bytes for p in profile.patterns)
@@ -241,7 +241,7 @@ def at_size(profile: NamedProfile, size: Size) -> NamedProfile:
         if _fits(pattern, method.region_mib)
         and not _is_cut_away(pattern, profile.patterns, method.region_mib)
     ]
-    if size is Size.SMOKE:
+    if size is ProfileSize.SMOKE:
         kept = _first_and_last_of_each_rw(kept)
     if not kept:
         raise ValueError(
@@ -307,7 +307,7 @@ class ProfileUsed:
     #: of the profile
     name: str
     #: paper, lab or smoke
-    size: Size
+    size: ProfileSize
     #: where its numbers are from
     source: Source
     #: how patterns were measured, after all changes

@@ -18,7 +18,7 @@ class _Preparation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Document:
+class _ProfileFile:
     """The keys of a file; what is behind them checks itself."""
 
     name: str
@@ -43,7 +43,7 @@ def profile(document: object, *, file: str) -> named_profile.NamedProfile:
         thing, with its key
     """
     try:
-        found = record.read(_Document, document, has_defaults=True)
+        found = record.read(_ProfileFile, document, has_defaults=True)
         return named_profile.NamedProfile(
             name=found.name,
             source=found.source,

@@ -190,7 +190,7 @@ def _latency(found: latency_log.Counted) -> run_result.LatencyOverTime:
 
 def _sent_latencies(
     guests: Sequence[merge.GuestSlot],
-) -> list[latency_log.Latencies]:
+) -> list[latency_log.GuestLatencies]:
     """Latencies of each guest; none if not all of them sent theirs."""
     found = [guest.latencies for guest in guests if guest.latencies]
     return found if len(found) == len(guests) else []
@@ -208,7 +208,7 @@ def _latency_together(
     )
 
 
-def _moments(found: fio_output.Moments) -> run_result.Moments:
+def _moments(found: fio_output.LatencyMoments) -> run_result.Moments:
     return run_result.Moments(mean_ns=found.mean_ns, max_ns=found.max_ns)
 
 

@@ -14,7 +14,7 @@ from cinder_tiers.figures.result import result as run_result
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class RunPart:
     """A part of a run, in seconds."""
 
     #: what is done in it
@@ -25,7 +25,7 @@ class Part:
     taken: float | None
 
 
-def parts(cost: run_result.Cost) -> tuple[Part, ...]:
+def parts(cost: run_result.Cost) -> tuple[RunPart, ...]:
     """What was told and what it took, in the order in which it happens.
 
     A start by wall time is waited for: all from when servers are active to
@@ -35,7 +35,7 @@ def parts(cost: run_result.Cost) -> tuple[Part, ...]:
     before = told.first_sign + told.prepare + told.precondition
     if cost.prepare_s is None:
         between = [
-            Part(
+            RunPart(
                 name='prepare, wait for the start, measure and collect',
                 told=before + told.wait + told.measure,
                 taken=cost.measure_s,
@@ -43,8 +43,8 @@ def parts(cost: run_result.Cost) -> tuple[Part, ...]:
         ]
     elif told.turns is None or cost.turns_s is None:
         between = [
-            Part(name='prepare', told=before, taken=cost.prepare_s),
-            Part(
+            RunPart(name='prepare', told=before, taken=cost.prepare_s),
+            RunPart(
                 name='start, measure and collect',
                 told=told.measure,
                 taken=cost.measure_s,
@@ -52,26 +52,26 @@ def parts(cost: run_result.Cost) -> tuple[Part, ...]:
         ]
     else:
         between = [
-            Part(name='prepare', told=before, taken=cost.prepare_s),
-            Part(name='measure', told=told.turns, taken=cost.turns_s),
-            Part(
+            RunPart(name='prepare', told=before, taken=cost.prepare_s),
+            RunPart(name='measure', told=told.turns, taken=cost.turns_s),
+            RunPart(
                 name='start and collect',
                 told=told.measure - told.turns,
                 taken=max(0.0, cost.measure_s - cost.turns_s),
             ),
         ]
     return (
-        Part(name='volumes', told=told.volumes, taken=cost.volumes_s),
-        Part(name='boot', told=told.boot, taken=cost.boot_s),
+        RunPart(name='volumes', told=told.volumes, taken=cost.volumes_s),
+        RunPart(name='boot', told=told.boot, taken=cost.boot_s),
         *between,
-        Part(name='delete', told=told.delete, taken=cost.delete_s),
+        RunPart(name='delete', told=told.delete, taken=cost.delete_s),
     )
 
 
-def together(found: Sequence[Part]) -> Part:
+def together(found: Sequence[RunPart]) -> RunPart:
     """The sum of parts; what they took is not known if one of them is not."""
     taken = [each.taken for each in found if each.taken is not None]
-    return Part(
+    return RunPart(
         name='together',
         told=sum(each.told for each in found),
         taken=sum(taken) if len(taken) == len(found) else None,

@@ -20,8 +20,8 @@ Patterns = Mapping[str, Sequence[run_result.PatternResult]]
 
 
 def _series(
-    patterns: Patterns, rule: stopping.Rule
-) -> Iterator[stopping.Series]:
+    patterns: Patterns, rule: stopping.StoppingRule
+) -> Iterator[stopping.RepeatSeries]:
     """All intervals that a rule is about."""
     for tier, of_tier in patterns.items():
         for pattern in of_tier:
@@ -37,7 +37,7 @@ def _series(
                 usable = slots
                 if slots and figures.too_few_ios(slots, limit):
                     usable = []
-                yield stopping.Series(
+                yield stopping.RepeatSeries(
                     name=f'{tier} {pattern.pattern}: {name}',
                     values=tuple(figures.of_complete(usable, limit)),
                     limit_percent=percent,
@@ -48,7 +48,7 @@ def _series(
 
 
 def too_wide(
-    patterns: Patterns, rule: stopping.Rule
+    patterns: Patterns, rule: stopping.StoppingRule
 ) -> Sequence[stopping.Wide]:
     """Intervals that are wider than the rule wants; empty: it is enough.
 
@@ -58,7 +58,11 @@ def too_wide(
 
 
 def record(
-    patterns: Patterns, rule: stopping.Rule, *, repeats: int, looks: int
+    patterns: Patterns,
+    rule: stopping.StoppingRule,
+    *,
+    repeats: int,
+    looks: int,
 ) -> run_result.Stopping:
     """What a result says of the end of its repeats.
 

@@ -45,7 +45,7 @@ _THROUGHPUT = ('iops', 'mib_per_s')
 _WANTED_PERCENT = 10.0
 
 
-class Outcome(enum.Enum):
+class CriterionOutcome(enum.Enum):
     """What can be said of one thing that was asked for."""
 
     HELD = 'held'
@@ -56,10 +56,10 @@ class Outcome(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class CriterionFinding:
     """One thing that was asked for, and what came of it."""
 
-    outcome: Outcome
+    outcome: CriterionOutcome
     #: names tier and pattern, what was found and the limit
     text: str
     #: whether it cannot be told because the figure rests on too few I/Os
@@ -70,9 +70,10 @@ class Finding:
 
         :param unsure_passes: whether "cannot tell" is
         """
-        return self.outcome in (Outcome.HELD, Outcome.NOT_RUN) or (
-            unsure_passes and self.outcome is Outcome.CANNOT_TELL
-        )
+        return self.outcome in (
+            CriterionOutcome.HELD,
+            CriterionOutcome.NOT_RUN,
+        ) or (unsure_passes and self.outcome is CriterionOutcome.CANNOT_TELL)
 
     def __str__(self) -> str:
         return f'{self.text}: {self.outcome.value}'
@@ -89,7 +90,7 @@ class _Place:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order:
+class ExpectedOrder:
     """Tiers in a pattern, or patterns on a tier, from the best to the worst.
 
     So there is one pattern and two tiers or more, or one tier and two patterns
@@ -192,7 +193,7 @@ class Order:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
+class Criteria:
     """What is asked of a run."""
 
     #: {tier: expectations}, all of which the run must have tried
@@ -202,14 +203,16 @@ class Terms:
     #: {tier: expectations}, of which it need not try all
     in_catalog: Mapping[str, expectations.Expectations] | None = None
     #: tiers, or patterns, better before worse
-    order: tuple[Order, ...] = ()
+    order: tuple[ExpectedOrder, ...] = ()
     #: {tier: volume type that all volumes must have on which fio works}
     placement: Mapping[str, str] = field(default_factory=dict)
     #: {key of LOSSES: how many guests at most}
     losses: Mapping[str, int] = field(default_factory=dict)
 
 
-def judge(result: run_result.RunResult, terms: Terms) -> tuple[Finding, ...]:
+def judge(
+    result: run_result.RunResult, terms: Criteria
+) -> tuple[CriterionFinding, ...]:
     """Hold a run against what was asked of it.
 
     :returns: a finding for each limit, each two neighbours of an order, each
@@ -218,7 +221,7 @@ def judge(result: run_result.RunResult, terms: Terms) -> tuple[Finding, ...]:
     return (
         *_losses(result, terms.losses),
         *_placement(result, terms.placement),
-        *_expected(result, terms.required, Outcome.NOT_MEASURED),
+        *_expected(result, terms.required, CriterionOutcome.NOT_MEASURED),
         *_catalog_expectations(result, terms.in_catalog),
         *_orders(result, terms.order),
     )
@@ -226,7 +229,7 @@ def judge(result: run_result.RunResult, terms: Terms) -> tuple[Finding, ...]:
 
 def _losses(
     result: run_result.RunResult, most: Mapping[str, int]
-) -> Iterator[Finding]:
+) -> Iterator[CriterionFinding]:
     for kind, limit in most.items():
         found = [
             guest for guest in result.guests if guest.verdict in LOSSES[kind]
@@ -238,8 +241,10 @@ def _losses(
         ]
         if len(found) > _GUESTS_NAMED:
             named.append(f'and {len(found) - _GUESTS_NAMED} more')
-        yield Finding(
-            outcome=Outcome.HELD if len(found) <= limit else Outcome.BROKEN,
+        yield CriterionFinding(
+            outcome=CriterionOutcome.HELD
+            if len(found) <= limit
+            else CriterionOutcome.BROKEN,
             text=f'{kind} guests: {len(found)}'
             f'{" (" + ", ".join(named) + ")" if named else ""},'
             f' at most {limit}',
@@ -248,21 +253,25 @@ def _losses(
 
 def _placement(
     result: run_result.RunResult, wanted: Mapping[str, str]
-) -> Iterator[Finding]:
+) -> Iterator[CriterionFinding]:
     known = {tier.tier: tier.volume_types for tier in result.tiers}
     for tier, expected in wanted.items():
         if tier not in known or known[tier].value is None:
             reason = (
                 known[tier].reason if tier in known else _not_in_run(known)
             )
-            yield Finding(
-                outcome=Outcome.NOT_MEASURED,
+            yield CriterionFinding(
+                outcome=CriterionOutcome.NOT_MEASURED,
                 text=f'{tier}: volume type {expected}: {reason}',
             )
             continue
         found = known[tier].value
-        yield Finding(
-            outcome=(Outcome.HELD if found == expected else Outcome.BROKEN),
+        yield CriterionFinding(
+            outcome=(
+                CriterionOutcome.HELD
+                if found == expected
+                else CriterionOutcome.BROKEN
+            ),
             text=f'{tier}: volumes that fio works on have the volume type'
             f' {found},'
             f' expected {expected}',
@@ -272,19 +281,19 @@ def _placement(
 def _catalog_expectations(
     result: run_result.RunResult,
     in_catalog: Mapping[str, expectations.Expectations] | None,
-) -> list[Finding]:
+) -> list[CriterionFinding]:
     if in_catalog is None:
         return []
-    found = list(_expected(result, in_catalog, Outcome.NOT_RUN))
-    if all(one.outcome is Outcome.NOT_RUN for one in found):
+    found = list(_expected(result, in_catalog, CriterionOutcome.NOT_RUN))
+    if all(one.outcome is CriterionOutcome.NOT_RUN for one in found):
         names = [
             f'{tier} {pattern}'
             for tier, expected in in_catalog.items()
             for pattern in expected
         ]
         return [
-            Finding(
-                outcome=Outcome.NOT_MEASURED,
+            CriterionFinding(
+                outcome=CriterionOutcome.NOT_MEASURED,
                 text='no expectation of the catalog was measured; it has'
                 ' expectations for'
                 f' {", ".join(names) or "nothing"}',
@@ -328,7 +337,7 @@ def _outcome(
     limit: expectations.Limit,
     bound: float,
     resolution: float,
-) -> Outcome:
+) -> CriterionOutcome:
     def kept(value: float) -> bool:
         return value >= bound if limit.is_least else value <= bound
 
@@ -339,8 +348,8 @@ def _outcome(
         half = abs(found.mean) * resolution / 2 if limit.unit == 'ms' else 0
         ends = {kept(found.low - half), kept(found.high + half)}
     if len(ends) > 1:
-        return Outcome.CANNOT_TELL
-    return Outcome.HELD if ends == {True} else Outcome.BROKEN
+        return CriterionOutcome.CANNOT_TELL
+    return CriterionOutcome.HELD if ends == {True} else CriterionOutcome.BROKEN
 
 
 def _amount(value: float, limit: expectations.Limit) -> str:
@@ -381,8 +390,8 @@ def _interval(found: intervals.Estimate, repeats: int) -> str:
 def _expected(
     result: run_result.RunResult,
     wanted: Mapping[str, expectations.Expectations],
-    if_not_run: Outcome,
-) -> Iterator[Finding]:
+    if_not_run: CriterionOutcome,
+) -> Iterator[CriterionFinding]:
     """A finding for each limit.
 
     :param if_not_run: what to say of tiers and patterns that did not run
@@ -392,7 +401,7 @@ def _expected(
             slots = _slots(result, tier, pattern)
             for name, bound in limits.items():
                 if isinstance(slots, str):
-                    yield Finding(
+                    yield CriterionFinding(
                         outcome=if_not_run,
                         text=f'{tier} {pattern}: {name} {bound:g}: {slots}',
                     )
@@ -413,7 +422,7 @@ def _of_limit(
     bound: float,
     *,
     looks: int,
-) -> Finding:
+) -> CriterionFinding:
     """Hold a figure against its limit.
 
     :raises ValueError: there is no limit of that name
@@ -427,8 +436,8 @@ def _of_limit(
     if not values:
         complete = len(figures.complete(slots))
         why = f', and {_why_none(slots, limit)}' if complete else ''
-        return Finding(
-            outcome=Outcome.NOT_MEASURED,
+        return CriterionFinding(
+            outcome=CriterionOutcome.NOT_MEASURED,
             text=f'{place}: {_title(limit)}: no figure, {complete} of'
             f' {len(slots)} repeats have all guests{why}, {asked}',
         )
@@ -445,24 +454,24 @@ def _of_limit(
         limit.metric in _THROUGHPUT
         and limit.is_least
         and limit.time_percent is None
-        and outcome is Outcome.BROKEN
+        and outcome is CriterionOutcome.BROKEN
     )
     if too_few and not is_proof:
-        return Finding(
-            outcome=Outcome.CANNOT_TELL,
+        return CriterionFinding(
+            outcome=CriterionOutcome.CANNOT_TELL,
             text=f'{text}; {too_few}',
             has_too_few_ios=True,
         )
     too_long = figures.too_long_for_fio(used, limit)
     if too_long:
-        return Finding(
+        return CriterionFinding(
             # The figure is at least what it is shown as.
             outcome=outcome
-            if outcome is Outcome.BROKEN
-            else Outcome.CANNOT_TELL,
+            if outcome is CriterionOutcome.BROKEN
+            else CriterionOutcome.CANNOT_TELL,
             text=f'{text}; {too_long}',
         )
-    return Finding(outcome=outcome, text=text)
+    return CriterionFinding(outcome=outcome, text=text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -470,18 +479,18 @@ class _Pair:
     """Two neighbours of an order, before all of them are judged."""
 
     text: str
-    order: Order
+    order: ExpectedOrder
     #: of the second to the first; None if they cannot be compared
-    difference: differences.Difference | None = None
+    difference: differences.LogDifference | None = None
     #: why not
-    outcome: Outcome = Outcome.CANNOT_TELL
+    outcome: CriterionOutcome = CriterionOutcome.CANNOT_TELL
     #: why the second may be worse than its figure; empty if it is not
     worse_is_too_long: str = ''
 
 
 def _orders(
-    result: run_result.RunResult, orders: Sequence[Order]
-) -> Iterator[Finding]:
+    result: run_result.RunResult, orders: Sequence[ExpectedOrder]
+) -> Iterator[CriterionFinding]:
     """A finding for each two neighbours of each order."""
     pairs = [
         _pair(result, order, better, worse)
@@ -500,13 +509,16 @@ def _orders(
     )
     for pair in pairs:
         if pair.difference is None:
-            yield Finding(outcome=pair.outcome, text=pair.text)
+            yield CriterionFinding(outcome=pair.outcome, text=pair.text)
         else:
             yield _of_pair(pair, pair.difference, next(adjusted), len(claims))
 
 
 def _pair(
-    result: run_result.RunResult, order: Order, better: _Place, worse: _Place
+    result: run_result.RunResult,
+    order: ExpectedOrder,
+    better: _Place,
+    worse: _Place,
 ) -> _Pair:
     limit = order.limit
     text = (
@@ -531,7 +543,7 @@ def _pair(
         return _Pair(
             text=f'{text}: {", ".join(missing)}',
             order=order,
-            outcome=Outcome.NOT_MEASURED,
+            outcome=CriterionOutcome.NOT_MEASURED,
         )
     by_repeat = [
         {slot.repeat: slot for slot in figures.complete(slots)}
@@ -586,10 +598,10 @@ def _means(sides: Sequence[Sequence[float]], limit: expectations.Limit) -> str:
 
 def _of_pair(
     pair: _Pair,
-    found: differences.Difference,
+    found: differences.LogDifference,
     probability: float,
     claims: int,
-) -> Finding:
+) -> CriterionFinding:
     """Whether the first is better than the second, by as much as is asked.
 
     :param found: of the second to the first
@@ -613,14 +625,16 @@ def _of_pair(
         need = differences.text_of_need(
             _WANTED_PERCENT, needed, repeats=found.repeats
         )
-        return Finding(outcome=Outcome.CANNOT_TELL, text=f'{text}; {need}')
+        return CriterionFinding(
+            outcome=CriterionOutcome.CANNOT_TELL, text=f'{text}; {need}'
+        )
     is_kept = (found.mean < pair.order.bound) == pair.order.limit.is_least
     if pair.worse_is_too_long and not is_kept:
-        return Finding(
-            outcome=Outcome.CANNOT_TELL,
+        return CriterionFinding(
+            outcome=CriterionOutcome.CANNOT_TELL,
             text=f'{text}; {pair.worse_is_too_long}',
         )
-    return Finding(
-        outcome=Outcome.HELD if is_kept else Outcome.BROKEN,
+    return CriterionFinding(
+        outcome=CriterionOutcome.HELD if is_kept else CriterionOutcome.BROKEN,
         text=text,
     )

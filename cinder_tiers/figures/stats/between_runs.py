@@ -45,7 +45,7 @@ class Figures:
     resolution: float
 
     @property
-    def difference(self) -> differences.Difference:
+    def difference(self) -> differences.LogDifference:
         """The second to the first.
 
         :raises ValueError: as ``of_runs``
@@ -104,7 +104,7 @@ def of_runs(
     *,
     history: Sequence[Sequence[float]] = (),
     resolution: float,
-) -> differences.Difference:
+) -> differences.LogDifference:
     """Of runs that were made apart, each of them one observation.
 
     How much runs of the same storage vary is taken from all groups of them
@@ -140,7 +140,7 @@ def of_runs(
         else 0.0
     )
     variance = max(between, within, resolution**2 / 12, 1e-24)
-    return differences.Difference(
+    return differences.LogDifference(
         mean=_mean(means[1]) - _mean(means[0]),
         error=math.sqrt(variance * (1 / len(first) + 1 / len(second))),
         freedom=min(freedom, _MOST_FREEDOM_OF_ONE)
@@ -164,8 +164,8 @@ def _squares(values: Sequence[float]) -> float:
 
 
 def with_common_noise(
-    found: Sequence[differences.Difference],
-) -> list[differences.Difference]:
+    found: Sequence[differences.LogDifference],
+) -> list[differences.LogDifference]:
     """None of them with less noise than they have on average.
 
     Of a few observations some agree by chance, of noise in levels more often

@@ -45,7 +45,7 @@ _LEAST_LOGARITHM = -36.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class LogDifference:
     """Of the second side to the first, in natural logarithms."""
 
     #: mean
@@ -207,13 +207,13 @@ def of_blocks(
     *,
     resolution: float,
     looks: int = 1,
-) -> Difference:
+) -> LogDifference:
     """Of sides that had their turns in the same repeats.
 
     :param first: a figure of each repeat, more than 0
     :param second: of the same repeats, in the same order
     :param resolution: relative width of the bucket that a figure lies in
-    :param looks: of the run, see ``Difference``
+    :param looks: of the run, see ``LogDifference``
     :raises ValueError: less than two repeats, a figure that is not more than
         0, or not the same number of both
     """
@@ -221,7 +221,7 @@ def of_blocks(
     found = [other - one for one, other in zip(ones, others, strict=True)]
     deviation = max(statistics.stdev(found), resolution / math.sqrt(6))
     deviation = max(deviation, 1e-12)
-    return Difference(
+    return LogDifference(
         mean=statistics.fmean(found),
         error=deviation / math.sqrt(len(found)),
         freedom=len(found) - 1,
@@ -233,7 +233,9 @@ def of_blocks(
     )
 
 
-def of_variation(variation_percent: float, *, is_paired: bool) -> Difference:
+def of_variation(
+    variation_percent: float, *, is_paired: bool
+) -> LogDifference:
     """Of two sides whose noise is given, taken as it is.
 
     :param variation_percent: coefficient of variation of the repeats of each
@@ -259,9 +261,9 @@ def _of_noise(
     resolution: float,
     is_paired: bool,
     looks: int = 1,
-) -> Difference:
+) -> LogDifference:
     of_pair = deviation * math.sqrt(2)
-    return Difference(
+    return LogDifference(
         mean=0.0,
         error=of_pair / math.sqrt(repeats or 1),
         freedom=freedom,
@@ -296,7 +298,7 @@ def holm(probabilities: Sequence[float]) -> list[float]:
 
 
 def repeats_needed(
-    difference: Difference,
+    difference: LogDifference,
     *,
     wanted: float,
     claims: int = 1,
@@ -311,7 +313,7 @@ def repeats_needed(
         was found
     :param wanted: natural logarithm of the ratio, more than 0
     :param claims: how many are made together
-    :param margin: so much either way is none, see ``Difference.p_differs``
+    :param margin: so much either way is none, see ``LogDifference.p_differs``
     :param power: that it is found if it is there, more than 0, less than 1
     :returns: None if MOST_REPEATS are not enough
     """
@@ -359,7 +361,7 @@ def text_of_need(
 
 
 def repeats_for_none(
-    difference: Difference,
+    difference: LogDifference,
     *,
     margin: float,
     claims: int = 1,
@@ -395,7 +397,7 @@ def repeats_for_none(
     return _least_repeats(shows)
 
 
-def _planned_deviation(difference: Difference) -> float:
+def _planned_deviation(difference: LogDifference) -> float:
     """The deviation that is planned with; see _PLANNING_CONFIDENCE."""
     if math.isinf(difference.freedom):
         return difference.deviation
@@ -406,7 +408,7 @@ def _planned_deviation(difference: Difference) -> float:
     )
 
 
-def _freedom_of(difference: Difference, repeats: int) -> int:
+def _freedom_of(difference: LogDifference, repeats: int) -> int:
     # The deviation of two groups is that of a pair of their values.
     return repeats - 1 if difference.is_paired else 2 * (repeats - 1)
 

@@ -28,7 +28,7 @@ SLOPE_PERCENT = round(100 * steadiness.SLOPE_LIMIT)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class RoundsVerdict:
     """What the rule says of the last rounds."""
 
     #: whether both limits are kept
@@ -37,20 +37,20 @@ class Verdict:
     reason: str
 
 
-def judge(values: Sequence[float]) -> Verdict:
+def judge(values: Sequence[float]) -> RoundsVerdict:
     """Apply the rule to the last rounds.
 
     :param values: of all rounds in order of time, none negative
     """
     if len(values) < WINDOW:
-        return Verdict(
+        return RoundsVerdict(
             is_steady=False,
             reason=f'{len(values)} rounds, expected at least {WINDOW}',
         )
     last = np.asarray(values[-WINDOW:], dtype=float)
     average = float(last.mean())
     if not average > 0:
-        return Verdict(
+        return RoundsVerdict(
             is_steady=False,
             reason=f'nothing was written in the last {WINDOW} rounds',
         )
@@ -58,7 +58,7 @@ def judge(values: Sequence[float]) -> Verdict:
     rise = float((x * last).sum() / (x * x).sum()) * (WINDOW - 1)
     excursion = 100 * float(last.max() - last.min()) / average
     slope = 100 * rise / average
-    return Verdict(
+    return RoundsVerdict(
         is_steady=excursion <= EXCURSION_PERCENT
         and abs(slope) <= SLOPE_PERCENT,
         reason=f'last {WINDOW} of {len(values)} rounds: excursion'

@@ -37,7 +37,7 @@ _GROWTH = 1.25
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
+class StoppingRule:
     """Until when repeats go on."""
 
     #: half of each interval of IOPS, in percent of the mean, at most
@@ -81,7 +81,7 @@ class Rule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Series:
+class RepeatSeries:
     """Figures of the repeats so far, of which one interval is made."""
 
     #: what they are, such as ``general randwrite-4k: IOPS``
@@ -114,7 +114,7 @@ class Wide:
         )
 
 
-def _half_percent(series: Series, looks: int) -> float:
+def _half_percent(series: RepeatSeries, looks: int) -> float:
     if not series.values:
         return math.inf
     found = intervals.estimate_mean(series.values, looks=looks)
@@ -128,7 +128,7 @@ def _half_percent(series: Series, looks: int) -> float:
     )
 
 
-def wide(series: Iterable[Series], *, looks: int) -> Sequence[Wide]:
+def wide(series: Iterable[RepeatSeries], *, looks: int) -> Sequence[Wide]:
     """The intervals that are too wide, those that are furthest off first.
 
     :param series: all that the rule is about

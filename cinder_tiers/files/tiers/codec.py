@@ -825,7 +825,7 @@ _PRICE = _Price(
     },
 )
 _COST = shapes.Record(
-    kind=catalogs.Cost,
+    kind=catalogs.TierCost,
     expected='a mapping with currency, per_gib_month and, optionally, '
     'per_1000_iops_month',
     required=('currency', 'per_gib_month'),
@@ -1143,7 +1143,7 @@ def schema() -> dict[str, object]:
 
 
 def read(
-    value: dict[str, object], *, source: catalogs.Source
+    value: dict[str, object], *, source: catalogs.CatalogSource
 ) -> catalogs.Catalog:
     """The catalog that plain values mean.
 

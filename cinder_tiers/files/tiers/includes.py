@@ -39,7 +39,7 @@ class Whole:
 
     #: As of `yaml_document.Document`, without the key `include`.
     value: typing.Any
-    source: catalogs.Source
+    source: catalogs.CatalogSource
     problems: tuple[errors.Problem, ...]
     #: Names of the files for messages, in the order in which they count.
     files: tuple[str, ...]
@@ -56,7 +56,7 @@ def read(path: str, *, root: str | None = None) -> Whole:
         the tiers file.
     :raises errors.ProblemsFound: a file cannot be read, or is no YAML.
     """
-    reading = _Reading(path, root)
+    reading = _IncludeReading(path, root)
     reading.read_named()
     if reading.broken:
         raise errors.ProblemsFound(reading.problems)
@@ -73,7 +73,7 @@ class _Node:
     line: int
 
 
-class _Reading:
+class _IncludeReading:
     """Reads files, and keeps what is common to all of them."""
 
     def __init__(self, path: str, root: str | None) -> None:
@@ -307,7 +307,9 @@ class _Reading:
         value = self._flatten(merged, (), lines, files)
         return Whole(
             value=value,
-            source=catalogs.Source(file=self._path, files=files, lines=lines),
+            source=catalogs.CatalogSource(
+                file=self._path, files=files, lines=lines
+            ),
             problems=tuple(self.problems),
             files=tuple(names),
             text=self._text,

@@ -84,7 +84,7 @@ def read(path: str, *, include_root: str | None = None) -> TiersFile:
 def with_changes(
     whole: includes.Whole,
     changes: collections.abc.Mapping[catalogs.Path, object],
-    source: catalogs.Source,
+    source: catalogs.CatalogSource,
 ) -> catalogs.Catalog:
     """The catalog of a tiers file with other values in some places.
 
@@ -106,7 +106,7 @@ def with_changes(
         holder[place[-1]] = one
     return _catalog(
         value,
-        catalogs.Source(
+        catalogs.CatalogSource(
             file=whole.source.file,
             files={
                 **whole.source.files,
@@ -120,7 +120,7 @@ def with_changes(
 
 
 def _origins(
-    value: object, source: catalogs.Source, path: catalogs.Path = ()
+    value: object, source: catalogs.CatalogSource, path: catalogs.Path = ()
 ) -> collections.abc.Iterator[tuple[catalogs.Path, list[str]]]:
     """(place, comment) of what is from another file than what it is in."""
     if not isinstance(value, dict):
@@ -158,7 +158,7 @@ def read_text(text: str, *, file: str) -> catalogs.Catalog:
 
 def _catalog(
     value: object,
-    source: catalogs.Source,
+    source: catalogs.CatalogSource,
     found: collections.abc.Iterable[errors.Problem],
     *,
     files: collections.abc.Sequence[str],

@@ -130,7 +130,7 @@ def _override(
 
 def check(
     value: object,
-    source: catalogs.Source,
+    source: catalogs.CatalogSource,
     *,
     described: dict[str, typing.Any] | None = None,
     what: str = 'the tiers file',
@@ -204,7 +204,7 @@ def _path(error: jsonschema.ValidationError) -> catalogs.Path:
 
 def _problems(
     error: jsonschema.ValidationError,
-    source: catalogs.Source,
+    source: catalogs.CatalogSource,
     what: str,
 ) -> collections.abc.Iterator[errors.Problem]:
     path = _path(error)
@@ -265,7 +265,7 @@ def _problems(
 
 def _unknown_keys(
     error: jsonschema.ValidationError,
-    source: catalogs.Source,
+    source: catalogs.CatalogSource,
     path: catalogs.Path,
     name: str,
 ) -> collections.abc.Iterator[errors.Problem]:

@@ -46,7 +46,7 @@ class Document:
 
     #: dict, list, str, int, float, bool or None; keys of a dict are str.
     value: typing.Any
-    source: catalogs.Source
+    source: catalogs.CatalogSource
     #: What is wrong but did not hinder reading on.
     problems: tuple[errors.Problem, ...]
     #: How many mappings, lists, keys and values it has.
@@ -87,13 +87,13 @@ def read(text: str, *, file: str, max_nodes: int = MAX_NODES) -> Document:
         raise errors.ProblemsFound(
             [*refused, _syntax(error, text, file)]
         ) from error
-    reading = _Reading(file=file)
+    reading = _YamlReading(file=file)
     value = None if node is None else reading.value(node, ())
     return Document(
         value=value,
         problems=(*refused, *reading.problems),
         nodes=reading.nodes,
-        source=catalogs.Source(file=file, lines=reading.lines),
+        source=catalogs.CatalogSource(file=file, lines=reading.lines),
     )
 
 
@@ -241,7 +241,7 @@ def _is_odd(node: yaml.ScalarNode) -> bool:
     )
 
 
-class _Reading:
+class _YamlReading:
     """Builds values from YAML nodes and keeps the lines."""
 
     def __init__(self, file: str) -> None:

@@ -39,7 +39,7 @@ class WrongVolume:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Tier:
+class AuditedTier:
     """An applied tier, and what of the volumes is on it."""
 
     name: str
@@ -54,10 +54,10 @@ class Tier:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Audited:
+class AuditedTiers:
     """The tiers, and the volumes that were looked at."""
 
-    tiers: tuple[Tier, ...]
+    tiers: tuple[AuditedTier, ...]
     #: How many volumes were looked at, and how many of them are of no tier.
     volumes: int
     untiered: int
@@ -105,7 +105,7 @@ class _Images:
 
 def audited(
     connection: openstack.connection.Connection, policy: decision.Policy
-) -> Audited:
+) -> AuditedTiers:
     """The tiers and the newest volumes of all projects.
 
     :param connection: of an administrator.
@@ -146,9 +146,9 @@ def audited(
             wrong_on[tier] += 1
             if len(wrong) < _MOST_SHOWN:
                 wrong.append(_wrong(one))
-    return Audited(
+    return AuditedTiers(
         tiers=tuple(
-            Tier(
+            AuditedTier(
                 name=text.printable(tier.name),
                 volume_type=text.printable(tier.volume_type),
                 tags=text.clipped_list(tier.tags),

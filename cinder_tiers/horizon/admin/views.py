@@ -23,7 +23,7 @@ _MOST_CHARS = 255
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Part:
+class _ExplanationPart:
     """A part of an explanation: a title, and lines made harmless."""
 
     title: str
@@ -55,7 +55,7 @@ class IndexView(views.HorizonTemplateView):
 
 def _explained(
     connection: openstack.connection.Connection, ref: str
-) -> list[_Part]:
+) -> list[_ExplanationPart]:
     seen = visible_cloud.observe_volume(connection, ref)
     explained = existing_volume.explain_volume(
         volume=seen.volume, image=seen.image, known=seen.known, policy=_POLICY
@@ -84,7 +84,7 @@ def _explained(
         'Notes': [*explained.notes],
     }
     return [
-        _Part(
+        _ExplanationPart(
             title=title,
             lines=[text.clipped(text.printable(line)) for line in lines],
         )

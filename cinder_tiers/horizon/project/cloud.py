@@ -22,7 +22,7 @@ _PATCH = 'application/openstack-images-v2.1-json-patch'
 
 
 def tier_tags(
-    connection: openstack.connection.Connection, known: facts.Facts
+    connection: openstack.connection.Connection, known: facts.VisibleCloud
 ) -> frozenset[str] | None:
     """Normal forms of the tags of tiers, as far as the user may know them.
 

@@ -58,7 +58,7 @@ class Offer:
         return text.clipped_list(self.tags)
 
 
-def offers(known: facts.Facts) -> list[Offer]:
+def offers(known: facts.VisibleCloud) -> list[Offer]:
     """The tiers that a user may choose among, or else the volume types.
 
     :param known: what the user may see.
@@ -138,7 +138,7 @@ def _least(*limits: int | None) -> int | None:
     return min((each for each in limits if each is not None), default=None)
 
 
-def visible_tags(known: facts.Facts) -> frozenset[str] | None:
+def visible_tags(known: facts.VisibleCloud) -> frozenset[str] | None:
     """Normal forms of the tags of tiers; None when Cinder hides them.
 
     :param known: what the user may see.

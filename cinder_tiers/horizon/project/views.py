@@ -49,7 +49,7 @@ class IndexView(views.HorizonTemplateView):
 
 def _tiers(
     connection: openstack.connection.Connection,
-    known: facts.Facts,
+    known: facts.VisibleCloud,
     told: list[str],
 ) -> dict[str, object]:
     found = offers.offers(known)
@@ -73,7 +73,7 @@ def _tiers(
 def _images(
     request: http.HttpRequest,
     connection: openstack.connection.Connection,
-    known: facts.Facts,
+    known: facts.VisibleCloud,
     told: list[str],
 ) -> dict[str, object]:
     tags: frozenset[str] | None = None

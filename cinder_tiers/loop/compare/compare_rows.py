@@ -23,7 +23,7 @@ _TABLE: results_command.Table = {
     'Quantity': lambda claim: claim.quantity,
     'Baseline': lambda claim: results.Amount((claim.first, claim.unit)),
     'Compared': lambda claim: results.Amount((claim.second, claim.unit)),
-    'Difference': results.Change,
+    'Difference': results.ClaimedChange,
     'Finding': lambda claim: claim.finding.value,
     'Reason': lambda claim: claim.reason,
 }
@@ -61,7 +61,7 @@ def find(
         without=()
         if any(claim.side for claim in found.claims)
         else {'Result'},
-        is_worse=found.count(comparison.Finding.WORSE) > 0,
+        is_worse=found.count(comparison.DifferenceFinding.WORSE) > 0,
         is_unknown=is_unknown,
     )
 
@@ -106,8 +106,11 @@ def _compare(
         found = comparison.tiers_of_run(
             run, question, reference=parsed_args.reference
         )
-        return found, found.count(comparison.Finding.NOT_COMPARED) > 0 or (
-            found.count(comparison.Finding.CANNOT_TELL) == len(found.claims)
+        return found, found.count(
+            comparison.DifferenceFinding.NOT_COMPARED
+        ) > 0 or (
+            found.count(comparison.DifferenceFinding.CANNOT_TELL)
+            == len(found.claims)
         )
     if parsed_args.reference:
         raise errors.WrongArguments(

@@ -52,7 +52,7 @@ def no_pattern(quantities: Sequence[str]) -> ComparisonError:
     )
 
 
-class Finding(enum.Enum):
+class DifferenceFinding(enum.Enum):
     """What can be said of the second side."""
 
     BETTER = 'better'
@@ -144,7 +144,7 @@ class Claim:
     #: of the quantity
     unit: str
     #: what can be claimed
-    finding: Finding
+    finding: DifferenceFinding
     #: why nothing, or no more, can be claimed; else how it was found
     reason: str
     #: geometric mean of the first side's repeats; None if it has none
@@ -216,8 +216,8 @@ class Claim:
     def reversed(self) -> 'Claim':
         """The same claim, the first side against the second."""
         found = {
-            Finding.BETTER: Finding.WORSE,
-            Finding.WORSE: Finding.BETTER,
+            DifferenceFinding.BETTER: DifferenceFinding.WORSE,
+            DifferenceFinding.WORSE: DifferenceFinding.BETTER,
         }.get(self.finding, self.finding)
         difference, high, low = (
             None
@@ -251,7 +251,7 @@ class Comparison:
     #: in the order of the patterns
     claims: tuple[Claim, ...]
 
-    def count(self, finding: Finding) -> int:
+    def count(self, finding: DifferenceFinding) -> int:
         """How many claims have a finding."""
         return sum(claim.finding is finding for claim in self.claims)
 
@@ -261,7 +261,7 @@ class _Observed:
     """A claim on its way: its difference is known, not yet what it means."""
 
     claim: Claim
-    difference: differences.Difference | None
+    difference: differences.LogDifference | None
     is_least: bool = True
     within: Within = Within.NOTHING
     #: what a side has several of, for messages
@@ -452,7 +452,7 @@ def runs(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Treatment:
+class SweptTreatment:
     """What a sweep has changed, with a run of each block."""
 
     name: str
@@ -464,7 +464,7 @@ class Treatment:
 
 def treatments(
     default: Mapping[int, run_result.RunResult],
-    others: Sequence[Treatment],
+    others: Sequence[SweptTreatment],
     question: Question,
     *,
     tiers: Sequence[str] | None = None,
@@ -721,7 +721,7 @@ def _of_runs(
             observed,
             claim=dataclasses.replace(
                 claim,
-                finding=Finding.CANNOT_TELL,
+                finding=DifferenceFinding.CANNOT_TELL,
                 reason=claim.reason + _too_few_runs(fewer, more, history),
                 difference_percent=differences.percent(
                     math.log(_geometric_mean_of(found.second))
@@ -895,7 +895,7 @@ def _observe(
             pattern=pattern,
             quantity=name,
             unit=limit.unit,
-            finding=Finding.NOT_COMPARED,
+            finding=DifferenceFinding.NOT_COMPARED,
             reason=reason
             or first.reason
             or second.reason
@@ -918,7 +918,9 @@ def _observe(
         if too_few:
             yield _Observed(
                 claim=dataclasses.replace(
-                    claim, finding=Finding.CANNOT_TELL, reason=too_few
+                    claim,
+                    finding=DifferenceFinding.CANNOT_TELL,
+                    reason=too_few,
                 ),
                 difference=None,
             )
@@ -1192,7 +1194,7 @@ def _decide(
 def _with_common_noise(observed: Sequence[_Observed]) -> list[_Observed]:
     """See ``between_runs.with_common_noise``, for each quantity of a tier."""
     groups: dict[
-        tuple[str, ...], list[tuple[int, differences.Difference]]
+        tuple[str, ...], list[tuple[int, differences.LogDifference]]
     ] = {}
     for place, each in enumerate(observed):
         claim = each.claim
@@ -1221,7 +1223,7 @@ def _with_common_noise(observed: Sequence[_Observed]) -> list[_Observed]:
 
 def _decided(
     observed: _Observed,
-    difference: differences.Difference,
+    difference: differences.LogDifference,
     question: Question,
     share: int,
     claims: int,
@@ -1253,16 +1255,18 @@ def _decided(
     )
     if p_differs <= alpha:
         is_better = (difference.mean > 0) == observed.is_least
-        finding = Finding.BETTER if is_better else Finding.WORSE
+        finding = (
+            DifferenceFinding.BETTER if is_better else DifferenceFinding.WORSE
+        )
         reason = how
     elif p_within <= alpha:
-        finding = Finding.NO_RELEVANT_DIFFERENCE
+        finding = DifferenceFinding.NO_RELEVANT_DIFFERENCE
         reason = (
             f'less than {question.least_difference_percent:g} % either'
             f' way; {how}'
         )
     else:
-        finding = Finding.CANNOT_TELL
+        finding = DifferenceFinding.CANNOT_TELL
         need = to_see(
             question,
             needed,

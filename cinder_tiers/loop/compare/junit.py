@@ -18,9 +18,9 @@ _NOT_IN_XML = re.compile(
     '[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]'
 )
 _ELEMENTS = {
-    comparison.Finding.WORSE: 'failure',
-    comparison.Finding.NOT_COMPARED: 'error',
-    comparison.Finding.CANNOT_TELL: 'skipped',
+    comparison.DifferenceFinding.WORSE: 'failure',
+    comparison.DifferenceFinding.NOT_COMPARED: 'error',
+    comparison.DifferenceFinding.CANNOT_TELL: 'skipped',
 }
 
 
@@ -37,9 +37,9 @@ def write(found: comparison.Comparison) -> str:
         'testsuite',
         name='openstack tier compare',
         tests=str(len(found.claims)),
-        failures=str(found.count(comparison.Finding.WORSE)),
-        errors=str(found.count(comparison.Finding.NOT_COMPARED)),
-        skipped=str(found.count(comparison.Finding.CANNOT_TELL)),
+        failures=str(found.count(comparison.DifferenceFinding.WORSE)),
+        errors=str(found.count(comparison.DifferenceFinding.NOT_COMPARED)),
+        skipped=str(found.count(comparison.DifferenceFinding.CANNOT_TELL)),
         time='0',
     )
     for claim in found.claims:

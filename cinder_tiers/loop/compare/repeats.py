@@ -225,7 +225,7 @@ def _reason(needed: int | None, question: comparison.Question) -> str:
 
 
 def _need(
-    noise: differences.Difference,
+    noise: differences.LogDifference,
     question: comparison.Question,
     claims: int,
 ) -> Need:

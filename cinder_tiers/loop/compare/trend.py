@@ -23,7 +23,7 @@ from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.compare import same_pattern
 
 
-class Finding(enum.Enum):
+class TrendFinding(enum.Enum):
     """What happened to a quantity."""
 
     BETTER = 'better'
@@ -57,7 +57,7 @@ class Level:
     quantity: str
     #: of the quantity
     unit: str
-    finding: Finding
+    finding: TrendFinding
     #: runs that have the pattern, all guests complete in some repeat
     runs: int
     #: nonce of the first run on the new level; empty without a change
@@ -294,9 +294,9 @@ def _levels(
             pattern=pattern,
             quantity=quantity,
             unit=limit.unit,
-            finding=Finding.BETTER
+            finding=TrendFinding.BETTER
             if (difference > 0) == limit.is_least
-            else Finding.WORSE,
+            else TrendFinding.WORSE,
             runs=len(series),
             run=first.run,
             ended_at=_ended_at(first).isoformat(),
@@ -323,10 +323,16 @@ def _changed(
     yield from map(str, circumstances.of_runs(before, first, {tier: tier}))
 
 
-def _without_change(*, is_enough: bool, is_newest_left_out: bool) -> Finding:
+def _without_change(
+    *, is_enough: bool, is_newest_left_out: bool
+) -> TrendFinding:
     if not is_enough:
-        return Finding.TOO_FEW_RUNS
-    return Finding.CANNOT_TELL if is_newest_left_out else Finding.NO_CHANGE
+        return TrendFinding.TOO_FEW_RUNS
+    return (
+        TrendFinding.CANNOT_TELL
+        if is_newest_left_out
+        else TrendFinding.NO_CHANGE
+    )
 
 
 def _mean(series: Sequence[_Observation]) -> float:

@@ -79,8 +79,8 @@ def find(
         items=[
             level for level in found if level.run or not parsed_args.changes
         ],
-        is_worse=trend.Finding.WORSE in last.values(),
-        is_unknown=trend.Finding.TOO_FEW_RUNS in last.values()
+        is_worse=trend.TrendFinding.WORSE in last.values(),
+        is_unknown=trend.TrendFinding.TOO_FEW_RUNS in last.values()
         or any(level.is_newest_left_out for level in found),
     )
 

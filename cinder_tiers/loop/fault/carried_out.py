@@ -23,7 +23,7 @@ IN, UP = 'in', 'up'
 
 #: {id: OSD} at the moment.
 Osds = collections.abc.Callable[
-    [], collections.abc.Mapping[int, cluster_facts.Osd]
+    [], collections.abc.Mapping[int, cluster_facts.OsdStatus]
 ]
 
 
@@ -37,12 +37,12 @@ def begin(
     :raises errors.TiersError: Ceph does not answer or refuses.
     """
     kind = target.fault.kind
-    if kind is faults.Kind.OSD_OUT:
+    if kind is faults.FaultKind.OSD_OUT:
         session.command('osd out', ids=[str(target.osd)])
-    elif kind is faults.Kind.OSD_DOWN:
+    elif kind is faults.FaultKind.OSD_DOWN:
         session.command('osd set-group', flags=_FLAGS, who=[str(target)])
         session.command('osd down', ids=[str(target.osd)])
-    elif kind is faults.Kind.DEEP_SCRUB:
+    elif kind is faults.FaultKind.DEEP_SCRUB:
         session.command('osd pool deep-scrub', who=[target.pool])
         return
     found = stand(target, osds)
@@ -67,15 +67,18 @@ def end(
     if osd is None:
         raise errors.ActionFailed(f'{target} no longer exists')
     kind = target.fault.kind
-    if kind is faults.Kind.OSD_OUT and osd.weight == 0:
+    if kind is faults.FaultKind.OSD_OUT and osd.weight == 0:
         session.command('osd in', ids=[str(target.osd)])
-    if kind is faults.Kind.OSD_DOWN and osd.flags & cluster_facts.KEPT_DOWN:
+    if (
+        kind is faults.FaultKind.OSD_DOWN
+        and osd.flags & cluster_facts.KEPT_DOWN
+    ):
         session.command('osd unset-group', flags=_FLAGS, who=[str(target)])
 
 
 def before(target: faults.Target) -> str:
     """How an OSD is before a fault and after it, in words."""
-    return IN if target.fault.kind is faults.Kind.OSD_OUT else UP
+    return IN if target.fault.kind is faults.FaultKind.OSD_OUT else UP
 
 
 def stand(target: faults.Target, osds: Osds) -> str:
@@ -87,7 +90,7 @@ def stand(target: faults.Target, osds: Osds) -> str:
     osd = None if target.osd is None else osds().get(target.osd)
     if osd is None:
         return 'gone'
-    if target.fault.kind is faults.Kind.OSD_OUT:
+    if target.fault.kind is faults.FaultKind.OSD_OUT:
         return 'out' if osd.weight == 0 else IN
     flags = sorted(cluster_facts.KEPT_DOWN & osd.flags)
     return ', '.join([UP if osd.is_up else 'down', *flags])

@@ -47,7 +47,7 @@ class Health:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Osd:
+class OsdStatus:
     """How an OSD is at the moment."""
 
     is_up: bool
@@ -58,7 +58,7 @@ class Osd:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Pool:
+class OsdPool:
     """A pool that has data on an OSD."""
 
     name: str
@@ -72,7 +72,7 @@ class Pool:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Facts:
+class ClusterFacts:
     """A cluster, before a fault."""
 
     fsid: str
@@ -80,16 +80,16 @@ class Facts:
     #: Of the whole cluster, such as nodeep-scrub.
     flags: frozenset[str]
     #: {id: OSD}
-    osds: collections.abc.Mapping[int, Osd]
+    osds: collections.abc.Mapping[int, OsdStatus]
     #: Their places in the CRUSH tree.
     places: tuple[ceph_state.Osd, ...]
-    usage: usages.Usage | usages.Unknown
+    usage: usages.ClusterUsage | usages.Unknown
     #: {pool: flags}, of the pools of the tier.
     pool_flags: collections.abc.Mapping[str, frozenset[str]]
     #: OSDs that have data of the tier.
     holders: frozenset[int]
     #: {OSD: pools with data on it}, of the OSDs that were asked for.
-    pools_on: collections.abc.Mapping[int, tuple[Pool, ...]] = (
+    pools_on: collections.abc.Mapping[int, tuple[OsdPool, ...]] = (
         dataclasses.field(default_factory=dict)
     )
     #: OSDs to which pg-upmap-items map placement groups.

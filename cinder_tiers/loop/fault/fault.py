@@ -10,7 +10,7 @@ import dataclasses
 import enum
 
 
-class Kind(enum.Enum):
+class FaultKind(enum.Enum):
     """What is done to the cluster."""
 
     #: An OSD is marked out, so that its data are moved, and in again.
@@ -24,7 +24,7 @@ class Kind(enum.Enum):
 
 
 #: Those that an OSD is chosen for.
-OF_OSDS = frozenset({Kind.OSD_OUT, Kind.OSD_DOWN})
+OF_OSDS = frozenset({FaultKind.OSD_OUT, FaultKind.OSD_DOWN})
 
 #: When the times of faults are counted from: the start of the command that
 #: measures, or the moment that it announces.
@@ -43,7 +43,7 @@ class Fault:
     """A fault that is made in each slot."""
 
     name: str
-    kind: Kind
+    kind: FaultKind
     #: Seconds after the moment that is counted from.
     at_s: float
     #: Seconds that it lasts; of a deep scrub, at most.
@@ -89,7 +89,7 @@ class Target:
         """For people."""
         if self.fault.kind in OF_OSDS:
             return f'osd.{self.osd}'
-        if self.fault.kind is Kind.DEEP_SCRUB:
+        if self.fault.kind is FaultKind.DEEP_SCRUB:
             return f'pool {self.pool}'
         return 'command'
 
@@ -101,7 +101,7 @@ class Target:
     @property
     def is_to_mend(self) -> bool:
         """Whether it has to be undone; a scrub ends by itself."""
-        return self.fault.kind is not Kind.DEEP_SCRUB
+        return self.fault.kind is not FaultKind.DEEP_SCRUB
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -121,7 +121,7 @@ class FaultRecord:
     """A fault of a slot, and what became of it."""
 
     name: str
-    kind: Kind
+    kind: FaultKind
     #: What it struck, for people.
     target: str
     #: Seconds since the epoch; None: it was not made.

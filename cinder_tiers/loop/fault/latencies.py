@@ -24,7 +24,7 @@ PERCENT = 99.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class LatencyPart:
     """Latencies of a part of a run."""
 
     #: I/Os that were counted
@@ -34,12 +34,12 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Latencies:
+class FaultLatencies:
     """The percentile before, during and after a fault."""
 
-    before: Part
-    during: Part
-    after: Part
+    before: LatencyPart
+    during: LatencyPart
+    after: LatencyPart
 
     def reasons(self, percent: float = PERCENT) -> tuple[str, ...]:
         """Why parts of it are not known, a text for each."""
@@ -55,10 +55,12 @@ class Latencies:
         )
 
 
-def _part(windows: Sequence[run_result.LatencyWindow], percent: float) -> Part:
+def _part(
+    windows: Sequence[run_result.LatencyWindow], percent: float
+) -> LatencyPart:
     merged = histogram.merge(each.histogram() for each in windows)
     ios = merged.count
-    return Part(
+    return LatencyPart(
         ios=ios,
         percentile_ms=merged.percentile_ns(percent) / 1e6
         if ios >= figures.ios_needed(percent)
@@ -70,7 +72,7 @@ def around_each(
     windows: Sequence[run_result.LatencyWindow],
     spans: Sequence[response.Span],
     percent: float = PERCENT,
-) -> tuple[Latencies, ...]:
+) -> tuple[FaultLatencies, ...]:
     """The percentile around each of several faults.
 
     :param windows: of the directions that are asked for, in any order
@@ -99,7 +101,7 @@ def around_each(
             default=math.inf,
         )
         found.append(
-            Latencies(
+            FaultLatencies(
                 before=before,
                 during=_part(
                     [

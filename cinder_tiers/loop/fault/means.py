@@ -34,7 +34,7 @@ class Mended:
     target: faults.Target
     #: As it was found.
     found: str
-    outcome: run_restore.Outcome
+    outcome: run_restore.RestoreOutcome
     #: Why it failed.
     reason: str = ''
 
@@ -52,19 +52,19 @@ class Mended:
     def is_back(self) -> bool:
         """Whether nothing of it is left."""
         return self.outcome in (
-            run_restore.Outcome.AS_BEFORE,
-            run_restore.Outcome.BROUGHT_BACK,
+            run_restore.RestoreOutcome.AS_BEFORE,
+            run_restore.RestoreOutcome.BROUGHT_BACK,
         )
 
 
 def before(target: faults.Target) -> str:
     """How the target of a fault is before and after it, in words."""
-    if target.fault.kind is faults.Kind.COMMAND:
+    if target.fault.kind is faults.FaultKind.COMMAND:
         return _ENDED
     return of_ceph.before(target)
 
 
-class Reader(typing.Protocol):
+class FactsReader(typing.Protocol):
     """Reads a cluster, such as `observe.ceph.fault_facts.Reader`."""
 
     def facts(
@@ -73,13 +73,13 @@ class Reader(typing.Protocol):
         osd_ids: collections.abc.Callable[
             [frozenset[int]], collections.abc.Iterable[int]
         ],
-    ) -> cluster_facts.Facts:
+    ) -> cluster_facts.ClusterFacts:
         """What a fault has to know of the cluster."""
 
     def health(self) -> cluster_facts.Health:
         """Whether the cluster is in order."""
 
-    def osds(self) -> collections.abc.Mapping[int, cluster_facts.Osd]:
+    def osds(self) -> collections.abc.Mapping[int, cluster_facts.OsdStatus]:
         """{id: OSD} at the moment."""
 
     def deep_scrubs(self, pool: str) -> collections.abc.Mapping[str, str]:
@@ -101,7 +101,7 @@ class Means:
     def __init__(
         self,
         session: ceph_session.Session,
-        reader: Reader,
+        reader: FactsReader,
         pool: str,
         *,
         are_ended: bool = True,
@@ -122,7 +122,7 @@ class Means:
         self,
         struck: collections.abc.Sequence[faults.Fault],
         seed: int,
-    ) -> tuple[cluster_facts.Facts, tuple[faults.Target, ...]]:
+    ) -> tuple[cluster_facts.ClusterFacts, tuple[faults.Target, ...]]:
         """The cluster, and what faults strike in it.
 
         :param seed: of what is chosen by chance.
@@ -160,7 +160,7 @@ class Means:
         :raises errors.TiersError: Ceph does not answer or refuses.
         """
         if not any(
-            one.fault.kind is not faults.Kind.COMMAND for one in targets
+            one.fault.kind is not faults.FaultKind.COMMAND for one in targets
         ):
             return ()
         facts = self._reader.facts(
@@ -193,11 +193,11 @@ class Means:
         :raises errors.TiersError: it is not made, or only in part.
         """
         kind = target.fault.kind
-        if kind is faults.Kind.COMMAND:
+        if kind is faults.FaultKind.COMMAND:
             self._begun.add(target.name)
             _run(target.fault.begin, self._folder)
             return
-        if kind is faults.Kind.DEEP_SCRUB:
+        if kind is faults.FaultKind.DEEP_SCRUB:
             self._scrubbed[target.name] = dict(
                 self._reader.deep_scrubs(target.pool)
             )
@@ -209,7 +209,7 @@ class Means:
 
         :raises errors.TiersError: Ceph does not answer or refuses.
         """
-        if target.fault.kind is not faults.Kind.DEEP_SCRUB:
+        if target.fault.kind is not faults.FaultKind.DEEP_SCRUB:
             return False
         # Of a large pool, it is a long answer.
         if time.monotonic() < self._looked_at + _LOOK_AT_SCRUBS_S:
@@ -228,7 +228,7 @@ class Means:
 
         :raises errors.TiersError: it is not undone.
         """
-        if target.fault.kind is faults.Kind.COMMAND:
+        if target.fault.kind is faults.FaultKind.COMMAND:
             _run(target.fault.end, self._folder)
             self._begun.discard(target.name)
         elif target.is_to_mend:
@@ -239,7 +239,7 @@ class Means:
 
         :raises errors.TiersError: Ceph does not answer or refuses.
         """
-        if target.fault.kind is not faults.Kind.COMMAND:
+        if target.fault.kind is not faults.FaultKind.COMMAND:
             return of_ceph.stand(target, self._reader.osds)
         if self._are_ended and target.name not in self._begun:
             return _ENDED
@@ -259,10 +259,10 @@ class Means:
             return Mended(
                 target=target,
                 found=_UNKNOWN,
-                outcome=run_restore.Outcome.FAILED,
+                outcome=run_restore.RestoreOutcome.FAILED,
                 reason=str(error),
             )
-        outcome, reason = run_restore.Outcome.AS_BEFORE, ''
+        outcome, reason = run_restore.RestoreOutcome.AS_BEFORE, ''
         if found != before(target):
             try:
                 self.end(target)
@@ -272,9 +272,9 @@ class Means:
             except errors.TiersError as error:
                 reason = str(error)
             outcome = (
-                run_restore.Outcome.FAILED
+                run_restore.RestoreOutcome.FAILED
                 if reason
-                else run_restore.Outcome.BROUGHT_BACK
+                else run_restore.RestoreOutcome.BROUGHT_BACK
             )
         return Mended(
             target=target, found=found, outcome=outcome, reason=reason
@@ -282,7 +282,7 @@ class Means:
 
     def _left(self, target: faults.Target, wait_s: float) -> str:
         """What is left of a fault that was undone; '' for nothing."""
-        if target.fault.kind is faults.Kind.COMMAND:
+        if target.fault.kind is faults.FaultKind.COMMAND:
             return ''
         until = time.monotonic() + wait_s
         while True:

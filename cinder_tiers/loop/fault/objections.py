@@ -36,7 +36,7 @@ def chosen_osd(
 
 def check(
     targets: collections.abc.Iterable[faults.Target],
-    facts: cluster_facts.Facts,
+    facts: cluster_facts.ClusterFacts,
 ) -> None:
     """Refuses faults that would endanger data.
 
@@ -75,7 +75,7 @@ def check_consent(
 
 
 def of_health(
-    facts: cluster_facts.Facts,
+    facts: cluster_facts.ClusterFacts,
 ) -> collections.abc.Iterator[str]:
     """What speaks against any fault."""
     if not facts.health.is_ok:
@@ -86,11 +86,11 @@ def of_health(
 
 
 def of_target(
-    target: faults.Target, facts: cluster_facts.Facts
+    target: faults.Target, facts: cluster_facts.ClusterFacts
 ) -> collections.abc.Iterator[str]:
     """What speaks against a fault besides health, a line for each."""
     kind = target.fault.kind
-    if kind is faults.Kind.DEEP_SCRUB:
+    if kind is faults.FaultKind.DEEP_SCRUB:
         flags = facts.flags | facts.pool_flags.get(target.pool, frozenset())
         if 'nodeep-scrub' in flags:
             yield (
@@ -102,7 +102,7 @@ def of_target(
 
 
 def _of_osd(
-    target: faults.Target, facts: cluster_facts.Facts
+    target: faults.Target, facts: cluster_facts.ClusterFacts
 ) -> collections.abc.Iterator[str]:
     osd_id = target.osd
     if (
@@ -144,7 +144,7 @@ def _of_osd(
                 f'(min_size {pool.min_size}) and one more OSD may fail; '
                 'raise size or lower min_size'
             )
-    if target.fault.kind is faults.Kind.OSD_OUT:
+    if target.fault.kind is faults.FaultKind.OSD_OUT:
         if osd_id in facts.upmapped:
             yield (
                 f'{target} has placement groups mapped by pg-upmap-items, '
@@ -156,7 +156,7 @@ def _of_osd(
 
 
 def _of_room(
-    target: faults.Target, osd_id: int, facts: cluster_facts.Facts
+    target: faults.Target, osd_id: int, facts: cluster_facts.ClusterFacts
 ) -> collections.abc.Iterator[str]:
     """The data of an OSD that is out must fit where they are moved to."""
     if isinstance(facts.usage, usages.Unknown):
@@ -186,7 +186,7 @@ def _of_room(
 
 
 def receivers(
-    osd_id: int, pool: cluster_facts.Pool, facts: cluster_facts.Facts
+    osd_id: int, pool: cluster_facts.OsdPool, facts: cluster_facts.ClusterFacts
 ) -> tuple[int, ...]:
     """The OSDs that get the data of one that is marked out.
 

@@ -47,7 +47,7 @@ class Reader:
         osd_ids: collections.abc.Callable[
             [frozenset[int]], collections.abc.Iterable[int]
         ],
-    ) -> cluster_facts.Facts:
+    ) -> cluster_facts.ClusterFacts:
         """What a fault has to know of the cluster.
 
         :param pool: that holds the data of the tier.
@@ -62,7 +62,7 @@ class Reader:
             lambda session: parse_status(session.command('status'))
         )
 
-    def osds(self) -> dict[int, cluster_facts.Osd]:
+    def osds(self) -> dict[int, cluster_facts.OsdStatus]:
         """{id: OSD} at the moment."""
         return self._known(
             lambda session: parse_osds(session.command('osd dump'))
@@ -91,7 +91,7 @@ def _observe(
     osd_ids: collections.abc.Callable[
         [frozenset[int]], collections.abc.Iterable[int]
     ],
-) -> cluster_facts.Facts:
+) -> cluster_facts.ClusterFacts:
     dump = session.command('osd dump')
     holders = holders_of(session.command('pg ls-by-pool', poolstr=pool))
     struck = [
@@ -103,7 +103,7 @@ def _observe(
         rule['rule_id']: rule
         for rule in session.command('osd crush rule dump')
     }
-    return cluster_facts.Facts(
+    return cluster_facts.ClusterFacts(
         fsid=str(dump['fsid']),
         health=parse_status(session.command('status')),
         flags=frozenset(filter(None, dump['flags'].split(','))),
@@ -155,10 +155,10 @@ def parse_status(
 
 def parse_osds(
     dump: collections.abc.Mapping,
-) -> dict[int, cluster_facts.Osd]:
+) -> dict[int, cluster_facts.OsdStatus]:
     """{id: OSD} of `osd dump`."""
     return {
-        one['osd']: cluster_facts.Osd(
+        one['osd']: cluster_facts.OsdStatus(
             is_up=bool(one['up']),
             weight=float(one['weight']),
             flags=cluster_facts.KEEPING & set(one['state']),
@@ -182,11 +182,11 @@ def _pools_on(
     osd_id: int,
     dump: collections.abc.Mapping,
     rules: collections.abc.Mapping[int, dict],
-) -> tuple[cluster_facts.Pool, ...]:
+) -> tuple[cluster_facts.OsdPool, ...]:
     listed = session.command('pg ls-by-osd', osd=osd_id)['pg_stats']
     ids = {int(one['pgid'].partition('.')[0]) for one in listed}
     return tuple(
-        cluster_facts.Pool(
+        cluster_facts.OsdPool(
             name=one['pool_name'],
             size=one['size'],
             min_size=one['min_size'],
@@ -219,7 +219,7 @@ def _not_to_stop(session: ceph_session.Session, osd_id: int) -> str:
     """What Ceph says against stopping an OSD; '' for nothing."""
     try:
         answer = session.command('osd ok-to-stop', ids=[str(osd_id)])
-    except ceph_session.CommandFailed as error:
+    except ceph_session.CephRefused as error:
         if error.errno == errno.EBUSY:
             return str(error)
         raise

@@ -61,13 +61,13 @@ class Answer:
     direction: str | None = None
     #: p99 of completion latency; None: guests did not send latencies of each
     #: few seconds
-    p99: fault_latencies.Latencies | None = None
+    p99: fault_latencies.FaultLatencies | None = None
 
 
 def answers(
     result: run_result.RunResult,
     made: Sequence[Made],
-    rule: response.Rule | None = None,
+    rule: response.ResponseRule | None = None,
 ) -> Iterator[Answer]:
     """How all patterns responded to the faults that began while they ran.
 
@@ -116,21 +116,21 @@ def answers(
 
 def _of_direction(
     run: run_result.PatternRun,
-    series: response.Series,
+    series: response.LoadSeries,
     direction: str | None,
     spans: Sequence[response.Span],
-    rule: response.Rule | None,
+    rule: response.ResponseRule | None,
 ) -> tuple[
     str | None,
     tuple[response.Response, ...],
-    tuple[fault_latencies.Latencies, ...] | None,
+    tuple[fault_latencies.FaultLatencies, ...] | None,
 ]:
     """(direction, IOPS around each fault, p99 around each).
 
     :param direction: None: all of them
     """
     if direction is not None:
-        series = response.Series(
+        series = response.LoadSeries(
             begins_at=series.begins_at,
             values=(run.slot.series_of_directions or {})[direction],
         )
@@ -147,7 +147,7 @@ def _of_direction(
     )
 
 
-def _series(run: run_result.PatternRun) -> response.Series:
+def _series(run: run_result.PatternRun) -> response.LoadSeries:
     first_ms = run.slot.series[0][0]
     for second, (begin_ms, _iops) in enumerate(run.slot.series):
         if begin_ms != first_ms + 1000 * second:
@@ -155,7 +155,7 @@ def _series(run: run_result.PatternRun) -> response.Series:
                 f'{run.name}: second {second} of the series begins at'
                 f' {begin_ms} ms, expected {first_ms + 1000 * second} ms'
             )
-    return response.Series(
+    return response.LoadSeries(
         begins_at=first_ms / 1000,
         values=tuple(iops for _begin_ms, iops in run.slot.series),
     )

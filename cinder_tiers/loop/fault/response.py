@@ -39,7 +39,7 @@ LEAST_WINDOWS_AFTER = 2
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rule:
+class ResponseRule:
     """What counts as it was before a fault.
 
     :raises ValueError: a number that is not possible
@@ -63,7 +63,7 @@ class Rule:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Series:
+class LoadSeries:
     """A value for each second, without gaps."""
 
     #: when the first second begins, in seconds on some clock
@@ -117,7 +117,7 @@ class Span:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class SeriesPart:
     """A part of a series: before, during or after."""
 
     #: whole seconds in it
@@ -149,9 +149,9 @@ class Moment:
 class Response:
     """How a series responds to a fault."""
 
-    before: Part
-    during: Part
-    after: Part
+    before: SeriesPart
+    during: SeriesPart
+    after: SeriesPart
     #: from the beginning of the fault to the end of the series; 0: none of
     #: about 2 s or more; None: the series is no rate, or has no such seconds
     longest_stall_s: float | None
@@ -167,9 +167,9 @@ class Response:
         return span.ended_at - span.began_at + self.recovered.after_s
 
 
-def _part(values: Sequence[float | None]) -> Part:
+def _part(values: Sequence[float | None]) -> SeriesPart:
     known = [each for each in values if each is not None]
-    return Part(
+    return SeriesPart(
         seconds=len(values),
         mean=statistics.fmean(known) if known else None,
         median=statistics.median(known) if known else None,
@@ -178,7 +178,7 @@ def _part(values: Sequence[float | None]) -> Part:
     )
 
 
-def _badness(series: Series) -> np.ndarray:
+def _badness(series: LoadSeries) -> np.ndarray:
     """The values turned so that more is worse."""
     if series.is_more_better:
         return -np.array(series.values, dtype=float)
@@ -210,7 +210,7 @@ def _settled(is_bad: np.ndarray) -> int:
 
 
 def _moment(
-    badness: np.ndarray, first: int, end: int, limit: float, rule: Rule
+    badness: np.ndarray, first: int, end: int, limit: float, rule: ResponseRule
 ) -> Moment:
     """When the seconds from ``first`` to before ``end`` are as before."""
     means = _means(badness[first:end], rule.window_s)
@@ -237,7 +237,9 @@ def _moment(
     return Moment(after_s=float(settled))
 
 
-def respond(series: Series, span: Span, rule: Rule | None = None) -> Response:
+def respond(
+    series: LoadSeries, span: Span, rule: ResponseRule | None = None
+) -> Response:
     """How a series responds to a fault.
 
     >>> found = respond(
@@ -252,7 +254,7 @@ def respond(series: Series, span: Span, rule: Rule | None = None) -> Response:
     :param span: of the fault
     :param rule: what counts as before; None: the default
     """
-    rule = rule or Rule()
+    rule = rule or ResponseRule()
     length = len(series.values)
 
     def second(at: float) -> int:
@@ -302,7 +304,7 @@ def respond(series: Series, span: Span, rule: Rule | None = None) -> Response:
 
 
 def respond_to_each(
-    series: Series, spans: Sequence[Span], rule: Rule | None = None
+    series: LoadSeries, spans: Sequence[Span], rule: ResponseRule | None = None
 ) -> tuple[Response, ...]:
     """How a series responds to each of several faults.
 
@@ -334,11 +336,11 @@ def respond_to_each(
 
 
 def _respond_alone(
-    series: Series,
+    series: LoadSeries,
     span: Span,
     others: Sequence[Span],
     undisturbed: int,
-    rule: Rule | None,
+    rule: ResponseRule | None,
 ) -> Response:
     length = len(series.values)
 
@@ -353,7 +355,7 @@ def _respond_alone(
     ]
     end = max(begin, min(later, default=length))
     found = respond(
-        Series(
+        LoadSeries(
             # What came between the undisturbed seconds and the fault is left
             # out.
             begins_at=series.begins_at + begin - undisturbed,
@@ -374,7 +376,9 @@ def _respond_alone(
     return found
 
 
-def _unknown_before(series: Series, span: Span, begin: int, rule: Rule) -> str:
+def _unknown_before(
+    series: LoadSeries, span: Span, begin: int, rule: ResponseRule
+) -> str:
     """Why it is not known what the load is by itself; empty if it is."""
     needed = LEAST_WINDOWS_BEFORE * rule.window_s
     length = len(series.values)

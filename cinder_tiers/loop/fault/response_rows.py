@@ -44,7 +44,7 @@ class _Line:
         return self.answer.iops if self.answer else None
 
     @property
-    def p99(self) -> latencies.Latencies | None:
+    def p99(self) -> latencies.FaultLatencies | None:
         """How its latency responded."""
         return self.answer.p99 if self.answer else None
 
@@ -124,7 +124,7 @@ def find(
 
     :raises errors.ProblemsFound: the file of the sweep cannot be read.
     """
-    rule = response.Rule(
+    rule = response.ResponseRule(
         window_s=parsed_args.window, bound_percent=parsed_args.bound
     )
     found = sweep_files.read(parsed_args.sweep)
@@ -147,7 +147,7 @@ def find(
 
 
 def _lines(
-    path: str, one: record.SlotRecord, rule: response.Rule
+    path: str, one: record.SlotRecord, rule: response.ResponseRule
 ) -> collections.abc.Iterator[_Line]:
     """What there is to say of a slot."""
     if one.measured is None:
@@ -182,7 +182,7 @@ def _answers(
     path: str,
     one: record.SlotRecord,
     made: collections.abc.Sequence[of_run.Made],
-    rule: response.Rule,
+    rule: response.ResponseRule,
 ) -> list[of_run.Answer]:
     reason = 'the command left no result'
     if one.measured and one.measured.result_file is not None:
@@ -209,7 +209,7 @@ def _why_unsound(one: record.SlotRecord) -> str:
             None,
             (
                 one.verdict.value
-                if one.verdict is not record.Verdict.IN_EFFECT
+                if one.verdict is not record.TreatmentVerdict.IN_EFFECT
                 else '',
                 one.reason,
                 f'the command ended with {status}' if status else '',

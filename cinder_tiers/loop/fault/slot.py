@@ -13,18 +13,18 @@ from cinder_tiers.loop.sweep import design
 from cinder_tiers.loop.sweep import record
 
 
-class Command(typing.Protocol):
+class MeasuringCommand(typing.Protocol):
     """What measures, such as `measure.Command`."""
 
-    def announcement(self, slot: design.Slot) -> str:
+    def announcement(self, slot: design.TreatmentSlot) -> str:
         """Path of the file in which the command may announce a moment."""
 
     def __call__(
         self,
-        slot: design.Slot,
+        slot: design.TreatmentSlot,
         treatment: design.Treatment,
         while_running: collections.abc.Callable[[], None],
-    ) -> record.Measured:
+    ) -> record.MeasuredSlot:
         """Measures one slot, and calls what is to be called meanwhile."""
 
 
@@ -41,11 +41,11 @@ class Measure:
 
     def __init__(
         self,
-        command: Command,
+        command: MeasuringCommand,
         *,
         made: faults.Faults,
         targets: tuple[faults.Target, ...],
-        means: timeline.Means,
+        means: timeline.FaultMeans,
         read_announcement: collections.abc.Callable[[str], float | None],
         is_to_stop: collections.abc.Callable[[], bool],
     ) -> None:
@@ -57,8 +57,8 @@ class Measure:
         self._is_to_stop = is_to_stop
 
     def __call__(
-        self, slot: design.Slot, treatment: design.Treatment
-    ) -> record.Measured:
+        self, slot: design.TreatmentSlot, treatment: design.Treatment
+    ) -> record.MeasuredSlot:
         """Measures one slot.
 
         :raises errors.ActionFailed: the cluster is not in order before it, or

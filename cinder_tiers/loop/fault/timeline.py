@@ -20,7 +20,7 @@ from cinder_tiers.loop.fault import fault as faults
 LOOK_EVERY_S = 2.0
 
 
-class Means(typing.Protocol):
+class FaultMeans(typing.Protocol):
     """What makes faults."""
 
     def objections(
@@ -89,7 +89,7 @@ class Timeline:
         self,
         targets: collections.abc.Iterable[faults.Target],
         *,
-        means: Means,
+        means: FaultMeans,
         counts_from: str,
         announced: collections.abc.Callable[[], float | None],
         clock: collections.abc.Callable[[], float] | None = None,

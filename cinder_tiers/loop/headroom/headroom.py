@@ -18,7 +18,7 @@ import math
 from cinder_tiers.loop.headroom import load
 
 
-class Finding(enum.Enum):
+class RoomFinding(enum.Enum):
     """What can be said of the room."""
 
     ROOM = 'room'
@@ -30,7 +30,7 @@ class Finding(enum.Enum):
 class Headroom:
     """An answer; numbers of volumes below 0 are too many by so many."""
 
-    finding: Finding
+    finding: RoomFinding
     #: by the mean of the load; None: not known
     volumes: int | None = None
     #: by the lower end of its interval, or by a load that was kept where only
@@ -44,7 +44,7 @@ class Headroom:
 
 
 def headroom(
-    within: load.Load, *, in_use_iops: float, volume_iops: float
+    within: load.GuestsLoad, *, in_use_iops: float, volume_iops: float
 ) -> Headroom:
     """How many volumes more.
 
@@ -55,13 +55,13 @@ def headroom(
     found = _of_load(within, in_use_iops, volume_iops)
     if within.contradiction:
         return dataclasses.replace(
-            found, finding=Finding.CANNOT_TELL, reason=within.contradiction
+            found, finding=RoomFinding.CANNOT_TELL, reason=within.contradiction
         )
     return found
 
 
 def _of_load(
-    within: load.Load, in_use_iops: float, volume_iops: float
+    within: load.GuestsLoad, in_use_iops: float, volume_iops: float
 ) -> Headroom:
     """What the load shows, whatever contradicts it."""
 
@@ -77,7 +77,7 @@ def _of_load(
         return Headroom(
             finding=_finding(low, high)
             if within.repeats > 1
-            else Finding.CANNOT_TELL,
+            else RoomFinding.CANNOT_TELL,
             at_least=low,
             at_most=high,
             reason=within.reason,
@@ -85,7 +85,9 @@ def _of_load(
     volumes = fitting(within.iops.mean)
     if not within.has_interval:
         return Headroom(
-            finding=Finding.CANNOT_TELL, volumes=volumes, reason=within.reason
+            finding=RoomFinding.CANNOT_TELL,
+            volumes=volumes,
+            reason=within.reason,
         )
     low, high = fitting(within.iops.low), fitting(within.iops.high)
     finding = _finding(low, high)
@@ -95,15 +97,15 @@ def _of_load(
         at_least=low,
         at_most=high,
         reason='the interval includes no room'
-        if finding is Finding.CANNOT_TELL
+        if finding is RoomFinding.CANNOT_TELL
         else '',
     )
 
 
-def _finding(low: int | None, high: int | None) -> Finding:
+def _finding(low: int | None, high: int | None) -> RoomFinding:
     """What the ends of the number of volumes show; None: not known."""
     if low is not None and low > 0:
-        return Finding.ROOM
+        return RoomFinding.ROOM
     if high is not None and high < 1:
-        return Finding.NONE_LEFT
-    return Finding.CANNOT_TELL
+        return RoomFinding.NONE_LEFT
+    return RoomFinding.CANNOT_TELL

@@ -51,7 +51,7 @@ class Bound:
     curve: load_curve.Curve
     #: What limits the load, for the column Until.
     until: str
-    within: load.Load
+    within: load.GuestsLoad
     #: Whether it is an expectation.
     is_expected: bool
 
@@ -63,7 +63,7 @@ class _Answer:
     curve: load_curve.Curve
     until: str
     basis: str
-    within: load.Load
+    within: load.GuestsLoad
     in_use: _Known
     of_volume: _Known
     room: rooms.Headroom
@@ -168,9 +168,9 @@ def find(
     return results_command.Found(
         table=_TABLE,
         items=answers,
-        is_worse=rooms.Finding.NONE_LEFT in found,
+        is_worse=rooms.RoomFinding.NONE_LEFT in found,
         # If nothing is expected, status 0 would promise room.
-        is_unknown=not found or rooms.Finding.CANNOT_TELL in found,
+        is_unknown=not found or rooms.RoomFinding.CANNOT_TELL in found,
     )
 
 
@@ -327,7 +327,7 @@ def _answers(
                 of_volume = tier.of_volume(direction)
                 if in_use.value is None or of_volume.value is None:
                     room = rooms.Headroom(
-                        finding=rooms.Finding.CANNOT_TELL,
+                        finding=rooms.RoomFinding.CANNOT_TELL,
                         reason='; '.join(
                             each.source
                             for each in (in_use, of_volume)

@@ -40,7 +40,7 @@ _ONE_REPEAT = 'one repeat has no interval: expected at least 2'
 
 
 @dataclass(frozen=True, kw_only=True)
-class Load:
+class GuestsLoad:
     """A load in IOPS of all guests together, or why it is not known."""
 
     #: over the repeats; None: not known
@@ -62,8 +62,10 @@ class Load:
         return self.iops is not None and self.iops.low is not None
 
 
-def _over_repeats(values: Sequence[float], curve: load_curve.Curve) -> Load:
-    return Load(
+def _over_repeats(
+    values: Sequence[float], curve: load_curve.Curve
+) -> GuestsLoad:
+    return GuestsLoad(
         iops=intervals.estimate_mean(values, looks=curve.looks),
         reason='' if len(values) > 1 else _ONE_REPEAT,
     )
@@ -75,9 +77,9 @@ def _beyond_steps(
     *,
     at_least_iops: float | None = None,
     at_most_iops: float | None = None,
-) -> Load:
+) -> GuestsLoad:
     """What lies beyond an end of the curve."""
-    return Load(
+    return GuestsLoad(
         at_least_iops=at_least_iops,
         at_most_iops=at_most_iops,
         repeats=curve.repeats,
@@ -85,7 +87,7 @@ def _beyond_steps(
     )
 
 
-def most(curve: load_curve.Curve) -> Load:
+def most(curve: load_curve.Curve) -> GuestsLoad:
     """The most that was done, of a curve that reaches saturation.
 
     Of the step that did most, on the mean: to choose in each repeat would
@@ -103,11 +105,11 @@ def most(curve: load_curve.Curve) -> Load:
     return _over_repeats(best.iops, curve)
 
 
-def operating_point(curve: load_curve.Curve) -> Load:
+def operating_point(curve: load_curve.Curve) -> GuestsLoad:
     """70 % of the most that can be done."""
     found = most(curve)
     if found.iops is None:
-        return Load(reason=found.reason)
+        return GuestsLoad(reason=found.reason)
     best = max(curve.steps, key=lambda step: sum(step.iops))
     return _over_repeats([OPERATE_SHARE * each for each in best.iops], curve)
 
@@ -138,7 +140,7 @@ def kneedle(x: Sequence[float], y: Sequence[float]) -> int | None:
     return best if below[best] > 1 / (len(x) - 1) else None
 
 
-def knee(curve: load_curve.Curve) -> Load:
+def knee(curve: load_curve.Curve) -> GuestsLoad:
     """The load beyond which the latency rises steeply.
 
     It is one of the steps, so its interval is at least as wide as from the
@@ -146,7 +148,7 @@ def knee(curve: load_curve.Curve) -> Load:
     """
     usable = _up_to_saturation(curve)
     if len(usable) < LEAST_STEPS_OF_KNEE:
-        return Load(
+        return GuestsLoad(
             reason=f'{len(usable)} steps up to saturation have a latency:'
             f' expected at least {LEAST_STEPS_OF_KNEE}'
         )
@@ -157,7 +159,7 @@ def knee(curve: load_curve.Curve) -> Load:
             rising([step.latencies_ms[repeat] for step in usable]),
         )
         if at is None:
-            return Load(
+            return GuestsLoad(
                 reason=f'the curve of repeat {repeat + 1} has no knee: add'
                 f' steps of more load'
             )
@@ -168,7 +170,7 @@ def knee(curve: load_curve.Curve) -> Load:
         return _over_repeats(loads, curve)
     # Kneedle gives neither end.
     before, after = usable[min(found) - 1], usable[max(found) + 1]
-    return Load(
+    return GuestsLoad(
         iops=intervals.Estimate(
             mean=about.mean,
             values=about.values,
@@ -211,7 +213,7 @@ def rising(values: Sequence[float]) -> list[float]:
     return [total / count for total, count in shared for _ in range(count)]
 
 
-def within(curve: load_curve.Curve, most_ms: float) -> Load:
+def within(curve: load_curve.Curve, most_ms: float) -> GuestsLoad:
     """The highest load at which the latency is at most so much.
 
     A step that the tier does not do is not within, whatever the latency of
@@ -222,7 +224,7 @@ def within(curve: load_curve.Curve, most_ms: float) -> Load:
     usable = _up_to_saturation(curve)
     if not usable:
         reasons = [step.reason for step in curve.steps if step.reason]
-        return Load(
+        return GuestsLoad(
             reason='no step has the latency'
             + (f': {reasons[0]}' if reasons else '')
         )
@@ -248,7 +250,7 @@ def _within_steps(
     usable: Sequence[load_curve.Step],
     found: Sequence[float],
     most_ms: float,
-) -> Load:
+) -> GuestsLoad:
     """What the crossings of all repeats show, as of ``_crossing``."""
     first, last = usable[0], usable[-1]
     if 0 in found:

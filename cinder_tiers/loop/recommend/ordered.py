@@ -23,7 +23,7 @@ _CERTAINTY = (
 
 def of_moves(
     volumes: collections.abc.Sequence[counters.Volume],
-    moves: collections.abc.Sequence[recommendation.Move],
+    moves: collections.abc.Sequence[recommendation.VolumeAdvice],
 ) -> tuple[order.Orders, list[str]]:
     """The orders, and the names of images that are not of volumes.
 
@@ -41,7 +41,7 @@ def of_moves(
         steps.append(
             order.Order(
                 volume=image[1],
-                kind=repair.Kind.RECOMMENDATION,
+                kind=repair.RepairKind.RECOMMENDATION,
                 tier=move.tier,
                 to_tier=move.to,
                 reason=escaping.clipped(

@@ -89,7 +89,7 @@ def _advice(
     catalog: catalogs.Catalog,
     found: list[run_result.RunResult],
     wanted: collections.abc.Sequence[loads.Load],
-) -> recommendation.Advice:
+) -> recommendation.PlacingAdvice:
     names = {one.name for one in catalog.tiers}
     unknown = sorted(
         {tier.tier for run in found for tier in run.tiers} - names
@@ -296,9 +296,9 @@ def _tags(catalog: catalogs.Catalog, tier: str | None) -> cells.Words:
     return cells.Words(one.tags if one else ())
 
 
-def _cost(catalog: catalogs.Catalog, tier: str | None) -> cells.Cost:
+def _cost(catalog: catalogs.Catalog, tier: str | None) -> cells.Prices:
     one = catalog.tier(tier) if tier else None
-    return cells.Cost(one.cost if one else None)
+    return cells.Prices(one.cost if one else None)
 
 
 def _without_prices(catalog: catalogs.Catalog) -> tuple[str, ...]:
@@ -314,8 +314,8 @@ def _load_rows(
     if not found.places:
         yield (
             found.load.name,
-            *('-', cells.Words(()), cells.Cost(None), '-', '-'),
-            *(results.Amount((None, '')), results.Change(None)),
+            *('-', cells.Words(()), cells.Prices(None), '-', '-'),
+            *(results.Amount((None, '')), results.ClaimedChange(None)),
             *('cannot tell', found.reason),
         )
         return
@@ -334,7 +334,7 @@ def _load_rows(
             pattern,
             quantity,
             results.Amount((claim.first, claim.unit)),
-            results.Change(None),
+            results.ClaimedChange(None),
             lead.standing.value,
             found.reason,
         )
@@ -348,7 +348,7 @@ def _load_rows(
                 claim.pattern,
                 claim.quantity,
                 results.Amount((claim.second, claim.unit)),
-                results.Change(claim),
+                results.ClaimedChange(claim),
                 place.standing.value,
                 f'{claim.finding.value}: {claim.reason}',
             )
@@ -356,7 +356,7 @@ def _load_rows(
 
 def _volume_rows(
     volume: counters.Volume,
-    move: recommendation.Move,
+    move: recommendation.VolumeAdvice,
     catalog: catalogs.Catalog,
 ) -> collections.abc.Iterator[cells.Row]:
     """A row for each pattern that a volume is like; one if there is none."""
@@ -377,7 +377,7 @@ def _volume_rows(
             claim.quantity,
             results.Amount((claim.first, claim.unit)),
             results.Amount((claim.second, claim.unit)),
-            results.Change(claim),
+            results.ClaimedChange(claim),
             f'{claim.finding.value}: {claim.reason}',
         )
     if not move.claims:
@@ -389,7 +389,7 @@ def _volume_rows(
                 results.Amount((None, '')),
                 results.Amount((None, '')),
             ),
-            results.Change(None),
+            results.ClaimedChange(None),
             move.reason,
         )
 

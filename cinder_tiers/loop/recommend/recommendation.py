@@ -47,7 +47,7 @@ class Placing(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class TierPlace:
     """One tier for a load."""
 
     #: its name in the results
@@ -70,7 +70,7 @@ class Recommendation:
     nearly: tuple[str, ...]
     #: in order of what was measured, the leading one first; empty if no
     #: pattern is like the load, or nothing could be compared
-    places: tuple[Place, ...]
+    places: tuple[TierPlace, ...]
     #: why there is none, or no clear one; else empty
     reason: str
 
@@ -85,7 +85,7 @@ class Recommendation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Move:
+class VolumeAdvice:
     """What can be said of where a volume is."""
 
     #: of the volume
@@ -103,7 +103,7 @@ class Move:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Advice:
+class PlacingAdvice:
     """All that is said together, and what to know before."""
 
     #: what was not the same beside the tiers, in words
@@ -120,7 +120,7 @@ def recommend(
     question: comparison.Question,
     *,
     tiers: Collection[str] | None = None,
-) -> Advice:
+) -> PlacingAdvice:
     """Compares the tiers in the patterns that are like the loads.
 
     :param found: results on record, at least one
@@ -139,7 +139,7 @@ def recommend(
         compared = comparison.pairs_of_tiers(
             found, question, patterns=patterns
         )
-    return Advice(
+    return PlacingAdvice(
         circumstances=compared.circumstances,
         claims=compared.claims,
         recommendations=tuple(
@@ -224,7 +224,7 @@ class _Pairs:
         return tuple(self._claims.get((first, second), ()))
 
     def has(
-        self, first: str, second: str, finding: comparison.Finding
+        self, first: str, second: str, finding: comparison.DifferenceFinding
     ) -> bool:
         """Whether the second tier has a finding in some pattern."""
         return any(
@@ -236,8 +236,8 @@ class _Pairs:
         return bool(self.of(first, second)) and all(
             claim.finding
             in (
-                comparison.Finding.BETTER,
-                comparison.Finding.NO_RELEVANT_DIFFERENCE,
+                comparison.DifferenceFinding.BETTER,
+                comparison.DifferenceFinding.NO_RELEVANT_DIFFERENCE,
             )
             for claim in self.of(first, second)
         )
@@ -245,7 +245,7 @@ class _Pairs:
     def is_better(self, first: str, second: str) -> bool:
         """Whether the second is better somewhere, and nowhere worse."""
         return self.is_settled(first, second) and self.has(
-            first, second, comparison.Finding.BETTER
+            first, second, comparison.DifferenceFinding.BETTER
         )
 
     def in_order(self) -> list[str]:
@@ -291,7 +291,7 @@ def _recommendation(
     elif order:
         lead = order[0]
     places = tuple(
-        Place(
+        TierPlace(
             tier=tier,
             standing=_standing(tier, best, pairs),
             claims=pairs.of(lead, tier) if tier != lead else (),
@@ -327,11 +327,11 @@ def _standing(tier: str, best: Sequence[str], pairs: _Pairs) -> Standing:
 
 
 def moves(
-    advice: Advice,
+    advice: PlacingAdvice,
     placed: Mapping[str, Collection[str]],
     *,
     doubts: Mapping[str, str] | None = None,
-) -> tuple[Move, ...]:
+) -> tuple[VolumeAdvice, ...]:
     """What can be said of volumes where they are.
 
     :param advice: whose loads have the names of the volumes
@@ -357,9 +357,11 @@ def _move(
     claims: Sequence[comparison.Claim],
     *,
     doubt: str,
-) -> Move:
-    def say(placing: Placing, reason: str, to: str | None = None) -> Move:
-        return Move(
+) -> VolumeAdvice:
+    def say(
+        placing: Placing, reason: str, to: str | None = None
+    ) -> VolumeAdvice:
+        return VolumeAdvice(
             recommendation=found,
             tier=tier,
             placing=placing,

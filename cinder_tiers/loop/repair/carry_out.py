@@ -42,7 +42,7 @@ _COMPARED = (
     'size_gib',
 )
 #: Types are compared by name.
-_NOTHING_KNOWN = facts.Facts(
+_NOTHING_KNOWN = facts.VisibleCloud(
     project='', is_admin=True, types=(), default_type=None, backends=None
 )
 #: A restart of cinder-api takes no longer.
@@ -59,11 +59,11 @@ _MOST_S = 24 * 3600.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Result:
+class StepResult:
     """A step, and what came of it."""
 
-    step: repair.Step
-    outcome: repair.Outcome
+    step: repair.RepairStep
+    outcome: repair.StepOutcome
     #: Why it is not done; empty if it is.
     reason: str = ''
     #: host@backend#pool where its volume was then; None: it did not move.
@@ -75,17 +75,17 @@ class _NotAsPlanned(errors.TiersError):
 
 
 def carry_out(
-    steps: collections.abc.Sequence[repair.Step],
+    steps: collections.abc.Sequence[repair.RepairStep],
     *,
     connection: openstack.connection.Connection,
     sessions: collections.abc.Mapping[str, ceph_session.Session],
     at_once: int,
     is_to_stop: collections.abc.Callable[[], bool],
-    report: collections.abc.Callable[[Result], None],
+    report: collections.abc.Callable[[StepResult], None],
     say: collections.abc.Callable[[str], None],
     pace: pace.Pace | None = None,
     poll_s: float = _POLL_S,
-) -> list[Result]:
+) -> list[StepResult]:
     """Does the steps that are not refused.
 
     :param connection: of an administrator.
@@ -113,10 +113,12 @@ def carry_out(
     def is_ended() -> bool:
         return is_to_stop() or abandoned.is_set()
 
-    def done(step: repair.Step) -> Result:
+    def done(step: repair.RepairStep) -> StepResult:
         if step.refusal:
-            result = Result(
-                step=step, outcome=repair.Outcome.REFUSED, reason=step.refusal
+            result = StepResult(
+                step=step,
+                outcome=repair.StepOutcome.REFUSED,
+                reason=step.refusal,
             )
         else:
             never = (
@@ -125,8 +127,10 @@ def carry_out(
                 else ''
             )
             result = (
-                Result(
-                    step=step, outcome=repair.Outcome.NOT_STARTED, reason=never
+                StepResult(
+                    step=step,
+                    outcome=repair.StepOutcome.NOT_STARTED,
+                    reason=never,
                 )
                 if never or is_ended()
                 else work.result_of(step)
@@ -166,7 +170,7 @@ class _Work:
         with self.telling:
             self.say(line)
 
-    def result_of(self, step: repair.Step) -> Result:
+    def result_of(self, step: repair.RepairStep) -> StepResult:
         """Carry out a step that is not refused."""
         host = None
         try:
@@ -178,16 +182,20 @@ class _Work:
             else:
                 host = self._move(step)
         except _NotAsPlanned as error:
-            return Result(
-                step=step, outcome=repair.Outcome.CHANGED, reason=str(error)
+            return StepResult(
+                step=step,
+                outcome=repair.StepOutcome.CHANGED,
+                reason=str(error),
             )
         except errors.TiersError as error:
-            return Result(
-                step=step, outcome=repair.Outcome.FAILED, reason=str(error)
+            return StepResult(
+                step=step, outcome=repair.StepOutcome.FAILED, reason=str(error)
             )
-        return Result(step=step, outcome=repair.Outcome.DONE, host=host)
+        return StepResult(
+            step=step, outcome=repair.StepOutcome.DONE, host=host
+        )
 
-    def _show(self, step: repair.Step) -> facts.KnownVolume:
+    def _show(self, step: repair.RepairStep) -> facts.KnownVolume:
         volume = step.volume.volume_id
         with openstack_client.asking(f'Cinder did not show volume {volume}'):
             found = openstack_client.request(
@@ -195,7 +203,7 @@ class _Work:
             ).json()['volume']
             return visible_cloud.parse_volume(found, _NOTHING_KNOWN)
 
-    def _look(self, step: repair.Step) -> None:
+    def _look(self, step: repair.RepairStep) -> None:
         """Look whether a volume is as the plan shows it.
 
         :raises _NotAsPlanned: it is not.
@@ -215,7 +223,9 @@ class _Work:
                 'the command again'
             )
 
-    def _limit(self, step: repair.Step, found: volume_limits.Found) -> None:
+    def _limit(
+        self, step: repair.RepairStep, found: volume_limits.ImageLimits
+    ) -> None:
         """Set the limits of an image, if they are as the plan shows them."""
         session, pool = self.sessions[found.place.cluster], found.place.pool
         image = volumes.image_of(step.volume)
@@ -227,7 +237,9 @@ class _Work:
             )
         session.set_image_options(pool, image, found.changes)
 
-    def _flatten(self, step: repair.Step, place: volume_limits.Place) -> None:
+    def _flatten(
+        self, step: repair.RepairStep, place: volume_limits.ClusterPool
+    ) -> None:
         """Have Ceph's manager flatten an image, and wait until it has.
 
         The manager goes on with it, whatever becomes of this process.
@@ -280,7 +292,7 @@ class _Work:
                 'why'
             )
 
-    def _move(self, step: repair.Step) -> str | None:
+    def _move(self, step: repair.RepairStep) -> str | None:
         """Retype or migrate a volume, and wait until Cinder has ended it.
 
         A request that a server answered with its own failure, such as a
@@ -305,7 +317,7 @@ class _Work:
             'why'
         )
 
-    def _request_move(self, step: repair.Step) -> str:
+    def _request_move(self, step: repair.RepairStep) -> str:
         """Ask Cinder for a move; how a server failed, if one did."""
         volume = step.volume.volume_id
         with openstack_client.asking(
@@ -328,7 +340,7 @@ class _Work:
                 )
         return ''
 
-    def _at_rest(self, step: repair.Step) -> facts.KnownVolume:
+    def _at_rest(self, step: repair.RepairStep) -> facts.KnownVolume:
         """Wait until Cinder does nothing with a volume; the volume then."""
         volume = step.volume.volume_id
         begun = said = answered = time.monotonic()
@@ -370,13 +382,13 @@ class _Work:
                 )
 
 
-def _order(step: repair.Step) -> dict[str, object]:
+def _order(step: repair.RepairStep) -> dict[str, object]:
     if step.migrate_to:
         # Locked, so that its user waits rather than ends the migration.
         return {
             'os-migrate_volume': {'host': step.migrate_to, 'lock_volume': True}
         }
-    keeps = step.kind is repair.Kind.TYPE
+    keeps = step.kind is repair.RepairKind.TYPE
     return {
         'os-retype': {
             'new_type': step.retype_to,
@@ -385,7 +397,7 @@ def _order(step: repair.Step) -> dict[str, object]:
     }
 
 
-def _has_come(step: repair.Step, found: facts.KnownVolume) -> bool:
+def _has_come(step: repair.RepairStep, found: facts.KnownVolume) -> bool:
     if step.retype_to:
         return found.type_name == step.retype_to
     return repair.is_same_place(step.migrate_to, found.host)

@@ -19,10 +19,11 @@ from cinder_tiers.observe import visible_cloud
 
 def observe(
     connection: openstack.connection.Connection,
-    limits: volume_limits.Limits | None,
+    limits: volume_limits.VolumeLimits | None,
     *,
     residency: audit_volumes.Residency | None = None,
-    places: collections.abc.Mapping[str, volume_limits.Place] | None = None,
+    places: collections.abc.Mapping[str, volume_limits.ClusterPool]
+    | None = None,
 ) -> repair.Circumstances:
     """What Cinder's answer to a repair depends on.
 

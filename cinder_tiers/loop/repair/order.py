@@ -43,7 +43,7 @@ class Order:
 
     #: Id of the volume; in a recommendation, that of its RBD image.
     volume: str
-    kind: repair.Kind
+    kind: repair.RepairKind
     #: Tier that the volume is of.
     tier: str
     #: What is wrong, or why another tier is better.
@@ -65,7 +65,7 @@ class Order:
     #: Why it is not done; empty: it is.
     refused: str = record.omitted('')
     #: What came of it; None: it is not known, or not carried out.
-    outcome: repair.Outcome | None = record.omitted()
+    outcome: repair.StepOutcome | None = record.omitted()
     #: host@backend#pool that it was on after that.
     host: str | None = record.omitted()
 
@@ -87,19 +87,21 @@ class Order:
                     )
         for fault in not_settable(self.limits or {}):
             raise ValueError(f'limits: found {fault}')
-        if bool(self.to_tier) != (self.kind is repair.Kind.RECOMMENDATION):
+        if bool(self.to_tier) != (
+            self.kind is repair.RepairKind.RECOMMENDATION
+        ):
             raise ValueError(
                 'to_tier: expected with the kind '
-                f'{repair.Kind.RECOMMENDATION.value}, and with no other'
+                f'{repair.RepairKind.RECOMMENDATION.value}, and with no other'
             )
         changes = (self.retype_to, self.migrate_to, self.limits)
         if sum(one is not None for one in changes) > 1:
             raise ValueError(
                 'expected one of retype_to, migrate_to and limits'
             )
-        if (self.limits is None) == (self.kind is repair.Kind.LIMITS):
+        if (self.limits is None) == (self.kind is repair.RepairKind.LIMITS):
             raise ValueError(
-                f'limits: expected with the kind {repair.Kind.LIMITS.value}, '
+                f'limits: expected with the kind {repair.RepairKind.LIMITS.value}, '
                 'and with no other'
             )
         if (self.limits or {}).keys() != (self.had_limits or {}).keys():
@@ -146,9 +148,9 @@ class Orders:
 
 
 def of_step(
-    step: repair.Step,
+    step: repair.RepairStep,
     *,
-    outcome: repair.Outcome | None = None,
+    outcome: repair.StepOutcome | None = None,
     host: str | None = None,
 ) -> Order:
     """A step in plain values.
@@ -214,9 +216,9 @@ def volume_of(
 
 def agreed(
     orders: Orders,
-    steps: collections.abc.Iterable[repair.Step],
+    steps: collections.abc.Iterable[repair.RepairStep],
     ids: collections.abc.Mapping[str, str],
-) -> list[repair.Step]:
+) -> list[repair.RepairStep]:
     """The steps of today that were ordered; a step that is another is refused.
 
     :param steps: made of `wishes` today.

@@ -42,7 +42,7 @@ class Pace:
 
     def wait(
         self,
-        step: repair.Step,
+        step: repair.RepairStep,
         *,
         is_ended: collections.abc.Callable[[], bool],
         say: collections.abc.Callable[[str], None],

@@ -22,7 +22,7 @@ from cinder_tiers import workflow
 class Asked:
     """What is to be repaired."""
 
-    kinds: frozenset[repair.Kind]
+    kinds: frozenset[repair.RepairKind]
     #: Names of the tiers whose volumes are repaired; None: all.
     tiers: tuple[str, ...] | None
     #: Ids of the volumes that are repaired; empty: all.
@@ -40,7 +40,7 @@ def plan(
     policy: decision.Policy,
     catalog: catalogs.Catalog,
     sessions: for_audit.Sessions,
-) -> repair.Plan:
+) -> repair.RepairPlan:
     """What is to be done with volumes, as they are now.
 
     :param asked: what is to be repaired.
@@ -59,11 +59,11 @@ def plan(
             f'Cinder has no volume {", ".join(sorted(missing))}; see '
             '"openstack volume list --all-projects"'
         )
-    flattens = repair.Kind.RESIDENCY in asked.kinds and not asked.is_undo
+    flattens = repair.RepairKind.RESIDENCY in asked.kinds and not asked.is_undo
     around = circumstances.observe(
         connection,
         volumes.limits(connection, catalog, sessions)
-        if repair.Kind.LIMITS in asked.kinds
+        if repair.RepairKind.LIMITS in asked.kinds
         else None,
         residency=volumes.residency(catalog, sessions) if flattens else None,
         places=volumes.places(connection, catalog, sessions)
@@ -72,7 +72,7 @@ def plan(
     )
     chosen = asked.volumes or None
     if asked.orders and asked.is_undo:
-        return repair.Plan(
+        return repair.RepairPlan(
             steps=tuple(
                 undo.plan(
                     asked.orders,

@@ -15,12 +15,15 @@ from cinder_tiers.loop.repair import order
 from cinder_tiers.loop.repair import order_file
 from cinder_tiers.loop.repair import repair
 
-_Note = collections.abc.Callable[[carry_out.Result], None]
+_Note = collections.abc.Callable[[carry_out.StepResult], None]
 
 
 @contextlib.contextmanager
 def recorded(
-    path: str, *, cloud: str, steps: collections.abc.Iterable[repair.Step]
+    path: str,
+    *,
+    cloud: str,
+    steps: collections.abc.Iterable[repair.RepairStep],
 ) -> collections.abc.Iterator[_Note]:
     """Writes a record of the steps that are not refused.
 
@@ -31,7 +34,7 @@ def recorded(
     :raises errors.TiersError: the file exists, or cannot be written.
     """
     to_do = [one for one in steps if not one.refusal]
-    results: dict[str, carry_out.Result] = {}
+    results: dict[str, carry_out.StepResult] = {}
 
     def write(*, replace: bool) -> None:
         recorded = [
@@ -54,7 +57,7 @@ def recorded(
             replace=replace,
         )
 
-    def note(result: carry_out.Result) -> None:
+    def note(result: carry_out.StepResult) -> None:
         results[result.step.volume.volume_id] = result
 
     write(replace=False)

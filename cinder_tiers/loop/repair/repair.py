@@ -25,7 +25,7 @@ _AT_REST = ('available', 'in-use')
 _MOVING = ('retyping', 'maintenance', 'extending')
 
 
-class Kind(enum.Enum):
+class RepairKind(enum.Enum):
     """What a step puts right."""
 
     TYPE = 'type'
@@ -42,7 +42,7 @@ class Kind(enum.Enum):
     """It belongs on another tier, as a file says; its data move."""
 
 
-class Outcome(enum.Enum):
+class StepOutcome(enum.Enum):
     """What came of a step."""
 
     DONE = 'done'
@@ -57,9 +57,9 @@ class Outcome(enum.Enum):
 
 #: What is wrong for certain; the type of a volume whose image selects another
 #: tier may have been chosen on purpose.
-CERTAIN = (Kind.TYPE, Kind.PLACEMENT, Kind.LIMITS)
+CERTAIN = (RepairKind.TYPE, RepairKind.PLACEMENT, RepairKind.LIMITS)
 #: What is found without a file.
-FOUND = (*CERTAIN, Kind.IMAGE, Kind.RESIDENCY)
+FOUND = (*CERTAIN, RepairKind.IMAGE, RepairKind.RESIDENCY)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -82,11 +82,11 @@ class Circumstances:
     #: scheduler; endless where the driver says so or does not know.
     free_gib: collections.abc.Mapping[str, float]
     #: None: limits are not repaired.
-    limits: volume_limits.Limits | None = None
+    limits: volume_limits.VolumeLimits | None = None
     #: None: copy-on-write clones are not flattened.
     residency: audit_volumes.Residency | None = None
     #: {host@backend#pool: where its images are}, with `residency`.
-    places: collections.abc.Mapping[str, volume_limits.Place] = (
+    places: collections.abc.Mapping[str, volume_limits.ClusterPool] = (
         dataclasses.field(default_factory=dict)
     )
     #: Volume types, with the projects that may use them.
@@ -94,10 +94,10 @@ class Circumstances:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Step:
+class RepairStep:
     """What is to be done with a volume."""
 
-    kind: Kind
+    kind: RepairKind
     volume: facts.KnownVolume
     tier: str
     #: What is wrong, as the audit says it; why another tier is better.
@@ -109,16 +109,16 @@ class Step:
     #: host@backend#pool that it is migrated to, with its type.
     migrate_to: str | None = None
     #: The limits of its RBD image, and what they become.
-    limits: volume_limits.Found | None = None
+    limits: volume_limits.ImageLimits | None = None
     #: Where its RBD image is, which is flattened.
-    flattens: volume_limits.Place | None = None
+    flattens: volume_limits.ClusterPool | None = None
     #: Why it is not done; empty: it is.
     refusal: str = ''
 
     @property
     def moved_gib(self) -> int:
         """At most so much is copied."""
-        if self.kind in (Kind.TYPE, Kind.LIMITS):
+        if self.kind in (RepairKind.TYPE, RepairKind.LIMITS):
             return 0
         return self.volume.size_gib
 
@@ -127,7 +127,7 @@ class Step:
 class Wish:
     """The only step that is looked for at a volume."""
 
-    kind: Kind
+    kind: RepairKind
     #: Of a recommendation: the tier that the volume is of.
     tier: str
     #: Of a recommendation: the tier that it is to be of.
@@ -139,10 +139,10 @@ class Wish:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Plan:
+class RepairPlan:
     """What is to be done with volumes."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[RepairStep, ...]
     #: {why it is not known whether a volume is right: of how many}.
     unknown: collections.abc.Mapping[str, int]
 
@@ -151,11 +151,11 @@ def plan(
     listed: collections.abc.Iterable[audit_volumes.ListedVolume],
     *,
     circumstances: Circumstances,
-    kinds: collections.abc.Container[Kind],
+    kinds: collections.abc.Container[RepairKind],
     tiers: collections.abc.Container[str] | None = None,
     volumes: collections.abc.Container[str] | None = None,
     wishes: collections.abc.Mapping[str, Wish] | None = None,
-) -> Plan:
+) -> RepairPlan:
     """The steps that make volumes compliant, in the order of the volumes.
 
     One step for a volume: with another type it gets the limits of that type.
@@ -167,7 +167,7 @@ def plan(
     :param wishes: {id: wish} of those that are repaired; None: all are, and
         each of the kinds is looked for.
     """
-    planned: list[Step] = []
+    planned: list[RepairStep] = []
     unknown: collections.Counter[str] = collections.Counter()
     free_gib = dict(circumstances.free_gib)
     types = {one.name: one for one in circumstances.types}
@@ -185,7 +185,7 @@ def plan(
             if wish is None:
                 continue
             looked_for = (wish.kind,)
-            if wish.to_tier and wish.kind is Kind.RECOMMENDATION:
+            if wish.to_tier and wish.kind is RepairKind.RECOMMENDATION:
                 planned.extend(
                     _recommended(
                         volume,
@@ -222,28 +222,28 @@ def plan(
             if step.migrate_to and not step.refusal:
                 free_gib[step.migrate_to] -= volume.size_gib
             planned.append(step)
-    return Plan(steps=tuple(planned), unknown=unknown)
+    return RepairPlan(steps=tuple(planned), unknown=unknown)
 
 
 def _unknown(
     volume: facts.KnownVolume,
-    verdict: audit_volumes.Verdict,
+    verdict: audit_volumes.VolumeVerdict,
     circumstances: Circumstances,
-    kinds: collections.abc.Container[Kind],
+    kinds: collections.abc.Container[RepairKind],
 ) -> collections.abc.Iterator[str]:
     """Why it is not known whether a volume is right."""
     limits, residency = circumstances.limits, circumstances.residency
     if verdict.state is audit.State.UNKNOWN and (
-        Kind.TYPE in kinds or Kind.PLACEMENT in kinds
+        RepairKind.TYPE in kinds or RepairKind.PLACEMENT in kinds
     ):
         yield verdict.reason
-    if verdict.image_problem and Kind.IMAGE in kinds:
+    if verdict.image_problem and RepairKind.IMAGE in kinds:
         yield verdict.image_problem
-    if limits and verdict.tier and Kind.LIMITS in kinds:
+    if limits and verdict.tier and RepairKind.LIMITS in kinds:
         found = audit_volumes.limits_of(volume, limits)
         if isinstance(found, str):
             yield found
-    if residency and verdict.tier and Kind.RESIDENCY in kinds:
+    if residency and verdict.tier and RepairKind.RESIDENCY in kinds:
         reason = residency.unread.get(verdict.tier)
         if reason:
             yield reason
@@ -251,14 +251,14 @@ def _unknown(
 
 def _moves(
     volume: facts.KnownVolume,
-    verdict: audit_volumes.Verdict,
+    verdict: audit_volumes.VolumeVerdict,
     tier: str,
     circumstances: Circumstances,
     free_gib: collections.abc.Mapping[str, float],
     types: collections.abc.Mapping[str, facts.KnownType],
     *,
     preferred: str | None,
-) -> collections.abc.Iterator[Step]:
+) -> collections.abc.Iterator[RepairStep]:
     is_wrong = verdict.state in (
         audit.State.OUT_OF_DATE,
         audit.State.NON_COMPLIANT,
@@ -268,21 +268,21 @@ def _moves(
         retype_to = verdict.retype_to
         # Where a volume may stay, the verdict names no backend.
         kind = (
-            Kind.TYPE
+            RepairKind.TYPE
             if verdict.state is audit.State.OUT_OF_DATE and not verdict.allowed
-            else Kind.PLACEMENT
+            else RepairKind.PLACEMENT
         )
         reason = verdict.reason
     elif is_wrong:
-        retype_to, kind, reason = None, Kind.PLACEMENT, verdict.reason
+        retype_to, kind, reason = None, RepairKind.PLACEMENT, verdict.reason
         migrate_to = _target(volume, verdict, free_gib, preferred)
     elif verdict.image_type:
-        retype_to, kind = verdict.image_type, Kind.IMAGE
+        retype_to, kind = verdict.image_type, RepairKind.IMAGE
         reason = f'its image now selects tier {verdict.image_tier}'
     else:
         return
     target = types.get(retype_to or '')
-    yield Step(
+    yield RepairStep(
         kind=kind,
         volume=volume,
         tier=tier,
@@ -298,7 +298,7 @@ def _moves(
                     retype_to=retype_to,
                     migrate_to=migrate_to,
                     targets=verdict.allowed
-                    if kind is Kind.PLACEMENT
+                    if kind is RepairKind.PLACEMENT
                     else circumstances.free_gib,
                     circumstances=circumstances,
                 ),
@@ -309,12 +309,12 @@ def _moves(
 
 def _recommended(
     volume: facts.KnownVolume,
-    verdict: audit_volumes.Verdict,
+    verdict: audit_volumes.VolumeVerdict,
     wish: Wish,
     to_tier: str,
     target: facts.KnownType | None,
     circumstances: Circumstances,
-) -> collections.abc.Iterator[Step]:
+) -> collections.abc.Iterator[RepairStep]:
     """The retype to a tier that somebody recommends."""
     if verdict.tier == to_tier:
         return
@@ -331,15 +331,15 @@ def _recommended(
             *not_entitled(volume, target),
             *objections(
                 volume,
-                Kind.RECOMMENDATION,
+                RepairKind.RECOMMENDATION,
                 retype_to=target.name,
                 migrate_to=None,
                 targets=circumstances.free_gib,
                 circumstances=circumstances,
             ),
         ]
-    yield Step(
-        kind=Kind.RECOMMENDATION,
+    yield RepairStep(
+        kind=RepairKind.RECOMMENDATION,
         volume=volume,
         tier=wish.tier,
         reason=wish.reason,
@@ -359,7 +359,7 @@ def not_entitled(
 
 def _target(
     volume: facts.KnownVolume,
-    verdict: audit_volumes.Verdict,
+    verdict: audit_volumes.VolumeVerdict,
     free_gib: collections.abc.Mapping[str, float],
     preferred: str | None,
 ) -> str | None:
@@ -379,7 +379,7 @@ def _target(
 
 def objections(
     volume: facts.KnownVolume,
-    kind: Kind,
+    kind: RepairKind,
     *,
     retype_to: str | None,
     migrate_to: str | None,
@@ -403,7 +403,7 @@ def objections(
         yield f'its status is {volume.status}, expected available or in-use'
     if volume.is_migrating:
         yield 'it is being migrated'
-    if volume.is_replicated and kind is not Kind.TYPE:
+    if volume.is_replicated and kind is not RepairKind.TYPE:
         yield 'it is replicated, and Cinder does not migrate such volumes'
     if volume.in_group:
         yield 'it is in a group, which Cinder keeps on one backend'
@@ -419,7 +419,7 @@ def objections(
             'an attached volume: detach it, or declare the limits of both '
             'tiers under back_end'
         )
-    if kind is Kind.TYPE:
+    if kind is RepairKind.TYPE:
         return
     if volume.status == 'in-use':
         yield (
@@ -474,13 +474,13 @@ def _takes_limits_attached(
 def _limits(
     volume: facts.KnownVolume,
     tier: str,
-    limits: volume_limits.Limits | None,
-) -> collections.abc.Iterator[Step]:
+    limits: volume_limits.VolumeLimits | None,
+) -> collections.abc.Iterator[RepairStep]:
     found = audit_volumes.limits_of(volume, limits) if limits else None
     if found is None or isinstance(found, str) or not found.changes:
         return
-    yield Step(
-        kind=Kind.LIMITS,
+    yield RepairStep(
+        kind=RepairKind.LIMITS,
         volume=volume,
         tier=tier,
         reason='; '.join(
@@ -503,7 +503,7 @@ def limits_objection(volume: facts.KnownVolume) -> str:
 
 def _flattens(
     volume: facts.KnownVolume, tier: str, circumstances: Circumstances
-) -> collections.abc.Iterator[Step]:
+) -> collections.abc.Iterator[RepairStep]:
     residency = circumstances.residency
     parent = (
         residency.clones.get(volume.stored_id or volume.volume_id)
@@ -513,8 +513,8 @@ def _flattens(
     if parent is None or volume.status in audit_volumes.WITHOUT_IMAGE:
         return
     place = circumstances.places.get(volume.host or '')
-    yield Step(
-        kind=Kind.RESIDENCY,
+    yield RepairStep(
+        kind=RepairKind.RESIDENCY,
         volume=volume,
         tier=tier,
         reason=f'it is a copy-on-write clone of {parent}, from which blocks '

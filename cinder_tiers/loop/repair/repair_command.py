@@ -198,12 +198,13 @@ done.json
             with for_audit.sessions(
                 catalog,
                 {tier.rbd.cluster for tier in catalog.ceph_tiers}
-                if asked.kinds & {repair.Kind.LIMITS, repair.Kind.RESIDENCY}
+                if asked.kinds
+                & {repair.RepairKind.LIMITS, repair.RepairKind.RESIDENCY}
                 else (),
             ) as sessions:
                 self._check_orders(parsed_args, asked.orders)
 
-                def planned() -> repair.Plan:
+                def planned() -> repair.RepairPlan:
                     return planning.plan(
                         asked,
                         connection=base.connect(self),
@@ -312,7 +313,7 @@ done.json
     def _cloud(self) -> str:
         return cloud_id.identity_of(base.connect(self))
 
-    def _warn(self, plan: repair.Plan) -> None:
+    def _warn(self, plan: repair.RepairPlan) -> None:
         for reason, count in sorted(plan.unknown.items()):
             self.exit_status = exit_status.UNKNOWN
             self.log.warning(
@@ -324,7 +325,9 @@ done.json
                 ),
             )
 
-    def _say_left_out(self, asked: planning.Asked, plan: repair.Plan) -> None:
+    def _say_left_out(
+        self, asked: planning.Asked, plan: repair.RepairPlan
+    ) -> None:
         """How many steps of a file are not there today."""
         if asked.orders is None or asked.tiers or asked.volumes:
             return
@@ -338,7 +341,7 @@ done.json
 
     def _is_agreed(
         self,
-        steps: collections.abc.Sequence[repair.Step],
+        steps: collections.abc.Sequence[repair.RepairStep],
         parsed_args: argparse.Namespace,
         asked: planning.Asked,
     ) -> bool:
@@ -382,11 +385,11 @@ done.json
 
     def _carry_out(
         self,
-        steps: collections.abc.Sequence[repair.Step],
+        steps: collections.abc.Sequence[repair.RepairStep],
         parsed_args: argparse.Namespace,
         sessions: for_audit.Sessions,
         paced: pace.Pace,
-    ) -> list[carry_out.Result]:
+    ) -> list[carry_out.StepResult]:
         with (
             recording.recorded(
                 parsed_args.record, cloud=self._cloud(), steps=steps
@@ -399,7 +402,7 @@ done.json
         ):
             text_of = _Progress(steps).of_result
 
-            def report(result: carry_out.Result) -> None:
+            def report(result: carry_out.StepResult) -> None:
                 if note:
                     note(result)
                 self._say(text_of(result))
@@ -419,14 +422,17 @@ done.json
                 pace=paced,
             )
         outcomes = {one.outcome for one in results}
-        if repair.Outcome.NOT_STARTED in outcomes and interrupt.came:
+        if repair.StepOutcome.NOT_STARTED in outcomes and interrupt.came:
             self.exit_status = exit_status.INTERRUPTED
-        elif outcomes & {repair.Outcome.FAILED, repair.Outcome.CHANGED}:
+        elif outcomes & {
+            repair.StepOutcome.FAILED,
+            repair.StepOutcome.CHANGED,
+        }:
             self.exit_status = exit_status.ERROR
-        elif repair.Outcome.NOT_STARTED in outcomes:
+        elif repair.StepOutcome.NOT_STARTED in outcomes:
             self.exit_status = exit_status.DIFFERENT
             self.log.error('%s', cells.printable(f'ended: {paced.never}'))
-        elif repair.Outcome.REFUSED in outcomes:
+        elif repair.StepOutcome.REFUSED in outcomes:
             self.exit_status = exit_status.REFUSED
         return results
 
@@ -440,11 +446,13 @@ done.json
 class _Progress:
     """How far a repair is; not of its refused steps."""
 
-    def __init__(self, steps: collections.abc.Sequence[repair.Step]) -> None:
+    def __init__(
+        self, steps: collections.abc.Sequence[repair.RepairStep]
+    ) -> None:
         self._total = sum(not one.refusal for one in steps)
         self._ended = 0
 
-    def of_result(self, result: carry_out.Result) -> str:
+    def of_result(self, result: carry_out.StepResult) -> str:
         """A line for a result."""
         step = result.step
         where = ''
@@ -469,7 +477,7 @@ def _asked(parsed_args: argparse.Namespace) -> planning.Asked:
         kinds=frozenset(
             {one.kind for one in orders.steps}
             if orders
-            else map(repair.Kind, parsed_args.kind or repair.CERTAIN)
+            else map(repair.RepairKind, parsed_args.kind or repair.CERTAIN)
         ),
         tiers=tuple(parsed_args.tier) if parsed_args.tier else None,
         volumes=frozenset(parsed_args.volume or ()),
@@ -488,9 +496,9 @@ def _is_reviewed(asked: planning.Asked) -> bool:
 
 
 def _still(
-    shown: collections.abc.Iterable[repair.Step],
-    now: collections.abc.Iterable[repair.Step],
-) -> list[repair.Step]:
+    shown: collections.abc.Iterable[repair.RepairStep],
+    now: collections.abc.Iterable[repair.RepairStep],
+) -> list[repair.RepairStep]:
     """The steps that a person saw; those that have changed are refused."""
     by_id = {one.volume.volume_id: one for one in now}
     return [

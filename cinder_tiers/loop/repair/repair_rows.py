@@ -18,7 +18,7 @@ COLUMNS = (
 )
 
 
-def plan_row(step: repair.Step) -> cells.Row:
+def plan_row(step: repair.RepairStep) -> cells.Row:
     """A step that is not carried out yet."""
     return _row(
         step,
@@ -27,15 +27,15 @@ def plan_row(step: repair.Step) -> cells.Row:
     )
 
 
-def result_row(result: carry_out.Result) -> cells.Row:
+def result_row(result: carry_out.StepResult) -> cells.Row:
     """A step, and what came of it."""
     return _row(result.step, result.outcome.value, result.reason)
 
 
-def text(step: repair.Step) -> str:
+def text(step: repair.RepairStep) -> str:
     """What a step does, as the end of a line."""
     if step.retype_to:
-        keeps = step.kind is repair.Kind.TYPE
+        keeps = step.kind is repair.RepairKind.TYPE
         return f'retype to {step.retype_to}{"" if keeps else ", moving data"}'
     if step.migrate_to:
         return f'migrate to {step.migrate_to}'
@@ -51,7 +51,7 @@ def text(step: repair.Step) -> str:
     )
 
 
-def _row(step: repair.Step, outcome: str, reason: str) -> cells.Row:
+def _row(step: repair.RepairStep, outcome: str, reason: str) -> cells.Row:
     return (
         cells.printable(step.volume.volume_id),
         cells.printable(step.volume.project),

@@ -19,9 +19,9 @@ _REASON = 'a repair changed it'
 #: What has failed may have been done after all: Cinder goes on with what takes
 #: longer than somebody waits.
 _NOT_DONE = (
-    repair.Outcome.REFUSED,
-    repair.Outcome.CHANGED,
-    repair.Outcome.NOT_STARTED,
+    repair.StepOutcome.REFUSED,
+    repair.StepOutcome.CHANGED,
+    repair.StepOutcome.NOT_STARTED,
 )
 
 
@@ -32,7 +32,7 @@ def plan(
     circumstances: repair.Circumstances,
     tiers: collections.abc.Container[str] | None = None,
     volumes: collections.abc.Container[str] | None = None,
-) -> list[repair.Step]:
+) -> list[repair.RepairStep]:
     """The steps that take a repair back, in the order of the record.
 
     Of a step that was killed, or that failed, it is not known what was done:
@@ -60,8 +60,8 @@ def plan(
         volume = known.volume
         step = _step(one, volume, circumstances.limits)
         changed = _changed(one, volume, step.limits)
-        if one.outcome is not repair.Outcome.DONE and (
-            one.kind is repair.Kind.RESIDENCY
+        if one.outcome is not repair.StepOutcome.DONE and (
+            one.kind is repair.RepairKind.RESIDENCY
             or (changed and not _is_half_done(one, step.limits))
         ):
             continue
@@ -79,14 +79,14 @@ def plan(
 def _step(
     one: order.Order,
     volume: facts.KnownVolume,
-    limits: volume_limits.Limits | None,
-) -> repair.Step:
+    limits: volume_limits.VolumeLimits | None,
+) -> repair.RepairStep:
     image = None
     if one.limits is not None and limits:
         found = audit_volumes.limits_of(volume, limits)
-        if isinstance(found, volume_limits.Found):
+        if isinstance(found, volume_limits.ImageLimits):
             image = dataclasses.replace(found, changes=one.had_limits or {})
-    return repair.Step(
+    return repair.RepairStep(
         kind=one.kind,
         volume=volume,
         tier=one.to_tier or one.tier,
@@ -101,7 +101,7 @@ def _step(
 def _changed(
     one: order.Order,
     volume: facts.KnownVolume,
-    image: volume_limits.Found | None,
+    image: volume_limits.ImageLimits | None,
 ) -> str:
     """How a volume is not as it was left, as a clause; empty: it is."""
     if one.limits is not None:
@@ -122,7 +122,9 @@ def _changed(
     return ''
 
 
-def _is_half_done(one: order.Order, image: volume_limits.Found | None) -> bool:
+def _is_half_done(
+    one: order.Order, image: volume_limits.ImageLimits | None
+) -> bool:
     """Whether some limits are as they were to be, and some are not."""
     had = one.had_limits or {}
     return image is not None and any(
@@ -132,13 +134,13 @@ def _is_half_done(one: order.Order, image: volume_limits.Found | None) -> bool:
 
 
 def _refusals(
-    step: repair.Step,
-    verdict: audit_volumes.Verdict,
+    step: repair.RepairStep,
+    verdict: audit_volumes.VolumeVerdict,
     types: collections.abc.Mapping[str, facts.KnownType],
     circumstances: repair.Circumstances,
 ) -> collections.abc.Iterator[str]:
     volume = step.volume
-    if step.kind is repair.Kind.RESIDENCY:
+    if step.kind is repair.RepairKind.RESIDENCY:
         yield 'an image that is flattened cannot become a clone again'
         return
     if step.limits:

@@ -22,10 +22,10 @@ from cinder_tiers.loop.watch import series
 STALE_S = 6 * series.WINDOW_S
 #: No window is shorter.
 _ASK_EVERY_S = series.WINDOW_S / 4
-_SOUND = (judgement.State.SOUND, judgement.State.UNKNOWN)
+_SOUND = (judgement.TierState.SOUND, judgement.TierState.UNKNOWN)
 
 
-class Watched:
+class WatchedTiers:
     """The tiers of a catalog that have a series in a folder.
 
     :param folder: the one that `tier watch --state` names.
@@ -69,7 +69,7 @@ class Watched:
             f'tier {tier.name}: {"; ".join(verdict.reasons)}'
             for tier in self._tiers
             if (verdict := self._verdict(tier)).state
-            is judgement.State.UNKNOWN
+            is judgement.TierState.UNKNOWN
         ]
 
     def trouble(self) -> str:
@@ -117,7 +117,7 @@ class Watched:
             f'{circumstances.time_text(ended_at)}'
         )
 
-    def _verdict(self, tier: catalogs.CephTier) -> judgement.Verdict:
+    def _verdict(self, tier: catalogs.CephTier) -> judgement.TierVerdict:
         kept = self._read(tier)
         findings = expectation.judge(tier.expect, kept.windows)
         return judgement.verdict(

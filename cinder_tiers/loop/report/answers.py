@@ -109,8 +109,8 @@ def _clause(claim: comparison.Claim, first: str, second: str) -> str:
     finding = claim.finding
     change = claim.change_percent
     if change and finding in (
-        comparison.Finding.BETTER,
-        comparison.Finding.WORSE,
+        comparison.DifferenceFinding.BETTER,
+        comparison.DifferenceFinding.WORSE,
     ):
         times, low, high = map(_times, change)
         if claim.quantity == 'iops':
@@ -119,7 +119,7 @@ def _clause(claim: comparison.Claim, first: str, second: str) -> str:
             f'{claim.quantity} of {second} is {times} times that of {first}'
             f' ({low} to {high})'
         )
-    if finding is comparison.Finding.NO_RELEVANT_DIFFERENCE:
+    if finding is comparison.DifferenceFinding.NO_RELEVANT_DIFFERENCE:
         return f'no relevant difference between {second} and {first}'
     unknown = f'cannot tell {second} and {first} apart'
     if claim.low_percent is None or claim.high_percent is None:

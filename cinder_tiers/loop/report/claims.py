@@ -94,9 +94,9 @@ def _claims(
 
 def _shown(caption: str, found: comparison.Comparison) -> Claims:
     reasons = {claim.reason for claim in found.claims}
-    if len(reasons) == 1 and found.count(comparison.Finding.CANNOT_TELL) == (
-        len(found.claims)
-    ):
+    if len(reasons) == 1 and found.count(
+        comparison.DifferenceFinding.CANNOT_TELL
+    ) == (len(found.claims)):
         # A table that repeats it hides what comes after it.
         return Claims(
             caption=f'{caption} Nothing can be claimed of any of the '
@@ -116,7 +116,7 @@ def _shown(caption: str, found: comparison.Comparison) -> Claims:
         circumstances=found.circumstances,
         counts=tuple(
             (finding.value, found.count(finding))
-            for finding in comparison.Finding
+            for finding in comparison.DifferenceFinding
             if found.count(finding)
         ),
         table=figure.Table(columns=columns, rows=tuple(rows)),

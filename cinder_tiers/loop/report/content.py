@@ -52,7 +52,7 @@ class Part:
     #: why figures should be read with care; empty: all is known, and good
     caveats: tuple[run_result.Caveat, ...]
     #: in the order of the page
-    figures: tuple[figure.Figure, ...]
+    figures: tuple[figure.ReportFigure, ...]
     #: what it was measured on
     environment: figure.Table
     #: of its tiers
@@ -83,7 +83,7 @@ class Report:
     #: what was found, in sentences; empty if there is none to begin with
     answers: tuple[str, ...] = ()
     #: the differences that claims are about
-    differences: tuple[figure.Figure, ...] = ()
+    differences: tuple[figure.ReportFigure, ...] = ()
 
     @property
     def kinds_of_caveats(self) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ def _figures(
     result: run_result.RunResult,
     expected: Mapping[str, float],
     of_tiers: claims.Claims | None,
-) -> Iterator[figure.Figure]:
+) -> Iterator[figure.ReportFigure]:
     rows = report_rows.rows(result)
     # Of a curve, no bar says what the load does.
     curve = curves.curves(result, expected)
@@ -305,7 +305,7 @@ def _caveats(
 
 def _side_by_side(
     results: Mapping[str, run_result.RunResult],
-) -> Iterator[figure.Figure]:
+) -> Iterator[figure.ReportFigure]:
     """Each pattern of a tier in all results, such as before and after.
 
     :returns: nothing of a single result, or of too many charts or results

@@ -77,7 +77,7 @@ def _read(
 
 def _loads(
     curve: load_curve.Curve, expected: Mapping[str, float]
-) -> dict[str, load.Load]:
+) -> dict[str, load.GuestsLoad]:
     """What the curve says, by what it is called."""
     found = {
         'knee': load.knee(curve),
@@ -152,7 +152,7 @@ def _said(curve: load_curve.Curve, expected: Mapping[str, float]) -> str:
     return f'{curve.tier} {steps or "no latency"}; {loads}'
 
 
-def _iops(found: load.Load) -> str:
+def _iops(found: load.GuestsLoad) -> str:
     """Write a load, such as 140 IOPS; empty if it is not known."""
     if found.iops is not None:
         return f'{report_rows.number(found.iops.mean)} IOPS'
@@ -190,15 +190,15 @@ def answers(
 
 def _lines(
     curve: load_curve.Curve, style: int, expected: Mapping[str, float]
-) -> Iterator[figure.Line]:
+) -> Iterator[figure.ChartLine]:
     points = _points(curve)
-    yield figure.Line(label=curve.tier, style=style, points=points)
+    yield figure.ChartLine(label=curve.tier, style=style, points=points)
     if not points:
         return
     latencies = [latency for _iops, latency in points]
     found = _loads(curve, expected)['knee']
     if found.iops is not None:
-        yield figure.Line(
+        yield figure.ChartLine(
             label=f'{curve.tier}, knee',
             style=style,
             points=(
@@ -209,7 +209,7 @@ def _lines(
         )
     for name, bound in expected.items():
         if expectations.limit(name).quantity == curve.quantity.quantity:
-            yield figure.Line(
+            yield figure.ChartLine(
                 label=name,
                 style=figure.STYLES - 1,
                 points=((points[0][0], bound), (points[-1][0], bound)),
@@ -225,7 +225,7 @@ def _chart(
 ) -> figure.Chart:
     return figure.Chart(
         title=title,
-        drawing=figure.Lines(
+        drawing=figure.LineChart(
             x_title='IOPS',
             y_title=f'{group[0].quantity.quantity.removesuffix("_ms")}, ms',
             has_marks=True,
@@ -245,7 +245,7 @@ def _chart(
 
 def curves(
     result: run_result.RunResult, expected: Mapping[str, float]
-) -> figure.Figure | None:
+) -> figure.ReportFigure | None:
     """Each curve of a result.
 
     :param expected: {limit of latency: its value in ms}, which is drawn
@@ -263,7 +263,7 @@ def curves(
         quantity = curve.quantity.quantity.removesuffix('_ms')
         return f'{curve.name}, {quantity}'
 
-    return figure.Figure(
+    return figure.ReportFigure(
         title='Load curves',
         dispensable=1,
         caption='Latency, on a logarithmic axis, against the IOPS that were'
@@ -275,7 +275,7 @@ def curves(
         ' 70 % of the most that was done, and the highest load within what is'
         ' expected.',
         keys=tuple(
-            figure.Key(name=tier, style=style)
+            figure.ColourKey(name=tier, style=style)
             for tier, style in styles.items()
         ),
         charts=tuple(

@@ -18,17 +18,21 @@ from cinder_tiers.loop.sweep import effects
 
 UNKNOWN = 7
 STYLES = {
-    comparison.Finding.WORSE: figure.WORSE,
-    comparison.Finding.BETTER: figure.BETTER,
+    comparison.DifferenceFinding.WORSE: figure.WORSE,
+    comparison.DifferenceFinding.BETTER: figure.BETTER,
 }
 #: What the colours of claims stand for.
 CLAIMED = (
-    figure.Key(name='better', style=STYLES[comparison.Finding.BETTER]),
-    figure.Key(name='worse', style=STYLES[comparison.Finding.WORSE]),
+    figure.ColourKey(
+        name='better', style=STYLES[comparison.DifferenceFinding.BETTER]
+    ),
+    figure.ColourKey(
+        name='worse', style=STYLES[comparison.DifferenceFinding.WORSE]
+    ),
 )
 _KEYS = (
     *CLAIMED,
-    figure.Key(name='no difference can be claimed', style=UNKNOWN),
+    figure.ColourKey(name='no difference can be claimed', style=UNKNOWN),
 )
 #: An interval from few repeats may be so wide that bars could not be seen.
 _MOST_OF_LONGEST_BAR = 2
@@ -116,7 +120,7 @@ def _chart(
 
 def figures(
     claims: Sequence[comparison.Claim],
-) -> tuple[figure.Figure, ...]:
+) -> tuple[figure.ReportFigure, ...]:
     """One for each quantity of which a difference is known.
 
     :param claims: of a report; those of which nothing is known are not drawn
@@ -131,7 +135,7 @@ def figures(
         of_quantity = [each for found in pairs.values() for each in found]
         title = report_claims.quantity_text(of_quantity[0])
         made.append(
-            figure.Figure(
+            figure.ReportFigure(
                 title=f'Differences of {title}',
                 dispensable=0,
                 caption='A bar is what is compared in percent of its baseline,'

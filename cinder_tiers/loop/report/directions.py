@@ -93,7 +93,7 @@ def _charts(
         )
 
 
-def directions(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+def directions(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
     """IOPS and total latency of reads and of writes, and all their figures.
 
     :param rows: of a run
@@ -118,7 +118,7 @@ def directions(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     if not cells:
         return None
     mixed = [row for row in rows if len(row.found.directions or ()) > 1]
-    return figure.Figure(
+    return figure.ReportFigure(
         title='Reads and writes',
         dispensable=1,
         is_detail=not mixed,

@@ -302,7 +302,7 @@ def _heat_map(drawing: figure.HeatMap) -> altair.LayerChart:
     )
 
 
-def _is_drawn(drawing: figure.Lines, x: float, y: float) -> bool:
+def _is_drawn(drawing: figure.LineChart, x: float, y: float) -> bool:
     return (
         math.isfinite(x)
         and math.isfinite(y)
@@ -372,7 +372,7 @@ def _axes(
     }
 
 
-def _lines(drawing: figure.Lines) -> altair.LayerChart:
+def _lines(drawing: figure.LineChart) -> altair.LayerChart:
     points = [
         point
         for line in drawing.lines
@@ -501,7 +501,7 @@ def _dots(drawing: figure.Dots) -> altair.LayerChart:
 _DRAW: Mapping[type, Callable[..., altair.LayerChart]] = {
     figure.Bars: _bars,
     figure.HeatMap: _heat_map,
-    figure.Lines: _lines,
+    figure.LineChart: _lines,
     figure.Dots: _dots,
 }
 

@@ -34,9 +34,11 @@ _COLUMNS = (
 )
 _DEFAULT = 0
 _KEYS = (
-    figure.Key(name='default', style=_DEFAULT),
+    figure.ColourKey(name='default', style=_DEFAULT),
     *differences.CLAIMED,
-    figure.Key(name='no effect can be claimed', style=differences.UNKNOWN),
+    figure.ColourKey(
+        name='no effect can be claimed', style=differences.UNKNOWN
+    ),
 )
 
 
@@ -141,7 +143,9 @@ def _chart(
     )
 
 
-def figures(found: effects.Effects, default: str) -> Iterator[figure.Figure]:
+def figures(
+    found: effects.Effects, default: str
+) -> Iterator[figure.ReportFigure]:
     """One for each quantity, with a chart for each pattern.
 
     :param found: of a sweep
@@ -161,7 +165,7 @@ def figures(found: effects.Effects, default: str) -> Iterator[figure.Figure]:
                 charts.setdefault(name, []).append(claim)
         of_quantity = [each for group in charts.values() for each in group]
         title = report_claims.quantity_text(of_quantity[0])
-        yield figure.Figure(
+        yield figure.ReportFigure(
             title=f'Effects on {title}',
             dispensable=place,
             caption='A bar is the ratio of a treatment to the default of the'

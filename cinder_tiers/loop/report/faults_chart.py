@@ -45,9 +45,9 @@ _COLUMNS = (
 
 def _spans(
     answers: Sequence[of_run.Answer], begins_at: float
-) -> tuple[figure.Span, ...]:
+) -> tuple[figure.AxisSpan, ...]:
     return tuple(
-        figure.Span(
+        figure.AxisSpan(
             label=f'{made.name} {made.target}',
             begin=made.began - begins_at,
             end=made.ended - begins_at,
@@ -64,19 +64,19 @@ def _thinned(values: Sequence[float]) -> tuple[tuple[float, float], ...]:
     )
 
 
-def _iops_lines(slot: run_result.SlotResult) -> Iterator[figure.Line]:
-    yield figure.Line(
+def _iops_lines(slot: run_result.SlotResult) -> Iterator[figure.ChartLine]:
+    yield figure.ChartLine(
         label='all',
         style=_STYLES[None],
         points=_thinned([iops for _ms, iops in slot.series]),
     )
     for name, values in (slot.series_of_directions or {}).items():
-        yield figure.Line(
+        yield figure.ChartLine(
             label=name, style=_STYLES.get(name, 4), points=_thinned(values)
         )
 
 
-def _p99_lines(slot: run_result.SlotResult) -> Iterator[figure.Line]:
+def _p99_lines(slot: run_result.SlotResult) -> Iterator[figure.ChartLine]:
     """p99 of each window, at its end, of all guests together."""
     begins_ms = slot.series[0][0]
     found: dict[str, dict[int, list[histogram.LatencyHistogram]]] = {}
@@ -95,7 +95,7 @@ def _p99_lines(slot: run_result.SlotResult) -> Iterator[figure.Line]:
                         merged.percentile_ns(99) / 1e6,
                     )
                 )
-        yield figure.Line(
+        yield figure.ChartLine(
             label=name, style=_STYLES.get(name, 4), points=tuple(points)
         )
 
@@ -134,7 +134,7 @@ def _charts(
         lines = tuple(_iops_lines(run.slot))
         yield figure.Chart(
             title=f'Slot {slot.name}, {run.name}: IOPS',
-            drawing=figure.Lines(
+            drawing=figure.LineChart(
                 x_title='second', y_title='IOPS', lines=lines, spans=spans
             ),
             alternative=f'IOPS over time, {said}',
@@ -143,7 +143,7 @@ def _charts(
         if lines:
             yield figure.Chart(
                 title=f'Slot {slot.name}, {run.name}: p99',
-                drawing=figure.Lines(
+                drawing=figure.LineChart(
                     x_title='second',
                     y_title='ms',
                     y_is_log=True,
@@ -212,7 +212,9 @@ def _row(
     )
 
 
-def figures(slots: Sequence[of_run.FaultySlot]) -> Iterator[figure.Figure]:
+def figures(
+    slots: Sequence[of_run.FaultySlot],
+) -> Iterator[figure.ReportFigure]:
     """Time lines of all slots with faults, and their numbers.
 
     :param slots: in their order
@@ -226,7 +228,7 @@ def figures(slots: Sequence[of_run.FaultySlot]) -> Iterator[figure.Figure]:
         rows += [_row(slot, each) for each in answers]
     if not rows:
         return
-    yield figure.Figure(
+    yield figure.ReportFigure(
         title='Faults',
         dispensable=1,
         caption='IOPS of all guests, second by second, and the p99 of each few'
@@ -235,9 +237,9 @@ def figures(slots: Sequence[of_run.FaultySlot]) -> Iterator[figure.Figure]:
         ' than 10 % worse than all before the first fault. The axis of'
         ' latencies is logarithmic.',
         keys=(
-            figure.Key(name='all', style=_STYLES[None]),
-            figure.Key(name='read', style=_STYLES['read']),
-            figure.Key(name='write', style=_STYLES['write']),
+            figure.ColourKey(name='all', style=_STYLES[None]),
+            figure.ColourKey(name='read', style=_STYLES['read']),
+            figure.ColourKey(name='write', style=_STYLES['write']),
         ),
         charts=tuple(charts),
         table=figure.Table(columns=_COLUMNS, rows=tuple(rows)),

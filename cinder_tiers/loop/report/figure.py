@@ -20,7 +20,7 @@ TOO_FEW_IOS = 'each repeat has too few I/Os for the percentile'
 
 
 @dataclass(frozen=True, kw_only=True)
-class Key:
+class ColourKey:
     """What a colour stands for."""
 
     name: str
@@ -81,7 +81,7 @@ class HeatMap:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class ChartLine:
     """Points that belong together."""
 
     label: str
@@ -92,7 +92,7 @@ class Line:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Span:
+class AxisSpan:
     """A part of the x axis that is set off from the rest."""
 
     label: str
@@ -101,12 +101,12 @@ class Span:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lines:
+class LineChart:
     """Lines over two axes."""
 
     x_title: str
     y_title: str
-    lines: tuple[Line, ...]
+    lines: tuple[ChartLine, ...]
     x_is_log: bool = False
     y_is_log: bool = False
     #: whether each point has a mark
@@ -114,7 +114,7 @@ class Lines:
     #: whether points are connected
     is_connected: bool = True
     #: behind the lines
-    spans: tuple[Span, ...] = ()
+    spans: tuple[AxisSpan, ...] = ()
 
     @property
     def marks(self) -> int:
@@ -144,7 +144,7 @@ class Dots:
         return len(self.dots)
 
 
-Drawing = Bars | HeatMap | Lines | Dots
+Drawing = Bars | HeatMap | LineChart | Dots
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,13 +176,13 @@ class Chart:
     #: why it should be read with care
     caveats: tuple[str, ...] = ()
     #: what its colours stand for, if those of its figure do not say it
-    keys: tuple[Key, ...] = ()
+    keys: tuple[ColourKey, ...] = ()
     #: shown in place of a chart without marks: why it has none
     undrawn: str = NONE_COMPLETE
 
 
 @dataclass(frozen=True, kw_only=True)
-class Figure:
+class ReportFigure:
     """Charts of one kind, and their table."""
 
     title: str
@@ -193,7 +193,7 @@ class Figure:
     charts: tuple[Chart, ...]
     table: Table
     #: what colours stand for in all charts; empty: each chart says it itself
-    keys: tuple[Key, ...] = ()
+    keys: tuple[ColourKey, ...] = ()
     #: whether its charts are as wide as the page, and not side by side
     is_wide: bool = False
     #: whether it is for the page alone, and not on paper

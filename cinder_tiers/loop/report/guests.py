@@ -67,7 +67,7 @@ def _cells(row: report_rows.Row) -> tuple[str | float | None, ...]:
     )
 
 
-def guests(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+def guests(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
     """IOPS of each guest as points.
 
     :param rows: of a run
@@ -77,7 +77,7 @@ def guests(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
         return None
     most = max(5, _MOST_DOTS // len(rows))
     largest = max(row.guests for row in rows)
-    return figure.Figure(
+    return figure.ReportFigure(
         title='Fairness: each guest',
         dispensable=5,
         is_detail=True,
@@ -124,8 +124,8 @@ def _guest_line(
     row: report_rows.Row,
     guest: run_result.GuestFigures,
     rates: run_result.RatesOverTime,
-) -> figure.Line:
-    return figure.Line(
+) -> figure.ChartLine:
+    return figure.ChartLine(
         label=f'{row.label} {guest.guest}',
         style=row.style,
         points=tuple(
@@ -141,7 +141,7 @@ def _over_time_chart(
     found = [(row, _with_rates(row)) for row in group]
     return figure.Chart(
         title=name,
-        drawing=figure.Lines(
+        drawing=figure.LineChart(
             x_title='second',
             y_title='IOPS of a guest',
             lines=tuple(
@@ -190,7 +190,7 @@ def _guest_cells(
     )
 
 
-def over_time(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+def over_time(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
     """IOPS of single guests over time.
 
     :param rows: of a run
@@ -208,7 +208,7 @@ def over_time(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
             _MOST_POINTS // (len(rows) * max(1, points)),
         ),
     )
-    return figure.Figure(
+    return figure.ReportFigure(
         title='Guests over time',
         dispensable=9,
         is_detail=True,

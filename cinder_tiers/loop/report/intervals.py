@@ -80,7 +80,9 @@ def _chart(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
     )
 
 
-def figures(rows: Sequence[report_rows.Row], why_dashes: str) -> figure.Figure:
+def figures(
+    rows: Sequence[report_rows.Row], why_dashes: str
+) -> figure.ReportFigure:
     """IOPS as bars, and the figures that most readers look for as a table.
 
     :param rows: of a run
@@ -89,7 +91,7 @@ def figures(rows: Sequence[report_rows.Row], why_dashes: str) -> figure.Figure:
     of_all = set[str]()
     if len(rows) > 1:
         of_all = set.intersection(*(set(row.kinds) for row in rows))
-    return figure.Figure(
+    return figure.ReportFigure(
         title='IOPS with their intervals',
         dispensable=0,
         caption=f'All guests of a tier together. A bar is the {trust.MEAN};'
@@ -118,7 +120,10 @@ def _findings(
         for claim in claims
         if claim.quantity == quantity
         and claim.finding
-        in (comparison.Finding.BETTER, comparison.Finding.WORSE)
+        in (
+            comparison.DifferenceFinding.BETTER,
+            comparison.DifferenceFinding.WORSE,
+        )
     }
     return [found.get((row.tier, row.pattern), '') for row in rows]
 
@@ -167,7 +172,7 @@ def _means(
 
 def heat_map(
     rows: Sequence[report_rows.Row], claims: Sequence[comparison.Claim]
-) -> figure.Figure | None:
+) -> figure.ReportFigure | None:
     """Which tier is good at what.
 
     :param rows: of a run
@@ -183,7 +188,7 @@ def heat_map(
     )
     iops = _means(rows, 'iops')
     p99 = _means(rows, 'p99_ms')
-    return figure.Figure(
+    return figure.ReportFigure(
         title='Which tier is good at what',
         dispensable=1,
         caption='Painted is what can be claimed: better (+) or worse (-)'

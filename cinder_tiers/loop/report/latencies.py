@@ -45,13 +45,13 @@ def _distribution(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
     known = [row for row in group if row.found.clat is not None]
     return figure.Chart(
         title=name,
-        drawing=figure.Lines(
+        drawing=figure.LineChart(
             x_title='completion latency, ms',
             y_title='% of I/Os that took longer',
             x_is_log=True,
             y_is_log=True,
             lines=tuple(
-                figure.Line(
+                figure.ChartLine(
                     label=row.label,
                     style=row.style,
                     points=tuple(_points(row)),
@@ -68,13 +68,13 @@ def _distribution(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
     )
 
 
-def distributions(rows: Sequence[report_rows.Row]) -> figure.Figure:
+def distributions(rows: Sequence[report_rows.Row]) -> figure.ReportFigure:
     """How many I/Os took longer than a latency, on logarithmic axes.
 
     :param rows: of a run
     """
     percentiles = tuple(f'{each:g}' for each in run_result.PERCENTILES)
-    return figure.Figure(
+    return figure.ReportFigure(
         title='Latencies',
         dispensable=2,
         caption='How many of the I/Os took longer than a completion latency:'
@@ -124,7 +124,7 @@ def _against(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
     )
     if has_steps:
         lines = [
-            figure.Line(
+            figure.ChartLine(
                 label=tier,
                 style=each[0].style,
                 points=tuple(
@@ -138,14 +138,14 @@ def _against(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
         ]
     else:
         lines = [
-            figure.Line(
+            figure.ChartLine(
                 label=row.label, style=row.style, points=_of_repeats(row)
             )
             for row in group
         ]
     return figure.Chart(
         title=name,
-        drawing=figure.Lines(
+        drawing=figure.LineChart(
             x_title='IOPS',
             y_title='p99, ms',
             x_is_log=True,
@@ -173,12 +173,12 @@ def _against(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
     )
 
 
-def against_iops(rows: Sequence[report_rows.Row]) -> figure.Figure:
+def against_iops(rows: Sequence[report_rows.Row]) -> figure.ReportFigure:
     """What IOPS cost in latency.
 
     :param rows: of a run
     """
-    return figure.Figure(
+    return figure.ReportFigure(
         title='Latency against IOPS',
         dispensable=3,
         is_detail=True,

@@ -49,7 +49,9 @@ def _seconds_chart(
     lines = _repeat_lines(group, lambda slot: _means(slot.series, step))
     return figure.Chart(
         title=name,
-        drawing=figure.Lines(x_title='second', y_title='IOPS', lines=lines),
+        drawing=figure.LineChart(
+            x_title='second', y_title='IOPS', lines=lines
+        ),
         alternative=f'IOPS over the seconds of each repeat, {name}: '
         + '; '.join(f'{row.label} {_longest_stall(row)}' for row in group),
         caveats=report_rows.caveats_of(group, _KINDS),
@@ -75,7 +77,7 @@ def _steady(slot: run_result.SlotResult) -> tuple[str | float | None, ...]:
     )
 
 
-def seconds(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+def seconds(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
     """IOPS of each second.
 
     :param rows: of a run
@@ -90,7 +92,7 @@ def seconds(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     if not lengths:
         return None
     step = _step(lengths)
-    return figure.Figure(
+    return figure.ReportFigure(
         title='IOPS over time',
         dispensable=6,
         is_detail=True,
@@ -125,10 +127,10 @@ def seconds(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
 def _repeat_lines(
     group: Sequence[report_rows.Row],
     points: Callable[[run_result.SlotResult], tuple[tuple[float, float], ...]],
-) -> tuple[figure.Line, ...]:
+) -> tuple[figure.ChartLine, ...]:
     """A line for each repeat that has points."""
     return tuple(
-        figure.Line(
+        figure.ChartLine(
             label=f'{row.label} {slot.repeat}', style=row.style, points=found
         )
         for row in group
@@ -158,7 +160,9 @@ def _bandwidth_chart(
     lines = _repeat_lines(group, functools.partial(_mib_points, step=step))
     return figure.Chart(
         title=name,
-        drawing=figure.Lines(x_title='second', y_title='MiB/s', lines=lines),
+        drawing=figure.LineChart(
+            x_title='second', y_title='MiB/s', lines=lines
+        ),
         alternative=f'Bandwidth over the seconds of each repeat, {name}: '
         + _from_to(lines, 'MiB/s'),
         caveats=report_rows.caveats_of(group, _KINDS),
@@ -166,7 +170,7 @@ def _bandwidth_chart(
     )
 
 
-def _from_to(lines: Sequence[figure.Line], unit: str) -> str:
+def _from_to(lines: Sequence[figure.ChartLine], unit: str) -> str:
     """Lowest and highest of each line, in words."""
     words = []
     for line in lines:
@@ -178,7 +182,7 @@ def _from_to(lines: Sequence[figure.Line], unit: str) -> str:
     return '; '.join(words)
 
 
-def bandwidth(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+def bandwidth(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
     """Bandwidth of each second.
 
     :param rows: of a run
@@ -193,7 +197,7 @@ def bandwidth(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     if not found:
         return None
     step = _step([len(slot.bw_series) for _row, slot in found])
-    return figure.Figure(
+    return figure.ReportFigure(
         title='Bandwidth over time',
         dispensable=8,
         is_detail=True,
@@ -248,7 +252,7 @@ def _latency_chart(
     lines = _repeat_lines(group, lambda slot: _p99_points(slot.latency))
     return figure.Chart(
         title=name,
-        drawing=figure.Lines(
+        drawing=figure.LineChart(
             x_title='second',
             y_title='p99 ms',
             y_is_log=True,
@@ -262,7 +266,7 @@ def _latency_chart(
     )
 
 
-def latency(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+def latency(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
     """p99 of short times within each repeat.
 
     :param rows: of a run
@@ -276,7 +280,7 @@ def latency(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     ]
     if not found:
         return None
-    return figure.Figure(
+    return figure.ReportFigure(
         title='p99 over time',
         dispensable=7,
         is_detail=True,
@@ -322,7 +326,7 @@ def _repeats_chart(
     name: str, group: Sequence[report_rows.Row]
 ) -> figure.Chart:
     lines = tuple(
-        figure.Line(
+        figure.ChartLine(
             label=f'{row.label} p{percent}',
             style=row.style,
             is_dashed=percent == 50,
@@ -342,7 +346,7 @@ def _repeats_chart(
     )
     return figure.Chart(
         title=name,
-        drawing=figure.Lines(
+        drawing=figure.LineChart(
             x_title='repeat',
             y_title='ms',
             y_is_log=True,
@@ -360,7 +364,7 @@ def _repeats_chart(
     )
 
 
-def repeats(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
+def repeats(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
     """p50 and p99 of each repeat.
 
     :param rows: of a run
@@ -368,7 +372,7 @@ def repeats(rows: Sequence[report_rows.Row]) -> figure.Figure | None:
     """
     if all(len(row.found.slots) < 2 for row in rows):
         return None
-    return figure.Figure(
+    return figure.ReportFigure(
         title='Percentiles over the repeats',
         dispensable=4,
         is_detail=True,

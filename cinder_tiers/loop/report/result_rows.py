@@ -103,7 +103,7 @@ _TABLE: results_command.Table = {
 
 def _judged(
     parsed_args: argparse.Namespace, run: run_result.RunResult
-) -> tuple[judgement.Finding, ...]:
+) -> tuple[judgement.CriterionFinding, ...]:
     if parsed_args.catalog is None:
         return ()
     catalog = reader.read_file(
@@ -111,7 +111,7 @@ def _judged(
     )
     return judgement.judge(
         run,
-        judgement.Terms(
+        judgement.Criteria(
             in_catalog={
                 tier.name: tier.expect for tier in catalog.tiers if tier.expect
             }
@@ -159,15 +159,19 @@ def find(
             *(
                 str(finding)
                 for finding in judged
-                if finding.outcome is not judgement.Outcome.NOT_RUN
+                if finding.outcome is not judgement.CriterionOutcome.NOT_RUN
             ),
             *_cares(run, found),
         ),
         without=()
         if any(_sync_p99_ms(row) is not None for row in rows)
         else (_SYNC_COLUMN,),
-        is_worse=judgement.Outcome.BROKEN in outcomes,
+        is_worse=judgement.CriterionOutcome.BROKEN in outcomes,
         is_unknown=not rows
         or any(row.estimate('iops') is None for row in rows)
-        or not outcomes <= {judgement.Outcome.HELD, judgement.Outcome.NOT_RUN},
+        or not outcomes
+        <= {
+            judgement.CriterionOutcome.HELD,
+            judgement.CriterionOutcome.NOT_RUN,
+        },
     )

@@ -178,12 +178,14 @@ def line_charts(
     return tuple(made)
 
 
-def keys_of_chart(group: Iterable[Row]) -> tuple[figure.Key, ...]:
+def keys_of_chart(group: Iterable[Row]) -> tuple[figure.ColourKey, ...]:
     """What the colours of a chart of one tier stand for."""
-    return tuple(figure.Key(name=row.label, style=row.style) for row in group)
+    return tuple(
+        figure.ColourKey(name=row.label, style=row.style) for row in group
+    )
 
 
-def keys(found: Iterable[Row]) -> tuple[figure.Key, ...]:
+def keys(found: Iterable[Row]) -> tuple[figure.ColourKey, ...]:
     """What colours stand for, if that is the same in all charts.
 
     :returns: empty if colours mean something else in each chart
@@ -192,7 +194,8 @@ def keys(found: Iterable[Row]) -> tuple[figure.Key, ...]:
     if len(tiers) < 2:
         return ()
     return tuple(
-        figure.Key(name=tier, style=style) for tier, style in tiers.items()
+        figure.ColourKey(name=tier, style=style)
+        for tier, style in tiers.items()
     )
 
 

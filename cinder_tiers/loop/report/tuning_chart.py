@@ -34,13 +34,13 @@ _CANDIDATE_COLUMNS = (
 )
 _DEFAULT, _MEASURED, _BEST, _UNKNOWN = 0, 1, 2, 7
 _STYLES = {
-    judged.Finding.PROPOSED: figure.BETTER,
-    judged.Finding.BETTER: figure.BETTER,
+    judged.CandidateFinding.PROPOSED: figure.BETTER,
+    judged.CandidateFinding.BETTER: figure.BETTER,
 }
 _CONFIRMED = (
-    judged.Finding.PROPOSED,
-    judged.Finding.BETTER,
-    judged.Finding.NOT_BETTER,
+    judged.CandidateFinding.PROPOSED,
+    judged.CandidateFinding.BETTER,
+    judged.CandidateFinding.NOT_BETTER,
 )
 #: An interval from few blocks may be so wide that bars could not be seen.
 _MOST_OF_LONGEST_BAR = 2
@@ -53,7 +53,7 @@ def _trials(
     best: float | None = None
     number = 0
     for block, taken in enumerate(tuning.history.blocks, 1):
-        if taken.part is not histories.Part.SEARCH:
+        if taken.part is not histories.BlockPurpose.SEARCH:
             continue
         for each in taken.outcomes:
             number += 1
@@ -72,7 +72,7 @@ def _trials(
             )
 
 
-def _search(tuning: tunings.Tuning) -> figure.Figure | None:
+def _search(tuning: tunings.Tuning) -> figure.ReportFigure | None:
     rows = tuple(_trials(tuning))
     measured = [(row[0], row[3]) for row in rows if row[3] is not None]
     best = [(row[0], row[4]) for row in rows if row[4] is not None]
@@ -83,7 +83,7 @@ def _search(tuning: tunings.Tuning) -> figure.Figure | None:
         for row in rows
         if row[3] is not None
     )
-    return figure.Figure(
+    return figure.ReportFigure(
         title='The search',
         dispensable=0,
         caption='Each measured candidate with its gain in'
@@ -92,24 +92,24 @@ def _search(tuning: tunings.Tuning) -> figure.Figure | None:
         ' it is: nothing is claimed of it. The table has what was ruled out,'
         ' too.',
         keys=(
-            figure.Key(name='measured', style=_MEASURED),
-            figure.Key(name='best so far', style=_BEST),
+            figure.ColourKey(name='measured', style=_MEASURED),
+            figure.ColourKey(name='best so far', style=_BEST),
         ),
         is_wide=True,
         charts=(
             figure.Chart(
                 title=f'Gain in {tuning.goal}',
-                drawing=figure.Lines(
+                drawing=figure.LineChart(
                     x_title='measurement',
                     y_title='gain, %',
                     has_marks=True,
                     lines=(
-                        figure.Line(
+                        figure.ChartLine(
                             label='measured',
                             style=_MEASURED,
                             points=tuple(measured),
                         ),
-                        figure.Line(
+                        figure.ChartLine(
                             label='best so far',
                             style=_BEST,
                             points=tuple(best),
@@ -153,7 +153,7 @@ def _said(each: judged.Judged) -> str:
     return f'{each.words} {value}, from {low} to {high}, {each.finding.value}'
 
 
-def _confirmation(tuning: tunings.Tuning) -> figure.Figure:
+def _confirmation(tuning: tunings.Tuning) -> figure.ReportFigure:
     found = judged.candidates(tuning)
     confirmed = [each for each in found if each.finding in _CONFIRMED]
     charts: tuple[figure.Chart, ...] = ()
@@ -179,7 +179,7 @@ def _confirmation(tuning: tunings.Tuning) -> figure.Figure:
                 + '; '.join(map(_said, confirmed)),
             ),
         )
-    return figure.Figure(
+    return figure.ReportFigure(
         title='The confirmation',
         dispensable=0,
         caption='What looked best in the search, measured beside the default'
@@ -188,9 +188,11 @@ def _confirmation(tuning: tunings.Tuning) -> figure.Figure:
         ' at most twice the longest bar; its colour says what can be claimed'
         ' beside the others. The table has all candidates.',
         keys=(
-            figure.Key(name='default', style=_DEFAULT),
-            figure.Key(name='better', style=_STYLES[judged.Finding.PROPOSED]),
-            figure.Key(name='not better', style=_UNKNOWN),
+            figure.ColourKey(name='default', style=_DEFAULT),
+            figure.ColourKey(
+                name='better', style=_STYLES[judged.CandidateFinding.PROPOSED]
+            ),
+            figure.ColourKey(name='not better', style=_UNKNOWN),
         )
         if charts
         else (),
@@ -214,7 +216,7 @@ def _confirmation(tuning: tunings.Tuning) -> figure.Figure:
     )
 
 
-def figures(tuning: tunings.Tuning) -> Iterator[figure.Figure]:
+def figures(tuning: tunings.Tuning) -> Iterator[figure.ReportFigure]:
     """What was confirmed first, for it is what counts; then the search."""
     yield _confirmation(tuning)
     search = _search(tuning)

@@ -49,7 +49,7 @@ class Treatment:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Slot:
+class TreatmentSlot:
     """One measurement of one treatment."""
 
     #: From 1, in the order in which they are measured.
@@ -85,7 +85,7 @@ class Sweep:
         return (Treatment(name=DEFAULT), *self.treatments)
 
     @property
-    def slots(self) -> tuple[Slot, ...]:
+    def slots(self) -> tuple[TreatmentSlot, ...]:
         """The slots in the order in which they are measured.
 
         Each block has an order of its own, by chance, so that neither a
@@ -93,14 +93,14 @@ class Sweep:
         falls on the same treatments each time. The same seed gives the same
         order.
         """
-        found: list[Slot] = []
+        found: list[TreatmentSlot] = []
         for block in range(1, self.blocks + 1):
             names = [one.name for one in self.all_treatments]
             # Not for secrets: the order must come again with the seed.
             random.Random(f'{self.seed} {block}').shuffle(names)  # noqa: S311
             before = len(found)
             found.extend(
-                Slot(
+                TreatmentSlot(
                     number=before + position,
                     block=block,
                     treatment=name,

@@ -32,7 +32,7 @@ _Percent = TypeVar('_Percent', float, None, float | None)
 HUNDRED = 100.0
 
 
-class Verdict(enum.Enum):
+class SlotVerdict(enum.Enum):
     """What became of a slot of a sweep."""
 
     SOUND = 'sound'
@@ -43,14 +43,14 @@ class Verdict(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Slot:
+class ReachedSlot:
     """A slot of a sweep that was reached."""
 
     number: int
     block: int
     #: name of the treatment, or of the default
     treatment: str
-    verdict: Verdict
+    verdict: SlotVerdict
     #: why it is not sound; else empty
     reason: str = ''
     #: None: it is not sound
@@ -69,7 +69,7 @@ class Swept:
     treatments: Mapping[str, frozenset[str]]
     #: how many were planned
     blocks: int
-    slots: tuple[Slot, ...]
+    slots: tuple[ReachedSlot, ...]
 
     def runs(self, treatment: str) -> dict[int, run_result.RunResult]:
         """{block: its run}, of the sound slots of a treatment."""
@@ -85,7 +85,7 @@ class Unmeasured:
     """A treatment without any figure."""
 
     treatment: str
-    verdict: Verdict
+    verdict: SlotVerdict
     #: why, of the first slot with the verdict
     reason: str
 
@@ -140,7 +140,7 @@ def of_sweep(
         runs = swept.runs(name)
         if default.keys() & runs.keys():
             treated.append(
-                comparison.Treatment(name=name, runs=runs, varied=varied)
+                comparison.SweptTreatment(name=name, runs=runs, varied=varied)
             )
         else:
             unmeasured.append(_unmeasured(swept, name))
@@ -180,9 +180,9 @@ def _unmeasured(swept: Swept, treatment: str) -> Unmeasured:
     slots = [each for each in swept.slots if each.treatment == treatment]
     # That an option is not in effect says most of it.
     for verdict in (
-        Verdict.NOT_IN_EFFECT,
-        Verdict.CHANGED,
-        Verdict.NO_RESULT,
+        SlotVerdict.NOT_IN_EFFECT,
+        SlotVerdict.CHANGED,
+        SlotVerdict.NO_RESULT,
     ):
         for slot in slots:
             if slot.verdict is verdict:
@@ -191,7 +191,7 @@ def _unmeasured(swept: Swept, treatment: str) -> Unmeasured:
                 )
     return Unmeasured(
         treatment=treatment,
-        verdict=Verdict.NO_RESULT,
+        verdict=SlotVerdict.NO_RESULT,
         reason=f'no block has a sound result of it and of {swept.default}'
         if slots
         else 'the sweep ended before its first slot',
@@ -200,7 +200,7 @@ def _unmeasured(swept: Swept, treatment: str) -> Unmeasured:
 
 def _left_out(swept: Swept, used: set[str]) -> Iterator[str]:
     for slot in swept.slots:
-        if slot.verdict is not Verdict.SOUND and slot.treatment in (
+        if slot.verdict is not SlotVerdict.SOUND and slot.treatment in (
             swept.default,
             *used,
         ):

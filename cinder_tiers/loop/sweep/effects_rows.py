@@ -42,12 +42,12 @@ class _Effect(columns.FormattableColumn):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Line:
+class _EffectLine:
     """What a row is about."""
 
     #: Without any figure, of a treatment that has none.
     claim: comparison.Claim
-    finding: comparison.Finding | effects.Verdict
+    finding: comparison.DifferenceFinding | effects.SlotVerdict
 
 
 _TABLE: results_command.Table = {
@@ -91,20 +91,20 @@ def find(
         table=_TABLE,
         items=[
             *(
-                _Line(claim=each, finding=each.finding)
+                _EffectLine(claim=each, finding=each.finding)
                 for each in compared.claims
             ),
             *map(_line_of_unmeasured, found.unmeasured),
         ],
         without={'Tier'} if is_of_one_tier else (),
-        is_worse=compared.count(comparison.Finding.WORSE) > 0,
+        is_worse=compared.count(comparison.DifferenceFinding.WORSE) > 0,
         is_unknown=bool(found.unmeasured)
-        or compared.count(comparison.Finding.NOT_COMPARED) > 0,
+        or compared.count(comparison.DifferenceFinding.NOT_COMPARED) > 0,
     )
 
 
-def _line_of_unmeasured(one: effects.Unmeasured) -> _Line:
-    return _Line(
+def _line_of_unmeasured(one: effects.Unmeasured) -> _EffectLine:
+    return _EffectLine(
         claim=comparison.Claim(
             side=one.treatment,
             first_tier='-',
@@ -112,7 +112,7 @@ def _line_of_unmeasured(one: effects.Unmeasured) -> _Line:
             pattern='-',
             quantity='-',
             unit='',
-            finding=comparison.Finding.NOT_COMPARED,
+            finding=comparison.DifferenceFinding.NOT_COMPARED,
             reason=one.reason,
         ),
         finding=one.verdict,

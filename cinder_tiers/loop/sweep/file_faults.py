@@ -47,8 +47,8 @@ PROPERTIES: dict[str, object] = {
             'properties': {
                 'kind': {
                     'description': 'one of '
-                    f'{", ".join(one.value for one in faults.Kind)}',
-                    'enum': [one.value for one in faults.Kind],
+                    f'{", ".join(one.value for one in faults.FaultKind)}',
+                    'enum': [one.value for one in faults.FaultKind],
                 },
                 'at_seconds': {
                     'description': 'a number from 0 to 86400',
@@ -86,7 +86,7 @@ PROPERTIES: dict[str, object] = {
 
 
 def read(
-    value: collections.abc.Mapping, source: catalogs.Source
+    value: collections.abc.Mapping, source: catalogs.CatalogSource
 ) -> tuple[faults.Faults, tuple[errors.Problem, ...]]:
     """The faults of a sweep file, and what is wrong with them.
 
@@ -97,7 +97,7 @@ def read(
         faults=tuple(
             faults.Fault(
                 name=name,
-                kind=faults.Kind(one['kind']),
+                kind=faults.FaultKind(one['kind']),
                 at_s=float(one['at_seconds']),
                 for_s=float(one['for_seconds']),
                 osd=one.get('osd'),
@@ -112,11 +112,11 @@ def read(
 
 
 def _problems(
-    found: faults.Faults, source: catalogs.Source
+    found: faults.Faults, source: catalogs.CatalogSource
 ) -> collections.abc.Iterator[errors.Problem]:
     for one in found.faults:
         place = (FAULTS, one.name)
-        is_command = one.kind is faults.Kind.COMMAND
+        is_command = one.kind is faults.FaultKind.COMMAND
         if one.osd is not None and one.kind not in faults.OF_OSDS:
             yield errors.Problem(
                 where=source.where((*place, 'osd')),
@@ -131,7 +131,7 @@ def _problems(
                     where=source.where((*place, key)),
                     found=f'fault {one.name} of kind {one.kind.value} with '
                     f'{key}',
-                    expected=f'{key} only for {faults.Kind.COMMAND.value}',
+                    expected=f'{key} only for {faults.FaultKind.COMMAND.value}',
                     remedy=f'remove {key}',
                 )
             elif is_command and not has:
@@ -154,5 +154,5 @@ def _problems(
         )
 
 
-def _kinds(kinds: collections.abc.Iterable[faults.Kind]) -> str:
+def _kinds(kinds: collections.abc.Iterable[faults.FaultKind]) -> str:
     return ' and '.join(sorted(one.value for one in kinds))

@@ -244,7 +244,7 @@ def read_text(
     problems = [*document.problems, *structural]
     if problems:
         raise errors.ProblemsFound(problems)
-    reading = _Reading(value, document.source, tiers)
+    reading = _SweepReading(value, document.source, tiers)
     reading.check_tier()
     made = reading.read_faults()
     treatments = reading.treatments()
@@ -288,7 +288,7 @@ def read_text(
     )
 
 
-def _faults_of_a_sweep(source: catalogs.Source) -> errors.Problem:
+def _faults_of_a_sweep(source: catalogs.CatalogSource) -> errors.Problem:
     return errors.Problem(
         where=source.where((file_faults.FAULTS,)),
         found='faults, which "openstack tier sweep" does not make',
@@ -302,19 +302,19 @@ def _line(problem: errors.Problem, file: str) -> int:
     return int(line) if where == file and line.isdecimal() else 0
 
 
-class _Reading:
+class _SweepReading:
     """A sweep file of the right structure, and what is wrong with it."""
 
     def __init__(
         self,
         value: dict,
-        source: catalogs.Source,
+        source: catalogs.CatalogSource,
         tiers: tiers_reader.TiersFile,
     ) -> None:
         #: Each once, in the order in which they were found.
         self.problems: dict[errors.Problem, None] = {}
         #: {treatment: where its values were written}.
-        self.sources: dict[str, catalogs.Source] = {}
+        self.sources: dict[str, catalogs.CatalogSource] = {}
         self._value = value
         self._source = source
         self._tiers = tiers
@@ -415,7 +415,7 @@ class _Reading:
                 target = self._target(place, option)
                 changes[target] = value
                 lines[target] = line
-        self.sources[name] = catalogs.Source(
+        self.sources[name] = catalogs.CatalogSource(
             file=self._source.file, lines=lines
         )
         return design.Treatment(name=name, changes=changes, guest=guest)
@@ -454,7 +454,7 @@ class _Reading:
                     'remove one of them',
                 )
         for one in found:
-            self.sources[one.name] = catalogs.Source(
+            self.sources[one.name] = catalogs.CatalogSource(
                 file=self._source.file,
                 lines={
                     place: lines[place, repr(value)]

@@ -56,7 +56,7 @@ class _Slot:
     slot: int
     block: int
     treatment: str
-    verdict: slot_records.Verdict
+    verdict: slot_records.TreatmentVerdict
     reason: str
     started: str
     ended: str
@@ -291,14 +291,14 @@ def _wrong(found: _Document) -> collections.abc.Iterator[str]:
 
 def _record(one: _Slot) -> slot_records.SlotRecord:
     return slot_records.SlotRecord(
-        slot=design.Slot(
+        slot=design.TreatmentSlot(
             number=one.slot, block=one.block, treatment=one.treatment
         ),
         verdict=one.verdict,
         reason=one.reason,
         measured=None
         if one.exit_status is None
-        else slot_records.Measured(
+        else slot_records.MeasuredSlot(
             exit_status=one.exit_status,
             result_file=one.result,
             faults=one.faults,

@@ -74,7 +74,7 @@ class _Room:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Judgement:
+class MemoryJudgement:
     """What is to be said of the memory of hosts, a line for each."""
 
     #: Of treatments that may not be tried.
@@ -100,7 +100,7 @@ def judge(
     ceph: collections.abc.Mapping[str, ceph_state.CephState],
     read: Reader,
     where: collections.abc.Callable[[str], str],
-) -> Judgement:
+) -> MemoryJudgement:
     """Compares what treatments give to OSDs with what their hosts have.
 
     :param planned: {treatment: what makes the world match it}.
@@ -150,7 +150,9 @@ def judge(
                     f'{100 - tight[0].percent:.0f} % for everything else, '
                     f'and cephadm leaves {100 - USUAL_PERCENT} %'
                 ] = None
-    return Judgement(objections=tuple(objections), warnings=tuple(warnings))
+    return MemoryJudgement(
+        objections=tuple(objections), warnings=tuple(warnings)
+    )
 
 
 def _rooms(

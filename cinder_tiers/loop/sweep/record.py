@@ -9,7 +9,7 @@ from cinder_tiers.loop.fault import fault as fault_values
 from cinder_tiers.loop.sweep import design
 
 
-class Verdict(enum.Enum):
+class TreatmentVerdict(enum.Enum):
     """Whether a treatment was in effect while it was measured."""
 
     IN_EFFECT = 'in effect'
@@ -22,7 +22,7 @@ class Verdict(enum.Enum):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Measured:
+class MeasuredSlot:
     """What a measurement left behind."""
 
     #: Of the command; negative: the signal that ended it.
@@ -37,12 +37,12 @@ class Measured:
 class SlotRecord:
     """A slot, and what became of it."""
 
-    slot: design.Slot
-    verdict: Verdict
+    slot: design.TreatmentSlot
+    verdict: TreatmentVerdict
     #: Why the treatment was not in effect; '' when it was.
     reason: str = ''
     #: None: nothing was measured.
-    measured: Measured | None = None
+    measured: MeasuredSlot | None = None
     #: UTC, as 2026-11-23T20:00:00Z.
     started: str
     ended: str
@@ -51,7 +51,7 @@ class SlotRecord:
     def is_sound(self) -> bool:
         """Whether its result may be compared."""
         return (
-            self.verdict is Verdict.IN_EFFECT
+            self.verdict is TreatmentVerdict.IN_EFFECT
             and self.measured is not None
             and self.measured.exit_status == 0
         )

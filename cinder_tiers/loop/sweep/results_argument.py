@@ -56,16 +56,16 @@ def result_paths(path: str, found: sweep_files.Results) -> list[str]:
     ]
 
 
-def _slot(path: str, one: record.SlotRecord) -> effects.Slot:
+def _slot(path: str, one: record.SlotRecord) -> effects.ReachedSlot:
     run, reason = None, one.reason
-    verdict = effects.Verdict.SOUND
+    verdict = effects.SlotVerdict.SOUND
     measured = one.measured
-    if one.verdict is record.Verdict.NOT_IN_EFFECT:
-        verdict = effects.Verdict.NOT_IN_EFFECT
-    elif one.verdict is record.Verdict.CHANGED:
-        verdict = effects.Verdict.CHANGED
-    elif one.verdict is record.Verdict.FAULT_NOT_MADE:
-        verdict = effects.Verdict.NO_RESULT
+    if one.verdict is record.TreatmentVerdict.NOT_IN_EFFECT:
+        verdict = effects.SlotVerdict.NOT_IN_EFFECT
+    elif one.verdict is record.TreatmentVerdict.CHANGED:
+        verdict = effects.SlotVerdict.CHANGED
+    elif one.verdict is record.TreatmentVerdict.FAULT_NOT_MADE:
+        verdict = effects.SlotVerdict.NO_RESULT
     elif measured is None:
         reason = reason or 'it was not measured'
     elif measured.exit_status:
@@ -79,9 +79,9 @@ def _slot(path: str, one: record.SlotRecord) -> effects.Slot:
             )
         except exceptions.CommandError as error:
             reason = str(error)
-    if verdict is effects.Verdict.SOUND and run is None:
-        verdict = effects.Verdict.NO_RESULT
-    return effects.Slot(
+    if verdict is effects.SlotVerdict.SOUND and run is None:
+        verdict = effects.SlotVerdict.NO_RESULT
+    return effects.ReachedSlot(
         number=one.slot.number,
         block=one.slot.block,
         treatment=one.slot.treatment,

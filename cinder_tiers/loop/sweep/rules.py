@@ -42,7 +42,8 @@ _REFUSED: collections.abc.Mapping[str, tuple[object, str]] = (
 
 
 def check(
-    sweep: design.Sweep, sources: collections.abc.Mapping[str, catalogs.Source]
+    sweep: design.Sweep,
+    sources: collections.abc.Mapping[str, catalogs.CatalogSource],
 ) -> collections.abc.Iterator[errors.Problem]:
     """What no sweep changes.
 

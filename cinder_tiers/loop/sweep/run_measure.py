@@ -57,19 +57,19 @@ class Command:
         self._said = said
         self._limit_minutes = limit_minutes
 
-    def announcement(self, slot: design.Slot) -> str:
+    def announcement(self, slot: design.TreatmentSlot) -> str:
         """Path of the file in which the command may announce a moment."""
         return f'{self._stem(slot)}.begin'
 
-    def _stem(self, slot: design.Slot) -> str:
+    def _stem(self, slot: design.TreatmentSlot) -> str:
         return os.path.join(os.path.abspath(self._folder), slot.stem)
 
     def __call__(
         self,
-        slot: design.Slot,
+        slot: design.TreatmentSlot,
         treatment: design.Treatment,
         while_running: collections.abc.Callable[[], None] = lambda: None,
-    ) -> record.Measured:
+    ) -> record.MeasuredSlot:
         """Measures one slot.
 
         :param while_running: is called twice in a second.
@@ -116,7 +116,7 @@ class Command:
                             '(slot_limit_minutes); check that nothing that '
                             'it started still runs'
                         ) from None
-        return record.Measured(
+        return record.MeasuredSlot(
             exit_status=status,
             result_file=result if os.path.exists(result) else None,
         )
@@ -138,7 +138,7 @@ def _end(process: subprocess.Popen) -> None:
 
 
 def variables(
-    tier: str, slot: design.Slot, treatment: design.Treatment
+    tier: str, slot: design.TreatmentSlot, treatment: design.Treatment
 ) -> dict[str, str]:
     """The variables that tell a command which slot it measures."""
     return {

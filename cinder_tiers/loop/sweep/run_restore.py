@@ -20,7 +20,7 @@ from cinder_tiers.loop.sweep import kept as keeping
 _LOOK_EVERY_S = 0.2
 
 
-class Outcome(enum.Enum):
+class RestoreOutcome(enum.Enum):
     """What became of a value from before."""
 
     #: Nothing was to be done.
@@ -39,7 +39,7 @@ class Restored:
     setting: keeping.Setting
     #: As it was found; None: not set.
     found: str | None
-    outcome: Outcome
+    outcome: RestoreOutcome
     #: Why it failed.
     reason: str = ''
 
@@ -56,7 +56,10 @@ class Restored:
     @property
     def is_back(self) -> bool:
         """Whether the value is the one from before."""
-        return self.outcome in (Outcome.AS_BEFORE, Outcome.BROUGHT_BACK)
+        return self.outcome in (
+            RestoreOutcome.AS_BEFORE,
+            RestoreOutcome.BROUGHT_BACK,
+        )
 
 
 def rehearse(
@@ -166,14 +169,14 @@ def _restored(
             settle_s=settle_s,
         )
     for setting, value, _stand in stands:
-        outcome = Outcome.AS_BEFORE
+        outcome = RestoreOutcome.AS_BEFORE
         if setting.field in left or (is_to_go and left):
-            outcome = Outcome.LEFT
+            outcome = RestoreOutcome.LEFT
         elif setting.field in to_write:
             outcome = (
-                Outcome.FAILED
+                RestoreOutcome.FAILED
                 if setting.field in reasons
-                else Outcome.BROUGHT_BACK
+                else RestoreOutcome.BROUGHT_BACK
             )
         yield Restored(
             key=kept.key,

@@ -49,7 +49,7 @@ class World(typing.Protocol):
 
 #: Measures one slot, while its treatment is in effect.
 Measure = collections.abc.Callable[
-    [design.Slot, design.Treatment], record.Measured
+    [design.TreatmentSlot, design.Treatment], record.MeasuredSlot
 ]
 
 
@@ -104,7 +104,7 @@ def bring_back(
     )
     amiss = [
         f'{one.name} is {one.found}, which another user has set'
-        if one.outcome is run_restore.Outcome.LEFT
+        if one.outcome is run_restore.RestoreOutcome.LEFT
         else f'{one.name}: {one.reason}'
         for one in found
         if not one.is_back
@@ -118,7 +118,7 @@ def bring_back(
 
 def _slot(
     prepared: preparation.Prepared,
-    slot: design.Slot,
+    slot: design.TreatmentSlot,
     treatment: design.Treatment,
     *,
     world: World,
@@ -144,7 +144,7 @@ def _slot(
     if failed:
         return record.SlotRecord(
             slot=slot,
-            verdict=record.Verdict.NOT_IN_EFFECT,
+            verdict=record.TreatmentVerdict.NOT_IN_EFFECT,
             reason='; '.join(failed),
             started=started,
             ended=_now(),
@@ -157,11 +157,11 @@ def _slot(
     wrong = [
         f'{one.name}: {one.problem}' for one in measured.faults if one.problem
     ]
-    verdict = record.Verdict.IN_EFFECT
+    verdict = record.TreatmentVerdict.IN_EFFECT
     if wrong:
-        verdict = record.Verdict.FAULT_NOT_MADE
+        verdict = record.TreatmentVerdict.FAULT_NOT_MADE
     if changed:
-        verdict = record.Verdict.CHANGED
+        verdict = record.TreatmentVerdict.CHANGED
     return record.SlotRecord(
         slot=slot,
         verdict=verdict,

@@ -47,7 +47,7 @@ class Confirmation:
 
     candidate: Candidate
     #: to the default, in logarithms; None: fewer than two blocks
-    difference: differences.Difference | None
+    difference: differences.LogDifference | None
     #: of such a gain if there is none, corrected for all claims
     probability: float
     #: whether it is better than the default, by more than the least relevant

@@ -41,7 +41,7 @@ _MOST_LOST = 0.25
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Effects:
+class ExpectedEffects:
     """Effects of values and of whole candidates, estimated together."""
 
     #: of the values of each option, with that of the tiers file
@@ -120,7 +120,7 @@ class _Gains:
     :param effects: one number for each of its means
     """
 
-    def __init__(self, about: Effects, effects: np.ndarray) -> None:
+    def __init__(self, about: ExpectedEffects, effects: np.ndarray) -> None:
         ends = np.cumsum([count - 1 for count in about.counts])
         self._of_options = [
             np.concatenate([[0.0], part])
@@ -152,7 +152,7 @@ def effects(
     counts: Sequence[int],
     *,
     variation_percent: float,
-) -> Effects:
+) -> ExpectedEffects:
     """Estimate all effects from measurements.
 
     :param found: at least one
@@ -205,7 +205,7 @@ def effects(
     known = linalg.solve_triangular(
         factor, np.hstack([*values, wholes]) * variances, lower=True
     )
-    return Effects(
+    return ExpectedEffects(
         counts=tuple(counts),
         measured=measured,
         means=known.T @ linalg.solve_triangular(factor, gains, lower=True),

@@ -17,7 +17,7 @@ from cinder_tiers.loop.tune import decision
 _LEAST_BLOCKS = 2
 
 
-class Part(enum.Enum):
+class BlockPurpose(enum.Enum):
     """What a block is for."""
 
     SEARCH = 'search'
@@ -39,7 +39,7 @@ class End(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class CandidateOutcome:
     """What became of a candidate in a block."""
 
     #: the place of the value of each option; 0 is that of the tiers file
@@ -56,11 +56,11 @@ class Taken:
     """A block that is over."""
 
     #: what it was for
-    part: Part
+    part: BlockPurpose
     #: seconds that it took
     seconds: float
     #: of its candidates, without the default
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[CandidateOutcome, ...]
 
     @property
     def slots(self) -> int:
@@ -113,7 +113,7 @@ class History:
             )
         )
 
-    def _gains(self, part: Part) -> tuple[decision.Gain, ...]:
+    def _gains(self, part: BlockPurpose) -> tuple[decision.Gain, ...]:
         return tuple(
             decision.Gain(
                 candidate=each.candidate, gain=each.gain, block=number
@@ -127,7 +127,7 @@ class History:
     @property
     def gains(self) -> tuple[decision.Gain, ...]:
         """Of all measurements of the search, in their order."""
-        return self._gains(Part.SEARCH)
+        return self._gains(BlockPurpose.SEARCH)
 
     @property
     def broken(self) -> dict[decision.Candidate, tuple[str, ...]]:
@@ -142,7 +142,7 @@ class History:
     @property
     def confirmed(self) -> dict[decision.Candidate, list[float]]:
         """{candidate to be confirmed: its gains in fresh blocks}."""
-        gains = decision.by_candidate(self._gains(Part.CONFIRM))
+        gains = decision.by_candidate(self._gains(BlockPurpose.CONFIRM))
         return {each: gains.get(each, []) for each in self.finalists or ()}
 
     @property
@@ -156,7 +156,7 @@ class History:
     @property
     def blocks_left(self) -> int:
         """How many blocks of the confirmation are still to be measured."""
-        done = sum(each.part is Part.CONFIRM for each in self.blocks)
+        done = sum(each.part is BlockPurpose.CONFIRM for each in self.blocks)
         return max(0, self.planned - done)
 
     @property

@@ -12,7 +12,7 @@ from cinder_tiers.loop.tune import decision
 from cinder_tiers.loop.tune import tuning as tunings
 
 
-class Finding(enum.Enum):
+class CandidateFinding(enum.Enum):
     """What can be said of a candidate."""
 
     PROPOSED = 'proposed'
@@ -36,7 +36,7 @@ class Judged:
     #: interval of the gain; None: there is none, or it is not confirmed
     low_percent: float | None = None
     high_percent: float | None = None
-    finding: Finding
+    finding: CandidateFinding
     #: why, or what to know of it
     reason: str
 
@@ -54,7 +54,7 @@ def _confirmed(tuning: tunings.Tuning) -> Iterator[Judged]:
                 words=words,
                 blocks=blocks,
                 gain_percent=None,
-                finding=Finding.CONFIRMING,
+                finding=CandidateFinding.CONFIRMING,
                 reason=f'{blocks} of {history.planned} blocks have a figure '
                 'of it',
             )
@@ -66,11 +66,11 @@ def _confirmed(tuning: tunings.Tuning) -> Iterator[Judged]:
             gain_percent=found.percent,
             low_percent=low,
             high_percent=high,
-            finding=Finding.PROPOSED
+            finding=CandidateFinding.PROPOSED
             if proposed and proposed.candidate == each.candidate
-            else Finding.BETTER
+            else CandidateFinding.BETTER
             if each.is_better
-            else Finding.NOT_BETTER,
+            else CandidateFinding.NOT_BETTER,
             reason=f'{differences.CONFIDENCE:.0%} interval; corrected '
             f'probability {each.probability:.2g}',
         )
@@ -85,7 +85,7 @@ def candidates(tuning: tunings.Tuning) -> tuple[Judged, ...]:
             words=tuning.words(candidate),
             blocks=0,
             gain_percent=None,
-            finding=Finding.RULED_OUT,
+            finding=CandidateFinding.RULED_OUT,
             reason='; '.join(broken),
         )
         for candidate, broken in history.broken.items()
@@ -95,7 +95,7 @@ def candidates(tuning: tunings.Tuning) -> tuple[Judged, ...]:
             words=tuning.words(candidate),
             blocks=len(gains),
             gain_percent=differences.percent(statistics.fmean(gains)),
-            finding=Finding.SEARCHED,
+            finding=CandidateFinding.SEARCHED,
             reason='not confirmed: the best of many looks better than it is',
         )
         for candidate, gains in decision.by_candidate(history.gains).items()

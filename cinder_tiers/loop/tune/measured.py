@@ -91,11 +91,14 @@ def broken(
     """
     # Of the same limits in the same order, whatever a run has.
     before, after = (
-        judgement.judge(run, judgement.Terms(required=expected))
+        judgement.judge(run, judgement.Criteria(required=expected))
         for run in (default, treated)
     )
-    broken, held = judgement.Outcome.BROKEN, judgement.Outcome.HELD
-    lost = judgement.Outcome.NOT_MEASURED
+    broken, held = (
+        judgement.CriterionOutcome.BROKEN,
+        judgement.CriterionOutcome.HELD,
+    )
+    lost = judgement.CriterionOutcome.NOT_MEASURED
     return tuple(
         other.text
         for one, other in zip(before, after, strict=True)

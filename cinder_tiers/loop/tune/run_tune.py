@@ -89,7 +89,7 @@ class _Space:
         return found
 
 
-class Tuning:
+class TuningRun:
     """One start of the command."""
 
     def __init__(
@@ -202,9 +202,9 @@ class Tuning:
             self._args.state, f'tune-{digest[:16]}-{self._args.tier}.log'
         )
 
-    def terms(self, studies: typing.Any) -> 'studies.Terms':
+    def terms(self, studies: typing.Any) -> 'studies.TuningTerms':
         """What the search is held to, so that it may go on."""
-        return studies.Terms(
+        return studies.TuningTerms(
             space={
                 _option(place): len(values) + 1
                 for place, values in self._space.values.items()
@@ -356,10 +356,12 @@ class Tuning:
 
     def _measure(
         self, block: 'studies.Block', interrupt: interruption.Interrupt
-    ) -> tuple['list[histories.Outcome]', float, use_cases.BroughtBack | None]:
+    ) -> tuple[
+        'list[histories.CandidateOutcome]', float, use_cases.BroughtBack | None
+    ]:
         """(outcomes, seconds, what was brought back) of a block."""
         names = {_name(each): each for each in block.candidates}
-        outcomes: list[histories.Outcome] = []
+        outcomes: list[histories.CandidateOutcome] = []
         before = self._measured_before(block.number, names)
         if before is not None:
             return *before, None
@@ -374,7 +376,7 @@ class Tuning:
                 raise
             for candidate, reason in refused.items():
                 outcomes.append(
-                    histories.Outcome(
+                    histories.CandidateOutcome(
                         candidate=candidate, gain=None, broken=(reason,)
                     )
                 )
@@ -386,7 +388,7 @@ class Tuning:
 
     def _measured_before(
         self, number: int, names: dict[str, _Candidate]
-    ) -> 'tuple[list[histories.Outcome], float] | None':
+    ) -> 'tuple[list[histories.CandidateOutcome], float] | None':
         """(outcomes, seconds) of a block that is in its folder already.
 
         It is there if a process was ended between the last slot and its own
@@ -420,7 +422,7 @@ class Tuning:
         number: int,
         names: dict[str, _Candidate],
         interrupt: interruption.Interrupt,
-    ) -> tuple['list[histories.Outcome]', use_cases.BroughtBack]:
+    ) -> tuple['list[histories.CandidateOutcome]', use_cases.BroughtBack]:
         """Sweeps one block."""
         folder = tuning_argument.block_folder(
             self._out,
@@ -462,17 +464,19 @@ class Tuning:
 
     def _outcomes(
         self, path: str, names: dict[str, _Candidate]
-    ) -> 'list[histories.Outcome]':
+    ) -> 'list[histories.CandidateOutcome]':
         _, swept = results_argument.read(path)
         default = swept.runs(design.DEFAULT).get(1)
         found = []
         for name, candidate in names.items():
             run = swept.runs(name).get(1)
             if default is None or run is None:
-                found.append(histories.Outcome(candidate=candidate, gain=None))
+                found.append(
+                    histories.CandidateOutcome(candidate=candidate, gain=None)
+                )
                 continue
             found.append(
-                histories.Outcome(
+                histories.CandidateOutcome(
                     candidate=candidate,
                     gain=measured.gain(
                         default,

@@ -74,7 +74,7 @@ class Block:
 
     #: from 1
     number: int
-    part: histories.Part
+    part: histories.BlockPurpose
     #: without the default
     candidates: tuple[decision.Candidate, ...]
 
@@ -85,7 +85,7 @@ class Block:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
+class TuningTerms:
     """What a tuning is held to."""
 
     #: {option: number of its values, with that of the tiers file}
@@ -159,7 +159,7 @@ def opened(path: str) -> Iterator[optuna.storages.BaseStorage]:
         yield storage
 
 
-def _first(terms: Terms) -> tuple[decision.Candidate, ...]:
+def _first(terms: TuningTerms) -> tuple[decision.Candidate, ...]:
     """Return the candidates with which a search begins.
 
     Each value is in one candidate of a Latin hypercube, or it might not be
@@ -204,7 +204,7 @@ class Study:
     def __init__(
         self,
         storage: optuna.storages.BaseStorage | None,
-        terms: Terms,
+        terms: TuningTerms,
         *,
         make_sampler: MakeSampler | None = None,
     ) -> None:
@@ -313,7 +313,7 @@ class Study:
                 if candidates:
                     return Block(
                         number=number,
-                        part=histories.Part.SEARCH,
+                        part=histories.BlockPurpose.SEARCH,
                         candidates=candidates,
                     )
             if not self.history.gains:
@@ -326,14 +326,14 @@ class Study:
             return None
         return Block(
             number=number,
-            part=histories.Part.CONFIRM,
+            part=histories.BlockPurpose.CONFIRM,
             candidates=candidates,
         )
 
     def take(
         self,
         block: Block,
-        outcomes: Iterable[histories.Outcome],
+        outcomes: Iterable[histories.CandidateOutcome],
         *,
         seconds: float,
     ) -> None:
@@ -416,7 +416,8 @@ class Study:
         """Decides how many blocks confirm, by the time that is left."""
         found = self.history
         done = sum(
-            each.part is histories.Part.CONFIRM for each in found.blocks
+            each.part is histories.BlockPurpose.CONFIRM
+            for each in found.blocks
         )
         count = len(found.to_confirm)
         planned = min(
@@ -461,7 +462,7 @@ class Study:
                 found.append(candidate)
         return found
 
-    def _effects(self) -> expected.Effects:
+    def _effects(self) -> expected.ExpectedEffects:
         found, broken = self.history.gains, self.history.broken
         return expected.effects(
             [
@@ -477,7 +478,7 @@ class Study:
             variation_percent=decision.variation_percent(found),
         )
 
-    def _ask(self, effects: expected.Effects | None) -> optuna.Trial:
+    def _ask(self, effects: expected.ExpectedEffects | None) -> optuna.Trial:
         """Propose a candidate.
 
         :param effects: by which it may be best; None: one by chance
@@ -507,7 +508,9 @@ class Study:
         return self._study.ask(self._distributions)
 
     def _tell(
-        self, trial: optuna.trial.FrozenTrial, outcome: histories.Outcome
+        self,
+        trial: optuna.trial.FrozenTrial,
+        outcome: histories.CandidateOutcome,
     ) -> None:
         if outcome.gain is None:
             self._study.tell(trial.number, state=optuna.trial.TrialState.FAIL)

@@ -33,7 +33,7 @@ class Collector:
     def __init__(
         self,
         found: collections.abc.Sequence[usage.Usage],
-        table: usage_rows.Table,
+        table: usage_rows.UsageColumns,
     ) -> None:
         self._found = found
         self._table = table

@@ -46,7 +46,7 @@ _NOT_KNOWN = (
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Observed:
+class _ObservedVolumes:
     """What Cinder shows of volumes, summed up."""
 
     #: Of all projects that the user sees.
@@ -179,7 +179,7 @@ Example: openstack tier usage --from 2028-02-01 --to 2028-03-01 -f json
         observed = _observe(connection, known, over, policy)
         if observed.unknown:
             self.exit_status = exit_status.UNKNOWN
-        table = usage_rows.Table(
+        table = usage_rows.UsageColumns(
             all_found=observed.found,
             projects=self._names(connection, known),
             declared=declared,
@@ -200,7 +200,7 @@ Example: openstack tier usage --from 2028-02-01 --to 2028-03-01 -f json
     def _names(
         self,
         connection: openstack.connection.Connection,
-        known: facts.Facts,
+        known: facts.VisibleCloud,
     ) -> dict[str, str]:
         """{id of a project: its name}, as far as the user sees them."""
         if not known.is_admin:
@@ -246,7 +246,7 @@ def _sellable(
 
 def _project(
     connection: openstack.connection.Connection,
-    known: facts.Facts,
+    known: facts.VisibleCloud,
     ref: str | None,
 ) -> str | None:
     """Id of the project to show; None: all.
@@ -269,10 +269,10 @@ def _project(
 
 def _observe(
     connection: openstack.connection.Connection,
-    known: facts.Facts,
+    known: facts.VisibleCloud,
     over: usage.Period,
     policy: decision.Policy,
-) -> _Observed:
+) -> _ObservedVolumes:
     """Sums up the volumes that the user sees, as they are listed.
 
     :raises errors.TiersError: Cinder does not answer.
@@ -299,7 +299,7 @@ def _observe(
     )
     number = sum(reasons.values())
     # A reason may be about one image, and there may be many.
-    return _Observed(
+    return _ObservedVolumes(
         found=found,
         unknown=(
             f'the tier of {number} volume{"s" if number > 1 else ""} is '

@@ -34,7 +34,7 @@ _COLUMNS = (
 _DECIMALS = 6
 
 
-class GibHours(columns.FormattableColumn):
+class GibHoursCell(columns.FormattableColumn):
     """GiB-hours, from at least to at most."""
 
     def human_readable(self) -> str:
@@ -98,7 +98,7 @@ class PriceRange(columns.FormattableColumn):
         }
 
 
-class Table:
+class UsageColumns:
     """What a row shows beside the usage itself.
 
     :param all_found: the usage of all projects, of which what a tier sells is
@@ -134,7 +134,7 @@ class Table:
         """The name of a project, or its id where it is not known."""
         return cells.printable(self._projects.get(project, project))
 
-    def cost_of(self, one: usage.Usage) -> catalogs.Cost | None:
+    def cost_of(self, one: usage.Usage) -> catalogs.TierCost | None:
         """What the tier, or the volume type, costs; None: it has no price."""
         if self._declared is None:
             return None
@@ -164,7 +164,7 @@ class Table:
             'Project': self.name_of(one.project),
             'Volumes': one.volumes,
             'GiB': one.size_gib,
-            'GiB-hours': GibHours(one.gib_hours),
+            'GiB-hours': GibHoursCell(one.gib_hours),
             'IOPS': cells.Optional(one.iops[None]),
             _CURVE: cells.Lines(list(self._sold(one))),
             'Price a Month': Price((month, cost and cost.currency)),
@@ -184,7 +184,7 @@ class Table:
     @staticmethod
     def _remark(
         one: usage.Usage,
-        cost: catalogs.Cost | None,
+        cost: catalogs.TierCost | None,
         month: fractions.Fraction | None,
     ) -> str:
         remarks = []

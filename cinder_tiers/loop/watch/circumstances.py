@@ -90,7 +90,7 @@ class _Compared:
 
 
 def around(
-    windows: Sequence[series.Window],
+    windows: Sequence[series.TierWindow],
     since: float,
     *,
     until: float | None = None,

@@ -49,7 +49,7 @@ LEAST_PROBABILITY = 0.0005
 _LEAST_WINDOWS = 3
 
 
-class Outcome(enum.Enum):
+class LimitOutcome(enum.Enum):
     """What can be said of an expectation."""
 
     MET = 'met'
@@ -58,12 +58,12 @@ class Outcome(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class LimitFinding:
     """One limit, and whether it is met."""
 
     #: pattern and name, such as ``probe.write_p99_ms_max``
     name: str
-    outcome: Outcome
+    outcome: LimitOutcome
     #: what was found and what the limit is
     text: str
     #: when the first slow window of the period began, seconds since the
@@ -78,7 +78,7 @@ class _Limit:
     value_ms: float
     directions: tuple[str, ...]
 
-    def latencies_ms(self, window: series.Window) -> list[float]:
+    def latencies_ms(self, window: series.TierWindow) -> list[float]:
         return [
             each
             for direction in self.directions
@@ -86,7 +86,7 @@ class _Limit:
         ]
 
     def of_each_window(
-        self, windows: Sequence[series.Window]
+        self, windows: Sequence[series.TierWindow]
     ) -> list[list[float]]:
         of_directions = [
             series.latencies_ms(windows, direction)
@@ -138,8 +138,8 @@ def _of_pattern(
 
 
 def judge(
-    expect: expectations.Expectations, windows: Sequence[series.Window]
-) -> list[Finding]:
+    expect: expectations.Expectations, windows: Sequence[series.TierWindow]
+) -> list[LimitFinding]:
     """Whether each limit is met now.
 
     :param expect: of the tier
@@ -149,7 +149,9 @@ def judge(
     return [_judged(each, windows) for each in _limits(expect)]
 
 
-def _judged(limit: _Limit, windows: Sequence[series.Window]) -> Finding:
+def _judged(
+    limit: _Limit, windows: Sequence[series.TierWindow]
+) -> LimitFinding:
     if limit.limit.percent is not None:
         return _percentile(limit, windows)
     period = _period(limit, windows, least=0)
@@ -184,7 +186,9 @@ def _judged(limit: _Limit, windows: Sequence[series.Window]) -> Finding:
     )
 
 
-def _percentile(limit: _Limit, windows: Sequence[series.Window]) -> Finding:
+def _percentile(
+    limit: _Limit, windows: Sequence[series.TierWindow]
+) -> LimitFinding:
     # As written: 99.9 has no exact binary fraction.
     share = 1 - fractions.Fraction(str(limit.limit.percent)) / 100
     least = math.ceil(_LEAST_ALLOWED / share)
@@ -205,8 +209,8 @@ def _percentile(limit: _Limit, windows: Sequence[series.Window]) -> Finding:
 
 
 def _period(
-    limit: _Limit, windows: Sequence[series.Window], *, least: int
-) -> Sequence[series.Window]:
+    limit: _Limit, windows: Sequence[series.TierWindow], *, least: int
+) -> Sequence[series.TierWindow]:
     """The latest windows: some minutes, and with so many I/Os."""
     ios = 0
     counts = [len(each) for each in limit.of_each_window(windows)]
@@ -223,27 +227,27 @@ def _period(
 
 def _finding(
     limit: _Limit,
-    period: Sequence[series.Window],
+    period: Sequence[series.TierWindow],
     *,
     is_broken: bool,
     text: str,
-) -> Finding:
+) -> LimitFinding:
     slow = [
         window.began_at
         for window in period
         if any(each > limit.value_ms for each in limit.latencies_ms(window))
     ]
-    return Finding(
+    return LimitFinding(
         name=limit.name,
-        outcome=Outcome.BROKEN if is_broken else Outcome.MET,
+        outcome=LimitOutcome.BROKEN if is_broken else LimitOutcome.MET,
         text=f'{text}; limit {limit.value_ms:g} ms',
         since=slow[0] if is_broken and slow else None,
     )
 
 
-def _cannot_tell(limit: _Limit, text: str) -> Finding:
-    return Finding(
+def _cannot_tell(limit: _Limit, text: str) -> LimitFinding:
+    return LimitFinding(
         name=limit.name,
-        outcome=Outcome.CANNOT_TELL,
+        outcome=LimitOutcome.CANNOT_TELL,
         text=f'{text}; limit {limit.value_ms:g} ms',
     )

@@ -34,7 +34,7 @@ REMEMBERED_S = 3600.0
 REMEMBERED_WINDOWS = 2 * change.SHORT
 
 
-class State(enum.Enum):
+class TierState(enum.Enum):
     """Of a tier, the worst first."""
 
     HANGS = 'hangs'
@@ -46,10 +46,10 @@ class State(enum.Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class TierVerdict:
     """Of a tier, at the end of its latest window."""
 
-    state: State
+    state: TierState
     #: when it began, seconds since the epoch; None if nothing is wrong
     since: float | None = None
     #: what was found, a sentence for each thing
@@ -57,16 +57,16 @@ class Verdict:
     #: what else changed at that time, nearest first
     circumstances: tuple[str, ...] = ()
     #: whether each expectation is met
-    findings: tuple[expectation.Finding, ...] = ()
+    findings: tuple[expectation.LimitFinding, ...] = ()
 
 
 def added(
     kept: series.Series,
-    window: series.Window,
+    window: series.TierWindow,
     expect: expectations.Expectations,
     *,
     least_percent: float = change.LEAST_PERCENT,
-) -> tuple[series.Series, Verdict]:
+) -> tuple[series.Series, TierVerdict]:
     """A series with one window more, and what is said of the tier then.
 
     :param kept: of the tier so far
@@ -164,10 +164,10 @@ def _compared(
 
 def verdict(
     kept: series.Series,
-    findings: Sequence[expectation.Finding],
+    findings: Sequence[expectation.LimitFinding],
     *,
     least_percent: float = change.LEAST_PERCENT,
-) -> Verdict:
+) -> TierVerdict:
     """What is said of a tier at the end of its latest window.
 
     :param kept: with at least one window
@@ -177,7 +177,7 @@ def verdict(
     wrong = sorted(_wrong(kept, findings, least_percent), key=_rank)
     if wrong:
         since = wrong[0][1]
-        return Verdict(
+        return TierVerdict(
             state=wrong[0][0],
             since=since,
             reasons=tuple(text for _, _, text in wrong),
@@ -187,7 +187,7 @@ def verdict(
     unknown = [
         f'{each.name}: {each.text}'
         for each in findings
-        if each.outcome is expectation.Outcome.CANNOT_TELL
+        if each.outcome is expectation.LimitOutcome.CANNOT_TELL
     ]
     least = change.LEAST_BEFORE + change.SHORT
     if len(kept.windows) < least:
@@ -195,8 +195,8 @@ def verdict(
             f'{len(kept.windows)} windows: a change of the latency is seen '
             f'from {least} on'
         )
-    return Verdict(
-        state=State.UNKNOWN if unknown else State.SOUND,
+    return TierVerdict(
+        state=TierState.UNKNOWN if unknown else TierState.SOUND,
         reasons=tuple(unknown),
         findings=tuple(findings),
     )
@@ -212,8 +212,8 @@ def _is_remembered(kept: series.Series, found: series.LevelChange) -> bool:
     )
 
 
-def _rank(wrong: tuple[State, float, str]) -> int:
-    return list(State).index(wrong[0])
+def _rank(wrong: tuple[TierState, float, str]) -> int:
+    return list(TierState).index(wrong[0])
 
 
 def _named(kept: series.Series, since: float) -> tuple[str, ...]:
@@ -269,27 +269,27 @@ def _rise(
 
 def _wrong(
     kept: series.Series,
-    findings: Sequence[expectation.Finding],
+    findings: Sequence[expectation.LimitFinding],
     least_percent: float,
-) -> Iterator[tuple[State, float, str]]:
+) -> Iterator[tuple[TierState, float, str]]:
     """(state, since when, sentence) of each thing that is wrong."""
     last = kept.windows[-1]
     if last.pending_s >= HANGS_S:
         yield (
-            State.HANGS,
+            TierState.HANGS,
             last.began_at + series.WINDOW_S - last.pending_s,
             f'a {last.pending} has no completion for {last.pending_s:.0f} s',
         )
     if last.failed:
         yield (
-            State.FAILS,
+            TierState.FAILS,
             last.began_at,
             f'{last.failed} I/Os of the last window ended with an error',
         )
     for each in findings:
-        if each.outcome is expectation.Outcome.BROKEN:
+        if each.outcome is expectation.LimitOutcome.BROKEN:
             yield (
-                State.BROKEN,
+                TierState.BROKEN,
                 kept.broken_since[each.name],
                 f'{each.name}: {each.text}',
             )
@@ -297,7 +297,7 @@ def _wrong(
         rise = _rise(kept, direction, least_percent)
         if rise is not None:
             yield (
-                State.SLOWER,
+                TierState.SLOWER,
                 rise.since,
                 f'the median latency of a {direction} went from '
                 f'{rise.before_ms:.3g} to {rise.after_ms:.3g} ms',

@@ -23,7 +23,7 @@ if typing.TYPE_CHECKING:
 _QUANTILES = (0.5, 0.99)
 
 
-class MetricsFile:
+class WindowMetricsFile:
     """The file, replaced after each window.
 
     :param path: as of `metrics_file.MetricsFile`.
@@ -39,10 +39,10 @@ class MetricsFile:
         :param found: all tiers after a window.
         :raises errors.TiersError: it cannot be written.
         """
-        self._file.write(_Collector(found))
+        self._file.write(_WindowCollector(found))
 
 
-class _Collector:
+class _WindowCollector:
     """The metrics in the classes of prometheus_client."""
 
     def __init__(
@@ -70,7 +70,7 @@ _Samples = collections.abc.Iterator[tuple[tuple[str, ...], float]]
 
 
 def _states(watched: use_case.Watched) -> _Samples:
-    for state in judgement.State:
+    for state in judgement.TierState:
         yield (state.name.lower(),), float(watched.verdict.state is state)
 
 

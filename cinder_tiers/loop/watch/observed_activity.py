@@ -67,7 +67,7 @@ class Activity:
     pool_options: dict[str, str] | None = None
 
 
-class Reader:
+class ActivityReader:
     """Reads what a cluster does, for one tier after the other.
 
     :param session: with the cluster.
@@ -106,7 +106,7 @@ class Reader:
         ):
             try:
                 found |= read_facts()
-            except (errors.NotVisible, ceph_session.CommandFailed):
+            except (errors.NotVisible, ceph_session.CephRefused):
                 continue
             except errors.Unreachable:
                 # Each of the others would be waited for as long.

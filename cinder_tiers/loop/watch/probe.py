@@ -28,7 +28,7 @@ class _Operation(typing.Protocol):
         """Whether it is complete within some seconds."""
 
 
-class Image(typing.Protocol):
+class ProbedImage(typing.Protocol):
     """Where I/Os go, such as ``clients.probe_image.ProbeImage``."""
 
     def write(self, place: int, data: bytes) -> _Operation:
@@ -61,7 +61,7 @@ class Probe:
     _LOOK_EVERY_S = 0.5
 
     def __init__(
-        self, image: Image, *, places: int, block_bytes: int, stop: Stop
+        self, image: ProbedImage, *, places: int, block_bytes: int, stop: Stop
     ) -> None:
         self._image = image
         self._places = places
@@ -70,7 +70,9 @@ class Probe:
         self._written: list[int] = []
         self._under_way: tuple[str, _Operation] | None = None
 
-    def window(self, *, seconds: float, interval_s: float) -> series.Window:
+    def window(
+        self, *, seconds: float, interval_s: float
+    ) -> series.TierWindow:
         """Some seconds of writes and reads.
 
         :param seconds: that it takes.
@@ -101,7 +103,7 @@ class Probe:
             if direction == 'write':
                 self._begin('read')
         left = self._under_way
-        return series.Window(
+        return series.TierWindow(
             began_at=began_at,
             write_ms=tuple(latencies['write']),
             read_ms=tuple(latencies['read']),

@@ -111,7 +111,7 @@ def ids_of(found: Iterable[str]) -> set[int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Window:
+class TierWindow:
     """Some seconds of a tier."""
 
     #: seconds since the epoch
@@ -130,7 +130,7 @@ class Window:
     status: Status | None = None
 
     def latencies_ms(
-        self, direction: str, *, following: 'Window | None' = None
+        self, direction: str, *, following: 'TierWindow | None' = None
     ) -> tuple[float, ...]:
         """Of each I/O; of one without completion, how long it is under way.
 
@@ -170,7 +170,7 @@ class Window:
 
 
 def latencies_ms(
-    windows: Sequence[Window], direction: str
+    windows: Sequence[TierWindow], direction: str
 ) -> Iterator[tuple[float, ...]]:
     """Of the I/Os of each window, each I/O once.
 
@@ -230,7 +230,7 @@ class Series:
     #: of the tier, first the one that Cinder names
     pools: tuple[str, ...]
     #: in order of time
-    windows: tuple[Window, ...] = ()
+    windows: tuple[TierWindow, ...] = ()
     #: in order of the time at which they were found
     changes: tuple[LevelChange, ...] = ()
     #: {expectation that is not met: since when, seconds since the epoch}
@@ -283,7 +283,7 @@ def read(text: str | bytes) -> Series:
 
 
 def _check(
-    value: Series | Window | Status | LevelChange | Hour, **most: int
+    value: Series | TierWindow | Status | LevelChange | Hour, **most: int
 ) -> None:
     """Checks the numbers of a record, and how many entries its fields have.
 

@@ -37,27 +37,27 @@ class Watched:
     """A tier after a window."""
 
     kept: series.Series
-    verdict: judgement.Verdict
+    verdict: judgement.TierVerdict
     #: I/Os in a second that the probe was to do.
     probe_iops: float
 
     @property
-    def last(self) -> series.Window:
+    def last(self) -> series.TierWindow:
         """The latest window."""
         return self.kept.windows[-1]
 
 
 @dataclasses.dataclass(kw_only=True)
-class _Tier:
+class _WatchedTier:
     """A tier that is watched, with what is open for it."""
 
     tier: catalogs.CephTier
-    reader: observed_activity.Reader
+    reader: observed_activity.ActivityReader
     probe: probes.Probe
     kept: series.Series
     interval_s: float = pace.IOS_OF_PAIR / pace.LEAST_IOPS
 
-    def measure(self, seconds: float) -> series.Window:
+    def measure(self, seconds: float) -> series.TierWindow:
         return self.probe.window(seconds=seconds, interval_s=self.interval_s)
 
 
@@ -169,8 +169,8 @@ def _opened(
     *,
     stop: probes.Stop,
     open_session: ceph_clients.Open,
-) -> list[_Tier]:
-    readers: dict[str, observed_activity.Reader] = {}
+) -> list[_WatchedTier]:
+    readers: dict[str, observed_activity.ActivityReader] = {}
     sessions: dict[str, ceph_clients.Session] = {}
     opened = []
     for tier in tiers:
@@ -181,14 +181,16 @@ def _opened(
             sessions[cluster] = stack.enter_context(
                 open_session(catalog.clusters[cluster])
             )
-            readers[cluster] = observed_activity.Reader(sessions[cluster])
+            readers[cluster] = observed_activity.ActivityReader(
+                sessions[cluster]
+            )
         image = stack.enter_context(
             sessions[cluster].open_probe(
                 tier.rbd.pool, data_pool=tier.rbd.data_pool
             )
         )
         opened.append(
-            _Tier(
+            _WatchedTier(
                 tier=tier,
                 reader=readers[cluster],
                 probe=probes.Probe(
@@ -204,8 +206,8 @@ def _opened(
 
 
 def _judged(
-    watched: _Tier,
-    window: series.Window,
+    watched: _WatchedTier,
+    window: series.TierWindow,
     least_percent: float,
 ) -> Watched:
     seen = watched.reader.read(watched.tier.rbd.pools)

@@ -170,7 +170,7 @@ Example: openstack tier watch --tier database --for 10min -f json
 
         stop = threading.Event()
         written = (
-            metrics.MetricsFile(parsed_args.metrics)
+            metrics.WindowMetricsFile(parsed_args.metrics)
             if parsed_args.metrics
             else None
         )
@@ -255,9 +255,9 @@ def status_of(found: 'list[watching.Watched]') -> int:
     from cinder_tiers.loop.watch import judgement
 
     states = {each.verdict.state for each in found}
-    if states - {judgement.State.UNKNOWN, judgement.State.SOUND}:
+    if states - {judgement.TierState.UNKNOWN, judgement.TierState.SOUND}:
         return exit_status.DIFFERENT
-    if judgement.State.UNKNOWN in states or not states:
+    if judgement.TierState.UNKNOWN in states or not states:
         return exit_status.UNKNOWN
     return exit_status.OK
 

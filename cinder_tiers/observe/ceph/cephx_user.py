@@ -39,7 +39,7 @@ def read(
     """A cephx user with its capabilities; None when it does not exist."""
     try:
         dumped = session.command('auth get', entity=name)
-    except ceph_session.CommandFailed as error:
+    except ceph_session.CephRefused as error:
         if error.errno == errno.ENOENT:
             return None
         raise

@@ -99,7 +99,7 @@ def read_profile(
     """An erasure code profile; None when it does not exist."""
     try:
         dumped = session.command('osd erasure-code-profile get', name=name)
-    except ceph_session.CommandFailed as error:
+    except ceph_session.CephRefused as error:
         if error.errno == errno.ENOENT:
             return None
         raise

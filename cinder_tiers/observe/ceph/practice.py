@@ -32,7 +32,7 @@ def observe(
     session: ceph_session.Session,
     catalog: catalogs.Catalog,
     ceph: ceph_state.CephState,
-) -> practice.Facts:
+) -> practice.PracticeFacts:
     """What is looked at beside the state of a cluster.
 
     :param ceph: the state of the same cluster.
@@ -42,7 +42,7 @@ def observe(
         pg_targets = _pg_targets(session)
     except errors.TiersError as error:
         unread = str(error)
-    return practice.Facts(
+    return practice.PracticeFacts(
         pg_targets=pg_targets,
         pg_targets_unread=unread,
         op_queues=_op_queues(session, catalog, ceph),
@@ -61,7 +61,7 @@ def _usage(
     session: ceph_session.Session,
     catalog: catalogs.Catalog,
     ceph: ceph_state.CephState,
-) -> usages.Usage | None:
+) -> usages.ClusterUsage | None:
     """What pools hold, where one of a tier has a quota."""
     has_quota = any(
         ceph.pools[name].options.get(quota, pool_options.NO_QUOTA)
@@ -247,7 +247,7 @@ def _queue_of(
         queue = session.tell(osd_id, 'config get', var='osd_op_queue')[
             'osd_op_queue'
         ]
-    except ceph_session.CommandFailed as error:
+    except ceph_session.CephRefused as error:
         if error.errno not in osd_options.REFUSED or configured is None:
             raise
         queue = mclock.QUEUE if osd_id in configured.capacities else 'wpq'

@@ -23,7 +23,9 @@ WAIT_S = 10.0
 _LOOK_EVERY_S = 0.5
 
 
-def attempt(session: ceph_session.Session) -> usage.Usage | usage.Unknown:
+def attempt(
+    session: ceph_session.Session,
+) -> usage.ClusterUsage | usage.Unknown:
     """How full a cluster is, or why that could not be determined.
 
     A cluster without a manager can be planned for, only without estimates.
@@ -35,7 +37,7 @@ def attempt(session: ceph_session.Session) -> usage.Usage | usage.Unknown:
 
 
 @answers.in_known_form
-def observe(session: ceph_session.Session) -> usage.Usage:
+def observe(session: ceph_session.Session) -> usage.ClusterUsage:
     """How full the pools and the OSDs of a cluster are.
 
     :raises errors.TiersError: when Ceph does not answer or refuses.
@@ -86,14 +88,14 @@ def parse(
     df: collections.abc.Mapping,
     osd_df: collections.abc.Mapping,
     osd_dump: collections.abc.Mapping,
-) -> usage.Usage:
+) -> usage.ClusterUsage:
     """The answers of three commands as one value.
 
     :param df: of `df detail`.
     :param osd_df: of `osd df`, whose sizes are in KiB.
     :param osd_dump: of `osd dump`.
     """
-    return usage.Usage(
+    return usage.ClusterUsage(
         pools={
             pool['name']: usage.PoolUsage(
                 stored_bytes=pool['stats']['stored'],

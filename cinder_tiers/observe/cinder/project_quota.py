@@ -15,7 +15,7 @@ from cinder_tiers.domain.state import cinder as cinder_state
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Amount:
+class QuotaAmount:
     """How much there is of something, and how much there may be."""
 
     in_use: int
@@ -40,8 +40,8 @@ class Amount:
 class Quota:
     """The volumes and the size that a project has, or may have."""
 
-    volumes: Amount
-    size_gib: Amount
+    volumes: QuotaAmount
+    size_gib: QuotaAmount
 
 
 def read(
@@ -86,9 +86,9 @@ def _quota(found: collections.abc.Mapping, ending: str = '') -> Quota:
     )
 
 
-def _amount(found: collections.abc.Mapping) -> Amount:
+def _amount(found: collections.abc.Mapping) -> QuotaAmount:
     limit = int(found['limit'])
-    return Amount(
+    return QuotaAmount(
         in_use=int(found['in_use']),
         reserved=int(found.get('reserved') or 0),
         limit=None if limit == cinder_state.UNLIMITED else limit,

@@ -182,7 +182,7 @@ def use_by_project(
         if name in snapshots_of
         for row in rows
     }
-    snapshots: dict[str, list[_Row]] = {name: [] for name in volumes}
+    snapshots: dict[str, list[_VolumeRow]] = {name: [] for name in volumes}
     if type_of:
         with openstack_client.asking_as_admin('list snapshots'):
             for row in _rows(
@@ -205,14 +205,14 @@ def use_by_project(
     }
 
 
-def _gib_of(rows: collections.abc.Iterable['_Row']) -> dict[str, int]:
+def _gib_of(rows: collections.abc.Iterable['_VolumeRow']) -> dict[str, int]:
     found: collections.Counter[str] = collections.Counter()
     for row in rows:
         found[row.project] += row.size_gib
     return dict(found)
 
 
-class _Row(typing.NamedTuple):
+class _VolumeRow(typing.NamedTuple):
     """What counts of a volume, or of a snapshot of one."""
 
     volume_id: str
@@ -223,7 +223,7 @@ class _Row(typing.NamedTuple):
 def _volumes(
     connection: openstack.connection.Connection,
     resource: cinder_state.VolumeType,
-) -> list[_Row]:
+) -> list[_VolumeRow]:
     if resource.type_id is None:
         # Without one, Cinder would list all volumes.
         raise ValueError(f'volume type {resource.name} has no id')
@@ -247,7 +247,7 @@ def _rows(
     volume_id: str,
     project: tuple[str, str],
     **params: str,
-) -> collections.abc.Iterator[_Row]:
+) -> collections.abc.Iterator[_VolumeRow]:
     """All volumes, or snapshots, of all projects.
 
     :param path: of the list.
@@ -269,7 +269,7 @@ def _rows(
                 f'Cinder does not show the projects of {what}: the policy '
                 f'{policy} must permit it'
             )
-        yield _Row(row[volume_id], row[field], row['size'])
+        yield _VolumeRow(row[volume_id], row[field], row['size'])
 
 
 def parse_volume_type(

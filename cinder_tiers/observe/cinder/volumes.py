@@ -40,7 +40,7 @@ _LIMITS = frozenset(volume_limits.OPTIONS.values())
 
 def volumes(
     connection: openstack.connection.Connection,
-    known: facts.Facts,
+    known: facts.VisibleCloud,
     *,
     page: int = PAGE,
 ) -> collections.abc.Iterator[facts.KnownVolume]:
@@ -62,7 +62,7 @@ def volumes(
             yield placement.parse_volume(found, known)
 
 
-class Images:
+class ListedImages:
     """The images of all projects, listed when one is first asked for.
 
     :param connection: of an administrator.
@@ -141,7 +141,7 @@ def limits(
     connection: openstack.connection.Connection,
     catalog: catalogs.Catalog,
     clusters: survey.Sessions,
-) -> volume_limits.Limits:
+) -> volume_limits.VolumeLimits:
     """The limits of RBD images, and those of the volume types.
 
     Of the pools of tiers, and of those that their backends serve; the calls
@@ -164,7 +164,7 @@ def limits(
             'policy volume_extension:access_types_qos_specs_id must allow it'
         )
     of_backends = places(connection, catalog, clusters)
-    return volume_limits.Limits(
+    return volume_limits.VolumeLimits(
         places=of_backends,
         images={
             place: _limits_in(clusters[place.cluster], place.pool)
@@ -227,7 +227,7 @@ def places(
     connection: openstack.connection.Connection,
     catalog: catalogs.Catalog,
     clusters: survey.Sessions,
-) -> dict[str, volume_limits.Place]:
+) -> dict[str, volume_limits.ClusterPool]:
     """{backend: where its images are}, of those that may serve tiers.
 
     :param connection: of an administrator.
@@ -241,7 +241,7 @@ def places(
         for name, session in clusters.items()
         if not isinstance(session, audit.Unread)
     }
-    found: dict[str, volume_limits.Place] = {}
+    found: dict[str, volume_limits.ClusterPool] = {}
     for backend in placement.list_backends(connection):
         location = rbd_location.location_of(backend)
         if location is None:
@@ -256,7 +256,7 @@ def places(
                 # Of a cluster that does not answer, the limits are unknown.
                 not isinstance(fsid, str) and name == tier.backend
             ):
-                found[backend.name] = volume_limits.Place(
+                found[backend.name] = volume_limits.ClusterPool(
                     cluster=tier.rbd.cluster, pool=location.pool
                 )
     return found

@@ -29,7 +29,7 @@ LOG = logging.getLogger(__name__)
 DEFAULT_USER = 'admin'
 
 
-class Cluster:
+class TaskCluster:
     """The Ceph cluster that the task names.
 
     :ivar images: {guest: what it works on}, when it was last looked at
@@ -182,7 +182,7 @@ def ceph_facts(watch: ceph_result.CephWatch) -> dict[str, run_result.Fact]:
     }
 
 
-class Probe:
+class EnvironmentProbe:
     """Looks at what one run is measured on, before and after it."""
 
     def __init__(
@@ -198,7 +198,7 @@ class Probe:
         # Now, as an administrator who cannot log in must not cost a result.
         self._cinder = admin and admin('cinder')
         self._nova = admin and admin('nova', servers.NOVA_MICROVERSION)
-        self._cluster = ceph and Cluster(
+        self._cluster = ceph and TaskCluster(
             ceph['conf'], ceph.get('user', DEFAULT_USER)
         )
         self._guests: Sequence[servers.Guest] = ()

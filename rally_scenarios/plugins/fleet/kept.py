@@ -90,7 +90,7 @@ def check(arguments: fleet_arguments.FleetArguments) -> None:
 def asked_for(
     arguments: fleet_arguments.FleetArguments,
     *,
-    shape: fleet_shape.Shape,
+    shape: fleet_shape.GuestShape,
     guests_per_tier: int,
     image_ids: Mapping[str, str],
 ) -> dict[str, str]:

@@ -52,7 +52,7 @@ class RepeatWatch:
 
     def __init__(
         self,
-        rule: stopping.Rule,
+        rule: stopping.StoppingRule,
         plan: schedule.Schedule,
         profile: named_profile.NamedProfile,
         *,

@@ -42,7 +42,7 @@ def _hosts(guests: Sequence[run_result.GuestResult]) -> int | str:
 
 
 def _clock(
-    shape: fleet_shape.Shape, guests: Sequence[run_result.GuestResult]
+    shape: fleet_shape.GuestShape, guests: Sequence[run_result.GuestResult]
 ) -> str:
     """What the guests' times are counted by, and how far it may be off."""
     if not shape.by_clock:
@@ -80,7 +80,9 @@ def _rounds(
     )
 
 
-def output(shape: fleet_shape.Shape, result: run_result.RunResult) -> dict:
+def output(
+    shape: fleet_shape.GuestShape, result: run_result.RunResult
+) -> dict:
     """A table for ``add_output(complete=)``.
 
     :param shape: of the fleet

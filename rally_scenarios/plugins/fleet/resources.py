@@ -51,7 +51,7 @@ class FleetResources:
         cinder: Any,
         nova: Any,
         new_name: Callable[[], str],
-        shape: fleet_shape.Shape,
+        shape: fleet_shape.GuestShape,
         image_ids: Mapping[str, str],
         tiers: Sequence[str],
         server_options: Mapping[str, Any] = servers.NO_NETWORK,

@@ -69,7 +69,7 @@ class RunContext:
     #: what the task asks for
     arguments: fleet_arguments.FleetArguments
     #: what the arguments come to
-    plan: run_plan.Plan
+    plan: run_plan.FleetPlan
     #: how long to wait for each part of the run
     limits_seconds: Mapping[str, int]
     #: volume type of the start volume; None: the start is by clock
@@ -79,7 +79,7 @@ class RunContext:
     #: how guests are reached
     access: guest_access.GuestAccess
     #: looks at what the run is measured on
-    probe: probe.Probe
+    probe: probe.EnvironmentProbe
     #: volumes and servers
     resources: fleet_resources.FleetResources
     #: clock of this host, in seconds, to note when guests were read
@@ -145,7 +145,7 @@ def _nova(scenario: rally_scenario.OpenStackScenario) -> Any:
 
 def _start_volume_type(
     scenario: rally_scenario.OpenStackScenario,
-    plan: run_plan.Plan,
+    plan: run_plan.FleetPlan,
     named: str | None,
 ) -> str | None:
     """Type of the start volume; None if there is to be none.
@@ -193,7 +193,7 @@ def context(
         ),
     )
     is_admin = scenario.context.get('admin')
-    environment_probe = probe.Probe(
+    environment_probe = probe.EnvironmentProbe(
         admin=scenario.admin_clients if is_admin else None,
         ceph=arguments.ceph,
     )
@@ -349,7 +349,7 @@ class FleetRun:
         context.resources.take_orders_back(limit_seconds)
         result = self.kept and self.kept.result
         is_sound = result is not None and all(
-            guest.verdict == verdict.Verdict.COMPLETE.value
+            guest.verdict == verdict.GuestVerdict.COMPLETE.value
             for guest in result.guests
         )
         if keep is None or keep.get('last') or not is_sound:
@@ -627,7 +627,7 @@ class FleetRun:
             consoles={
                 guest.name: collector.evidence(guest)
                 for guest, outcome in zip(guests, outcomes, strict=True)
-                if outcome.verdict is not verdict.Verdict.COMPLETE
+                if outcome.verdict is not verdict.GuestVerdict.COMPLETE
             },
             heard=collector.consoles,
         )

@@ -42,7 +42,7 @@ MOST_ROUNDS = 25
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class FleetPlan:
     """A run as it will be."""
 
     #: what is measured, and how
@@ -58,9 +58,9 @@ class Plan:
     #: the same by rates that are assumed
     assumed: duration.Duration
     #: how the fleet is made
-    shape: fleet_shape.Shape
+    shape: fleet_shape.GuestShape
     #: when repeats are enough; None: their number is fixed
-    stop: stopping.Rule | None = None
+    stop: stopping.StoppingRule | None = None
     #: what guests write before the first turn; None: only their regions
     precondition: rounds_before.Precondition | None = None
     #: of each so many seconds latencies are kept by themselves; 0: of none
@@ -154,14 +154,14 @@ def _seed(arguments: fleet_arguments.FleetArguments) -> int | None:
 
 def _stop_rule(
     arguments: fleet_arguments.FleetArguments,
-) -> stopping.Rule | None:
+) -> stopping.StoppingRule | None:
     """When repeats are enough.
 
     :raises ValueError: no such rule, or the number of repeats is given too
     """
     if arguments.stop_when is None:
         return None
-    rule = stopping.Rule(**arguments.stop_when)
+    rule = stopping.StoppingRule(**arguments.stop_when)
     if arguments.repeats is not None:
         raise ValueError(
             f'repeats {arguments.repeats} with stop_when, which has'
@@ -170,7 +170,7 @@ def _stop_rule(
     return rule
 
 
-def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
+def planned(arguments: fleet_arguments.FleetArguments) -> FleetPlan:
     """What a task's arguments ask for.
 
     :raises cinder_tiers.domain.errors.ProblemsFound: the patterns cannot be
@@ -246,7 +246,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> Plan:
         )
         for each in (rates, duration.ASSUMED)
     )
-    return Plan(
+    return FleetPlan(
         chosen=chosen,
         slots=slots,
         guests_per_tier=guests_per_tier,
@@ -274,7 +274,7 @@ def _check_gap(gap_seconds: int, slots: schedule.Schedule) -> None:
 
 
 def _rates(
-    arguments: fleet_arguments.FleetArguments, shape: fleet_shape.Shape
+    arguments: fleet_arguments.FleetArguments, shape: fleet_shape.GuestShape
 ) -> duration.Rates:
     """How fast the cloud is, by a former run if the task names one.
 
@@ -340,7 +340,7 @@ def _check_time_for_rounds(
 def _shape(
     arguments: fleet_arguments.FleetArguments,
     chosen: named_profile.NamedProfile,
-) -> fleet_shape.Shape:
+) -> fleet_shape.GuestShape:
     """The shape of the fleet.
 
     :raises ValueError: the values do not fit each other
@@ -397,7 +397,7 @@ def disks_of_tiers(
 
 
 def limits_seconds(
-    plan: Plan, given: Mapping[str, int] | None
+    plan: FleetPlan, given: Mapping[str, int] | None
 ) -> dict[str, int]:
     """How long to wait for each part of the run.
 
@@ -410,7 +410,7 @@ def limits_seconds(
 
 
 def orders_of(
-    plan: Plan,
+    plan: FleetPlan,
     limits: Mapping[str, int],
     *,
     run: str,
@@ -450,7 +450,7 @@ def orders_of(
 
 
 def check_orders(
-    plan: Plan,
+    plan: FleetPlan,
     *,
     keep: bool = False,
     transport: Mapping[str, Any] | None = None,

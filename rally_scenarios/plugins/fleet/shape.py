@@ -77,7 +77,7 @@ class TierVolumes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class GuestShape:
     """How all guests of a fleet are made."""
 
     #: whether they start by wall time
@@ -221,7 +221,7 @@ def from_arguments(
     volume_size_gib: int | None,
     spread: bool | None,
     zones: Mapping[str, str] | None = None,
-) -> Shape:
+) -> GuestShape:
     """The shape that a task asks for.
 
     :param fleets: the argument of the scenario, as are the others; None says
@@ -248,7 +248,7 @@ def from_arguments(
             f' and kind is {volume["kind"]}'
         )
     boot_gib = volume_size_gib or 1
-    return Shape(
+    return GuestShape(
         by_clock=by_clock,
         after_seconds=start.get('after_seconds'),
         has_data=has_data,

@@ -91,7 +91,7 @@ def _asked(ceph: host_file.Ceph, *words: str) -> bytes:
     return process.run(ceph_argv(ceph, *words), timeout_seconds=_ASK_SECONDS)
 
 
-def find_pool(ceph: host_file.Ceph, name: str) -> model.Pool:
+def find_pool(ceph: host_file.Ceph, name: str) -> model.TierPool:
     """What a pool is made of.
 
     :raises process.LayerError: there is none, or Ceph does not say

@@ -41,7 +41,7 @@ class Bench:
     #: where it works in Ceph
     place: layers_ceph.Place
     #: what is measured
-    pool: model.Pool
+    pool: model.TierPool
     #: the disk that stands for those of the pool; None if there is none
     raw: host_file.RawDisk | None
     #: region, ramp and runtime
@@ -73,7 +73,7 @@ def _fio(
     engine: str,
     environment: Mapping[str, str] | None = None,
     cgroup: str | None = None,
-) -> model.Figures:
+) -> model.LayerFigures:
     with_engine = dataclasses.replace(pattern, ioengine=engine)
     text = process.run(
         ['fio', *fio_pattern.measure_argv(with_engine, bench.method), *where],
@@ -85,7 +85,7 @@ def _fio(
         found = fio_output.parse(text, jobname=pattern.name)
     except fio_output.ResultError as error:
         raise process.LayerError(str(error)) from error
-    return model.Figures(
+    return model.LayerFigures(
         iops=found.iops,
         bw_bytes=found.bw_bytes,
         p99_ns=found.clat.percentile_ns(99)
@@ -122,7 +122,7 @@ def check_raw(bench: Bench) -> None:
             pass
 
 
-def raw(bench: Bench, pattern: fio_pattern.Pattern) -> model.Figures:
+def raw(bench: Bench, pattern: fio_pattern.Pattern) -> model.LayerFigures:
     """Fio on a disk, past the page cache.
 
     A disk that may not be overwritten is only read, whatever is on it.
@@ -175,7 +175,7 @@ def _osd_bench_argv(
     )
 
 
-def osd(bench: Bench, pattern: fio_pattern.Pattern) -> model.Figures:
+def osd(bench: Bench, pattern: fio_pattern.Pattern) -> model.LayerFigures:
     """OSD bench on all OSDs of the pool at once, again and again.
 
     :raises NotMeasured: it is a read: OSD bench only writes
@@ -203,7 +203,7 @@ def osd(bench: Bench, pattern: fio_pattern.Pattern) -> model.Figures:
         number: ceph_output.one_after_another(rates)
         for number, rates in found.items()
     }
-    return model.Figures(
+    return model.LayerFigures(
         iops=sum(rate.iops for rate in each.values()),
         bw_bytes=sum(rate.bw_bytes for rate in each.values()),
         p99_ns=None,
@@ -255,7 +255,7 @@ def _rados_bench(
 
 def rados(
     bench: Bench, pattern: fio_pattern.Pattern, unremoved: set[str]
-) -> model.Figures:
+) -> model.LayerFigures:
     """RADOS bench: each operation writes or reads one object of block size.
 
     :param unremoved: has names of its runs whose objects are there
@@ -294,7 +294,7 @@ def rados(
         )
     layers_ceph.remove_objects(bench.place, names)
     unremoved.difference_update(names)
-    return model.Figures(
+    return model.LayerFigures(
         iops=sum(rate.iops for rate in rates),
         bw_bytes=sum(rate.bw_bytes for rate in rates),
         p99_ns=None,
@@ -313,7 +313,7 @@ def _rados_remarks(
         yield f'{reads} reads of {objects} objects: caches helped'
 
 
-def librbd(bench: Bench, pattern: fio_pattern.Pattern) -> model.Figures:
+def librbd(bench: Bench, pattern: fio_pattern.Pattern) -> model.LayerFigures:
     """Fio with librbd on an image that ``prepare_image`` has made.
 
     :raises process.LayerError: it cannot be measured
@@ -363,7 +363,7 @@ def _drop_caches(bench: Bench) -> None:
 def measured(
     layer: str,
     pattern: fio_pattern.Pattern,
-    measure: Callable[[], model.Figures],
+    measure: Callable[[], model.LayerFigures],
     failures: list[str],
 ) -> model.Measurement:
     """What came of a measurement.

@@ -28,7 +28,7 @@ _BLUESTORE = b'bluestore block device'
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
+class DeviceFacts:
     """What is found of a device."""
 
     #: its size
@@ -45,7 +45,7 @@ class Facts:
     signatures: tuple[str, ...] = ()
 
 
-def reasons_against_writing(facts: Facts) -> list[str]:
+def reasons_against_writing(facts: DeviceFacts) -> list[str]:
     """Why a device must not be overwritten, whatever anybody says."""
     return [
         reason
@@ -108,7 +108,7 @@ def observe(
     sysfs: pathlib.Path = _SYSFS,
     mounts: pathlib.Path = _MOUNTS,
     swaps: pathlib.Path = _SWAPS,
-) -> Facts:
+) -> DeviceFacts:
     """What is found of a device; nothing is changed.
 
     :param sysfs: the kernel's folder of block devices by number
@@ -121,7 +121,7 @@ def observe(
     folder = sysfs / number
     name = folder.resolve().name
     mounted = (line.split() for line in mounts.read_text().splitlines())
-    return Facts(
+    return DeviceFacts(
         size_bytes=512 * int((folder / 'size').read_text()),
         partitions=tuple(
             sorted(each.parent.name for each in folder.glob('*/partition'))

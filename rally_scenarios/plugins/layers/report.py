@@ -141,7 +141,7 @@ def write(
     run: str,
     ended_at: str,
     tier: str,
-    pool: model.Pool | None,
+    pool: model.TierPool | None,
     method: fio_pattern.Profile,
     judged: Sequence[model.Judgement],
     guests_result: str | None,

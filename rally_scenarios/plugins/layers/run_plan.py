@@ -76,7 +76,7 @@ class LayersArguments:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class LayersPlan:
     """A run as it will be."""
 
     #: layers that are measured, from below
@@ -147,7 +147,7 @@ def _host(named: str | None, chosen: tuple[str, ...]) -> host_file.Host:
     return host_file.host(document, str(path))
 
 
-def _wrong_numbers(plan: Plan, guests: int) -> Iterator[str]:
+def _wrong_numbers(plan: LayersPlan, guests: int) -> Iterator[str]:
     for pattern in plan.patterns:
         for layer, count, name in (
             ('rados', plan.processes, 'processes'),
@@ -168,7 +168,7 @@ def _wrong_numbers(plan: Plan, guests: int) -> Iterator[str]:
         fio_pattern.measure_argv(pattern, plan.method)
 
 
-def planned(arguments: LayersArguments) -> Plan:
+def planned(arguments: LayersArguments) -> LayersPlan:
     """What a task's arguments ask for.
 
     :raises cinder_tiers.domain.errors.ProblemsFound: the host file is wrong
@@ -178,7 +178,7 @@ def planned(arguments: LayersArguments) -> Plan:
     """
     asked = arguments.layers or model.LAYERS
     chosen = tuple(each for each in model.LAYERS if each in asked)
-    plan = Plan(
+    plan = LayersPlan(
         chosen=chosen,
         patterns=model.patterns(arguments.patterns),
         method=fio_pattern.Profile(
@@ -208,7 +208,7 @@ def planned(arguments: LayersArguments) -> Plan:
 
 
 def to_fleet_arguments(
-    plan: Plan, arguments: LayersArguments
+    plan: LayersPlan, arguments: LayersArguments
 ) -> fleet_arguments.FleetArguments:
     """Arguments for a fleet that runs the same patterns.
 
@@ -242,7 +242,7 @@ def to_fleet_arguments(
     )
 
 
-def expected_seconds(plan: Plan, arguments: LayersArguments) -> int:
+def expected_seconds(plan: LayersPlan, arguments: LayersArguments) -> int:
     """How long a run should take.
 
     The runs themselves are known; for the rest it is assumed that a command
@@ -271,7 +271,7 @@ def expected_seconds(plan: Plan, arguments: LayersArguments) -> int:
     return max(0, seconds)
 
 
-def check_host(plan: Plan) -> None:
+def check_host(plan: LayersPlan) -> None:
     """Whether this host has all the programs that the layers need.
 
     :raises ValueError: names all that are missing, and their packages

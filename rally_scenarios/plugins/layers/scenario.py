@@ -209,7 +209,7 @@ class Layers(harmless.Scenario):
 
     def _below_guests(
         self,
-        plan: run_plan.Plan,
+        plan: run_plan.LayersPlan,
         folder: pathlib.Path,
         bench: measure.Bench,
         settle_seconds: float,
@@ -237,7 +237,7 @@ class Layers(harmless.Scenario):
 
     def _measure_below_guests(
         self,
-        plan: run_plan.Plan,
+        plan: run_plan.LayersPlan,
         bench: measure.Bench,
         settle_seconds: float,
         unremoved: set[str],
@@ -276,7 +276,7 @@ class Layers(harmless.Scenario):
 
     def _guests(
         self,
-        plan: run_plan.Plan,
+        plan: run_plan.LayersPlan,
         arguments: run_plan.LayersArguments,
         outputs: list[dict],
         failures: list[str],
@@ -311,10 +311,10 @@ class Layers(harmless.Scenario):
 
     def _report(
         self,
-        plan: run_plan.Plan,
+        plan: run_plan.LayersPlan,
         folder: pathlib.Path,
         tier: str,
-        pool: model.Pool | None,
+        pool: model.TierPool | None,
         found: Sequence[model.Measurement],
         guests_result: pathlib.Path | None,
     ) -> None:
@@ -335,8 +335,8 @@ class Layers(harmless.Scenario):
 
 
 def _bench(
-    plan: run_plan.Plan,
-    pool: model.Pool,
+    plan: run_plan.LayersPlan,
+    pool: model.TierPool,
     arguments: run_plan.LayersArguments,
 ) -> measure.Bench:
     """What measurements share; nothing is made yet.
@@ -414,7 +414,7 @@ def _of_guests(
     return model.Measurement(
         layer='guest',
         pattern=pattern,
-        figures=model.Figures(
+        figures=model.LayerFigures(
             iops=trust.estimate(result.slots, 'iops').mean,
             bw_bytes=trust.estimate(result.slots, 'mib_per_s').mean * 1024**2,
             p99_ns=None if p99_ms is None else round(p99_ms.mean * 1e6),

@@ -145,7 +145,7 @@ class GuestAccess:
         self._nova = nova
         self._neutron = neutron
         self._addresses: list[str] = []
-        self.pace = readers.Pace(self._requests_per_second)
+        self.pace = readers.RequestPace(self._requests_per_second)
         self.server_options: dict[str, Any] = dict(servers.NO_NETWORK)
         if self._by_ssh:
             self._use_contexts(context)

@@ -83,7 +83,7 @@ class ResultCollector:
         transport: console.Transport | None = None,
         clock: Callable[[], float] = time.monotonic,
         readers: int = guest_readers.READERS,
-        pace: guest_readers.Pace | None = None,
+        pace: guest_readers.RequestPace | None = None,
         last_words_seconds: float = _LAST_WORDS_SECONDS,
         hear_event: Callable[[str, frames.Event], None] = _nothing,
     ) -> None:
@@ -104,7 +104,7 @@ class ResultCollector:
         """
         self._clock = clock
         self._nova = nova
-        self._pace = pace or guest_readers.Pace(
+        self._pace = pace or guest_readers.RequestPace(
             guest_readers.REQUESTS_PER_SECOND
         )
         self._transport = transport or console.ConsoleTransport(

@@ -67,14 +67,16 @@ class ConsoleTransport:
 
     can_ask_again = False
 
-    def __init__(self, nova: Any, *, pace: readers.Pace | None = None) -> None:
+    def __init__(
+        self, nova: Any, *, pace: readers.RequestPace | None = None
+    ) -> None:
         """Nothing is read yet.
 
         :param nova: novaclient
         :param pace: of requests to Nova; None: its default
         """
         self._nova = nova
-        self._pace = pace or readers.Pace(readers.REQUESTS_PER_SECOND)
+        self._pace = pace or readers.RequestPace(readers.REQUESTS_PER_SECOND)
         self._last: dict[str, str] = {}
 
     def read(self, guest: servers.Guest) -> str:

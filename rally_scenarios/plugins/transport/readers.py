@@ -30,7 +30,7 @@ _SLOW_PLACES = 8
 _TRIED_AGAIN = 2
 
 
-class Pace:
+class RequestPace:
     """When the next request may be made, for all threads together."""
 
     def __init__(

@@ -147,7 +147,7 @@ class BackendConfigTestCase(testtools.TestCase):
         self.assertNotIn('rbd_pool', found)
         self.assertEqual(
             [
-                pools.Pool(name=tier, rados_pool=tier)
+                pools.BackendPool(name=tier, rados_pool=tier)
                 for tier in ('tier-database', 'tier-general', 'tier-archive')
             ],
             list(pools.parse(found['tiers_rbd_pools'].split(','))),

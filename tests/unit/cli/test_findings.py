@@ -203,7 +203,7 @@ class FindingsTestCase(testtools.TestCase):
             )
 
     def test_the_place_in_a_repository_is_relative(self):
-        found = findings.Finding(
+        found = findings.ReportedProblem(
             problem=errors.Problem(
                 where='a b:c/t.yaml:7',
                 found='x',

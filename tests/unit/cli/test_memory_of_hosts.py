@@ -122,7 +122,7 @@ class Rados(rbd_in_memory.Rados):
             arguments['class_'] = arguments.pop('class')
         try:
             answer = self._cluster.command(**arguments)
-        except ceph_session.CommandFailed as error:
+        except ceph_session.CephRefused as error:
             return -error.errno, b'', str(error)
         return 0, json.dumps(answer).encode(), ''
 

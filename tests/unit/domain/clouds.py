@@ -63,7 +63,7 @@ FOLLOWING = volume_type('image-tier', tiers_follow_image='<is> True')
 FAST = volume_type('fast', backend='on-archive')
 NOWHERE = volume_type('nowhere', backend='on-the-moon')
 
-CLOUD = facts.Facts(
+CLOUD = facts.VisibleCloud(
     project=US,
     is_admin=True,
     types=(ARCHIVE, DATABASE, FAST, GENERAL, FOLLOWING, NOWHERE, PREMIUM),

@@ -239,7 +239,7 @@ class OsdRequirementsTestCase(testtools.TestCase):
             )
         )
         actual = test_plan.applied(catalog)
-        plain = osd_requirements.Facts(
+        plain = osd_requirements.OsdFacts(
             is_up=True,
             host='a',
             object_store='bluestore',

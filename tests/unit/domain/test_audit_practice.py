@@ -404,7 +404,7 @@ class PgTargetTestCase(PracticeTestCase):
             is_bulk=False,
             is_far_off=False,
         )
-        return practice.Facts(
+        return practice.PracticeFacts(
             pg_targets={
                 'tier-database': dataclasses.replace(plain, **changes),
                 'other': plain,
@@ -462,7 +462,7 @@ class PgTargetTestCase(PracticeTestCase):
             practice.PG_TARGET,
             self.catalog,
             ceph,
-            practice.Facts(pg_targets={}),
+            practice.PracticeFacts(pg_targets={}),
         )
 
     @ddt.data('on', 'warn')
@@ -484,7 +484,9 @@ class PgTargetTestCase(PracticeTestCase):
         self.assertEqual({}, self.passed_over('on', 'ssd'))
 
     def test_an_autoscaler_that_does_not_answer_is_no_unknown_state(self):
-        facts = practice.Facts(pg_targets={}, pg_targets_unread='no manager')
+        facts = practice.PracticeFacts(
+            pg_targets={}, pg_targets_unread='no manager'
+        )
         found = [
             one
             for one in self.audited(self.catalog, facts=facts)
@@ -517,7 +519,7 @@ class EcRecoveryTestCase(PracticeTestCase):
             ),
             given.tier('copies'),
         )
-        facts = practice.Facts(
+        facts = practice.PracticeFacts(
             pg_targets={},
             op_queues={
                 'tier-database-data': practice.OpQueue(
@@ -543,7 +545,7 @@ class ReadBalanceTestCase(PracticeTestCase):
             test_plan.applied(self.catalog, pg_num=pg_num).ceph['ceph'],
             release=release,
         )
-        facts = practice.Facts(
+        facts = practice.PracticeFacts(
             pg_targets={},
             read_balance={} if score is None else {'tier-database': score},
         )
@@ -609,7 +611,7 @@ class ReadBalanceTestCase(PracticeTestCase):
             {'device_class': 'hdd', 'primary_device_class': 'ssd'},
         ):
             catalog = given.of(given.tier(rbd=given.rbd(**changes)))
-            facts = practice.Facts(
+            facts = practice.PracticeFacts(
                 pg_targets={}, read_balance={'tier-database': 3.0}
             )
             self.assertEqual(
@@ -715,7 +717,7 @@ class OptionsTestCase(PracticeTestCase):
     """Options in effect that are not known to be safe."""
 
     def facts(self, **changes):
-        return practice.Facts(pg_targets={}, **changes)
+        return practice.PracticeFacts(pg_targets={}, **changes)
 
     def test_options_of_osds_are_warned_of_declared_or_not(self):
         catalog = given.of(given.tier())

@@ -535,9 +535,9 @@ class ResidencyTestCase(testtools.TestCase):
         )
 
 
-POOL = volume_limits.Place(cluster='ceph', pool='tier-database')
-DOWN = volume_limits.Place(cluster='ceph', pool='tier-general')
-LIMITS = volume_limits.Limits(
+POOL = volume_limits.ClusterPool(cluster='ceph', pool='tier-database')
+DOWN = volume_limits.ClusterPool(cluster='ceph', pool='tier-general')
+LIMITS = volume_limits.VolumeLimits(
     places={clouds.host('database'): POOL, clouds.host('general'): DOWN},
     images={
         POOL: {
@@ -629,7 +629,7 @@ class LimitsTestCase(testtools.TestCase):
 
     def attached(self, spec, *servers, **fields):
         """Findings on a volume that servers have, and their counts."""
-        limits = volume_limits.Limits(
+        limits = volume_limits.VolumeLimits(
             places={},
             images={},
             types={clouds.DATABASE.type_id: spec},

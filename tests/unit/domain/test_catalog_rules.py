@@ -659,7 +659,7 @@ class ClusterRulesTestCase(testtools.TestCase):
                 )
             ),
             clusters={name: catalogs.Cluster(name=name) for name in fsids},
-            source=catalogs.Source(
+            source=catalogs.CatalogSource(
                 file='t.yaml',
                 lines={
                     ('clusters', name): number

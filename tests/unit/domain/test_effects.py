@@ -80,7 +80,7 @@ def cluster(
             users={},
             osds=osds,
             pools={'tier-a': pool()},
-            usage=usage.Usage(
+            usage=usage.ClusterUsage(
                 pools={
                     'tier-a': usage.PoolUsage(
                         stored_bytes=stored_gib * GIB,

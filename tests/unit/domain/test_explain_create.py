@@ -30,7 +30,7 @@ def explain(
     return explain_create.explain_create(
         known=known,
         policy=policy,
-        question=explain_create.Question(
+        question=explain_create.NewVolume(
             project=project,
             is_admin=is_admin,
             image=image,

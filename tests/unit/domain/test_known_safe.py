@@ -195,7 +195,7 @@ def pairs(text):
 
 def holding(stored, objects):
     """A cluster of which the pool p holds that much."""
-    return usages.Usage(
+    return usages.ClusterUsage(
         pools={
             'p': usages.PoolUsage(
                 stored_bytes=stored,

@@ -25,7 +25,7 @@ def volume_type(name, projects=None, **specs):
 
 def listed(*types, hidden=()):
     return listed_tiers.applied(
-        facts.Facts(
+        facts.VisibleCloud(
             project='us',
             is_admin=True,
             types=types,

@@ -12,9 +12,9 @@ from cinder_tiers.domain.catalog import model
 from cinder_tiers.domain.validation import catalog as catalog_rules
 from tests.unit.domain import catalogs as given
 
-Answer = osd_requirements.Answer
+Answer = osd_requirements.RequirementAnswer
 Requirements = model.Requirements
-DISK = osd_requirements.Facts(
+DISK = osd_requirements.OsdFacts(
     is_up=True,
     host='near',
     object_store='bluestore',
@@ -26,12 +26,12 @@ DISK = osd_requirements.Facts(
 WITH_DB = dataclasses.replace(
     DISK,
     parts={
-        'db': osd_requirements.Part(
+        'db': osd_requirements.OsdPart(
             disks=frozenset({'nvme0n1'}), rotational=False
         )
     },
 )
-FILESTORE = osd_requirements.Facts(
+FILESTORE = osd_requirements.OsdFacts(
     is_up=True,
     host='near',
     object_store='filestore',
@@ -39,7 +39,7 @@ FILESTORE = osd_requirements.Facts(
     file_system='xfs',
     disks=frozenset({'sdb'}),
     parts={
-        'journal': osd_requirements.Part(
+        'journal': osd_requirements.OsdPart(
             disks=frozenset({'sdc'}), rotational=False
         )
     },
@@ -47,12 +47,12 @@ FILESTORE = osd_requirements.Facts(
 MADE = dataclasses.replace(
     DISK, alloc_size_bytes=4096, rocksdb_compression='lz4'
 )
-NOTHING = osd_requirements.Facts(is_up=True, object_store='bluestore')
+NOTHING = osd_requirements.OsdFacts(is_up=True, object_store='bluestore')
 
 
 def on(disk, rotational=False):
     """A part on a disk."""
-    return osd_requirements.Part(
+    return osd_requirements.OsdPart(
         disks=frozenset({disk}), rotational=rotational
     )
 
@@ -145,7 +145,7 @@ class CompareTestCase(testtools.TestCase):
         ({'rotational': True}, NOTHING, 'osd.3 does not report rotational'),
         (
             {'rotational': True},
-            osd_requirements.Facts(is_up=True),
+            osd_requirements.OsdFacts(is_up=True),
             'osd.3 does not report its object store',
         ),
         (
@@ -155,7 +155,9 @@ class CompareTestCase(testtools.TestCase):
         ),
         (
             {'fast_db': True},
-            dataclasses.replace(DISK, parts={'db': osd_requirements.Part()}),
+            dataclasses.replace(
+                DISK, parts={'db': osd_requirements.OsdPart()}
+            ),
             ('osd.3 does not report whether the disk of its db is rotational'),
         ),
         (

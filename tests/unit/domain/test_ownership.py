@@ -52,7 +52,7 @@ class PoolOfOthersTestCase(testtools.TestCase):
         actual = with_ceph(
             actual,
             pools={'tier-a': theirs},
-            usage=usages.Usage(
+            usage=usages.ClusterUsage(
                 pools={},
                 osds={},
                 nearfull_ratio=0.85,
@@ -297,7 +297,7 @@ class LeftOverTestCase(testtools.TestCase):
         usage = (
             usages.Unknown(reason='no manager')
             if objects is None
-            else usages.Usage(
+            else usages.ClusterUsage(
                 osds={},
                 nearfull_ratio=0.85,
                 backfillfull_ratio=0.9,

@@ -167,9 +167,9 @@ class SpecificationTestCase(testtools.TestCase):
 
     def test_every_verdict_has_a_case(self):
         self.assert_all_seen(
-            decision.Verdict,
+            decision.RequestVerdict,
             [
-                decision.Verdict(case['then'].partition(' ')[0])
+                decision.RequestVerdict(case['then'].partition(' ')[0])
                 for case in load_cases()
             ],
         )

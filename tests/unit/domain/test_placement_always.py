@@ -193,7 +193,7 @@ class AlwaysTestCase(testtools.TestCase):
     ):
         for decided in both_decisions(found, request, policy, on_error):
             self.assertEqual(
-                decided.verdict is decision.Verdict.TIER,
+                decided.verdict is decision.RequestVerdict.TIER,
                 decided.tier is not None,
             )
             if decided.tier is not None:
@@ -365,10 +365,13 @@ class AlwaysTestCase(testtools.TestCase):
         if request.fixed_by or named and not named.follows_image:
             self.assertIn(
                 decided.verdict,
-                (decision.Verdict.NOT_OURS, decision.Verdict.UNDECIDED),
+                (
+                    decision.RequestVerdict.NOT_OURS,
+                    decision.RequestVerdict.UNDECIDED,
+                ),
             )
         if named and not named.follows_image:
-            self.assertIs(decision.Verdict.NOT_OURS, decided.verdict)
+            self.assertIs(decision.RequestVerdict.NOT_OURS, decided.verdict)
 
     @given(tiers(), requests(), POLICIES, ON_ERRORS)
     def test_no_key_is_dropped(self, found, request, policy, on_error):
@@ -379,7 +382,7 @@ class AlwaysTestCase(testtools.TestCase):
         encryption = decision.Feature.ENCRYPTION
         if encryption not in request.needs or request.fixed_by:
             return
-        if decided.verdict is decision.Verdict.UNDECIDED or (
+        if decided.verdict is decision.RequestVerdict.UNDECIDED or (
             decided.tier is not None and request.keeps_type
         ):
             self.assertIn(encryption, request.cinder_offers)
@@ -406,10 +409,13 @@ class AlwaysTestCase(testtools.TestCase):
         if named is None or named.follows_image:
             self.assertIn(
                 decided.verdict,
-                (decision.Verdict.REFUSED, decision.Verdict.NOT_OURS),
+                (
+                    decision.RequestVerdict.REFUSED,
+                    decision.RequestVerdict.NOT_OURS,
+                ),
             )
             self.assertEqual(
-                decided.verdict is decision.Verdict.NOT_OURS,
+                decided.verdict is decision.RequestVerdict.NOT_OURS,
                 request.fixed_by is decision.FixedBy.EXISTING_VOLUME,
             )
 

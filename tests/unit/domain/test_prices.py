@@ -20,7 +20,7 @@ PRICES = strategies.decimals(
 
 
 def cost(per_gib='0.1', per_1000_iops=None):
-    return catalogs.Cost(
+    return catalogs.TierCost(
         currency='EUR',
         per_gib_month=decimal.Decimal(per_gib),
         per_1000_iops_month=None

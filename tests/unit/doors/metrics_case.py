@@ -24,7 +24,7 @@ PID = str(os.getpid())
 THREAD = 'cinder-tiers-metrics'
 
 
-def decided(verdict=decision.Verdict.TIER, *rules, tier=None):
+def decided(verdict=decision.RequestVerdict.TIER, *rules, tier=None):
     return decision.PlacementDecision(
         verdict=verdict,
         tier=tier and decision.AppliedTier(name=tier),
@@ -33,7 +33,7 @@ def decided(verdict=decision.Verdict.TIER, *rules, tier=None):
 
 
 GENERAL = decided(
-    decision.Verdict.TIER,
+    decision.RequestVerdict.TIER,
     decision.Rule.NO_IMAGE,
     decision.Rule.FALLBACK,
     tier='general',
@@ -41,7 +41,7 @@ GENERAL = decided(
 
 
 def record_of(decided=GENERAL, **values):
-    return record.Record(
+    return record.DecisionRecord(
         **{
             'door': 'api',
             'decision': decided,

@@ -110,7 +110,7 @@ class DoorTestCase(testtools.TestCase):
     def assert_placed(self, tier, placed, *rules):
         """The verdict is this tier and its type, and these rules are why."""
         self.assertEqual(
-            (decision.Verdict.TIER, tier, self.types[tier]),
+            (decision.RequestVerdict.TIER, tier, self.types[tier]),
             (
                 placed.decision.verdict,
                 placed.decision.tier.name,
@@ -170,7 +170,10 @@ class PlaceTestCase(DoorTestCase):
         )
         self.assertIn(
             placed.decision.verdict,
-            (decision.Verdict.UNDECIDED, decision.Verdict.NOT_OURS),
+            (
+                decision.RequestVerdict.UNDECIDED,
+                decision.RequestVerdict.NOT_OURS,
+            ),
         )
         self.assertNotIn('ERROR', self.log.output)
 

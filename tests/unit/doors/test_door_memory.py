@@ -42,7 +42,7 @@ class MemoryTestCase(test_door.DoorTestCase):
 
     def place(self, api, **asked):
         placed = api.place(self.asked(self.user, **asked))
-        self.assertEqual(decision.Verdict.TIER, placed.decision.verdict)
+        self.assertEqual(decision.RequestVerdict.TIER, placed.decision.verdict)
         return placed
 
     def bytes_of(self, work):

@@ -45,9 +45,9 @@ class CountsTestCase(metrics_case.MetricsTestCase):
             )
 
     def test_decisions_by_verdict_rule_and_tier(self):
-        fixed = decided(decision.Verdict.NOT_OURS, decision.Rule.FIXED)
+        fixed = decided(decision.RequestVerdict.NOT_OURS, decision.Rule.FIXED)
         lost = decided(
-            decision.Verdict.UNDECIDED,
+            decision.RequestVerdict.UNDECIDED,
             decision.Rule.NO_TIER_TAG,
             decision.Rule.NO_FALLBACK,
         )
@@ -78,7 +78,7 @@ class CountsTestCase(metrics_case.MetricsTestCase):
         families = self.written(
             record_of(
                 decided(
-                    decision.Verdict.REFUSED,
+                    decision.RequestVerdict.REFUSED,
                     *(decision.Rule[name] for name in rules),
                 )
             )
@@ -174,7 +174,7 @@ class CountsTestCase(metrics_case.MetricsTestCase):
         records = [
             record_of(
                 decided(
-                    decision.Verdict.TIER,
+                    decision.RequestVerdict.TIER,
                     decision.Rule.TAG,
                     tier=f'tier{number}',
                 ),
@@ -195,7 +195,9 @@ class CountsTestCase(metrics_case.MetricsTestCase):
         name = 'a"b\\c\nd{}=,é'
         families = self.written(
             record_of(
-                decided(decision.Verdict.TIER, decision.Rule.TAG, tier=name)
+                decided(
+                    decision.RequestVerdict.TIER, decision.Rule.TAG, tier=name
+                )
             )
         )
         self.assertEqual(

@@ -53,21 +53,21 @@ def decide(*tags, tiers=TIERS, **request):
 
 def undecided(rule):
     return decision.PlacementDecision(
-        verdict=decision.Verdict.UNDECIDED,
+        verdict=decision.RequestVerdict.UNDECIDED,
         reasons=(decision.Reason(rule=rule),),
     )
 
 
 def not_ours(rule):
     return decision.PlacementDecision(
-        verdict=decision.Verdict.NOT_OURS,
+        verdict=decision.RequestVerdict.NOT_OURS,
         reasons=(decision.Reason(rule=rule),),
     )
 
 
 def record_of(decided, **values):
     """What a door keeps of a decision."""
-    return record.Record(
+    return record.DecisionRecord(
         **{
             'door': 'scheduler',
             'decision': decided,

@@ -337,7 +337,7 @@ class Cluster:
 
     @staticmethod
     def _refuse(code, said):
-        raise ceph_session.CommandFailed(said, errno=code)
+        raise ceph_session.CephRefused(said, errno=code)
 
     def _config_get(self, who, key):
         return {'mon_max_pg_per_osd': 250}[key]

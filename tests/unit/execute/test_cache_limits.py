@@ -42,7 +42,7 @@ def cache(settings):
 
 
 def holding(stored_bytes, objects):
-    return usages.Usage(
+    return usages.ClusterUsage(
         pools={
             'quick': usages.PoolUsage(
                 stored_bytes=stored_bytes,

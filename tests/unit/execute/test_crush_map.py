@@ -21,19 +21,19 @@ from cinder_tiers.execute.ceph import crush_map
 
 DATA = pathlib.Path(__file__).with_name('data')
 CLASSES = (
-    crush_map.Part(bucket='default~ssd', copies=1, failure_domain='host'),
-    crush_map.Part(bucket='default~hdd', copies=-1, failure_domain='host'),
+    crush_map.RulePart(bucket='default~ssd', copies=1, failure_domain='host'),
+    crush_map.RulePart(bucket='default~hdd', copies=-1, failure_domain='host'),
 )
 BUCKETS = (
-    crush_map.Part(bucket='host-a', copies=1, failure_domain='osd'),
-    crush_map.Part(bucket='default', copies=-1, failure_domain='host'),
+    crush_map.RulePart(bucket='host-a', copies=1, failure_domain='osd'),
+    crush_map.RulePart(bucket='default', copies=-1, failure_domain='host'),
 )
 #: {rule of two levels: its part}
 LEVELS = {
-    'levels': crush_map.Part(
+    'levels': crush_map.RulePart(
         bucket='default', in_each='host', copies=2, failure_domain='osd'
     ),
-    'zones': crush_map.Part(
+    'zones': crush_map.RulePart(
         bucket='default', in_each='zone', copies=3, failure_domain='host'
     ),
 }
@@ -88,12 +88,12 @@ class WithRuleTestCase(testtools.TestCase):
         )
 
     @ddt.data(
-        crush_map.Part(bucket='flash', copies=1, failure_domain='host'),
-        crush_map.Part(bucket='default', copies=1, failure_domain='shelf'),
-        crush_map.Part(
+        crush_map.RulePart(bucket='flash', copies=1, failure_domain='host'),
+        crush_map.RulePart(bucket='default', copies=1, failure_domain='shelf'),
+        crush_map.RulePart(
             bucket='default', in_each='shelf', copies=2, failure_domain='host'
         ),
-        crush_map.Part(
+        crush_map.RulePart(
             bucket='default', in_each='host', copies=2, failure_domain='shelf'
         ),
     )

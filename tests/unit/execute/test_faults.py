@@ -29,7 +29,7 @@ from tests.contract import fault_cluster
 from tests.unit.loop.sweep import test_run_restore
 
 NOW = 1_764_000_000.0
-SLOT = design.Slot(number=1, block=1, treatment='default')
+SLOT = design.TreatmentSlot(number=1, block=1, treatment='default')
 
 
 def fault(kind, at_s=60.0, for_s=30.0, **fields):
@@ -44,9 +44,9 @@ def fault(kind, at_s=60.0, for_s=30.0, **fields):
     )
 
 
-OUT = fault(faults.Kind.OSD_OUT, osd=1)
-DOWN = fault(faults.Kind.OSD_DOWN, at_s=200.0, osd=2)
-SCRUB = fault(faults.Kind.DEEP_SCRUB)
+OUT = fault(faults.FaultKind.OSD_OUT, osd=1)
+DOWN = fault(faults.FaultKind.OSD_DOWN, at_s=200.0, osd=2)
+SCRUB = fault(faults.FaultKind.DEEP_SCRUB)
 
 
 class Clock:
@@ -131,7 +131,7 @@ class TimelineTestCase(FaultCase):
         self.assertTrue(4 <= found.healthy - found.ended <= 8)
 
     def test_a_clock_that_is_set_back_makes_no_fault_longer(self):
-        one = fault(faults.Kind.OSD_OUT, at_s=0.0, for_s=0.2, osd=1)
+        one = fault(faults.FaultKind.OSD_OUT, at_s=0.0, for_s=0.2, osd=1)
         line = self.timeline(one, clock=None)
         line.step()
         self.assertNotEqual(self.before, self.cluster.state)
@@ -223,7 +223,7 @@ class TimelineTestCase(FaultCase):
 
     def test_commands_of_the_operator(self):
         path, commands = self.touch('slow')
-        line = self.timeline(fault(faults.Kind.COMMAND, **commands))
+        line = self.timeline(fault(faults.FaultKind.COMMAND, **commands))
         self.step_to(line, 61)
         self.assertTrue(path.exists())
         self.step_to(line, 100)
@@ -239,7 +239,7 @@ class TimelineTestCase(FaultCase):
         path, commands = self.touch('slow')
         path.touch()
         line = self.timeline(
-            fault(faults.Kind.COMMAND, begin=begin, end=commands['end'])
+            fault(faults.FaultKind.COMMAND, begin=begin, end=commands['end'])
         )
         self.step_to(line, 62)
         self.assertFalse(path.exists())
@@ -267,7 +267,8 @@ class SlotTestCase(FaultCase):
     def test_a_slot_with_a_fault(self):
         self.cluster.recovery_looks = 0
         found = self.measure(
-            ('sleep', '3'), fault(faults.Kind.OSD_OUT, at_s=0.0, for_s=1.0)
+            ('sleep', '3'),
+            fault(faults.FaultKind.OSD_OUT, at_s=0.0, for_s=1.0),
         )
         self.assertEqual(0, found.exit_status)
         (made,) = found.faults
@@ -282,7 +283,7 @@ class SlotTestCase(FaultCase):
             errors.ActionFailed,
             self.measure,
             ('sh', '-c', f'echo $$ > {process_id}; exec sleep 600'),
-            fault(faults.Kind.OSD_OUT, at_s=0.0, for_s=300.0),
+            fault(faults.FaultKind.OSD_OUT, at_s=0.0, for_s=300.0),
             limit_minutes=0.03,
         )
         self.assertIn(
@@ -331,10 +332,10 @@ class MendTestCase(FaultCase):
             was_killed = self.killed_after(writes)
             for expected in (
                 {
-                    run_restore.Outcome.AS_BEFORE,
-                    run_restore.Outcome.BROUGHT_BACK,
+                    run_restore.RestoreOutcome.AS_BEFORE,
+                    run_restore.RestoreOutcome.BROUGHT_BACK,
                 },
-                {run_restore.Outcome.AS_BEFORE},
+                {run_restore.RestoreOutcome.AS_BEFORE},
             ):
                 found = [
                     self.means(are_ended=False).mend(one)
@@ -354,7 +355,8 @@ class MendTestCase(FaultCase):
         (target,) = self.targets(DOWN)
         found = self.means(are_ended=False).mend(target, wait_s=0)
         self.assertEqual(
-            (run_restore.Outcome.FAILED, False), (found.outcome, found.is_back)
+            (run_restore.RestoreOutcome.FAILED, False),
+            (found.outcome, found.is_back),
         )
         self.assertIn('osd.2 is still down, expected up', found.reason)
 
@@ -362,7 +364,7 @@ class MendTestCase(FaultCase):
         (target,) = self.targets(OUT)
         self.cluster.osds[1].weight = None
         found = self.means(are_ended=False).mend(target, wait_s=0)
-        self.assertEqual(run_restore.Outcome.FAILED, found.outcome)
+        self.assertEqual(run_restore.RestoreOutcome.FAILED, found.outcome)
         self.assertIn('a form that is not known', found.reason)
 
     def test_an_osd_that_is_gone_is_told(self):
@@ -375,17 +377,17 @@ class MendTestCase(FaultCase):
     def test_commands_are_only_ended_where_they_may_have_begun(self, known):
         path, commands = self.touch('ended')
         path.touch()
-        (target,) = self.targets(fault(faults.Kind.COMMAND, **commands))
+        (target,) = self.targets(fault(faults.FaultKind.COMMAND, **commands))
         found = self.means(are_ended=known).mend(target)
         self.assertTrue(found.is_back)
         self.assertEqual(known, path.exists())
 
     def test_the_end_command_fails(self):
         (target,) = self.targets(
-            fault(faults.Kind.COMMAND, begin=('true',), end=('false',))
+            fault(faults.FaultKind.COMMAND, begin=('true',), end=('false',))
         )
         found = self.means(are_ended=False).mend(target)
-        self.assertEqual(run_restore.Outcome.FAILED, found.outcome)
+        self.assertEqual(run_restore.RestoreOutcome.FAILED, found.outcome)
 
 
 class RecordTestCase(FaultCase):
@@ -393,10 +395,10 @@ class RecordTestCase(FaultCase):
         for problem, is_sound in (('', True), ('not made', False)):
             one = record.SlotRecord(
                 slot=SLOT,
-                verdict=record.Verdict.FAULT_NOT_MADE
+                verdict=record.TreatmentVerdict.FAULT_NOT_MADE
                 if problem
-                else record.Verdict.IN_EFFECT,
-                measured=record.Measured(exit_status=0, result_file=None),
+                else record.TreatmentVerdict.IN_EFFECT,
+                measured=record.MeasuredSlot(exit_status=0, result_file=None),
                 started='',
                 ended='',
             )
@@ -421,8 +423,8 @@ class SweepWithFaultsTestCase(test_run_restore.SweepCase):
     """Treatments and faults together come back, wherever it ends."""
 
     made = (
-        fault(faults.Kind.OSD_OUT, at_s=0.0, for_s=0.1, osd=1),
-        fault(faults.Kind.OSD_DOWN, at_s=0.2, for_s=0.1, osd=2),
+        fault(faults.FaultKind.OSD_OUT, at_s=0.0, for_s=0.1, osd=1),
+        fault(faults.FaultKind.OSD_DOWN, at_s=0.2, for_s=0.1, osd=2),
     )
 
     def sweep(self, left_of_world, left_of_cluster):
@@ -494,10 +496,12 @@ class SweepWithFaultsTestCase(test_run_restore.SweepCase):
     def test_a_fault_that_is_not_made_is_told(self):
         self.made = (
             *self.made,
-            fault(faults.Kind.DEEP_SCRUB, at_s=100.0, for_s=1.0),
+            fault(faults.FaultKind.DEEP_SCRUB, at_s=100.0, for_s=1.0),
         )
         for slot in self.sweep(None, None):
-            self.assertEqual(record.Verdict.FAULT_NOT_MADE, slot.verdict)
+            self.assertEqual(
+                record.TreatmentVerdict.FAULT_NOT_MADE, slot.verdict
+            )
             self.assertIn('deep_scrub: not made', slot.reason)
             self.assertFalse(slot.is_sound)
 
@@ -516,4 +520,4 @@ class Running:
         while len(self.cluster.written) < 5 * slot.number:
             while_running()
             time.sleep(0.02)
-        return record.Measured(exit_status=0, result_file=None)
+        return record.MeasuredSlot(exit_status=0, result_file=None)

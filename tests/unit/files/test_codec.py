@@ -45,7 +45,7 @@ class CompleteTestCase(testtools.TestCase):
 
     def test_what_is_left_out_means_the_default(self):
         catalog = codec.read(
-            {'version': 1, 'tiers': {'a': {}}}, source=catalogs.Source()
+            {'version': 1, 'tiers': {'a': {}}}, source=catalogs.CatalogSource()
         )
         self.assertEqual((catalogs.Tier(name='a'),), catalog.tiers)
         self.assertEqual(

@@ -104,7 +104,7 @@ PRICES = strategies.decimals(
     0, limits.PRICE.most, places=9, allow_nan=False
 ) | strategies.integers(0, limits.PRICE.most).map(decimal.Decimal)
 COSTS = strategies.none() | strategies.builds(
-    catalogs.Cost,
+    catalogs.TierCost,
     currency=TEXTS.filter(limits.CURRENCY.fits),
     per_gib_month=PRICES,
     per_1000_iops_month=strategies.none() | PRICES,

@@ -12,7 +12,7 @@ from cinder_tiers.figures.fleet import volume_types
 import tests
 from tests.unit.guest import test_verdict
 
-V = verdict.Verdict
+V = verdict.GuestVerdict
 LATE_AFTER_MS = 500
 # Host time minus leader's time, and the pause between two readings.
 HOST_MS = 7_000_000

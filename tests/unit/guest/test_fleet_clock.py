@@ -62,7 +62,7 @@ class ClockStartTest(test_fleet_script.LocalFleetCase):
         fleet.wait()
         outcomes = fleet.outcomes()
         self.assertEqual(
-            [(verdict.Verdict.COMPLETE, [], None, 0)] * 2,
+            [(verdict.GuestVerdict.COMPLETE, [], None, 0)] * 2,
             [
                 (
                     o.verdict,
@@ -98,9 +98,12 @@ class ClockStartTest(test_fleet_script.LocalFleetCase):
         self.assertEqual(
             {
                 shell: (
-                    (verdict.Verdict.BROKEN, 'its shell reckons in 32 bits')
+                    (
+                        verdict.GuestVerdict.BROKEN,
+                        'its shell reckons in 32 bits',
+                    )
                     if shell == 'mksh'
-                    else (verdict.Verdict.COMPLETE, '')
+                    else (verdict.GuestVerdict.COMPLETE, '')
                 )
                 for shell in shells
             },
@@ -156,7 +159,7 @@ class ClockStartTest(test_fleet_script.LocalFleetCase):
                 f'exec {shutil.which("date")} -d "$n hours ago" "$@"'
             )
         )
-        self.assertEqual(verdict.Verdict[outcome], found.verdict)
+        self.assertEqual(verdict.GuestVerdict[outcome], found.verdict)
         self.assertEqual(
             ['its clock was set while it was read, three times']
             if outcome == 'BROKEN'
@@ -187,7 +190,7 @@ class ClockStartTest(test_fleet_script.LocalFleetCase):
         fleet.start(0, shell='busybox')
         fleet.wait()
         (outcome,) = fleet.outcomes()
-        self.assertEqual(verdict.Verdict.LATE, outcome.verdict)
+        self.assertEqual(verdict.GuestVerdict.LATE, outcome.verdict)
         self.assertRegex(
             outcome.reasons[0], r'^ready [0-9]+\.[0-9] s after the start'
         )
@@ -198,7 +201,7 @@ class ClockStartTest(test_fleet_script.LocalFleetCase):
         fleet.start(0, shell='dash')
         fleet.wait()
         (outcome,) = fleet.outcomes()
-        self.assertEqual(verdict.Verdict.BROKEN, outcome.verdict)
+        self.assertEqual(verdict.GuestVerdict.BROKEN, outcome.verdict)
         self.assertRegex(outcome.reasons[0], '^its clock is [0-9]+ s')
 
     def test_a_guest_that_cannot_prepare_says_why(self):
@@ -206,7 +209,7 @@ class ClockStartTest(test_fleet_script.LocalFleetCase):
         fleet.start(0, shell='dash', target='/proc/no-such-folder/disk')
         fleet.wait()
         (outcome,) = fleet.outcomes()
-        self.assertEqual(verdict.Verdict.BROKEN, outcome.verdict)
+        self.assertEqual(verdict.GuestVerdict.BROKEN, outcome.verdict)
         self.assertIn('/proc/no-such-folder', outcome.reasons[0])
 
 

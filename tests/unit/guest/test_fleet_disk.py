@@ -45,7 +45,7 @@ class DataDiskTest(test_fleet_script.LocalFleetCase):
     def test_the_data_disk_is_found_by_its_serial(self):
         found = self.outcome()
         self.assertEqual(
-            (verdict.Verdict.COMPLETE, str(self.devices / 'vdb')),
+            (verdict.GuestVerdict.COMPLETE, str(self.devices / 'vdb')),
             (found.verdict, found.target),
         )
         self.assertEqual(4 * 1024**2, (self.devices / 'vdb').stat().st_size)
@@ -67,7 +67,7 @@ class DataDiskTest(test_fleet_script.LocalFleetCase):
             ),
         )
         self.assertEqual(
-            (verdict.Verdict.COMPLETE, str(self.devices / 'vdc'), ()),
+            (verdict.GuestVerdict.COMPLETE, str(self.devices / 'vdc'), ()),
             (found.verdict, found.target, found.reasons),
         )
         self.assertEqual(
@@ -98,14 +98,14 @@ class DataDiskTest(test_fleet_script.LocalFleetCase):
 
     def test_one_of_several_that_is_missing_is_named(self):
         found = self.outcome(SERIAL, 'ffffffff' + SERIAL[8:])
-        self.assertEqual(verdict.Verdict.BROKEN, found.verdict)
+        self.assertEqual(verdict.GuestVerdict.BROKEN, found.verdict)
         self.assertIn(
             'found no disk with the serial ffffffff', found.reasons[0]
         )
 
     def test_another_disk_is_never_taken_for_it(self):
         found = self.outcome('ffffffff' + SERIAL[8:])
-        self.assertEqual(verdict.Verdict.BROKEN, found.verdict)
+        self.assertEqual(verdict.GuestVerdict.BROKEN, found.verdict)
         self.assertIn(
             'found no disk with the serial ffffffff', found.reasons[0]
         )
@@ -117,7 +117,7 @@ class DataDiskTest(test_fleet_script.LocalFleetCase):
             f'proc /proc proc rw 0 0\n{self.devices}/vdb1 / ext4 rw 0 0\n'
         )
         found = self.outcome()
-        self.assertEqual(verdict.Verdict.BROKEN, found.verdict)
+        self.assertEqual(verdict.GuestVerdict.BROKEN, found.verdict)
         self.assertIn('vdb is mounted', found.reasons[0])
         self.assertIn('boot from another image', found.reasons[0])
         self.assertEqual([], list(self.devices.iterdir()))
@@ -129,7 +129,7 @@ class DataDiskTest(test_fleet_script.LocalFleetCase):
             f'{self.devices}/vdb1 /m\u00e9dia ext4 rw 0 0\n'
         )
         found = self.outcome()
-        self.assertEqual(verdict.Verdict.BROKEN, found.verdict)
+        self.assertEqual(verdict.GuestVerdict.BROKEN, found.verdict)
         self.assertIn('vdb is mounted', found.reasons[0])
         self.assertIn('boot from another image', found.reasons[0])
 
@@ -138,17 +138,17 @@ class DataDiskTest(test_fleet_script.LocalFleetCase):
         self.mounts.write_text('/dev/mapper/vg-root / ext4 rw 0 0\n')
         (self.blocks / 'vdb' / 'vdb1' / 'holders' / 'dm-0').mkdir(parents=True)
         found = self.outcome()
-        self.assertEqual(verdict.Verdict.BROKEN, found.verdict)
+        self.assertEqual(verdict.GuestVerdict.BROKEN, found.verdict)
         self.assertIn('vdb is in use by dm-0', found.reasons[0])
         self.assertEqual([], list(self.devices.iterdir()))
 
     def test_a_mounted_disk_of_a_longer_name_is_another(self):
         self.mounts.write_text(f'{self.devices}/vdba1 / ext4 rw 0 0\n')
-        self.assertEqual(verdict.Verdict.COMPLETE, self.outcome().verdict)
+        self.assertEqual(verdict.GuestVerdict.COMPLETE, self.outcome().verdict)
 
     def test_what_is_not_filled_must_be_a_device(self):
         """fio would lay out a file, that is fill it, before it reads."""
         found = self.outcome(fill=False)
-        self.assertEqual(verdict.Verdict.BROKEN, found.verdict)
+        self.assertEqual(verdict.GuestVerdict.BROKEN, found.verdict)
         self.assertIn('must be a block device', found.reasons[0])
         self.assertEqual([], list(self.devices.iterdir()))

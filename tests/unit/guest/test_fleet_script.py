@@ -217,7 +217,7 @@ class FleetScriptTest(LocalFleetCase):
         fleet.wait()
         outcomes = fleet.outcomes()
         self.assertEqual(
-            [(verdict.Verdict.COMPLETE, ())] * 4,
+            [(verdict.GuestVerdict.COMPLETE, ())] * 4,
             [(o.verdict, o.reasons) for o in outcomes],
             fleet.console_path(0).read_text(errors='replace'),
         )
@@ -262,7 +262,8 @@ class FleetScriptTest(LocalFleetCase):
         fleet.wait()
         coarse = fleet.outcomes()[1]
         self.assertEqual(
-            (verdict.Verdict.COMPLETE, ()), (coarse.verdict, coarse.reasons)
+            (verdict.GuestVerdict.COMPLETE, ()),
+            (coarse.verdict, coarse.reasons),
         )
         self.assertLessEqual(
             abs(coarse.clock_offset_ms), coarse.clock_error_ms
@@ -281,7 +282,7 @@ class FleetScriptTest(LocalFleetCase):
         fleet.wait()
         (outcome,) = fleet.outcomes()
         self.assertEqual(
-            (verdict.Verdict.COMPLETE, 0),
+            (verdict.GuestVerdict.COMPLETE, 0),
             (outcome.verdict, outcome.damaged_lines),
         )
         console = fleet.console_path(0).read_text()
@@ -400,7 +401,7 @@ class FleetScriptTest(LocalFleetCase):
         fleet.wait()
         outcomes = fleet.outcomes()[:2]
         self.assertEqual(
-            [verdict.Verdict.COMPLETE] * 2, [o.verdict for o in outcomes]
+            [verdict.GuestVerdict.COMPLETE] * 2, [o.verdict for o in outcomes]
         )
         self.assertEqual(
             '2', fleet.console(0).event('LEADING').fields['missing']
@@ -409,7 +410,7 @@ class FleetScriptTest(LocalFleetCase):
         fleet.start(2, shell='busybox')
         fleet.wait()
         late = fleet.outcomes()[2]
-        self.assertEqual(verdict.Verdict.LATE, late.verdict)
+        self.assertEqual(verdict.GuestVerdict.LATE, late.verdict)
         self.assertIn('before we were ready', late.reasons[0])
 
     def test_if_the_first_never_boots_the_next_one_leads(self):
@@ -418,7 +419,7 @@ class FleetScriptTest(LocalFleetCase):
         fleet.start(2, shell='dash')
         fleet.wait()
         self.assertEqual(
-            [verdict.Verdict.COMPLETE] * 2,
+            [verdict.GuestVerdict.COMPLETE] * 2,
             [o.verdict for o in fleet.outcomes()[1:]],
         )
         self.assertEqual(
@@ -428,7 +429,9 @@ class FleetScriptTest(LocalFleetCase):
         # The first one comes when it is too late, and does not lead again.
         fleet.start(0, shell='busybox')
         fleet.wait()
-        self.assertEqual(verdict.Verdict.LATE, fleet.outcomes()[0].verdict)
+        self.assertEqual(
+            verdict.GuestVerdict.LATE, fleet.outcomes()[0].verdict
+        )
         self.assertIsNone(fleet.console(0).event('LEADING'))
 
     def test_a_guest_that_answers_slowly_holds_up_the_start_for_seconds(self):
@@ -469,9 +472,9 @@ class FleetScriptTest(LocalFleetCase):
         fleet.start(1, shell='busybox')
         fleet.wait()
         broken, healthy = fleet.outcomes()
-        self.assertEqual(verdict.Verdict.BROKEN, broken.verdict)
+        self.assertEqual(verdict.GuestVerdict.BROKEN, broken.verdict)
         self.assertIn('/proc/no-such-folder', broken.reasons[0])
-        self.assertEqual(verdict.Verdict.COMPLETE, healthy.verdict)
+        self.assertEqual(verdict.GuestVerdict.COMPLETE, healthy.verdict)
 
     def test_a_fio_that_dies_in_its_slot_is_reported_with_its_last_words(self):
         """A fio that prepares, and then fails, on one of two guests."""
@@ -489,8 +492,8 @@ class FleetScriptTest(LocalFleetCase):
         fleet.start(1, shell='dash', path=f'{fakes}:{os.environ["PATH"]}')
         fleet.wait()
         healthy, failed = fleet.outcomes()
-        self.assertEqual(verdict.Verdict.COMPLETE, healthy.verdict)
-        self.assertEqual(verdict.Verdict.FIO_FAILED, failed.verdict)
+        self.assertEqual(verdict.GuestVerdict.COMPLETE, healthy.verdict)
+        self.assertEqual(verdict.GuestVerdict.FIO_FAILED, failed.verdict)
         self.assertEqual(
             ('fio ended with 7 on randwrite-4k: fio: the engine fell off',),
             failed.reasons,
@@ -510,6 +513,6 @@ class FleetScriptTest(LocalFleetCase):
         os.killpg(fleet.processes[1].pid, signal.SIGKILL)
         fleet.wait()
         healthy, killed = fleet.outcomes()
-        self.assertEqual(verdict.Verdict.COMPLETE, healthy.verdict)
-        self.assertEqual(verdict.Verdict.LOST, killed.verdict)
+        self.assertEqual(verdict.GuestVerdict.COMPLETE, healthy.verdict)
+        self.assertEqual(verdict.GuestVerdict.LOST, killed.verdict)
         self.assertEqual(('last reported START',), killed.reasons)

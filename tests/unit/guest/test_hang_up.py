@@ -37,7 +37,8 @@ class HangUpTest(test_fleet_script.LocalFleetCase):
         pathlib.Path(later).write_bytes(before + later.read_bytes())
         (outcome,) = fleet.outcomes()
         self.assertEqual(
-            (verdict.Verdict.COMPLETE, ()), (outcome.verdict, outcome.reasons)
+            (verdict.GuestVerdict.COMPLETE, ()),
+            (outcome.verdict, outcome.reasons),
         )
 
     def read_until(self, terminal, text):

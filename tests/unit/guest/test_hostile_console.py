@@ -32,7 +32,7 @@ from tests.unit.guest import console_text
 from tests.unit.guest import damaged_consoles as consoles
 from tests.unit.guest import test_fleet_script
 
-V = verdict.Verdict
+V = verdict.GuestVerdict
 LATE_AFTER_MS = 500
 DISKS = {'fast': disk_estimate.Disks(disks=3, iops_per_disk=160, replicas=3)}
 UNKNOWN = run_result.Fact(value=None, reason='nobody asked')

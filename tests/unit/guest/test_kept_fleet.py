@@ -123,7 +123,7 @@ class KeptFleetTest(script_tests.LocalFleetCase):
                 for number in (0, 1)
             ]
             self.assertEqual(
-                [(verdict.Verdict.COMPLETE, ())] * 2,
+                [(verdict.GuestVerdict.COMPLETE, ())] * 2,
                 [(each.verdict, each.reasons) for each in outcomes],
                 run,
             )

@@ -38,7 +38,7 @@ class PreconditionTestCase(test_fleet_script.LocalFleetCase):
         fleet.wait()
         for number, outcome in enumerate(fleet.outcomes()):
             self.assertEqual(
-                (verdict.Verdict.COMPLETE, ()),
+                (verdict.GuestVerdict.COMPLETE, ()),
                 (outcome.verdict, outcome.reasons),
                 fleet.console_path(number).read_text(errors='replace'),
             )
@@ -66,7 +66,7 @@ class PreconditionTestCase(test_fleet_script.LocalFleetCase):
         fleet.start(0, shell='dash', path=f'{tools}:/usr/bin:/bin')
         fleet.wait()
         (outcome,) = fleet.outcomes()
-        self.assertEqual(verdict.Verdict.BROKEN, outcome.verdict)
+        self.assertEqual(verdict.GuestVerdict.BROKEN, outcome.verdict)
         self.assertIn(
             'round 1 before the measurement: no space', outcome.reasons[0]
         )

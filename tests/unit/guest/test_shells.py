@@ -26,7 +26,7 @@ class ShellsTest(test_fleet_script.LocalFleetCase):
             fleet.start(number, shell=shell)
         fleet.wait()
         self.assertEqual(
-            dict.fromkeys(shells, (verdict.Verdict.COMPLETE, (), 0)),
+            dict.fromkeys(shells, (verdict.GuestVerdict.COMPLETE, (), 0)),
             {
                 shell: (
                     outcome.verdict,

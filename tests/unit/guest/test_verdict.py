@@ -25,7 +25,7 @@ SLOTS = [
     (0, 0, recorded.text('randwrite-4k')),
     (1, 15000, recorded.text('write-1m')),
 ]
-V = verdict.Verdict
+V = verdict.GuestVerdict
 
 
 def outcome(lines, *, guest='g000', late_after_ms=500):

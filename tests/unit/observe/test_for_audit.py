@@ -30,7 +30,7 @@ class Session(test_cluster.Recording):
         return super().command(prefix, **arguments)
 
     def tell(self, osd_id, prefix, **arguments):
-        raise ceph_session.CommandFailed('down', errno=errno.ENXIO)
+        raise ceph_session.CephRefused('down', errno=errno.ENXIO)
 
 
 class NoOpenStack:

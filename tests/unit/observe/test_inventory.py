@@ -69,7 +69,7 @@ class Recording(test_cluster.Recording):
             ):
                 return [1]
             case 'config help', {'key': 'osd_is_gone'}:
-                raise ceph_session.CommandFailed('no', errno=errno.ENOENT)
+                raise ceph_session.CephRefused('no', errno=errno.ENOENT)
             case 'config help', {'key': name}:
                 return {
                     'name': name,
@@ -160,7 +160,7 @@ class ReadClusterTestCase(testtools.TestCase):
                 return answer
 
             def tell(self, osd_id, prefix):
-                raise ceph_session.CommandFailed('down', errno=errno.ENXIO)
+                raise ceph_session.CephRefused('down', errno=errno.ENXIO)
 
         known = inventory.read_cluster(Down(), [])
         self.assertEqual(
@@ -176,7 +176,7 @@ class ReadClusterTestCase(testtools.TestCase):
 
             def tell(self, osd_id, prefix):
                 if self.silent is None:
-                    raise ceph_session.CommandFailed('', errno=errno.ETIMEDOUT)
+                    raise ceph_session.CephRefused('', errno=errno.ETIMEDOUT)
                 return super().tell(osd_id, prefix)
 
         for silent in ('osd ls-tree', None):

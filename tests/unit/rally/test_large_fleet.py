@@ -150,7 +150,7 @@ class LargeFleetTest(testtools.TestCase):
         outcome = verdict.judge(console, plan=plan, **about)
         console.forget_results()
         kept, _most = tracemalloc.get_traced_memory()
-        self.assertEqual(verdict.Verdict.COMPLETE, outcome.verdict)
+        self.assertEqual(verdict.GuestVerdict.COMPLETE, outcome.verdict)
         self.assertLess(kept / len(plan.slots) / 1024, MOST_KIB)
 
     def test_rows_of_guests_in_rally_are_bounded(self):

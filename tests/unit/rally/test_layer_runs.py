@@ -25,7 +25,9 @@ from rally_scenarios.plugins.layers import process
 from tests.unit.figures.layers import test_ceph_answers
 from tests.unit.figures import recorded
 
-POOL = model.Pool(name='p', osds=(3, 4, 5), size=3, device_classes=('hdd',))
+POOL = model.TierPool(
+    name='p', osds=(3, 4, 5), size=3, device_classes=('hdd',)
+)
 
 
 def pattern(rw, bs='4k', iodepth=16):

@@ -98,7 +98,7 @@ class ProbeTest(fleet_fio_case.FleetFioCase):
         self.assertIn('names no cluster', found.environment['ceph'].reason)
 
     def test_a_cluster_that_stops_answering_costs_no_result(self):
-        cluster = probe.Cluster('/no/such/ceph.conf', 'admin')
+        cluster = probe.TaskCluster('/no/such/ceph.conf', 'admin')
         cluster.look_before({'g000': 'x'})
         watch = cluster.look_after({'g000': 'x'})
         self.assertEqual(

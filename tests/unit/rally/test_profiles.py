@@ -46,7 +46,7 @@ class ProfilesTest(testtools.TestCase):
         """fio checks its options with --parse-only."""
         if shutil.which('fio') is None:
             self.skipTest('fio is not installed (bindep.txt)')
-        for size in named_profile.Size:
+        for size in named_profile.ProfileSize:
             found = named_profile.at_size(profiles.named(name), size)
             words = []
             for pattern in found.patterns:
@@ -70,7 +70,7 @@ class ProfilesTest(testtools.TestCase):
     @ddt.data(*profiles.names())
     def test_smoke_is_short(self, name):
         smoke = named_profile.at_size(
-            profiles.named(name), named_profile.Size.SMOKE
+            profiles.named(name), named_profile.ProfileSize.SMOKE
         )
         self.assertLessEqual(len(smoke.patterns), 8)
         self.assertLessEqual(smoke.method.region_mib, 256)

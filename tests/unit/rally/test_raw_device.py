@@ -41,14 +41,16 @@ class RawDeviceTest(testtools.TestCase):
     @ddt.unpack
     def test_each_use_of_a_disk_speaks_against_it(self, found, told):
         (reason,) = raw_disk.reasons_against_writing(
-            raw_disk.Facts(size_bytes=1, **found)
+            raw_disk.DeviceFacts(size_bytes=1, **found)
         )
         self.assertIn(told, reason)
 
     def test_an_empty_disk_may_be_written(self):
         self.assertEqual(
             [],
-            raw_disk.reasons_against_writing(raw_disk.Facts(size_bytes=1)),
+            raw_disk.reasons_against_writing(
+                raw_disk.DeviceFacts(size_bytes=1)
+            ),
         )
 
     def test_a_file_is_no_disk(self):

@@ -38,7 +38,7 @@ class PaceTest(testtools.TestCase):
         def sleep(seconds):
             now[0] += seconds
 
-        pace = readers.Pace(4, clock=lambda: now[0], sleep=sleep)
+        pace = readers.RequestPace(4, clock=lambda: now[0], sleep=sleep)
         for pause in (0, 0, 0, 10, 0):
             now[0] += pause
             pace.wait()
@@ -235,7 +235,7 @@ class ParallelCollectorTest(testtools.TestCase):
             guests=self.guests,
             pause_seconds=0.05,
             transport=transport,
-            pace=readers.Pace(10000),
+            pace=readers.RequestPace(10000),
             **options,
         )
         self.addCleanup(found.close)
@@ -297,7 +297,9 @@ class PageOfAProxyTest(testtools.TestCase):
         nova = types.SimpleNamespace(
             servers=nova_servers.ServerManager(Page())
         )
-        transport = console.ConsoleTransport(nova, pace=readers.Pace(10000))
+        transport = console.ConsoleTransport(
+            nova, pace=readers.RequestPace(10000)
+        )
         guest = servers.Guest(
             name='g000', tier='t', server_id='server-0', host=''
         )
@@ -312,7 +314,7 @@ class PageOfAProxyTest(testtools.TestCase):
             guests=[guest],
             pause_seconds=0.01,
             transport=transport,
-            pace=readers.Pace(10000),
+            pace=readers.RequestPace(10000),
         )
         self.addCleanup(found.close)
         found.collect(1)
@@ -381,7 +383,7 @@ class NovaOverHttpTest(testtools.TestCase):
             guests=guests,
             pause_seconds=0.1,
             readers=8,
-            pace=readers.Pace(1000),
+            pace=readers.RequestPace(1000),
         )
         self.addCleanup(found.close)
         self.assertTrue(found.wait_for_leader(SECONDS))

@@ -40,7 +40,7 @@ NAMES = (
     'curve',
     'fault-idcf2014',
 )
-SIZES = tuple(size.value for size in named_profile.Size)
+SIZES = tuple(size.value for size in named_profile.ProfileSize)
 ALL = tuple((name, size) for name in NAMES for size in SIZES)
 # nova/virt/libvirt/driver.py
 MAX_CONSOLE_BYTES = 100 * 1024

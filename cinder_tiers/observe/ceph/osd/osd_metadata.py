@@ -53,7 +53,7 @@ def observe(
     host: str | None = None,
     sys_block: pathlib.Path = SYS_BLOCK,
     rocksdb_of: collections.abc.Container[str | None] = (),
-) -> dict[int, osd_requirements.Facts]:
+) -> dict[int, osd_requirements.OsdFacts]:
     """What each OSD of a cluster is.
 
     :param host: name of this host, of whose OSDs the I/O scheduler is read;
@@ -93,14 +93,14 @@ def observe(
     return found
 
 
-def parse(metadata: dict, *, is_up: bool) -> osd_requirements.Facts:
+def parse(metadata: dict, *, is_up: bool) -> osd_requirements.OsdFacts:
     """An OSD of `osd metadata`.
 
     :param metadata: an OSD that never started has only its id.
     :param is_up: whether it runs.
     """
     store = metadata.get('osd_objectstore')
-    return osd_requirements.Facts(
+    return osd_requirements.OsdFacts(
         is_up=is_up,
         host=metadata.get('hostname'),
         object_store=store,
@@ -205,10 +205,10 @@ def _disk_of_node(node: str | None) -> frozenset[str]:
     return _disks(name)
 
 
-def _parts(metadata: dict) -> dict[str, osd_requirements.Part] | None:
+def _parts(metadata: dict) -> dict[str, osd_requirements.OsdPart] | None:
     if metadata.get('osd_objectstore') == 'filestore':
         return {
-            'journal': osd_requirements.Part(
+            'journal': osd_requirements.OsdPart(
                 disks=_disk_of_node(
                     metadata.get('backend_filestore_journal_dev_node')
                 ),
@@ -222,7 +222,7 @@ def _parts(metadata: dict) -> dict[str, osd_requirements.Part] | None:
     if None in dedicated.values():
         return None
     return {
-        name: osd_requirements.Part(
+        name: osd_requirements.OsdPart(
             disks=_disks(metadata.get(f'bluefs_{name}_devices')),
             rotational=_flag(metadata.get(f'bluefs_{name}_rotational')),
         )

@@ -159,7 +159,7 @@ def schemas_of(
     for name in sorted(names):
         try:
             answer = session.command('config help', key=name)
-        except ceph_session.CommandFailed as error:
+        except ceph_session.CephRefused as error:
             if error.errno in _NO_OPTION:
                 continue
             raise
@@ -408,7 +408,7 @@ def _diffs(
         answers = ask_each(
             osd_ids, lambda osd_id: session.tell(osd_id, 'config diff')
         )
-    except ceph_session.CommandFailed as error:
+    except ceph_session.CephRefused as error:
         if error.errno not in REFUSED:
             raise
     else:
@@ -479,7 +479,7 @@ def ask_each(
     def attempt(osd_id: int) -> _Answer | None:
         try:
             return ask(osd_id)
-        except ceph_session.CommandFailed as error:
+        except ceph_session.CephRefused as error:
             if error.errno not in (*_DOWN, *passed_over):
                 raise
             return None
@@ -501,7 +501,7 @@ def _osds(session: ceph_session.Session, mask: str, name: str) -> list[int]:
         return session.command('osd crush class ls-osd', class_=name)
     try:
         return session.command('osd ls-tree', name=name)
-    except ceph_session.CommandFailed as error:
+    except ceph_session.CephRefused as error:
         if error.errno == errno.ENOENT:
             return []
         raise

@@ -115,7 +115,11 @@ class ImagesTestCase(testtools.TestCase):
     def read(self, ref=IDENT, project='us', who=None, **limits):
         """What one reader gets: facts, or the error."""
         found = self.answer(ref, project, who, **limits)
-        return found.facts if isinstance(found, known_images.Answer) else found
+        return (
+            found.facts
+            if isinstance(found, known_images.RememberedImage)
+            else found
+        )
 
     def answer(self, ref=IDENT, project='us', who=None, **limits):
         """What one reader gets: an answer, or the error."""
@@ -123,7 +127,7 @@ class ImagesTestCase(testtools.TestCase):
             return self.images.read(
                 who or user(project),
                 ref,
-                known_images.Limits(**{**LIMITS, **limits}),
+                known_images.CacheLimits(**{**LIMITS, **limits}),
             )
         except glance.ImageUnreadable as error:
             return error

@@ -99,7 +99,9 @@ class AsCinderTestCase(testtools.TestCase):
     def found(self, known, ref):
         try:
             return known.read(
-                self.user, ref, known_images.Limits(**{**images_case.LIMITS})
+                self.user,
+                ref,
+                known_images.CacheLimits(**{**images_case.LIMITS}),
             ).facts.image_id
         except glance.ImageRefused:
             return None

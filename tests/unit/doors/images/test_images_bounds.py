@@ -266,7 +266,7 @@ class ImagesOverHttpTestCase(testtools.TestCase):
         return self.images.read(
             self.cinder.user(),
             ref,
-            known_images.Limits(**{**LIMITS, 'timeout_s': timeout_s}),
+            known_images.CacheLimits(**{**LIMITS, 'timeout_s': timeout_s}),
         ).facts
 
     def test_one_request_when_cold_and_none_when_warm(self):

@@ -27,7 +27,7 @@ class StaleTestCase(images_case.ImagesTestCase):
 
     def assert_stale(self, age_s, **reading):
         self.assertEqual(
-            known_images.Answer(facts=self.known, age_s=age_s),
+            known_images.RememberedImage(facts=self.known, age_s=age_s),
             self.answer(**reading),
         )
 
@@ -102,7 +102,7 @@ class StaleTestCase(images_case.ImagesTestCase):
         self.assertIsNone(self.images.remembered(IDENT))
         new = self.glance.answers['us'] = facts(IDENT, 'public', 'new')
         self.assertEqual(
-            known_images.Answer(facts=new, age_s=0.0), self.answer()
+            known_images.RememberedImage(facts=new, age_s=0.0), self.answer()
         )
 
     def test_it_never_serves_after_a_refusal(self):

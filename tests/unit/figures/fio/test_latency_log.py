@@ -207,7 +207,7 @@ class ParseTest(testtools.TestCase):
 class EqualTimesTest(testtools.TestCase):
     def test_directions_and_processes_are_added_up(self):
         found = latency_log.in_equal_times(
-            latency_log.Latencies(
+            latency_log.GuestLatencies(
                 step_ms=5000, windows=parse(TWO_PROCESSES, step_ms=5000)
             )
         )
@@ -219,7 +219,7 @@ class EqualTimesTest(testtools.TestCase):
             b'%d,0 20:3\n%d,0 20:1\n' % (BEGINS_MS + 2000, BEGINS_MS + 8000)
         )
         found = latency_log.in_equal_times(
-            latency_log.Latencies(step_ms=2000, windows=windows)
+            latency_log.GuestLatencies(step_ms=2000, windows=windows)
         )
         self.assertEqual([3, 0, 0, 1], counts(found))
 

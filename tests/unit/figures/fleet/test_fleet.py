@@ -167,7 +167,7 @@ class DirectionsTest(testtools.TestCase):
             directions=tuple(
                 dataclasses.replace(
                     each,
-                    lat=fio_output.Moments(
+                    lat=fio_output.LatencyMoments(
                         count=800, mean_ns=10**6, max_ns=9 * 10**9
                     ),
                     slat=None,

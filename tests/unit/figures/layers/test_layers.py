@@ -6,8 +6,8 @@ import testtools
 from cinder_tiers.figures.fio import pattern as fio_pattern
 from cinder_tiers.figures.layers import model
 
-THREE_COPIES = model.Pool(name='p', osds=(3, 4, 5), size=3)
-CODED = model.Pool(name='e', osds=(3, 4, 5), size=3, data_chunks=2)
+THREE_COPIES = model.TierPool(name='p', osds=(3, 4, 5), size=3)
+CODED = model.TierPool(name='e', osds=(3, 4, 5), size=3, data_chunks=2)
 
 
 def pattern(rw='randwrite', bs='4k'):
@@ -20,7 +20,7 @@ def measurement(layer, iops, **of_pattern):
         pattern=pattern(**of_pattern),
         figures=None
         if iops is None
-        else model.Figures(
+        else model.LayerFigures(
             iops=iops, bw_bytes=iops * 4096, p99_ns=None, in_flight=16
         ),
         reason='told' if iops is None else '',
@@ -49,7 +49,7 @@ class WorthTest(testtools.TestCase):
 
     def test_the_papers_disks(self):
         """idcf2014: 54 disks of 160 IOPS in 3 replicas write 2,880."""
-        pool = model.Pool(name='p', osds=tuple(range(54)), size=3)
+        pool = model.TierPool(name='p', osds=tuple(range(54)), size=3)
         self.assertAlmostEqual(
             2880, 160 * model.worth_in_disks('guest', pattern(), pool)
         )
@@ -60,7 +60,7 @@ class WorthTest(testtools.TestCase):
     def test_numbers_of_no_pool_are_refused(self, wrong):
         self.assertRaises(
             ValueError,
-            model.Pool,
+            model.TierPool,
             **{'name': 'p', 'osds': (1,), 'size': 3, **wrong},
         )
 
@@ -155,7 +155,7 @@ class JudgeTest(testtools.TestCase):
                 model.Measurement(
                     layer=layer,
                     pattern=pattern('write', '4m'),
-                    figures=model.Figures(
+                    figures=model.LayerFigures(
                         iops=iops,
                         bw_bytes=10 * 1024**2,
                         p99_ns=None,

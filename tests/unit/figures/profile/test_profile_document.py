@@ -213,10 +213,12 @@ class SizeTest(testtools.TestCase):
         return named_profile.at_size(self.sweep(), size)
 
     def test_paper_is_the_profile_itself(self):
-        self.assertEqual(self.sweep(), self.at(named_profile.Size.PAPER))
+        self.assertEqual(
+            self.sweep(), self.at(named_profile.ProfileSize.PAPER)
+        )
 
     def test_lab_cuts_times_and_leaves_out_what_does_not_fit(self):
-        lab = self.at(named_profile.Size.LAB)
+        lab = self.at(named_profile.ProfileSize.LAB)
         self.assertEqual(
             (256, 5, 33, 3, {1}),
             (
@@ -230,7 +232,7 @@ class SizeTest(testtools.TestCase):
         self.assertEqual(('read-64', 'write-64'), lab.left_out)
 
     def test_smoke_keeps_the_ends_of_each_sweep(self):
-        smoke = self.at(named_profile.Size.SMOKE)
+        smoke = self.at(named_profile.ProfileSize.SMOKE)
         self.assertEqual(
             ['read-1', 'read-8', 'write-1', 'write-8'],
             [pattern.name for pattern in smoke.patterns],
@@ -249,7 +251,10 @@ class SizeTest(testtools.TestCase):
         small = paper_profile(
             runtime_seconds=2, repeats=1, size_mib=8, ramp_seconds=0
         )
-        for size in (named_profile.Size.LAB, named_profile.Size.SMOKE):
+        for size in (
+            named_profile.ProfileSize.LAB,
+            named_profile.ProfileSize.SMOKE,
+        ):
             found = named_profile.at_size(small, size)
             self.assertEqual((small.method, 1), (found.method, found.repeats))
 
@@ -258,7 +263,10 @@ class SizeTest(testtools.TestCase):
             size_mib=64, patterns=[{'name': 'x', 'rw': 'read', 'bs': '64m'}]
         )
         error = self.assertRaises(
-            ValueError, named_profile.at_size, huge, named_profile.Size.SMOKE
+            ValueError,
+            named_profile.at_size,
+            huge,
+            named_profile.ProfileSize.SMOKE,
         )
         self.assertIn('use size paper', str(error))
 
@@ -267,7 +275,7 @@ class SizeTest(testtools.TestCase):
             size_mib=10240,
             patterns=[{'name': 'x', 'rw': 'read', 'bs': '4m', 'iodepth': 32}],
         )
-        smoke = named_profile.at_size(deep, named_profile.Size.SMOKE)
+        smoke = named_profile.at_size(deep, named_profile.ProfileSize.SMOKE)
         self.assertEqual(256, smoke.method.region_mib)
 
     def test_a_sweep_of_sizes_ends_where_the_region_does(self):
@@ -279,7 +287,7 @@ class SizeTest(testtools.TestCase):
                     for name, more in patterns
                 ],
             )
-            lab = named_profile.at_size(profile, named_profile.Size.LAB)
+            lab = named_profile.at_size(profile, named_profile.ProfileSize.LAB)
             return (
                 {each.name: each.size_mib for each in lab.patterns},
                 lab.left_out,
@@ -302,9 +310,12 @@ class SizeTest(testtools.TestCase):
         )
 
     def test_a_size_is_taken_of_the_papers_profile_only(self):
-        lab = self.at(named_profile.Size.LAB)
+        lab = self.at(named_profile.ProfileSize.LAB)
         self.assertRaises(
-            ValueError, named_profile.at_size, lab, named_profile.Size.SMOKE
+            ValueError,
+            named_profile.at_size,
+            lab,
+            named_profile.ProfileSize.SMOKE,
         )
 
     def test_what_a_task_changes_is_written_down(self):

@@ -124,7 +124,7 @@ class ImpossibleFiguresTest(testtools.TestCase):
             found = read(value)
             claims = comparison.tiers_of_run(found, QUESTION).claims
             self.assertEqual(
-                {comparison.Finding.CANNOT_TELL},
+                {comparison.DifferenceFinding.CANNOT_TELL},
                 {claim.finding for claim in claims},
             )
             # A total latency of no I/O is none, not a division by 0.

@@ -17,7 +17,7 @@ from cinder_tiers.figures.stats import intervals
 import tests
 from tests.unit.figures import results
 
-Outcome = judgement.Outcome
+Outcome = judgement.CriterionOutcome
 VALUES = strategies.lists(strategies.floats(1, 10**6), min_size=1, max_size=6)
 BOUNDS = strategies.floats(0.5, 2 * 10**6)
 
@@ -32,7 +32,7 @@ def of_iops(*by_repeat, **more):
 def judge(result, **limits):
     """Outcomes and texts of limits of the pattern 4k of the tier fast."""
     found = judgement.judge(
-        result, judgement.Terms(required={'fast': {'4k': limits}})
+        result, judgement.Criteria(required={'fast': {'4k': limits}})
     )
     return [one.outcome for one in found], [one.text for one in found]
 
@@ -243,7 +243,7 @@ class LimitTest(testtools.TestCase):
     def test_what_cannot_be_told_passes_only_if_that_was_asked_for(self):
         (found,) = judgement.judge(
             of_iops(490, 510),
-            judgement.Terms(required={'fast': {'4k': {'iops_min': 500}}}),
+            judgement.Criteria(required={'fast': {'4k': {'iops_min': 500}}}),
         )
         self.assertEqual(
             (False, True),
@@ -286,7 +286,9 @@ class LimitTest(testtools.TestCase):
         run = results.run({'fast': {'4k': slots}})
         (found,) = judgement.judge(
             run,
-            judgement.Terms(required={'fast': {'4k': {'fairness_min': 0.1}}}),
+            judgement.Criteria(
+                required={'fast': {'4k': {'fairness_min': 0.1}}}
+            ),
         )
         self.assertEqual(Outcome.NOT_MEASURED, found.outcome)
         self.assertIn(told, found.text)
@@ -487,15 +489,15 @@ class DirectionTest(testtools.TestCase):
         run = results.run({'a': tier(100, 300), 'b': tier(200, 100)})
         found = judgement.judge(
             run,
-            judgement.Terms(
+            judgement.Criteria(
                 order=(
-                    judgement.Order(
+                    judgement.ExpectedOrder(
                         patterns=('mix',),
                         by='iops',
                         direction='write',
                         tiers=('a', 'b'),
                     ),
-                    judgement.Order(
+                    judgement.ExpectedOrder(
                         patterns=('mix',), by='read_iops', tiers=('a', 'b')
                     ),
                 )
@@ -514,13 +516,13 @@ class DirectionTest(testtools.TestCase):
 class NotRunTest(testtools.TestCase):
     def in_catalog(self, **patterns):
         return judgement.judge(
-            of_iops(500), judgement.Terms(in_catalog={'fast': patterns})
+            of_iops(500), judgement.Criteria(in_catalog={'fast': patterns})
         )
 
     def test_what_the_task_asks_for_must_have_run(self):
         found = judgement.judge(
             of_iops(5),
-            judgement.Terms(
+            judgement.Criteria(
                 required={
                     'fast': {'1m': {'iops_min': 5}},
                     'slow': {'4k': {'p99_ms_max': 5}},
@@ -594,7 +596,7 @@ class OrderTest(testtools.TestCase):
     def test_an_order_has_one_direction(self):
         error = self.assertRaises(
             ValueError,
-            judgement.Order,
+            judgement.ExpectedOrder,
             patterns=('4k',),
             tiers=('a', 'b'),
             by='read_p99_ms',
@@ -606,7 +608,7 @@ class OrderTest(testtools.TestCase):
             ('read_p99_ms', None),
             ('p99_ms', 'read'),
         ):
-            judged = judgement.Order(
+            judged = judgement.ExpectedOrder(
                 patterns=('4k',),
                 tiers=('a', 'b'),
                 by=by,
@@ -632,9 +634,9 @@ class OrderTest(testtools.TestCase):
         )
         return judgement.judge(
             run,
-            judgement.Terms(
+            judgement.Criteria(
                 order=(
-                    judgement.Order(
+                    judgement.ExpectedOrder(
                         patterns=('4k',),
                         by=by,
                         tiers=tuple(names),
@@ -713,10 +715,10 @@ class OrderTest(testtools.TestCase):
         run = results.run({'fast': {'4k': slots}, 'slow': {'4k': slots}})
         found = judgement.judge(
             run,
-            judgement.Terms(
+            judgement.Criteria(
                 required={'fast': {'4k': {'p99.9_ms_max': 50}}},
                 order=(
-                    judgement.Order(
+                    judgement.ExpectedOrder(
                         patterns=('4k',), by='p99.9_ms', tiers=('fast', 'slow')
                     ),
                 ),
@@ -745,9 +747,9 @@ class OrderTest(testtools.TestCase):
     def test_a_tier_that_did_not_run_has_none_either(self):
         (found,) = judgement.judge(
             of_iops(5),
-            judgement.Terms(
+            judgement.Criteria(
                 order=(
-                    judgement.Order(
+                    judgement.ExpectedOrder(
                         patterns=('4k',), by='iops', tiers=('fast', 'slow')
                     ),
                 )
@@ -767,7 +769,11 @@ class OrderTest(testtools.TestCase):
     @ddt.unpack
     def test_what_cannot_be_ordered_is_refused(self, by, tiers):
         self.assertRaises(
-            ValueError, judgement.Order, patterns=('4k',), by=by, tiers=tiers
+            ValueError,
+            judgement.ExpectedOrder,
+            patterns=('4k',),
+            by=by,
+            tiers=tiers,
         )
 
     @ddt.data(
@@ -782,7 +788,7 @@ class OrderTest(testtools.TestCase):
     ):
         error = self.assertRaises(
             ValueError,
-            judgement.Order,
+            judgement.ExpectedOrder,
             patterns=patterns,
             by='iops',
             tiers=tiers,
@@ -829,7 +835,7 @@ class OrderTest(testtools.TestCase):
     def test_no_such_factor_is_refused(self, percent):
         self.assertRaises(
             ValueError,
-            judgement.Order,
+            judgement.ExpectedOrder,
             patterns=('4k',),
             by='iops',
             tiers=('a', 'b'),
@@ -860,9 +866,9 @@ class OrderTest(testtools.TestCase):
         ):
             found = judgement.judge(
                 run,
-                judgement.Terms(
+                judgement.Criteria(
                     order=(
-                        judgement.Order(
+                        judgement.ExpectedOrder(
                             patterns=patterns, by='mib_per_s', tiers=('fast',)
                         ),
                     )
@@ -890,7 +896,9 @@ class PlacementTest(testtools.TestCase):
         run = results.run({'fast': {}}, volume_types=found)
         return [
             str(one)
-            for one in judgement.judge(run, judgement.Terms(placement=wanted))
+            for one in judgement.judge(
+                run, judgement.Criteria(placement=wanted)
+            )
         ]
 
     def test_all_volumes_must_have_the_type(self):
@@ -932,7 +940,7 @@ class LossTest(testtools.TestCase):
         return [
             str(one)
             for one in judgement.judge(
-                results.run({}, guests=guests), judgement.Terms(losses=most)
+                results.run({}, guests=guests), judgement.Criteria(losses=most)
             )
         ]
 
@@ -971,8 +979,8 @@ class LossTest(testtools.TestCase):
         self.assertEqual(
             sorted(
                 each.value
-                for each in verdict.Verdict
-                if each is not verdict.Verdict.COMPLETE
+                for each in verdict.GuestVerdict
+                if each is not verdict.GuestVerdict.COMPLETE
             ),
             sorted(
                 each for kinds in judgement.LOSSES.values() for each in kinds

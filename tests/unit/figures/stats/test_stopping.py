@@ -22,7 +22,7 @@ from cinder_tiers.loop.compare import comparison
 import tests
 from tests.unit.figures import results
 
-RULE = stopping.Rule(interval_percent=5, most_repeats=12)
+RULE = stopping.StoppingRule(interval_percent=5, most_repeats=12)
 MANY_MS = (1,) * 1990 + (5,) * 10
 
 
@@ -33,7 +33,7 @@ def stopped(figures, rule=RULE):
     """
     for count in rule.looks:
         series = [
-            stopping.Series(
+            stopping.RepeatSeries(
                 name='x',
                 values=tuple(row[:count]),
                 limit_percent=rule.interval_percent,
@@ -48,7 +48,9 @@ def stopped(figures, rule=RULE):
 class RuleTestCase(testtools.TestCase):
     def test_looks_are_few_and_after_even_numbers_of_repeats(self):
         def looks(most):
-            return stopping.Rule(interval_percent=5, most_repeats=most).looks
+            return stopping.StoppingRule(
+                interval_percent=5, most_repeats=most
+            ).looks
 
         self.assertEqual((4, 6, 8, 10, 12), looks(12))
         self.assertEqual((4, 5), looks(5))
@@ -59,7 +61,7 @@ class RuleTestCase(testtools.TestCase):
     def test_all_that_is_wrong_is_said(self):
         error = self.assertRaises(
             ValueError,
-            stopping.Rule,
+            stopping.StoppingRule,
             interval_percent=0,
             p99_interval_percent=100,
             most_repeats=4,
@@ -72,7 +74,7 @@ class RuleTestCase(testtools.TestCase):
         def wide(resolution):
             return stopping.wide(
                 [
-                    stopping.Series(
+                    stopping.RepeatSeries(
                         name='x',
                         values=(10.0,) * 4,
                         limit_percent=0.5,
@@ -94,7 +96,11 @@ class RuleTestCase(testtools.TestCase):
     def test_what_has_no_interval_is_too_wide(self):
         for values in ((), (1.0,), (0.0, 0.0)):
             (found,) = stopping.wide(
-                [stopping.Series(name='x', values=values, limit_percent=99)],
+                [
+                    stopping.RepeatSeries(
+                        name='x', values=values, limit_percent=99
+                    )
+                ],
                 looks=5,
             )
             self.assertEqual('x: no interval', str(found))
@@ -120,7 +126,7 @@ class CoverageTestCase(testtools.TestCase):
 
     def test_a_95_percent_interval_holds_after_stopping(self):
         for most in (12, 24):
-            rule = stopping.Rule(interval_percent=5, most_repeats=most)
+            rule = stopping.StoppingRule(interval_percent=5, most_repeats=most)
             repeats = []
             for noise in (1, 2.5, 3.5, 5, 7.5, 12):
                 held, mean = self.shares(noise, rule)
@@ -133,7 +139,7 @@ class CoverageTestCase(testtools.TestCase):
             self.assertGreater(repeats[-1], most - 1)
 
     def test_without_the_adjustment_it_would_not(self):
-        rule = stopping.Rule(interval_percent=5, most_repeats=12)
+        rule = stopping.StoppingRule(interval_percent=5, most_repeats=12)
         draw = numpy.random.default_rng(20261125)
         held = 0
         for _run in range(2000):
@@ -184,7 +190,7 @@ class ResultTestCase(testtools.TestCase):
             found,
             stopping=result_stopping.record(
                 {'general': found.tiers[0].patterns},
-                stopping.Rule(interval_percent=5, most_repeats=12),
+                stopping.StoppingRule(interval_percent=5, most_repeats=12),
                 repeats=len(iops),
                 looks=1,
             ),
@@ -218,7 +224,9 @@ class ResultTestCase(testtools.TestCase):
         self.assertEqual(5, run.looks)
 
     def test_p99_counts_if_it_is_asked_for(self):
-        rule = stopping.Rule(interval_percent=5, p99_interval_percent=5)
+        rule = stopping.StoppingRule(
+            interval_percent=5, p99_interval_percent=5
+        )
         few = self.run_of(100, 101, 99, 100, clat_ms=MANY_MS[:500])
         (wide,) = result_stopping.too_wide(
             {'general': few.tiers[0].patterns}, rule

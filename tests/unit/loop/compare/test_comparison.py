@@ -107,7 +107,9 @@ class RunsTestCase(testtools.TestCase):
             {'': [one_tier(each) for each in (103, 92, 112)]},
             IOPS_ONLY,
         ).claims
-        self.assertEqual(comparison.Finding.CANNOT_TELL, claim.finding)
+        self.assertEqual(
+            comparison.DifferenceFinding.CANNOT_TELL, claim.finding
+        )
         self.assertGreater(claim.repeats_needed, 3)
         self.assertIn(
             f'to see 10 %, {claim.repeats_needed} runs are needed',
@@ -118,7 +120,9 @@ class RunsTestCase(testtools.TestCase):
         (claim,) = self.compare(
             one_tier(300, 302, 301), one_tier(301, 300, 302)
         ).claims
-        self.assertEqual(comparison.Finding.CANNOT_TELL, claim.finding)
+        self.assertEqual(
+            comparison.DifferenceFinding.CANNOT_TELL, claim.finding
+        )
         self.assertLessEqual(claim.repeats_needed, 3)
         self.assertEqual(
             '10 % would most likely have shown, as'
@@ -135,12 +139,12 @@ class RunsTestCase(testtools.TestCase):
             one_tier(100, 101, 99, 100), one_tier(104, 105, 103, 104), question
         ).claims
         self.assertEqual(
-            comparison.Finding.NO_RELEVANT_DIFFERENCE, claim.finding
+            comparison.DifferenceFinding.NO_RELEVANT_DIFFERENCE, claim.finding
         )
         (claim,) = self.compare(
             one_tier(100, 101, 99, 100), one_tier(104, 105, 103, 104)
         ).claims
-        self.assertEqual(comparison.Finding.BETTER, claim.finding)
+        self.assertEqual(comparison.DifferenceFinding.BETTER, claim.finding)
 
     def test_claims_are_corrected_for_each_other(self):
         def of(count):
@@ -155,9 +159,9 @@ class RunsTestCase(testtools.TestCase):
             ]
 
         (alone,) = self.compare(*of(1)).claims
-        self.assertEqual(comparison.Finding.BETTER, alone.finding)
+        self.assertEqual(comparison.DifferenceFinding.BETTER, alone.finding)
         self.assertEqual(
-            {comparison.Finding.CANNOT_TELL},
+            {comparison.DifferenceFinding.CANNOT_TELL},
             {each.finding for each in self.compare(*of(20)).claims},
         )
 
@@ -167,7 +171,9 @@ class RunsTestCase(testtools.TestCase):
             {'': [one_tier(50, 51, 49)]},
             IOPS_ONLY,
         ).claims
-        self.assertEqual(comparison.Finding.CANNOT_TELL, claim.finding)
+        self.assertEqual(
+            comparison.DifferenceFinding.CANNOT_TELL, claim.finding
+        )
         self.assertEqual(
             'one run each: cannot tell a change of the storage from a change'
             ' between runs; three runs on each side are needed, or a history'
@@ -302,7 +308,9 @@ class RunsTestCase(testtools.TestCase):
         (claim,) = self.compare(
             one_tier(1, 1), one_tier(2, 2, clat_ms=(9,) * 75), question
         ).claims
-        self.assertEqual(comparison.Finding.CANNOT_TELL, claim.finding)
+        self.assertEqual(
+            comparison.DifferenceFinding.CANNOT_TELL, claim.finding
+        )
         self.assertIn('expected at least 10000 I/Os', claim.reason)
         self.assertEqual((None, None), (claim.first, claim.second))
 
@@ -310,7 +318,7 @@ class RunsTestCase(testtools.TestCase):
         (claim,) = self.compare(one_tier(1, 1), one_tier(0, 5)).claims
         self.assertEqual(
             (
-                comparison.Finding.CANNOT_TELL,
+                comparison.DifferenceFinding.CANNOT_TELL,
                 'second: in a repeat no I/O was done',
             ),
             (claim.finding, claim.reason),
@@ -325,7 +333,9 @@ class RunsTestCase(testtools.TestCase):
             profile=dataclasses.replace(other.profile, patterns=(changed,)),
         )
         (claim,) = self.compare(one_tier(1, 1), other).claims
-        self.assertEqual(comparison.Finding.NOT_COMPARED, claim.finding)
+        self.assertEqual(
+            comparison.DifferenceFinding.NOT_COMPARED, claim.finding
+        )
         self.assertIn('iodepth 1 in run 0123', claim.reason)
 
     def test_a_pattern_that_one_run_lacks_is_not_compared(self):
@@ -346,7 +356,9 @@ class RunsTestCase(testtools.TestCase):
     def test_a_pattern_that_its_own_profile_lacks_is_not_compared(self):
         run = results.run({'general': {'z.g1': slots(1, 1)}})
         (claim,) = self.compare(run, run).claims
-        self.assertEqual(comparison.Finding.NOT_COMPARED, claim.finding)
+        self.assertEqual(
+            comparison.DifferenceFinding.NOT_COMPARED, claim.finding
+        )
         self.assertIn('not in the profile', claim.reason)
 
     def test_tiers_of_other_names_are_compared_when_told_so(self):
@@ -377,7 +389,8 @@ class RunsTestCase(testtools.TestCase):
         second = [one_tier(each, each + 1) for each in (120, 90, 160)]
         (claim,) = comparison.runs(first, {'': second}, IOPS_ONLY).claims
         self.assertEqual(
-            (comparison.Finding.CANNOT_TELL, 3), (claim.finding, claim.repeats)
+            (comparison.DifferenceFinding.CANNOT_TELL, 3),
+            (claim.finding, claim.repeats),
         )
 
     def test_one_run_is_not_worse_for_being_one_of_those_before(self):
@@ -390,7 +403,8 @@ class RunsTestCase(testtools.TestCase):
             first, {'': [one_tier(949, 951, 952)]}, IOPS_ONLY
         ).claims
         self.assertEqual(
-            (comparison.Finding.CANNOT_TELL, 1), (claim.finding, claim.repeats)
+            (comparison.DifferenceFinding.CANNOT_TELL, 1),
+            (claim.finding, claim.repeats),
         )
         self.assertIn('runs are needed; t of 1 and 9 runs', claim.reason)
         for baseline, expected in ((first, 'worse'), (first[1:], 'cannot')):
@@ -413,7 +427,7 @@ class RunsTestCase(testtools.TestCase):
             claims = self.compare(first, second).claims
             self.assertEqual('general', claims[0].first_tier)
             self.assertEqual(
-                {comparison.Finding.NOT_COMPARED},
+                {comparison.DifferenceFinding.NOT_COMPARED},
                 {each.finding for each in claims[1:]},
             )
             self.assertIn(
@@ -625,15 +639,15 @@ class BeyondBucketsTestCase(testtools.TestCase):
 
     def test_two_that_are_there_are_not_compared(self):
         finding, reason = self.finding(18_000, 600_000)
-        self.assertEqual(comparison.Finding.CANNOT_TELL, finding)
+        self.assertEqual(comparison.DifferenceFinding.CANNOT_TELL, finding)
         self.assertIn('the longest was 600.0 s', reason)
 
     def test_one_that_is_there_is_worse(self):
         self.assertEqual(
-            comparison.Finding.WORSE, self.finding(100, 600_000)[0]
+            comparison.DifferenceFinding.WORSE, self.finding(100, 600_000)[0]
         )
         self.assertEqual(
-            comparison.Finding.BETTER, self.finding(600_000, 100)[0]
+            comparison.DifferenceFinding.BETTER, self.finding(600_000, 100)[0]
         )
 
 
@@ -649,7 +663,7 @@ class TiersTestCase(testtools.TestCase):
         run = self.run_of((100, 150, 70, 120), (110, 166, 77, 131))
         (claim,) = comparison.tiers_of_run(run, IOPS_ONLY).claims
         self.assertEqual(
-            (comparison.Finding.BETTER, True, 4),
+            (comparison.DifferenceFinding.BETTER, True, 4),
             (claim.finding, claim.is_paired, claim.repeats),
         )
         self.assertAlmostEqual(10, claim.difference_percent, delta=1)
@@ -773,7 +787,7 @@ class PairsTestCase(testtools.TestCase):
                 for each in (100, 150, 90)
             )
         )
-        self.assertEqual(comparison.Finding.BETTER, claim.finding)
+        self.assertEqual(comparison.DifferenceFinding.BETTER, claim.finding)
         self.assertIn('paired t within runs, 3 runs', claim.reason)
 
     def test_a_run_that_a_tier_lost_is_not_passed_over(self):
@@ -782,7 +796,9 @@ class PairsTestCase(testtools.TestCase):
             self.both((100, 101), (200, 202), 2),
             self.both((100, 101), (200, 202), 3, without=1),
         )
-        self.assertEqual(comparison.Finding.NOT_COMPARED, claim.finding)
+        self.assertEqual(
+            comparison.DifferenceFinding.NOT_COMPARED, claim.finding
+        )
         self.assertIn('run 0000000000000003 has no repeat', claim.reason)
 
 
@@ -844,7 +860,9 @@ class DirectionsTestCase(testtools.TestCase):
             run, run, 'read_p50_ms', 'write_p95_ms'
         ).claims
         self.assertIsNotNone(reads.difference_percent)
-        self.assertEqual(comparison.Finding.CANNOT_TELL, writes.finding)
+        self.assertEqual(
+            comparison.DifferenceFinding.CANNOT_TELL, writes.finding
+        )
         self.assertIn('expected at least 200 writes', writes.reason)
 
     def test_a_repeat_in_which_nothing_was_written_tells_nothing(self):

@@ -157,5 +157,8 @@ class FalseClaimsTestCase(testtools.TestCase):
                 self.assertEqual(
                     false_claims.is_claimed(difference, share),
                     claim.finding
-                    in (comparison.Finding.BETTER, comparison.Finding.WORSE),
+                    in (
+                        comparison.DifferenceFinding.BETTER,
+                        comparison.DifferenceFinding.WORSE,
+                    ),
                 )

@@ -131,7 +131,7 @@ class LostRunsTestCase(testtools.TestCase):
 
     def test_what_the_newest_run_does_not_tell_is_no_lack_of_change(self):
         found = self.of(*[100] * 9, None, None)
-        self.assertEqual(trend.Finding.CANNOT_TELL, found.finding)
+        self.assertEqual(trend.TrendFinding.CANNOT_TELL, found.finding)
         self.assertTrue(found.is_newest_left_out)
         self.assertEqual(9, found.runs)
         self.assertEqual(
@@ -148,13 +148,13 @@ class LostRunsTestCase(testtools.TestCase):
 
     def test_a_lost_run_before_the_newest_is_named(self):
         found = self.of(*[100] * 4, None, *[100] * 5)
-        self.assertEqual(trend.Finding.NO_CHANGE, found.finding)
+        self.assertEqual(trend.TrendFinding.NO_CHANGE, found.finding)
         self.assertFalse(found.is_newest_left_out)
         self.assertEqual([f'{5:016x}'], [each.run for each in found.left_out])
 
     def test_a_change_before_a_lost_run_is_found_and_the_run_named(self):
         found = self.of(*[100] * 6, *[200] * 6, None)
-        self.assertEqual(trend.Finding.BETTER, found.finding)
+        self.assertEqual(trend.TrendFinding.BETTER, found.finding)
         self.assertTrue(found.is_newest_left_out)
 
 
@@ -179,19 +179,19 @@ class TrustTestCase(testtools.TestCase):
             for day in range(1, 13)
         ]
         (found,) = trend.over_time(series, ['p99_ms'])
-        self.assertEqual(trend.Finding.NO_CHANGE, found.finding)
+        self.assertEqual(trend.TrendFinding.NO_CHANGE, found.finding)
         series = [
             run(day, (1.0 if day < 7 else 1.1,) * 2000) for day in range(1, 13)
         ]
         (found,) = trend.over_time(series, ['p99_ms'])
-        self.assertEqual(trend.Finding.WORSE, found.finding)
+        self.assertEqual(trend.TrendFinding.WORSE, found.finding)
         # The largest of twenty I/Os is no p99.
         series = [
             run(day, (1.0,) * 19 + (5.0 if day < 7 else 9.0,))
             for day in range(1, 13)
         ]
         (found,) = trend.over_time(series, ['p99_ms'])
-        self.assertEqual(trend.Finding.TOO_FEW_RUNS, found.finding)
+        self.assertEqual(trend.TrendFinding.TOO_FEW_RUNS, found.finding)
         self.assertIn('20 I/Os, of which 0 are', found.left_out[0].reason)
 
     def test_runs_that_do_not_have_a_tier_any_more_are_named(self):
@@ -348,7 +348,7 @@ class TrendTestCase(testtools.TestCase):
             *(80, 81, 79, 80, 82, 78),
             ceph=releases,
         )
-        self.assertEqual(trend.Finding.WORSE, level.finding)
+        self.assertEqual(trend.TrendFinding.WORSE, level.finding)
         self.assertEqual(f'{7:016x}', level.run)
         self.assertEqual('2026-11-07T00:00:00+00:00', level.ended_at)
         self.assertAlmostEqual(-20, level.difference_percent, delta=0.5)
@@ -366,7 +366,7 @@ class TrendTestCase(testtools.TestCase):
             *[200, 202, 199, 200] * 2,
         )
         self.assertEqual(
-            [trend.Finding.WORSE, trend.Finding.BETTER],
+            [trend.TrendFinding.WORSE, trend.TrendFinding.BETTER],
             [level.finding for level in found],
         )
         self.assertAlmostEqual(50, found[0].after, delta=0.5)
@@ -375,11 +375,11 @@ class TrendTestCase(testtools.TestCase):
     def test_no_change_and_too_few(self):
         (level,) = changes(*[100, 103, 97, 101] * 3)
         self.assertEqual(
-            (trend.Finding.NO_CHANGE, 12), (level.finding, level.runs)
+            (trend.TrendFinding.NO_CHANGE, 12), (level.finding, level.runs)
         )
         (level,) = changes(100, 50, 10)
         self.assertEqual(
-            (trend.Finding.TOO_FEW_RUNS, 3), (level.finding, level.runs)
+            (trend.TrendFinding.TOO_FEW_RUNS, 3), (level.finding, level.runs)
         )
 
     def test_runs_that_are_too_few_for_the_largest_change(self):
@@ -395,7 +395,9 @@ class TrendTestCase(testtools.TestCase):
             )
             self.assertEqual(needed, first.runs_needed)
             self.assertEqual(
-                trend.Finding.TOO_FEW_RUNS if needed else trend.Finding.WORSE,
+                trend.TrendFinding.TOO_FEW_RUNS
+                if needed
+                else trend.TrendFinding.WORSE,
                 first.finding,
             )
 
@@ -411,11 +413,11 @@ class TrendTestCase(testtools.TestCase):
         )
         self.assertGreater(len(found), 100)
         self.assertEqual(
-            [('iops', trend.Finding.WORSE)],
+            [('iops', trend.TrendFinding.WORSE)],
             [
                 (each.quantity, each.finding)
                 for each in found
-                if each.finding is not trend.Finding.NO_CHANGE
+                if each.finding is not trend.TrendFinding.NO_CHANGE
             ],
         )
 
@@ -468,7 +470,7 @@ class TrendTestCase(testtools.TestCase):
         ]
         found = trend.over_time([*runs(*[100] * 8), *slow], ['mean_ms'])
         self.assertEqual(
-            [trend.Finding.WORSE], [level.finding for level in found]
+            [trend.TrendFinding.WORSE], [level.finding for level in found]
         )
 
     def test_a_pattern_that_is_not_the_same_any_more_is_named(self):
@@ -481,7 +483,7 @@ class TrendTestCase(testtools.TestCase):
             )
             all_runs[place] = dataclasses.replace(run, profile=profile)
         (level,) = trend.over_time(all_runs, ['iops'])
-        self.assertEqual(trend.Finding.WORSE, level.finding)
+        self.assertEqual(trend.TrendFinding.WORSE, level.finding)
         self.assertEqual(
             (
                 f'the pattern is not the same: iodepth 1 in run {8:016x}, 16'

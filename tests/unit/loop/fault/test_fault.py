@@ -28,7 +28,7 @@ GIB = 2**30
 
 
 def pool(**fields):
-    return cluster_facts.Pool(
+    return cluster_facts.OsdPool(
         **{
             'name': 'tier-a',
             'size': 3,
@@ -43,13 +43,13 @@ def pool(**fields):
 def cluster(hosts='abcd', *, pools=None, used_gib=10, **fields):
     """A sound cluster with OSDs on these hosts, all of 100 GiB."""
     ids = range(len(hosts))
-    return cluster_facts.Facts(
+    return cluster_facts.ClusterFacts(
         **{
             'fsid': 'f',
             'health': cluster_facts.Health(status='HEALTH_OK'),
             'flags': frozenset({'sortbitwise'}),
             'osds': {
-                osd_id: cluster_facts.Osd(is_up=True, weight=1.0)
+                osd_id: cluster_facts.OsdStatus(is_up=True, weight=1.0)
                 for osd_id in ids
             },
             'places': tuple(
@@ -64,7 +64,7 @@ def cluster(hosts='abcd', *, pools=None, used_gib=10, **fields):
                 )
                 for osd_id in ids
             ),
-            'usage': usages.Usage(
+            'usage': usages.ClusterUsage(
                 pools={},
                 osds={
                     osd_id: usages.OsdUsage(
@@ -84,7 +84,7 @@ def cluster(hosts='abcd', *, pools=None, used_gib=10, **fields):
     )
 
 
-def target(kind=faults.Kind.OSD_OUT, osd=0):
+def target(kind=faults.FaultKind.OSD_OUT, osd=0):
     return faults.Target(
         fault=faults.Fault(name='one', kind=kind, at_s=0.0, for_s=1.0),
         cluster='ceph',
@@ -104,7 +104,7 @@ def said(facts, *arguments):
 
 @ddt.ddt
 class ObjectionsTestCase(testtools.TestCase):
-    @ddt.data(*faults.Kind)
+    @ddt.data(*faults.FaultKind)
     def test_nothing_speaks_against_faults_in_a_sound_cluster(self, kind):
         self.assertEqual('', said(cluster(), kind))
         objections.check([target(kind)], cluster())
@@ -156,10 +156,10 @@ class ObjectionsTestCase(testtools.TestCase):
     def test_the_osd_must_be_as_it_can_be_brought_back(self, osd, expected):
         facts = cluster()
         facts = dataclasses.replace(
-            facts, osds={**facts.osds, 0: cluster_facts.Osd(**osd)}
+            facts, osds={**facts.osds, 0: cluster_facts.OsdStatus(**osd)}
         )
         self.assertIn(expected, said(facts))
-        self.assertEqual('', said(facts, faults.Kind.OSD_OUT, 1))
+        self.assertEqual('', said(facts, faults.FaultKind.OSD_OUT, 1))
 
     def test_flags_of_the_cluster(self):
         facts = cluster(flags=frozenset({'noin'}))
@@ -168,7 +168,7 @@ class ObjectionsTestCase(testtools.TestCase):
     @ddt.data(7, None)
     def test_the_osd_must_hold_the_tier(self, osd):
         found = said(
-            cluster(holders=frozenset({1, 2})), faults.Kind.OSD_DOWN, osd
+            cluster(holders=frozenset({1, 2})), faults.FaultKind.OSD_DOWN, osd
         )
         self.assertIn('expected one of the OSDs 1, 2', found)
 
@@ -179,8 +179,8 @@ class ObjectionsTestCase(testtools.TestCase):
     def test_upmaps_would_not_come_back(self):
         facts = cluster(upmapped=frozenset({0}))
         self.assertIn('pg-upmap-items', said(facts))
-        self.assertEqual('', said(facts, faults.Kind.OSD_DOWN))
-        self.assertEqual('', said(facts, faults.Kind.OSD_OUT, 1))
+        self.assertEqual('', said(facts, faults.FaultKind.OSD_DOWN))
+        self.assertEqual('', said(facts, faults.FaultKind.OSD_OUT, 1))
 
     @ddt.data(
         # (hosts, OSDs that get the data of osd.0)
@@ -249,8 +249,8 @@ class ObjectionsTestCase(testtools.TestCase):
             facts,
             osds={
                 **facts.osds,
-                1: cluster_facts.Osd(is_up=True, weight=0.0),
-                2: cluster_facts.Osd(is_up=False, weight=1.0),
+                1: cluster_facts.OsdStatus(is_up=True, weight=0.0),
+                2: cluster_facts.OsdStatus(is_up=False, weight=1.0),
             },
         )
         self.assertEqual((), objections.receivers(0, pool(), facts))
@@ -262,7 +262,8 @@ class ObjectionsTestCase(testtools.TestCase):
         self.assertIn('nearfull', said(cluster(hosts, used_gib=not_fits)))
         # Nothing is moved while it is only down.
         self.assertEqual(
-            '', said(cluster(hosts, used_gib=not_fits), faults.Kind.OSD_DOWN)
+            '',
+            said(cluster(hosts, used_gib=not_fits), faults.FaultKind.OSD_DOWN),
         )
 
     def test_room_that_is_not_known(self):
@@ -276,7 +277,7 @@ class ObjectionsTestCase(testtools.TestCase):
     def test_a_scrub_that_is_switched_off(self, fields):
         self.assertIn(
             'nodeep-scrub',
-            said(cluster(**fields), faults.Kind.DEEP_SCRUB),
+            said(cluster(**fields), faults.FaultKind.DEEP_SCRUB),
         )
 
 

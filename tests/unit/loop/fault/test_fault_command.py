@@ -95,7 +95,7 @@ class FaultCommandTestCase(test_sweep_command.SweptCloudTestCase):
 
     def kill(
         self,
-        kind=faults.Kind.OSD_OUT,
+        kind=faults.FaultKind.OSD_OUT,
         catalog=test_sweep_command.TIERS,
         more=(),
         folder='',
@@ -229,7 +229,7 @@ class FaultCommandTestCase(test_sweep_command.SweptCloudTestCase):
         command = faults.Target(
             fault=faults.Fault(
                 name='slow',
-                kind=faults.Kind.COMMAND,
+                kind=faults.FaultKind.COMMAND,
                 at_s=1.0,
                 for_s=1.0,
                 end=('rm', '-f', str(mark)),
@@ -256,7 +256,7 @@ class FaultCommandTestCase(test_sweep_command.SweptCloudTestCase):
         command = faults.Target(
             fault=faults.Fault(
                 name='slow',
-                kind=faults.Kind.COMMAND,
+                kind=faults.FaultKind.COMMAND,
                 at_s=1.0,
                 for_s=1.0,
                 end=('sh', 'mend.sh'),
@@ -332,9 +332,11 @@ class RowsTestCase(testtools.TestCase):
         return list(
             render.record_rows(
                 record.SlotRecord(
-                    slot=design.Slot(number=1, block=2, treatment='default'),
-                    verdict=record.Verdict.IN_EFFECT,
-                    measured=record.Measured(
+                    slot=design.TreatmentSlot(
+                        number=1, block=2, treatment='default'
+                    ),
+                    verdict=record.TreatmentVerdict.IN_EFFECT,
+                    measured=record.MeasuredSlot(
                         exit_status=0, result_file=None, faults=made
                     ),
                     started='',
@@ -350,7 +352,7 @@ class RowsTestCase(testtools.TestCase):
         rows = self.rows(
             faults.FaultRecord(
                 name='out',
-                kind=faults.Kind.OSD_OUT,
+                kind=faults.FaultKind.OSD_OUT,
                 target='osd.2',
                 began=at,
                 ended=at + 60.04,
@@ -358,7 +360,7 @@ class RowsTestCase(testtools.TestCase):
             ),
             faults.FaultRecord(
                 name='slow',
-                kind=faults.Kind.COMMAND,
+                kind=faults.FaultKind.COMMAND,
                 target='command',
                 problem='not \x1b[31mmade',
             ),

@@ -79,7 +79,7 @@ class ShippedTestCase(testtools.TestCase):
             has_faults=True,
         )
         self.assertEqual(
-            [faults.Kind.OSD_DOWN, faults.Kind.OSD_OUT],
+            [faults.FaultKind.OSD_DOWN, faults.FaultKind.OSD_OUT],
             [one.kind for one in found.faults.faults],
         )
         self.assertEqual(3, len(found.sweep.slots))
@@ -100,26 +100,26 @@ class FaultFileTestCase(testtools.TestCase):
                 faults=(
                     faults.Fault(
                         name='out',
-                        kind=faults.Kind.OSD_OUT,
+                        kind=faults.FaultKind.OSD_OUT,
                         at_s=60.0,
                         for_s=120.5,
                         osd=2,
                     ),
                     faults.Fault(
                         name='down',
-                        kind=faults.Kind.OSD_DOWN,
+                        kind=faults.FaultKind.OSD_DOWN,
                         at_s=300.0,
                         for_s=30.0,
                     ),
                     faults.Fault(
                         name='scrub',
-                        kind=faults.Kind.DEEP_SCRUB,
+                        kind=faults.FaultKind.DEEP_SCRUB,
                         at_s=0.0,
                         for_s=600.0,
                     ),
                     faults.Fault(
                         name='slow',
-                        kind=faults.Kind.COMMAND,
+                        kind=faults.FaultKind.COMMAND,
                         at_s=100.0,
                         for_s=10.0,
                         begin=('slow', '--disk', 'sda'),
@@ -233,7 +233,7 @@ class KeptFaultsTestCase(testtools.TestCase):
         made = (
             faults.FaultRecord(
                 name='out',
-                kind=faults.Kind.OSD_OUT,
+                kind=faults.FaultKind.OSD_OUT,
                 target='osd.2',
                 began=1.5,
                 ended=2.5,
@@ -241,7 +241,7 @@ class KeptFaultsTestCase(testtools.TestCase):
             ),
             faults.FaultRecord(
                 name='scrub',
-                kind=faults.Kind.DEEP_SCRUB,
+                kind=faults.FaultKind.DEEP_SCRUB,
                 target='pool p',
                 problem='not made',
             ),
@@ -257,10 +257,12 @@ class KeptFaultsTestCase(testtools.TestCase):
             is_brought_back=True,
             records=(
                 record.SlotRecord(
-                    slot=design.Slot(number=1, block=1, treatment='default'),
-                    verdict=record.Verdict.FAULT_NOT_MADE,
+                    slot=design.TreatmentSlot(
+                        number=1, block=1, treatment='default'
+                    ),
+                    verdict=record.TreatmentVerdict.FAULT_NOT_MADE,
                     reason='scrub: not made',
-                    measured=record.Measured(
+                    measured=record.MeasuredSlot(
                         exit_status=0, result_file='a.json', faults=made
                     ),
                     started='',

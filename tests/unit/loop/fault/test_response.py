@@ -20,7 +20,7 @@ from tests.unit.loop.sweep import test_effects
 # When the series begins: as clocks say it, not 0.
 EPOCH = 1_764_000_000.0
 EPOCH_MS = round(1000 * EPOCH)
-RULE = response.Rule()
+RULE = response.ResponseRule()
 
 
 def noisy(generator, levels, deviation, correlation=0.0):
@@ -42,7 +42,7 @@ def levels(*parts):
 
 
 def series(values, **named):
-    return response.Series(
+    return response.LoadSeries(
         begins_at=EPOCH,
         values=tuple(None if each is None else float(each) for each in values),
         **named,
@@ -198,7 +198,9 @@ class KnownTestCase(testtools.TestCase):
         known = series(levels((60, 100), (30, 0), (60, 85), (60, 100)))
         times = [
             response.respond(
-                known, span(60, 90), response.Rule(bound_percent=percent)
+                known,
+                span(60, 90),
+                response.ResponseRule(bound_percent=percent),
             ).recovered.after_s
             for percent in (10, 20)
         ]
@@ -252,7 +254,7 @@ class UnknownTestCase(testtools.TestCase):
     @ddt.data((None,), (-1.0,), (float('nan'),), (float('inf'),))
     def test_values_that_are_not_possible_are_refused(self, values):
         self.assertRaises(
-            ValueError, response.Series, begins_at=0.0, values=values
+            ValueError, response.LoadSeries, begins_at=0.0, values=values
         )
 
     def test_a_span_ends_after_it_begins(self):
@@ -261,7 +263,7 @@ class UnknownTestCase(testtools.TestCase):
 
     @ddt.data({'window_s': 0}, {'bound_percent': -1}, {'bound_percent': 100})
     def test_a_rule_is_possible(self, numbers):
-        self.assertRaises(ValueError, response.Rule, **numbers)
+        self.assertRaises(ValueError, response.ResponseRule, **numbers)
 
     @given(
         strategies.lists(strategies.floats(0, 1e9), max_size=90),

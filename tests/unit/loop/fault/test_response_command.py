@@ -47,7 +47,7 @@ class ResponseTestCase(testtools.TestCase):
         made = faults.FaultRecord(
             **{
                 'name': 'out',
-                'kind': faults.Kind.OSD_OUT,
+                'kind': faults.FaultKind.OSD_OUT,
                 'target': 'osd.1',
                 'began': bench.EPOCH + 60.0,
                 'ended': bench.EPOCH + 80.0,
@@ -62,7 +62,7 @@ class ResponseTestCase(testtools.TestCase):
                 records=(
                     dataclasses.replace(
                         one,
-                        verdict=record.Verdict.FAULT_NOT_MADE
+                        verdict=record.TreatmentVerdict.FAULT_NOT_MADE
                         if made.problem
                         else one.verdict,
                         measured=dataclasses.replace(

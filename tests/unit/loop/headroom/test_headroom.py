@@ -17,7 +17,7 @@ IOPS = strategies.floats(1, 10**6)
 
 
 def within(mean, low=None, high=None):
-    return load.Load(
+    return load.GuestsLoad(
         iops=intervals.Estimate(
             mean=mean,
             values=1 if low is None else 3,
@@ -95,7 +95,7 @@ class HeadroomTest(testtools.TestCase):
     ):
         for repeats, said in ((2, finding), (1, 'cannot tell')):
             room = headroom.headroom(
-                load.Load(
+                load.GuestsLoad(
                     at_least_iops=ends[0],
                     at_most_iops=ends[1],
                     repeats=repeats,

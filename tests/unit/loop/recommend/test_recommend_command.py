@@ -223,7 +223,7 @@ class RecommendTestCase(testtools.TestCase):
         self.assertIs(order.Origin.RECOMMENDATION, found.origin)
         (step,) = found.steps
         self.assertEqual(
-            (ident, repair.Kind.RECOMMENDATION, 'general', 'database'),
+            (ident, repair.RepairKind.RECOMMENDATION, 'general', 'database'),
             (step.volume, step.kind, step.tier, step.to_tier),
         )
         self.assertIn('of rand-write better: ', step.reason)

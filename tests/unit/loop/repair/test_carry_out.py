@@ -27,9 +27,9 @@ from tests.unit.execute import test_cinder_world
 POLL_S = 0.05
 
 
-PLACE = volume_limits.Place(cluster='ceph', pool='pool')
+PLACE = volume_limits.ClusterPool(cluster='ceph', pool='pool')
 CHANGES = {'rbd_qos_iops_limit': '4', 'rbd_qos_bps_burst': None}
-LIMITS = volume_limits.Found(
+LIMITS = volume_limits.ImageLimits(
     place=PLACE, has={'rbd_qos_bps_burst': '9'}, changes=CHANGES
 )
 
@@ -130,7 +130,7 @@ class CarryOutTestCase(testtools.TestCase):
         self.addCleanup(self.api.delete_volume, made)
         return made
 
-    def step(self, volume, kind=repair.Kind.TYPE, **fields):
+    def step(self, volume, kind=repair.RepairKind.TYPE, **fields):
         """A step for a volume as it is now."""
         (found,) = (
             visible_cloud.parse_volume(one, self.known)
@@ -139,9 +139,9 @@ class CarryOutTestCase(testtools.TestCase):
             )
             if one['id'] == volume
         )
-        if kind is not repair.Kind.LIMITS and 'migrate_to' not in fields:
+        if kind is not repair.RepairKind.LIMITS and 'migrate_to' not in fields:
             fields.setdefault('retype_to', self.types['new'].name)
-        return repair.Step(
+        return repair.RepairStep(
             kind=kind, volume=found, tier='fast', reason='it is', **fields
         )
 
@@ -191,7 +191,7 @@ class CarryOutTestCase(testtools.TestCase):
     def test_a_migration_is_waited_for(self):
         volume = self.add()
         step = self.step(
-            volume, repair.Kind.PLACEMENT, migrate_to=self.hosts[0]
+            volume, repair.RepairKind.PLACEMENT, migrate_to=self.hosts[0]
         )
         self.as_cinder_volume(
             volume,
@@ -274,7 +274,7 @@ class CarryOutTestCase(testtools.TestCase):
 
     def test_an_end_begins_no_further_volume(self):
         steps = [
-            self.step(self.add(), repair.Kind.LIMITS, limits=LIMITS)
+            self.step(self.add(), repair.RepairKind.LIMITS, limits=LIMITS)
             for _ in range(5)
         ]
         results = self.carry_out(
@@ -287,14 +287,14 @@ class CarryOutTestCase(testtools.TestCase):
 
     def test_limits_are_set_at_the_image(self):
         volume = self.add()
-        step = self.step(volume, repair.Kind.LIMITS, limits=LIMITS)
+        step = self.step(volume, repair.RepairKind.LIMITS, limits=LIMITS)
         self.assertEqual(('done', ''), self.outcome(step))
         self.assertEqual(
             [('pool', f'volume-{volume}', CHANGES)], self.session.set
         )
 
     def test_limits_that_somebody_else_set_meanwhile_stay(self):
-        step = self.step(self.add(), repair.Kind.LIMITS, limits=LIMITS)
+        step = self.step(self.add(), repair.RepairKind.LIMITS, limits=LIMITS)
         self.session.options = {'rbd_qos_iops_limit': '5'}
         outcome, reason = self.outcome(step)
         self.assertEqual('changed', outcome)
@@ -303,7 +303,7 @@ class CarryOutTestCase(testtools.TestCase):
 
     def test_a_migration_that_began_meanwhile_is_left_alone(self):
         volume = self.add()
-        step = self.step(volume, repair.Kind.LIMITS, limits=LIMITS)
+        step = self.step(volume, repair.RepairKind.LIMITS, limits=LIMITS)
         self.api.change_volume(volume, migration_status='migrating')
         outcome, reason = self.outcome(step)
         self.assertEqual('changed', outcome)
@@ -330,7 +330,7 @@ class CarryOutTestCase(testtools.TestCase):
         outcome = self.outcome(
             self.step(
                 volume,
-                repair.Kind.RESIDENCY,
+                repair.RepairKind.RESIDENCY,
                 migrate_to=None,
                 flattens=PLACE,
             )
@@ -367,14 +367,16 @@ class CarryOutTestCase(testtools.TestCase):
 
     def test_what_moves_no_data_does_not_wait_for_a_budget(self):
         self.pace = pace.Pace(bytes_per_second=2.0**30, poll_s=POLL_S)
-        moves = [self.step(self.add(), repair.Kind.IMAGE) for _ in range(2)]
+        moves = [
+            self.step(self.add(), repair.RepairKind.IMAGE) for _ in range(2)
+        ]
         for one in moves:
             self.as_cinder_volume(
                 one.volume.volume_id,
                 status='available',
                 volume_type_id=self.types['new'].id,
             )
-        limits = self.step(self.add(), repair.Kind.LIMITS, limits=LIMITS)
+        limits = self.step(self.add(), repair.RepairKind.LIMITS, limits=LIMITS)
         results = self.carry_out(*moves, limits)
         self.assertEqual([*moves, limits], [one.step for one in results])
         self.assertEqual(['done'] * 3, [one.outcome.value for one in results])
@@ -389,7 +391,7 @@ class CarryOutTestCase(testtools.TestCase):
             poll_s=POLL_S,
         )
         steps = [
-            self.step(self.add(), repair.Kind.LIMITS, limits=LIMITS)
+            self.step(self.add(), repair.RepairKind.LIMITS, limits=LIMITS)
             for _ in range(3)
         ]
         for one in self.carry_out(*steps):

@@ -90,7 +90,7 @@ def recommended(ident=IDS[0], tier='slow', to_tier='fast'):
         steps=(
             order.Order(
                 volume=ident,
-                kind=repair.Kind.RECOMMENDATION,
+                kind=repair.RepairKind.RECOMMENDATION,
                 tier=tier,
                 to_tier=to_tier,
                 reason='it is faster there',
@@ -343,7 +343,7 @@ class UndoTestCase(testtools.TestCase):
     def undone(self, orders, *volumes, around=AROUND, **options):
         return undo.plan(orders, volumes, circumstances=around, **options)
 
-    def record(self, step, outcome=repair.Outcome.DONE, host=None):
+    def record(self, step, outcome=repair.StepOutcome.DONE, host=None):
         return orders_of(
             [step], order.Origin.RECORD, outcome=outcome, host=host
         )
@@ -444,7 +444,7 @@ class UndoTestCase(testtools.TestCase):
         )
         volume = listed(cases.RIGHT, host=cases.FAST)
         (step,) = planned(volume, around=around)
-        orders = self.record(step, outcome=repair.Outcome.FAILED)
+        orders = self.record(step, outcome=repair.StepOutcome.FAILED)
         self.assertEqual([], self.undone(orders, volume, around=around))
         images[cases.PLACE] = {
             IDS[0]: {**cases.HAS, 'rbd_qos_iops_limit': '80'}
@@ -496,13 +496,13 @@ class UndoTestCase(testtools.TestCase):
 
     def test_what_was_not_done_is_not_taken_back(self):
         for outcome in (
-            repair.Outcome.REFUSED,
-            repair.Outcome.CHANGED,
-            repair.Outcome.NOT_STARTED,
+            repair.StepOutcome.REFUSED,
+            repair.StepOutcome.CHANGED,
+            repair.StepOutcome.NOT_STARTED,
         ):
             self.assertEqual([], self.undone(*self.moved(outcome=outcome)))
         # Nobody waited for the end of these.
-        for outcome in (None, repair.Outcome.FAILED):
+        for outcome in (None, repair.StepOutcome.FAILED):
             orders, volume = self.moved(outcome=outcome)
             self.assertEqual(1, len(self.undone(orders, volume)))
             self.assertEqual(

@@ -10,11 +10,14 @@ from cinder_tiers.loop.repair import repair
 from tests.unit.loop.repair import test_repair as cases
 
 POLL_S = 0.01
-MOVES = repair.Step(
-    kind=repair.Kind.PLACEMENT, volume=cases.VOLUME, tier='fast', reason=''
+MOVES = repair.RepairStep(
+    kind=repair.RepairKind.PLACEMENT,
+    volume=cases.VOLUME,
+    tier='fast',
+    reason='',
 )
-STAYS = repair.Step(
-    kind=repair.Kind.LIMITS, volume=cases.VOLUME, tier='fast', reason=''
+STAYS = repair.RepairStep(
+    kind=repair.RepairKind.LIMITS, volume=cases.VOLUME, tier='fast', reason=''
 )
 #: By which the 7 GiB of a volume take so long.
 SECONDS = 0.3

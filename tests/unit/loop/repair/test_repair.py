@@ -24,22 +24,22 @@ VOLUME = facts.KnownVolume(
     host=FAST,
     size_gib=7,
 )
-RIGHT = audit_volumes.Verdict(
+RIGHT = audit_volumes.VolumeVerdict(
     state=audit.State.COMPLIANT, tier='fast', allowed=(FAST,)
 )
-FORMER = audit_volumes.Verdict(
+FORMER = audit_volumes.VolumeVerdict(
     state=audit.State.OUT_OF_DATE, tier='fast', retype_to='fast', reason='old'
 )
-FOLLOWS = audit_volumes.Verdict(
+FOLLOWS = audit_volumes.VolumeVerdict(
     state=audit.State.NON_COMPLIANT,
     tier='fast',
     allowed=(FAST,),
     retype_to='fast',
 )
-ELSEWHERE = audit_volumes.Verdict(
+ELSEWHERE = audit_volumes.VolumeVerdict(
     state=audit.State.OUT_OF_DATE, tier='fast', allowed=(FAST,)
 )
-TAGGED = audit_volumes.Verdict(
+TAGGED = audit_volumes.VolumeVerdict(
     state=audit.State.COMPLIANT,
     tier='slow',
     allowed=(SLOW,),
@@ -52,10 +52,10 @@ def back_end(**specs):
     return volume_limits.Spec(consumer='back-end', specs=specs)
 
 
-PLACE = volume_limits.Place(cluster='ceph', pool='tier-fast')
-OTHER = volume_limits.Place(cluster='ceph', pool='tier-slow')
+PLACE = volume_limits.ClusterPool(cluster='ceph', pool='tier-fast')
+OTHER = volume_limits.ClusterPool(cluster='ceph', pool='tier-slow')
 HAS = {'rbd_qos_iops_limit': '40', 'rbd_qos_bps_burst': '0'}
-LIMITS = volume_limits.Limits(
+LIMITS = volume_limits.VolumeLimits(
     places={FAST: PLACE, SLOW: OTHER},
     images={PLACE: {'one': HAS}, OTHER: 'nobody is there'},
     types={'type-fast': back_end(total_iops_sec='80')},
@@ -75,7 +75,7 @@ FRONT, BACK = (
 @ddt.ddt
 class RepairTestCase(testtools.TestCase):
     def made(
-        self, verdict, *, around=None, kinds=tuple(repair.Kind), **volume
+        self, verdict, *, around=None, kinds=tuple(repair.RepairKind), **volume
     ):
         return repair.plan(
             [
@@ -104,7 +104,7 @@ class RepairTestCase(testtools.TestCase):
     def test_a_former_type_is_changed_and_no_data_move(self):
         step = self.step(FORMER, status='in-use')
         self.assertEqual(
-            (repair.Kind.TYPE, 'fast', 0, 'old', ''),
+            (repair.RepairKind.TYPE, 'fast', 0, 'old', ''),
             (
                 step.kind,
                 step.retype_to,
@@ -137,7 +137,7 @@ class RepairTestCase(testtools.TestCase):
     def test_who_follows_an_image_is_retyped_and_moves(self):
         step = self.step(FOLLOWS, host=SLOW)
         self.assertEqual(
-            (repair.Kind.PLACEMENT, 'fast', None, 7, ''),
+            (repair.RepairKind.PLACEMENT, 'fast', None, 7, ''),
             (
                 step.kind,
                 step.retype_to,
@@ -196,14 +196,14 @@ class RepairTestCase(testtools.TestCase):
             host=SLOW,
         )
         self.assertEqual(
-            (repair.Kind.PLACEMENT, 'fast'), (step.kind, step.retype_to)
+            (repair.RepairKind.PLACEMENT, 'fast'), (step.kind, step.retype_to)
         )
 
     def test_what_is_refused_does_not_hide_what_is_possible(self):
         step = self.step(
             ELSEWHERE, around={'with_snapshots': frozenset({'one'})}
         )
-        self.assertEqual(repair.Kind.LIMITS, step.kind)
+        self.assertEqual(repair.RepairKind.LIMITS, step.kind)
 
     def test_without_a_backend_nobody_migrates(self):
         step = self.move(dataclasses.replace(ELSEWHERE, allowed=()))
@@ -212,7 +212,7 @@ class RepairTestCase(testtools.TestCase):
     def test_an_image_of_another_tier_is_followed_only_if_asked_for(self):
         (step,) = self.plan(TAGGED)
         self.assertEqual(
-            (repair.Kind.IMAGE, 'fast', 7),
+            (repair.RepairKind.IMAGE, 'fast', 7),
             (step.kind, step.retype_to, step.moved_gib),
         )
         self.assertEqual(
@@ -222,7 +222,7 @@ class RepairTestCase(testtools.TestCase):
 
     def test_limits_are_made_those_of_the_type(self):
         step = self.step(RIGHT)
-        self.assertEqual(repair.Kind.LIMITS, step.kind)
+        self.assertEqual(repair.RepairKind.LIMITS, step.kind)
         self.assertEqual({'rbd_qos_iops_limit': '80'}, step.limits.changes)
         self.assertEqual(HAS, step.limits.has)
         self.assertEqual('rbd_qos_iops_limit is 40, expected 80', step.reason)
@@ -310,13 +310,13 @@ class RepairTestCase(testtools.TestCase):
 
     def test_a_volume_has_one_step(self):
         self.assertEqual(
-            [repair.Kind.TYPE], [one.kind for one in self.plan(FORMER)]
+            [repair.RepairKind.TYPE], [one.kind for one in self.plan(FORMER)]
         )
         self.assertEqual(
-            [repair.Kind.LIMITS],
+            [repair.RepairKind.LIMITS],
             [
                 one.kind
-                for one in self.plan(FORMER, kinds=(repair.Kind.LIMITS,))
+                for one in self.plan(FORMER, kinds=(repair.RepairKind.LIMITS,))
             ],
         )
 
@@ -421,7 +421,7 @@ class RepairTestCase(testtools.TestCase):
     def clone(self, *, unread='', **volume):
         return self.made(
             RIGHT,
-            kinds=(repair.Kind.RESIDENCY,),
+            kinds=(repair.RepairKind.RESIDENCY,),
             around={
                 'residency': audit_volumes.Residency(
                     clones={'one': 'images/golden'},
@@ -436,7 +436,7 @@ class RepairTestCase(testtools.TestCase):
     def test_a_clone_is_flattened_where_it_is(self):
         (step,) = self.clone(status='in-use').steps
         self.assertEqual(
-            (repair.Kind.RESIDENCY, PLACE, 7, ''),
+            (repair.RepairKind.RESIDENCY, PLACE, 7, ''),
             (step.kind, step.flattens, step.moved_gib, step.refusal),
         )
         self.assertIn('clone of images/golden', step.reason)

@@ -211,7 +211,7 @@ class RepairCommandTestCase(tiers_file_case.TiersFileTestCase):
                 steps=(
                     order.Order(
                         volume=slow,
-                        kind=repair.Kind.RECOMMENDATION,
+                        kind=repair.RepairKind.RECOMMENDATION,
                         tier='general',
                         to_tier='database',
                         reason='p99 is 3 ms \x1b[31m',

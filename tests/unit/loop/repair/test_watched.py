@@ -38,7 +38,7 @@ class WatchedTestCase(testtools.TestCase):
         for _ in range(count):
             self.kept, _verdict = judgement.added(
                 self.kept,
-                series.Window(
+                series.TierWindow(
                     began_at=self.now,
                     write_ms=tuple(median_ms * each for each in SPREAD),
                 ),
@@ -48,7 +48,7 @@ class WatchedTestCase(testtools.TestCase):
         files.SeriesFiles(self.folder).write(self.kept)
 
     def watched(self):
-        return watched.Watched(
+        return watched.WatchedTiers(
             self.folder, self.catalog, clock=lambda: self.now
         )
 

@@ -176,7 +176,7 @@ class FiguresTestCase(testtools.TestCase):
             self.profile_row(
                 profile={
                     'name': 'meyer2016',
-                    'size': named_profile.Size.LAB,
+                    'size': named_profile.ProfileSize.LAB,
                     'source': named_profile.Source(
                         paper='meyer2016', where='table 2'
                     ),
@@ -253,7 +253,8 @@ class FiguresTestCase(testtools.TestCase):
             ],
         )
         self.assertIn(
-            f'better: {found.count(comparison.Finding.BETTER)}', self.text
+            f'better: {found.count(comparison.DifferenceFinding.BETTER)}',
+            self.text,
         )
 
     def test_differences_are_those_of_the_claims(self):
@@ -534,12 +535,15 @@ class ManyTiersTestCase(testtools.TestCase):
             )
             for claim in claims
             if claim.finding
-            in (comparison.Finding.BETTER, comparison.Finding.WORSE)
+            in (
+                comparison.DifferenceFinding.BETTER,
+                comparison.DifferenceFinding.WORSE,
+            )
         }
         for at in (len(claims), 3, 0):
             kept = [
                 dataclasses.replace(
-                    claim, finding=comparison.Finding.CANNOT_TELL
+                    claim, finding=comparison.DifferenceFinding.CANNOT_TELL
                 )
                 if place >= at
                 else claim
@@ -582,7 +586,7 @@ class FirstLinesTestCase(testtools.TestCase):
     def test_the_first_line_answers_with_an_interval(self):
         run = runs.run(tiers=('general', 'database'), patterns=2)
         claim = comparison.tiers_of_run(run, QUESTION).claims[0]
-        self.assertIs(comparison.Finding.BETTER, claim.finding)
+        self.assertIs(comparison.DifferenceFinding.BETTER, claim.finding)
         self.assertIn(
             f'<h1>4k random reads: database does'
             f' {1 + claim.difference_percent / 100:.1f} times general'

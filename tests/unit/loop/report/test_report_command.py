@@ -250,7 +250,7 @@ class ReportTestCase(testtools.TestCase):
                 part=part,
                 seconds=60.0,
                 outcomes=tuple(
-                    histories.Outcome(
+                    histories.CandidateOutcome(
                         candidate=candidate, gain=gain, broken=broken
                     )
                     for candidate, gain, broken in gains
@@ -260,14 +260,14 @@ class ReportTestCase(testtools.TestCase):
         history = histories.History(
             blocks=(
                 block(
-                    histories.Part.SEARCH,
+                    histories.BlockPurpose.SEARCH,
                     ((1, 0), math.log(2), ()),
                     ((2, 1), None, ()),
                     ((0, 1), 0.1, ('p99 of <b>',)),
                 ),
                 *(
                     block(
-                        histories.Part.CONFIRM,
+                        histories.BlockPurpose.CONFIRM,
                         ((1, 0), math.log(2) + noise, ()),
                     )
                     for noise in (0.01, -0.01, 0.0, 0.0)

@@ -47,12 +47,12 @@ def swept(**runs):
     slots = []
     for name, of_blocks in runs.items():
         for block, found in enumerate(of_blocks, 1):
-            verdict, reason = effects.Verdict.SOUND, ''
+            verdict, reason = effects.SlotVerdict.SOUND, ''
             if isinstance(found, tuple):
                 verdict, reason = found
                 found = None
             slots.append(
-                effects.Slot(
+                effects.ReachedSlot(
                     number=len(slots) + 1,
                     block=block,
                     treatment=name,
@@ -107,7 +107,7 @@ class EffectsTestCase(testtools.TestCase):
 
     def test_blocks_are_paired_by_their_number(self):
         """A block that has no default, or no treatment, pairs with none."""
-        failed = (effects.Verdict.NO_RESULT, 'the command ended with 1')
+        failed = (effects.SlotVerdict.NO_RESULT, 'the command ended with 1')
         found = effects.of_sweep(
             swept(
                 default=[failed, *runs(200, 400, 800, 1600)],
@@ -198,8 +198,8 @@ class EffectsTestCase(testtools.TestCase):
         )
 
     def test_a_treatment_that_was_not_in_effect_has_no_figure(self):
-        gone = (effects.Verdict.NOT_IN_EFFECT, 'osd.3 has 1, not 4')
-        changed = (effects.Verdict.CHANGED, 'osd.3 has 1, not 4')
+        gone = (effects.SlotVerdict.NOT_IN_EFFECT, 'osd.3 has 1, not 4')
+        changed = (effects.SlotVerdict.CHANGED, 'osd.3 has 1, not 4')
         found = effects.of_sweep(
             swept(
                 default=runs(100, 101),
@@ -228,7 +228,7 @@ class EffectsTestCase(testtools.TestCase):
         )
 
     def test_a_sweep_of_which_nothing_was_in_effect_has_no_claims(self):
-        gone = (effects.Verdict.NOT_IN_EFFECT, 'it is not')
+        gone = (effects.SlotVerdict.NOT_IN_EFFECT, 'it is not')
         found = effects.of_sweep(swept(default=runs(100), x=[gone]), IOPS_ONLY)
         self.assertEqual((), found.comparison.claims)
         self.assertEqual(1, len(found.unmeasured))
@@ -238,7 +238,7 @@ class EffectsTestCase(testtools.TestCase):
             comparison.ComparisonError,
             effects.of_sweep,
             swept(
-                default=[(effects.Verdict.NO_RESULT, 'failed')],
+                default=[(effects.SlotVerdict.NO_RESULT, 'failed')],
                 x=runs(100),
             ),
             IOPS_ONLY,

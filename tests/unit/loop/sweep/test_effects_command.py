@@ -67,12 +67,12 @@ class SweepFolder:
             result = self.path / pathlib.Path(name).name
             iops = 100 * factor * 1.5**slot.block + 0.1 * slot.number
             result.write_text(run_result.write(bench.run(iops)))
-            measured = record.Measured(exit_status=0, result_file=name)
+            measured = record.MeasuredSlot(exit_status=0, result_file=name)
         return record.SlotRecord(
             slot=slot,
-            verdict=record.Verdict.IN_EFFECT
+            verdict=record.TreatmentVerdict.IN_EFFECT
             if measured
-            else record.Verdict.NOT_IN_EFFECT,
+            else record.TreatmentVerdict.NOT_IN_EFFECT,
             reason='' if measured else 'osd.1 has 2, not \x1b[1m4',
             measured=measured,
             started=WHEN,

@@ -444,8 +444,8 @@ class ResultsTestCase(testtools.TestCase):
             records=(
                 record.SlotRecord(
                     slot=first,
-                    verdict=record.Verdict.IN_EFFECT,
-                    measured=record.Measured(
+                    verdict=record.TreatmentVerdict.IN_EFFECT,
+                    measured=record.MeasuredSlot(
                         exit_status=0, result_file='/a/slot-0001.json'
                     ),
                     started='2026-11-23T20:00:00Z',
@@ -453,7 +453,7 @@ class ResultsTestCase(testtools.TestCase):
                 ),
                 record.SlotRecord(
                     slot=second,
-                    verdict=record.Verdict.NOT_IN_EFFECT,
+                    verdict=record.TreatmentVerdict.NOT_IN_EFFECT,
                     reason='it is not',
                     started='2026-11-23T20:01:00Z',
                     ended='2026-11-23T20:02:00Z',

@@ -76,7 +76,7 @@ class JudgeTestCase(testtools.TestCase):
         (action,) = unset.actions
         after = dataclasses.replace(action.after, values={memory.TARGET: None})
         unset.actions = (dataclasses.replace(action, after=after),)
-        self.assertEqual(memory.Judgement(), self.judge(unset=unset))
+        self.assertEqual(memory.MemoryJudgement(), self.judge(unset=unset))
         self.assertEqual([], self.asked)
 
     def test_more_than_a_host_has_is_refused(self):
@@ -94,7 +94,7 @@ class JudgeTestCase(testtools.TestCase):
         self.assertEqual((), found.warnings)
         # What is proposed is neither refused nor doubted.
         again = self.judge(less=plan(18841 * 2**20))
-        self.assertEqual(memory.Judgement(), again)
+        self.assertEqual(memory.MemoryJudgement(), again)
 
     @ddt.data((28, 0), (29, 1))
     @ddt.unpack

@@ -248,7 +248,7 @@ class SweepCase(testtools.TestCase):
             world=world,
             measure=measure
             or (
-                lambda slot, treatment: record.Measured(
+                lambda slot, treatment: record.MeasuredSlot(
                     exit_status=0, result_file=None
                 )
             ),
@@ -320,8 +320,9 @@ class AlwaysTestCase(SweepCase):
         written = world.written
         again = self.restore(prepared, world)
         self.assertEqual(
-            {restore.Outcome.AS_BEFORE},
-            {one.outcome for one in again} or {restore.Outcome.AS_BEFORE},
+            {restore.RestoreOutcome.AS_BEFORE},
+            {one.outcome for one in again}
+            or {restore.RestoreOutcome.AS_BEFORE},
         )
         self.assertEqual(written, world.written)
 
@@ -350,7 +351,7 @@ class SlotTestCase(SweepCase):
 
     def measure(self, slot, treatment):
         self.measured.append(slot.treatment)
-        return record.Measured(exit_status=0, result_file=None)
+        return record.MeasuredSlot(exit_status=0, result_file=None)
 
     def verdicts(self, treatments, **arguments):
         prepared = self.prepared(self.world, PLAIN, treatments)
@@ -365,9 +366,9 @@ class SlotTestCase(SweepCase):
         self.world.cloud.ignored = {OSDS}
         self.assertEqual(
             {
-                'default': record.Verdict.IN_EFFECT,
-                '0': record.Verdict.NOT_IN_EFFECT,
-                '1': record.Verdict.IN_EFFECT,
+                'default': record.TreatmentVerdict.IN_EFFECT,
+                '0': record.TreatmentVerdict.NOT_IN_EFFECT,
+                '1': record.TreatmentVerdict.IN_EFFECT,
             },
             self.verdicts([BACKFILLS, LIMIT]),
         )
@@ -379,22 +380,22 @@ class SlotTestCase(SweepCase):
                 self.world.cloud.objects[OSDS] = ceph_state.OsdOptions(
                     name='ssd', values={}
                 )
-            return record.Measured(exit_status=0, result_file=None)
+            return record.MeasuredSlot(exit_status=0, result_file=None)
 
         prepared = self.prepared(self.world, PLAIN, [BACKFILLS, NOTHING])
         found = {
             one.slot.treatment: one.verdict
             for one in self.run_sweep(prepared, self.world, measure)
         }
-        self.assertEqual(record.Verdict.CHANGED, found['0'])
-        self.assertEqual(record.Verdict.IN_EFFECT, found['1'])
+        self.assertEqual(record.TreatmentVerdict.CHANGED, found['0'])
+        self.assertEqual(record.TreatmentVerdict.IN_EFFECT, found['1'])
 
     def test_somebody_elses_value_ends_it_and_stays(self):
         def measure(slot, treatment):
             self.world.cloud.objects[OSDS] = ceph_state.OsdOptions(
                 name='ssd', values={'osd_max_backfills': '7'}
             )
-            return record.Measured(exit_status=0, result_file=None)
+            return record.MeasuredSlot(exit_status=0, result_file=None)
 
         prepared = self.prepared(self.world, PLAIN, [BACKFILLS])
         error = self.assertRaises(
@@ -407,13 +408,13 @@ class SlotTestCase(SweepCase):
         self.assertIn('which another user has set', str(error))
         (left,) = self.restore(prepared, self.world)
         self.assertEqual(
-            (restore.Outcome.LEFT, '7'), (left.outcome, left.found)
+            (restore.RestoreOutcome.LEFT, '7'), (left.outcome, left.found)
         )
         self.assertEqual(
             '7', self.world.objects[OSDS].values['osd_max_backfills']
         )
         (back,) = self.restore(prepared, self.world, allowed={left.name})
-        self.assertEqual(restore.Outcome.BROUGHT_BACK, back.outcome)
+        self.assertEqual(restore.RestoreOutcome.BROUGHT_BACK, back.outcome)
         self.assertNotIn(OSDS, self.world.objects)
 
     def changed_by(self, *treatments):
@@ -436,7 +437,7 @@ class SlotTestCase(SweepCase):
         self.assertNotEqual(before, self.world.objects)
         self.world.silent = {OSDS}
         (back,) = self.restore(prepared, self.world)
-        self.assertEqual(restore.Outcome.BROUGHT_BACK, back.outcome)
+        self.assertEqual(restore.RestoreOutcome.BROUGHT_BACK, back.outcome)
         self.assertEqual(before, self.world.objects)
 
     def test_what_does_not_answer_keeps_nothing_else_from_coming_back(self):
@@ -478,7 +479,10 @@ class SlotTestCase(SweepCase):
         self.world.refused = {'bluestore_cache_size_ssd'}
         gone, back = self.restore(prepared, self.world)
         self.assertEqual(
-            (restore.Outcome.FAILED, restore.Outcome.BROUGHT_BACK),
+            (
+                restore.RestoreOutcome.FAILED,
+                restore.RestoreOutcome.BROUGHT_BACK,
+            ),
             (gone.outcome, back.outcome),
         )
         self.assertIn('Ceph refused', gone.reason)
@@ -498,7 +502,7 @@ class SlotTestCase(SweepCase):
         before = self.world.objects
         found = self.restore(prepared, self.world)
         self.assertEqual(
-            {restore.Outcome.LEFT}, {one.outcome for one in found}
+            {restore.RestoreOutcome.LEFT}, {one.outcome for one in found}
         )
         self.assertEqual(before, self.world.objects)
         name = 'qos spec tier-database:specs.size_iops_sec'

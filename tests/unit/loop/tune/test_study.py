@@ -31,13 +31,13 @@ def world(block, candidate, *, planted=True, noise=0.05, seed=1):
 
 
 def terms(**changed):
-    return study.Terms(**{'space': SPACE, 'seed': 1, **changed})
+    return study.TuningTerms(**{'space': SPACE, 'seed': 1, **changed})
 
 
 def outcomes(block, gain):
     """Of a block whose candidates keep all promises."""
     return [
-        history.Outcome(candidate=each, gain=gain(each))
+        history.CandidateOutcome(candidate=each, gain=gain(each))
         for each in block.candidates
     ]
 
@@ -53,7 +53,7 @@ def carry_on(found, *, slots=SLOTS, broken=lambda candidate: (), **about):
         found.take(
             block,
             [
-                history.Outcome(
+                history.CandidateOutcome(
                     candidate=each,
                     gain=world(block.number, each, **about),
                     broken=broken(each),
@@ -90,7 +90,9 @@ class StudyTestCase(testtools.TestCase):
             found = study.Study(None, terms(seed=seed))
             blocks = carry_on(found, seed=seed)
             searched = [
-                each for each in blocks if each.part is history.Part.SEARCH
+                each
+                for each in blocks
+                if each.part is history.BlockPurpose.SEARCH
             ]
             trials = [
                 candidate for each in searched for candidate in each.candidates
@@ -123,7 +125,7 @@ class StudyTestCase(testtools.TestCase):
         found = study.Study(None, terms())
         while found.history.finalists is None:
             block = found.next_block(SLOTS - found.history.seconds / SLOT_S)
-            if block.part is history.Part.CONFIRM:
+            if block.part is history.BlockPurpose.CONFIRM:
                 break
             found.take(
                 block,
@@ -185,7 +187,7 @@ class StudyTestCase(testtools.TestCase):
         searched = [
             candidate
             for each in blocks
-            if each.part is history.Part.SEARCH
+            if each.part is history.BlockPurpose.SEARCH
             for candidate in each.candidates
         ]
         self.assertEqual({(1,), (2,)}, set(searched))
@@ -275,7 +277,9 @@ class StudyTestCase(testtools.TestCase):
 
     def test_more_time_confirms_what_had_too_little(self):
         found = self.study(terms())
-        while (block := found.next_block(28)).part is history.Part.SEARCH:
+        while (
+            block := found.next_block(28)
+        ).part is history.BlockPurpose.SEARCH:
             found.take(
                 block,
                 outcomes(block, functools.partial(world, block.number)),

@@ -199,10 +199,12 @@ class RefusedTestCase(testtools.TestCase):
 
     def taken(self, *outcomes, seconds=60.0):
         return history.Taken(
-            part=history.Part.SEARCH,
+            part=history.BlockPurpose.SEARCH,
             seconds=seconds,
             outcomes=tuple(
-                history.Outcome(candidate=(1,), gain=gain, broken=broken)
+                history.CandidateOutcome(
+                    candidate=(1,), gain=gain, broken=broken
+                )
                 for gain, broken in outcomes
             ),
         )

@@ -53,7 +53,7 @@ def volume(size_gib=10, *, tier=None, type_name='gold', project='p', **fields):
             size_gib=size_gib,
             **fields,
         ),
-        verdict=audit_volumes.Verdict(
+        verdict=audit_volumes.VolumeVerdict(
             state=audit.State.NOT_APPLICABLE, tier=tier
         ),
     )

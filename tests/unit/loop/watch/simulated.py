@@ -278,13 +278,13 @@ def blamed(cause, *, during, seed, at=60 * MINUTE):
         }
         kept, verdict = judgement.added(
             kept,
-            series.Window(
+            series.TierWindow(
                 began_at=BEGAN + number * series.WINDOW_S,
                 write_ms=tuple(5 * 3**share * draw.lognormal(0, 0.4, 10)),
                 status=series.Status(**status),
             ),
             {},
         )
-        if verdict.state is judgement.State.SLOWER:
+        if verdict.state is judgement.TierState.SLOWER:
             return any(name in each for each in verdict.circumstances[:1])
     return None

@@ -36,7 +36,9 @@ class AlarmsTestCase(testtools.TestCase):
             began_at = simulated.BEGAN + number * series.WINDOW_S
             kept, _ = judgement.added(
                 kept,
-                series.Window(began_at=began_at, write_ms=(math.exp(level),)),
+                series.TierWindow(
+                    began_at=began_at, write_ms=(math.exp(level),)
+                ),
                 {},
             )
             if number == 300:

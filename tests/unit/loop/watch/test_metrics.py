@@ -22,7 +22,7 @@ PREFIX = 'cinder_tiers_watch_'
 
 def watched(**verdict):
     """A tier of which each tenth write takes ten times as long."""
-    window = series.Window(
+    window = series.TierWindow(
         began_at=1_700_000_000.0,
         write_ms=(10.0,) * 9 + (100.0,),
         read_ms=(2.0,) * 10,
@@ -32,7 +32,7 @@ def watched(**verdict):
         kept=series.Series(
             tier='a "tier"', pools=('x',), windows=(window,) * 60
         ),
-        verdict=judgement.Verdict(**verdict),
+        verdict=judgement.TierVerdict(**verdict),
         probe_iops=2.5,
     )
 
@@ -45,7 +45,7 @@ class MetricsTestCase(testtools.TestCase):
 
     def samples(self, *found):
         """{(name, labels without the tier): value} of the file."""
-        metrics.MetricsFile(self.path).write(found)
+        metrics.WindowMetricsFile(self.path).write(found)
         text = pathlib.Path(self.path).read_text()
         samples = {}
         for family in parser.text_string_to_metric_families(text):
@@ -57,7 +57,7 @@ class MetricsTestCase(testtools.TestCase):
         return samples
 
     def test_latencies_are_of_ten_minutes(self):
-        found = watched(state=judgement.State.SOUND)
+        found = watched(state=judgement.TierState.SOUND)
         (window, *_) = found.kept.windows
         slow = dataclasses.replace(
             window, began_at=window.began_at - 600, write_ms=(9000.0,) * 10
@@ -77,7 +77,7 @@ class MetricsTestCase(testtools.TestCase):
 
     def test_what_is_written(self):
         found = self.samples(
-            watched(state=judgement.State.SLOWER, since=1_700_000_123.0)
+            watched(state=judgement.TierState.SLOWER, since=1_700_000_123.0)
         )
         states = {
             key[1]: value for key, value in found.items() if key[0] == 'state'
@@ -112,11 +112,11 @@ class MetricsTestCase(testtools.TestCase):
         self.assertEqual(['watch.prom'], os.listdir(self.folder))
 
     def test_nothing_began_if_nothing_is_wrong(self):
-        found = self.samples(watched(state=judgement.State.SOUND))
+        found = self.samples(watched(state=judgement.TierState.SOUND))
         self.assertNotIn(('since_timestamp_seconds',), found)
 
     def test_a_folder_that_is_missing_is_named(self):
-        file = metrics.MetricsFile(f'{self.folder}/none/watch.prom')
+        file = metrics.WindowMetricsFile(f'{self.folder}/none/watch.prom')
         refused = self.assertRaises(errors.TiersError, file.write, [])
         self.assertIn('none/watch.prom cannot be written', str(refused))
 
@@ -130,7 +130,7 @@ class MetricsTestCase(testtools.TestCase):
             (link, 'a symbolic link'),
         ):
             refused = self.assertRaises(
-                errors.TiersError, metrics.MetricsFile(path).write, []
+                errors.TiersError, metrics.WindowMetricsFile(path).write, []
             )
             self.assertIn(found, str(refused))
             self.assertIn('--metrics', str(refused))
@@ -141,5 +141,5 @@ class MetricsTestCase(testtools.TestCase):
         with open(self.path, 'w', encoding='utf-8') as file:
             file.write('x')
         os.chmod(self.path, 0o600)
-        metrics.MetricsFile(self.path).write([])
+        metrics.WindowMetricsFile(self.path).write([])
         self.assertEqual(0o644, stat.S_IMODE(os.stat(self.path).st_mode))

@@ -47,7 +47,7 @@ def near(ms):
 
 def window(number, *, write_ms=5.0, read_ms=2.0, **fields):
     """A window; a latency stands for ten near it."""
-    return series.Window(
+    return series.TierWindow(
         **{
             'began_at': BEGAN + number * series.WINDOW_S,
             'write_ms': near(write_ms),
@@ -71,7 +71,7 @@ class ExpectationTestCase(testtools.TestCase):
 
     def test_a_tier_that_meets_it(self):
         _, verdict = watched(map(window, range(30)), self.EXPECT)
-        self.assertEqual(judgement.State.SOUND, verdict.state)
+        self.assertEqual(judgement.TierState.SOUND, verdict.state)
         (found,) = verdict.findings
         self.assertEqual('randwrite-4k.p99_ms_max', found.name)
         self.assertEqual('0 of 300 took longer; limit 10 ms', found.text)
@@ -80,7 +80,7 @@ class ExpectationTestCase(testtools.TestCase):
         windows = [*map(window, range(30))]
         windows += [window(30, write_ms=11.0), window(31, write_ms=11.0)]
         kept, verdict = watched(windows, self.EXPECT)
-        self.assertEqual(judgement.State.BROKEN, verdict.state)
+        self.assertEqual(judgement.TierState.BROKEN, verdict.state)
         self.assertEqual(windows[30].began_at, verdict.since)
         self.assertEqual(
             ('randwrite-4k.p99_ms_max: 20 of 300 took longer; limit 10 ms',),
@@ -91,7 +91,7 @@ class ExpectationTestCase(testtools.TestCase):
             kept, verdict = judgement.added(
                 kept, window(number, write_ms=11.0), self.EXPECT
             )
-        self.assertEqual(judgement.State.BROKEN, verdict.state)
+        self.assertEqual(judgement.TierState.BROKEN, verdict.state)
         self.assertEqual(windows[30].began_at, verdict.since)
 
     def test_one_slow_write_in_a_hundred_is_within_p99(self):
@@ -100,7 +100,7 @@ class ExpectationTestCase(testtools.TestCase):
             for n in range(40)
         ]
         _, verdict = watched(windows, self.EXPECT)
-        self.assertEqual(judgement.State.SOUND, verdict.state)
+        self.assertEqual(judgement.TierState.SOUND, verdict.state)
 
     def test_a_tier_that_just_meets_it_is_seldom_called_broken(self):
         draw = random.Random(1)
@@ -115,14 +115,14 @@ class ExpectationTestCase(testtools.TestCase):
         ]
         broken = sum(
             expectation.judge(self.EXPECT, windows[:seen][-30:])[0].outcome
-            is expectation.Outcome.BROKEN
+            is expectation.LimitOutcome.BROKEN
             for seen in range(30, len(windows) + 1)
         )
         self.assertLessEqual(broken, 0.01 * len(windows))
 
     def test_too_few_ios_tell_nothing(self):
         _, verdict = watched(map(window, range(20)), self.EXPECT)
-        self.assertEqual(judgement.State.UNKNOWN, verdict.state)
+        self.assertEqual(judgement.TierState.UNKNOWN, verdict.state)
         self.assertIn('expected at least 300 I/Os', verdict.reasons[0])
 
     def test_a_probe_pattern_takes_the_place_of_those_of_fleets(self):
@@ -143,11 +143,11 @@ class ExpectationTestCase(testtools.TestCase):
     def test_a_mean_above_its_limit(self):
         expect = {'probe': {'write_mean_ms_max': 4.9}}
         _, verdict = watched(map(window, range(30)), expect)
-        self.assertEqual(judgement.State.BROKEN, verdict.state)
+        self.assertEqual(judgement.TierState.BROKEN, verdict.state)
         _, verdict = watched(
             map(window, range(30)), {'probe': {'write_mean_ms_max': 5.1}}
         )
-        self.assertEqual(judgement.State.SOUND, verdict.state)
+        self.assertEqual(judgement.TierState.SOUND, verdict.state)
 
     def test_a_write_that_hangs_is_slow_and_said_to_hang(self):
         windows = [*map(window, range(30))]
@@ -155,7 +155,7 @@ class ExpectationTestCase(testtools.TestCase):
             window(30, write_ms=(), read_ms=(), pending='write', pending_s=19)
         )
         _, verdict = watched(windows, {'probe': {'lat_longest_ms_max': 1000}})
-        self.assertEqual(judgement.State.HANGS, verdict.state)
+        self.assertEqual(judgement.TierState.HANGS, verdict.state)
         self.assertEqual(windows[-1].began_at + 1, verdict.since)
         self.assertEqual(
             'a write has no completion for 19 s', verdict.reasons[0]
@@ -183,7 +183,7 @@ class ExpectationTestCase(testtools.TestCase):
         ):
             kept, verdict = watched([*windows, *end], expect)
             (found,) = verdict.findings
-            self.assertIs(expectation.Outcome.MET, found.outcome)
+            self.assertIs(expectation.LimitOutcome.MET, found.outcome)
             self.assertEqual(
                 f'{slow} of {ios} took longer; limit 1000 ms', found.text
             )
@@ -217,12 +217,14 @@ class SeldomTestCase(testtools.TestCase):
                 )
                 said.append(verdict.state)
             # It is found in the tenth window.
-            self.assertEqual([judgement.State.SLOWER] * 10, said[40:50], gap_s)
+            self.assertEqual(
+                [judgement.TierState.SLOWER] * 10, said[40:50], gap_s
+            )
             # In the end, it is what the tier has.
             self.assertEqual(
-                judgement.State.SLOWER
+                judgement.TierState.SLOWER
                 if gap_s == 20
-                else judgement.State.SOUND,
+                else judgement.TierState.SOUND,
                 said[-1],
                 gap_s,
             )
@@ -237,7 +239,7 @@ class SeldomTestCase(testtools.TestCase):
                 [*yesterday, *today[:count]], expect=expect
             )
             self.assertNotEqual(
-                judgement.State.BROKEN, verdict.state, verdict.reasons
+                judgement.TierState.BROKEN, verdict.state, verdict.reasons
             )
 
 
@@ -272,21 +274,21 @@ class CameBackTestCase(testtools.TestCase):
     def test_what_came_back_is_not_slower(self, slow):
         found = self.verdicts((60, 10), (slow, 30), (100, 10))
         states = [state for state, _ in found]
-        self.assertIn(judgement.State.SLOWER, states[60 : 60 + slow])
+        self.assertIn(judgement.TierState.SLOWER, states[60 : 60 + slow])
         # As many windows say that it has come back as said that it rose.
-        self.assertNotIn(judgement.State.SLOWER, states[60 + slow + 5 :])
+        self.assertNotIn(judgement.TierState.SLOWER, states[60 + slow + 5 :])
 
     def test_what_came_back_in_part_is_still_slower(self):
         found = self.verdicts((60, 10), (20, 40), (80, 20))
         state, reason = found[-1]
-        self.assertEqual(judgement.State.SLOWER, state)
+        self.assertEqual(judgement.TierState.SLOWER, state)
         self.assertRegex(
             reason,
             r'^the median latency of a write went from (9|10)\S* to '
             r'(19|20|21)\S* ms$',
         )
         self.assertEqual(
-            {judgement.State.SLOWER}, {state for state, _ in found[71:]}
+            {judgement.TierState.SLOWER}, {state for state, _ in found[71:]}
         )
 
     def test_of_two_rises_the_latest_that_is_left_is_said(self):
@@ -304,9 +306,9 @@ class CameBackTestCase(testtools.TestCase):
     def test_a_rise_after_it_came_back_is_a_rise_of_its_own(self):
         found = self.verdicts((60, 10), (20, 40), (40, 10), (20, 40))
         self.assertNotIn(
-            judgement.State.SLOWER, {state for state, _ in found[85:118]}
+            judgement.TierState.SLOWER, {state for state, _ in found[85:118]}
         )
-        self.assertEqual(judgement.State.SLOWER, found[-1][0])
+        self.assertEqual(judgement.TierState.SLOWER, found[-1][0])
 
 
 @ddt.ddt
@@ -406,7 +408,7 @@ class CircumstancesTestCase(testtools.TestCase):
             for n in range(40, 50)
         ]
         kept, verdict = watched(windows)
-        self.assertEqual(judgement.State.SLOWER, verdict.state)
+        self.assertEqual(judgement.TierState.SLOWER, verdict.state)
         self.assertEqual(windows[40].began_at, verdict.since)
         self.assertEqual(
             ('the median latency of a write went from 5.12 to 10.1 ms',),
@@ -419,7 +421,7 @@ class CircumstancesTestCase(testtools.TestCase):
             kept, verdict = judgement.added(
                 kept, window(n, write_ms=5 + n % 3 / 10), {}
             )
-        self.assertEqual(judgement.State.SOUND, verdict.state)
+        self.assertEqual(judgement.TierState.SOUND, verdict.state)
 
 
 class SetClockTestCase(testtools.TestCase):
@@ -434,9 +436,9 @@ class SetClockTestCase(testtools.TestCase):
 
     def test_nothing_is_since_a_time_to_come(self):
         _, ahead = watched(self.AHEAD, self.EXPECT)
-        self.assertEqual(judgement.State.BROKEN, ahead.state)
+        self.assertEqual(judgement.TierState.BROKEN, ahead.state)
         kept, verdict = watched(self.AHEAD + self.RIGHT, self.EXPECT)
-        self.assertEqual(judgement.State.SOUND, verdict.state)
+        self.assertEqual(judgement.TierState.SOUND, verdict.state)
         self.assertEqual(tuple(self.RIGHT), kept.windows)
         self.assertEqual(((), {}), (kept.changes, dict(kept.broken_since)))
 
@@ -444,7 +446,7 @@ class SetClockTestCase(testtools.TestCase):
         slow = [window(number, write_ms=12.0) for number in range(270, 290)]
         _, verdict = watched(self.AHEAD + self.RIGHT + slow)
         self.assertEqual(
-            (judgement.State.SLOWER, slow[0].began_at),
+            (judgement.TierState.SLOWER, slow[0].began_at),
             (verdict.state, verdict.since),
         )
 

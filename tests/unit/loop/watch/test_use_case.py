@@ -132,7 +132,7 @@ class WatchTestCase(testtools.TestCase):
                 'stats': [],
             },
         }
-        reader = observed_activity.Reader(
+        reader = observed_activity.ActivityReader(
             rbd_in_memory.Session(self.rbd, answers)
         )
         found = reader.read(['tier-database'])
@@ -351,4 +351,4 @@ class WatchTestCase(testtools.TestCase):
 
     def test_too_few_windows_say_that_they_are(self):
         (found,) = self.watch(window_s=0.05)
-        self.assertEqual(judgement.State.UNKNOWN, found.verdict.state)
+        self.assertEqual(judgement.TierState.UNKNOWN, found.verdict.state)

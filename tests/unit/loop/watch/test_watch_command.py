@@ -136,8 +136,8 @@ class WatchTestCase(testtools.TestCase):
                 [
                     watch.Watched(
                         kept=kept,
-                        verdict=judgement.Verdict(
-                            state=judgement.State[state]
+                        verdict=judgement.TierVerdict(
+                            state=judgement.TierState[state]
                         ),
                         probe_iops=1.0,
                     )

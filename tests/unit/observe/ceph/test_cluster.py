@@ -48,7 +48,7 @@ class Recording:
     def command(self, prefix, **arguments):
         recorded = self.answers[' '.join([prefix, *arguments.values()])]
         if recorded['code']:
-            raise ceph_session.CommandFailed(
+            raise ceph_session.CephRefused(
                 recorded['said'], errno=-recorded['code']
             )
         return recorded['answer']

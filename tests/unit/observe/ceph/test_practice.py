@@ -61,15 +61,15 @@ class Session:
             # All OSDs are of one version.
             name = prefix
         if name in self.refuses:
-            raise ceph_session.CommandFailed('refused', errno=errno.EACCES)
+            raise ceph_session.CephRefused('refused', errno=errno.EACCES)
         return self.answers[name]
 
     def tell(self, osd_id, prefix, **arguments):
         self.asked.add(osd_id)
         if not self.may_tell:
-            raise ceph_session.CommandFailed('no', errno=errno.EACCES)
+            raise ceph_session.CephRefused('no', errno=errno.EACCES)
         if osd_id in self.down:
-            raise ceph_session.CommandFailed('down', errno=errno.ENXIO)
+            raise ceph_session.CephRefused('down', errno=errno.ENXIO)
         return self.answers[prefix]
 
 
@@ -243,7 +243,7 @@ class Balancer:
                 'no_optimization_needed': False,
                 **self.status,
             }
-        raise ceph_session.CommandFailed('no manager', errno=errno.EACCES)
+        raise ceph_session.CephRefused('no manager', errno=errno.EACCES)
 
 
 class ReadBalancerTestCase(testtools.TestCase):

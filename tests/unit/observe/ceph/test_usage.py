@@ -28,7 +28,7 @@ class Monitors:
     def command(self, prefix, **arguments):
         name = ' '.join((prefix, *arguments.values()))
         if name in self.without or name not in ANSWERS:
-            raise ceph_session.CommandFailed(
+            raise ceph_session.CephRefused(
                 f'{name} is refused', errno=errno.EACCES
             )
         return ANSWERS[name]

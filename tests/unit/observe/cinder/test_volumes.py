@@ -141,7 +141,7 @@ class PagesTestCase(testtools.TestCase):
             self.api.add_image('x', name=f'image-{number}')
             for number in range(5)
         ]
-        images = volumes.Images(self.connection, page=2)
+        images = volumes.ListedImages(self.connection, page=2)
         self.count('')
         self.assertEqual(frozenset({'x'}), images.find(ids[4]).image.tags)
         self.assertIsNone(images.find('gone'))
@@ -154,7 +154,7 @@ class PagesTestCase(testtools.TestCase):
             image_endpoint_override=f'{self.api.url}/nowhere',
         )
         self.addCleanup(connection.close)
-        images = volumes.Images(connection)
+        images = volumes.ListedImages(connection)
         for _ in range(2):
             error = self.assertRaises(errors.Unreachable, images.find, 'any')
             self.assertIn('Glance did not list images', str(error))

@@ -38,11 +38,11 @@ class Cluster:
             return SCHEMA
         if (prefix, arguments['who']) == ('config get', 'osd.1'):
             return 8 * 2**30
-        raise ceph_session.CommandFailed('no', errno=errno.ENOENT)
+        raise ceph_session.CephRefused('no', errno=errno.ENOENT)
 
     def tell(self, osd_id, prefix):
         if osd_id in (1, 3):
-            raise ceph_session.CommandFailed('down', errno=errno.ENXIO)
+            raise ceph_session.CephRefused('down', errno=errno.ENXIO)
         return {
             'diff': {owners.MEMORY: {'default': '1', 'final': '6442450944'}}
             if osd_id == 0

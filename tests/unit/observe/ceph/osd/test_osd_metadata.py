@@ -36,7 +36,9 @@ def recorded(osd_id):
 
 
 def part(*disks, rotational=False):
-    return osd_requirements.Part(disks=frozenset(disks), rotational=rotational)
+    return osd_requirements.OsdPart(
+        disks=frozenset(disks), rotational=rotational
+    )
 
 
 @ddt.ddt
@@ -51,7 +53,7 @@ class ParseTestCase(testtools.TestCase):
 
     def test_bluestore_on_one_disk(self):
         self.assertEqual(
-            osd_requirements.Facts(
+            osd_requirements.OsdFacts(
                 is_up=True,
                 host='near',
                 object_store='bluestore',
@@ -81,7 +83,7 @@ class ParseTestCase(testtools.TestCase):
 
     def test_filestore(self):
         self.assertEqual(
-            osd_requirements.Facts(
+            osd_requirements.OsdFacts(
                 is_up=True,
                 host='near',
                 object_store='filestore',
@@ -113,7 +115,7 @@ class ParseTestCase(testtools.TestCase):
 
     def test_what_is_not_told_is_not_known(self):
         self.assertEqual(
-            osd_requirements.Facts(is_up=True),
+            osd_requirements.OsdFacts(is_up=True),
             osd_metadata.parse({'id': 7}, is_up=True),
         )
         self.assertIsNone(self.parse(0, bluefs_dedicated_wal=None).parts)
@@ -184,7 +186,7 @@ class Databases(Recording):
     def tell(self, osd_id, prefix, *, var):
         self.asked.add(osd_id)
         if prefix != 'config get' or self.said[osd_id] is None:
-            raise ceph_session.CommandFailed('no', errno=errno.ENOENT)
+            raise ceph_session.CephRefused('no', errno=errno.ENOENT)
         options, annex = self.said[osd_id]
         return {var: annex if var.endswith('_annex') else options}
 
@@ -208,7 +210,7 @@ class RocksdbTestCase(testtools.TestCase):
     def test_a_user_whom_osds_do_not_answer_sees_all_else(self):
         class Refusing(Databases):
             def tell(self, osd_id, prefix, *, var):
-                raise ceph_session.CommandFailed('no', errno=errno.EACCES)
+                raise ceph_session.CephRefused('no', errno=errno.EACCES)
 
         found = osd_metadata.observe(Refusing(), rocksdb_of={'ssd'})
         self.assertIsNone(found[0].rocksdb_compression)

@@ -109,14 +109,14 @@ class Osds:
                 'daemon_default': '',
                 'can_update_at_runtime': False,
             }
-        raise ceph_session.CommandFailed('no', errno=errno.ENOENT)
+        raise ceph_session.CephRefused('no', errno=errno.ENOENT)
 
     def tell(self, osd_id, prefix):
         if self.diffs[osd_id] is None:
-            raise ceph_session.CommandFailed('down', errno=errno.ENXIO)
+            raise ceph_session.CephRefused('down', errno=errno.ENXIO)
         if prefix == 'dump_recovery_reservations':
             if not self.reserved:
-                raise ceph_session.CommandFailed('no', errno=errno.EINVAL)
+                raise ceph_session.CephRefused('no', errno=errno.EINVAL)
             # As Ceph 20.2.4 answers, without the requests.
             return {
                 'local_reservations': {
@@ -448,7 +448,7 @@ class Reported(Osds):
     """OSDs that answer no one but an administrator, beside a manager."""
 
     def tell(self, osd_id, prefix):
-        raise ceph_session.CommandFailed('denied', errno=errno.EACCES)
+        raise ceph_session.CephRefused('denied', errno=errno.EACCES)
 
     def command(self, prefix, **arguments):
         if prefix != 'config show':
@@ -456,7 +456,7 @@ class Reported(Osds):
         told = self.diffs[int(arguments['who'].removeprefix('osd.'))]
         if told is None:
             # As Ceph 16.2.15 answers for an OSD that it has not heard of.
-            raise ceph_session.CommandFailed('none', errno=errno.ENOENT)
+            raise ceph_session.CephRefused('none', errno=errno.ENOENT)
         return told
 
 
@@ -517,11 +517,11 @@ class ReportedTestCase(testtools.TestCase):
         class Refusing(Reported):
             def command(self, prefix, **arguments):
                 if prefix == 'config show':
-                    raise ceph_session.CommandFailed('no', errno=errno.EACCES)
+                    raise ceph_session.CephRefused('no', errno=errno.EACCES)
                 return super().command(prefix, **arguments)
 
         self.assertRaises(
-            ceph_session.CommandFailed,
+            ceph_session.CephRefused,
             ceph_osds.in_effect,
             Refusing({0: []}),
             'class',
