@@ -77,7 +77,6 @@ def action_lines(
     """One action: a line, its fields, and what a person decides by.
 
     :param effect: of the action.
-    :param title: of its group.
     :param width: columns of the terminal.
     """
     yield cells.printable(f'  {MARKS[action.verb]} {action.key}')

@@ -11,7 +11,7 @@ import dataclasses
 
 from cinder_tiers.domain.explain import explanation
 from cinder_tiers.domain.explain.explanation import BackendVerdict
-from cinder_tiers.domain.explain.explanation import Outcome
+from cinder_tiers.domain.explain.explanation import PlacementOutcome
 from cinder_tiers.domain.explain import new_volume as explain_create
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import decide as placement
@@ -20,9 +20,9 @@ from cinder_tiers.domain.placement import metadata
 from cinder_tiers.domain.placement import tier_specs as extra_specs
 
 _IN_PLACE = {
-    BackendVerdict.OWN: Outcome.IN_PLACE,
-    BackendVerdict.OVERFLOW: Outcome.IN_PLACE,
-    BackendVerdict.NO: Outcome.MISPLACED,
+    BackendVerdict.OWN: PlacementOutcome.IN_PLACE,
+    BackendVerdict.OVERFLOW: PlacementOutcome.IN_PLACE,
+    BackendVerdict.NO: PlacementOutcome.MISPLACED,
 }
 _FIXED = {
     decision.FixedBy.SOURCE_VOLUME: (
@@ -63,11 +63,9 @@ def explain_volume(
 ) -> explanation.Explanation:
     """Whether a volume is where it should be.
 
-    :param volume: the volume.
     :param image: the image that it was made from, as it is today; None when
         there is none, or none that the user can see.
     :param known: what the user may see.
-    :param policy: the operator's choices.
     :param applied: the tiers that the types in `known` are, when they were
         read already, as for many volumes.
     """
@@ -88,7 +86,7 @@ def explain_volume(
     retired = applied.retired_tier(volume.type_name)
     if retired:
         return explanation.Explanation(
-            outcome=Outcome.OUT_OF_DATE,
+            outcome=PlacementOutcome.OUT_OF_DATE,
             summary=f'Its volume type {volume.type_name} was the type of tier '
             f'{retired} until the tier was changed. The volume keeps it, and '
             'its limits, until it is retyped.',
@@ -160,7 +158,7 @@ def _unknown(
     notes: tuple[str, ...],
 ) -> explanation.Explanation:
     return explanation.Explanation(
-        outcome=Outcome.UNKNOWN,
+        outcome=PlacementOutcome.UNKNOWN,
         host=volume.host,
         summary=(
             'cinder-tiers could not determine whether the volume is where it '
@@ -411,24 +409,27 @@ def _hold_against(
     should: _Should,
     judged: tuple[explanation.JudgedBackend, ...] | None,
     known: facts.VisibleCloud,
-) -> tuple[Outcome, str]:
+) -> tuple[PlacementOutcome, str]:
     """Whether the place is right, and the end of the summary."""
     if volume.host is None:
         if not known.is_admin:
-            return Outcome.UNKNOWN, 'Its location is hidden from this user.'
+            return (
+                PlacementOutcome.UNKNOWN,
+                'Its location is hidden from this user.',
+            )
         return (
-            Outcome.MISPLACED,
+            PlacementOutcome.MISPLACED,
             f'It has no backend (status {volume.status}).',
         )
     if should.volume_type is None:
         if should.decided.verdict is decision.RequestVerdict.REFUSED:
-            return Outcome.MISPLACED, f'It is on {volume.host}.'
-        return Outcome.IN_PLACE, (
+            return PlacementOutcome.MISPLACED, f'It is on {volume.host}.'
+        return PlacementOutcome.IN_PLACE, (
             f'It is on {volume.host}, where it should be.'
         )
     if judged is None:
         return (
-            Outcome.UNKNOWN,
+            PlacementOutcome.UNKNOWN,
             (
                 f'It is on {volume.host}; whether that backend qualifies is '
                 'hidden from this user.'
@@ -439,7 +440,7 @@ def _hold_against(
     )
     if here is None:
         return (
-            Outcome.UNKNOWN,
+            PlacementOutcome.UNKNOWN,
             f'It is on {volume.host}, which does not '
             'report to the scheduler: see "openstack volume service '
             'list".',

@@ -11,7 +11,7 @@ import dataclasses
 import typing
 
 from cinder_tiers.domain.explain import explanation
-from cinder_tiers.domain.explain.explanation import Outcome
+from cinder_tiers.domain.explain.explanation import PlacementOutcome
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import decide as placement
@@ -73,7 +73,6 @@ def explain_create(
 
     :param question: what is asked.
     :param known: what the user may see.
-    :param policy: the operator's choices.
     """
     named = _named_type(question, known)
     request = decision.Request(
@@ -113,14 +112,14 @@ def explain_create(
     )
     if refusal:
         return explanation.Explanation(
-            outcome=Outcome.NOT_PLACED,
+            outcome=PlacementOutcome.NOT_PLACED,
             notes=notes,
             summary=f'Cinder refuses the request: {refusal}.',
         )
     unknown = _why_unknown(decided, request, named, known, policy)
     if unknown:
         return explanation.Explanation(
-            outcome=Outcome.UNKNOWN,
+            outcome=PlacementOutcome.UNKNOWN,
             summary=f'cinder-tiers could not determine the tier: {unknown}.',
             notes=(*notes, *visible_types_note(known)),
         )
@@ -158,7 +157,6 @@ def may_use(
 ) -> bool:
     """Whether a project may use a volume type, as Cinder has it.
 
-    :param volume_type: the type.
     :param project: id of the project.
     :param is_admin: whether an administrator uses it.
     """
@@ -367,8 +365,6 @@ def why_hidden_tiers_matter(
     there.
 
     :param decided: the decision on the tiers that the member sees.
-    :param request: the request.
-    :param policy: the operator's choices.
     """
     if decided.verdict is not decision.RequestVerdict.TIER:
         return (
@@ -446,20 +442,20 @@ def _without_closed(
 def _outcome(
     decided: decision.PlacementDecision,
     judged: tuple[explanation.JudgedBackend, ...] | None,
-) -> Outcome:
+) -> PlacementOutcome:
     if decided.verdict is decision.RequestVerdict.REFUSED or (
         judged is not None
         and all(one.verdict is explanation.BackendVerdict.NO for one in judged)
     ):
-        return Outcome.NOT_PLACED
-    return Outcome.PLACED
+        return PlacementOutcome.NOT_PLACED
+    return PlacementOutcome.PLACED
 
 
 def _summary(
     question: NewVolume,
     decided: decision.PlacementDecision,
     tier: decision.AppliedTier | None,
-    outcome: Outcome,
+    outcome: PlacementOutcome,
 ) -> str:
     what = 'A volume from this image' if question.image else 'A blank volume'
     if decided.verdict is decision.RequestVerdict.REFUSED:
@@ -476,6 +472,6 @@ def _summary(
             text += (
                 f', or to tier {decided.overflow.name} when that has no room'
             )
-    if outcome is Outcome.NOT_PLACED:
+    if outcome is PlacementOutcome.NOT_PLACED:
         return f'{text}. However, no backend that is up qualifies.'
     return f'{text}.'

@@ -15,8 +15,8 @@ from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement.decision import Feature
 from cinder_tiers.domain.placement.decision import PlacementDecision
 from cinder_tiers.domain.placement.decision import Reason
+from cinder_tiers.domain.placement.decision import RequestVerdict
 from cinder_tiers.domain.placement.decision import Rule
-from cinder_tiers.domain.placement.decision import Verdict
 from cinder_tiers.domain import tags
 
 #: The operator's choices where nothing is said.
@@ -55,8 +55,6 @@ def decide(
         priorities are refused by the catalog; here one whose volume type has
         its name wins, then the name that sorts first, so that the answer
         never depends on the order.
-    :param request: the request.
-    :param policy: the operator's choices.
     :param has_unreadable: whether a volume type says that it is a tier, and
         is not among `tiers` since it cannot be read.
     :returns: the decision with all its reasons. Never raises for any text in
@@ -143,7 +141,7 @@ def decide_on_error(
     is_refused = request.is_refused and not request.moves
     error = Reason(rule=Rule.IMAGE_REFUSED if is_refused else Rule.ERROR)
     if settled is not None and (
-        tiers is not None or settled.verdict is Verdict.NOT_OURS
+        tiers is not None or settled.verdict is RequestVerdict.NOT_OURS
     ):
         if _is_project_type_last(settled, policy):
             return (
@@ -242,15 +240,19 @@ def _rank(
 
 
 def _not_ours(*reasons: Reason) -> PlacementDecision:
-    return PlacementDecision(verdict=Verdict.NOT_OURS, reasons=reasons)
+    return PlacementDecision(verdict=RequestVerdict.NOT_OURS, reasons=reasons)
 
 
 def _undecided(reasons: list[Reason]) -> PlacementDecision:
-    return PlacementDecision(verdict=Verdict.UNDECIDED, reasons=tuple(reasons))
+    return PlacementDecision(
+        verdict=RequestVerdict.UNDECIDED, reasons=tuple(reasons)
+    )
 
 
 def _refused(reasons: list[Reason]) -> PlacementDecision:
-    return PlacementDecision(verdict=Verdict.REFUSED, reasons=tuple(reasons))
+    return PlacementDecision(
+        verdict=RequestVerdict.REFUSED, reasons=tuple(reasons)
+    )
 
 
 def _serve(
@@ -275,7 +277,7 @@ def _serve(
             )
         )
     return PlacementDecision(
-        verdict=Verdict.TIER,
+        verdict=RequestVerdict.TIER,
         tier=tier,
         overflow=overflow,
         reasons=tuple(reasons),

@@ -7,7 +7,7 @@ import dataclasses
 import ddt
 import testtools
 
-from cinder_tiers.domain.explain.explanation import Outcome
+from cinder_tiers.domain.explain.explanation import PlacementOutcome
 from cinder_tiers.domain.explain import new_volume as explain_create
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import decision
@@ -56,7 +56,7 @@ class PlacedTestCase(testtools.TestCase):
     def test_a_tagged_image(self):
         explained = explain(clouds.image('database'))
         self.assertEqual(
-            (Outcome.PLACED, 'database', 'general', 'database'),
+            (PlacementOutcome.PLACED, 'database', 'general', 'database'),
             (
                 explained.outcome,
                 explained.tier,
@@ -101,7 +101,8 @@ class PlacedTestCase(testtools.TestCase):
     def test_a_blank_volume(self):
         explained = explain()
         self.assertEqual(
-            (Outcome.PLACED, 'general'), (explained.outcome, explained.tier)
+            (PlacementOutcome.PLACED, 'general'),
+            (explained.outcome, explained.tier),
         )
         self.assertEqual(
             dict.fromkeys(
@@ -212,7 +213,8 @@ class PlacedTestCase(testtools.TestCase):
             known=dataclasses.replace(clouds.MEMBERS, backends=None),
         )
         self.assertEqual(
-            (Outcome.PLACED, None), (explained.outcome, explained.judged)
+            (PlacementOutcome.PLACED, None),
+            (explained.outcome, explained.judged),
         )
 
 
@@ -220,7 +222,7 @@ class TypeTestCase(testtools.TestCase):
     def test_a_requested_type_wins_and_its_backends_are_judged(self):
         explained = explain(clouds.image('database'), requested=clouds.FAST)
         self.assertEqual(
-            (Outcome.PLACED, None, 'fast'),
+            (PlacementOutcome.PLACED, None, 'fast'),
             (explained.outcome, explained.tier, explained.volume_type),
         )
         self.assertEqual('own', verdicts(explained)['archive'][0])
@@ -300,7 +302,7 @@ class NotPlacedTestCase(testtools.TestCase):
     def test_a_refused_tag(self):
         explained = explain(clouds.image('premium', 'database'), policy=REFUSE)
         self.assertEqual(
-            (Outcome.NOT_PLACED, None, None),
+            (PlacementOutcome.NOT_PLACED, None, None),
             (explained.outcome, explained.tier, explained.judged),
         )
         self.assertIn(
@@ -321,7 +323,7 @@ class NotPlacedTestCase(testtools.TestCase):
         )
         explained = explain(clouds.image('database'), known=known)
         self.assertEqual(
-            (Outcome.NOT_PLACED, 'database'),
+            (PlacementOutcome.NOT_PLACED, 'database'),
             (explained.outcome, explained.tier),
         )
         self.assertIn('no backend that is up qualifies', explained.summary)
@@ -341,14 +343,14 @@ class NotPlacedTestCase(testtools.TestCase):
             backends=(clouds.backend('premium'),),
         )
         explained = explain(known=known, requested=requested)
-        self.assertEqual(Outcome.NOT_PLACED, explained.outcome)
+        self.assertEqual(PlacementOutcome.NOT_PLACED, explained.outcome)
         verdict, reason = verdicts(explained)['premium']
         self.assertEqual('no', verdict)
         self.assertIn(why, reason)
         # Another backend is for all.
         known = dataclasses.replace(known, backends=clouds.CLOUD.backends)
         explained = explain(known=known, requested=requested)
-        self.assertEqual(Outcome.PLACED, explained.outcome)
+        self.assertEqual(PlacementOutcome.PLACED, explained.outcome)
         self.assertEqual('no', verdicts(explained)['premium'][0])
         self.assertEqual('own', verdicts(explained)['archive'][0])
         self.assertEqual(
@@ -369,7 +371,7 @@ class NotPlacedTestCase(testtools.TestCase):
         explained = explain(
             known=known, requested=clouds.FOLLOWING, project=clouds.THEM
         )
-        self.assertEqual(Outcome.PLACED, explained.outcome)
+        self.assertEqual(PlacementOutcome.PLACED, explained.outcome)
 
     def test_a_tier_that_cannot_be_read_leaves_its_backends_closed(self):
         known = dataclasses.replace(
@@ -381,17 +383,18 @@ class NotPlacedTestCase(testtools.TestCase):
             backends=(clouds.backend('premium'),),
         )
         explained = explain(known=known, requested=clouds.FOLLOWING)
-        self.assertEqual(Outcome.NOT_PLACED, explained.outcome)
+        self.assertEqual(PlacementOutcome.NOT_PLACED, explained.outcome)
         self.assertIn('no fallback tier is applied', explained.summary)
 
     def test_a_type_that_no_backend_serves(self):
         self.assertEqual(
-            Outcome.NOT_PLACED, explain(requested=clouds.NOWHERE).outcome
+            PlacementOutcome.NOT_PLACED,
+            explain(requested=clouds.NOWHERE).outcome,
         )
 
     def test_a_type_that_the_image_names_and_that_is_not_there(self):
         explained = explain(clouds.image('database', type_ref='gone'))
-        self.assertEqual(Outcome.NOT_PLACED, explained.outcome)
+        self.assertEqual(PlacementOutcome.NOT_PLACED, explained.outcome)
         self.assertIn(
             'names gone, a volume type that does not exist', explained.summary
         )
@@ -399,16 +402,16 @@ class NotPlacedTestCase(testtools.TestCase):
     def test_a_private_image_of_others(self):
         image = clouds.image('database', owner=clouds.THEM)
         explained = explain(image)
-        self.assertEqual(Outcome.NOT_PLACED, explained.outcome)
+        self.assertEqual(PlacementOutcome.NOT_PLACED, explained.outcome)
         self.assertIn('not visible to this project', explained.summary)
         self.assertEqual('general', explain(image, is_admin=True).tier)
 
     def test_a_type_without_access(self):
         explained = explain(requested=clouds.PREMIUM)
-        self.assertEqual(Outcome.NOT_PLACED, explained.outcome)
+        self.assertEqual(PlacementOutcome.NOT_PLACED, explained.outcome)
         self.assertIn('no access to volume type premium', explained.summary)
         self.assertEqual(
-            Outcome.PLACED,
+            PlacementOutcome.PLACED,
             explain(requested=clouds.PREMIUM, project=clouds.THEM).outcome,
         )
 
@@ -420,7 +423,7 @@ class CinderAloneTestCase(testtools.TestCase):
         )
         explained = explain(clouds.image('database'), known=known)
         self.assertEqual(
-            (Outcome.PLACED, None, ()),
+            (PlacementOutcome.PLACED, None, ()),
             (explained.outcome, explained.tier, explained.alternatives),
         )
         self.assertIn(
@@ -432,7 +435,7 @@ class CinderAloneTestCase(testtools.TestCase):
 
     def test_an_image_of_a_server_that_booted_from_a_volume(self):
         explained = explain(clouds.image('database', stands_for_snapshot=True))
-        self.assertEqual(Outcome.PLACED, explained.outcome)
+        self.assertEqual(PlacementOutcome.PLACED, explained.outcome)
         self.assertIn('already fixed (found=snapshot)', explained.summary)
 
     def test_a_type_that_cannot_be_read_is_left_out_and_named(self):
@@ -461,7 +464,7 @@ class UnknownTestCase(testtools.TestCase):
 
     def assert_unknown(self, explained, *parts):
         self.assertEqual(
-            (Outcome.UNKNOWN, None, ()),
+            (PlacementOutcome.UNKNOWN, None, ()),
             (explained.outcome, explained.tier, explained.alternatives),
         )
         for part in parts:
@@ -487,14 +490,15 @@ class UnknownTestCase(testtools.TestCase):
         explained = explain(
             clouds.image('x', stands_for_snapshot=True), known=clouds.TENANTS
         )
-        self.assertEqual(Outcome.PLACED, explained.outcome)
+        self.assertEqual(PlacementOutcome.PLACED, explained.outcome)
 
     def test_a_member_who_sees_extra_specs_is_told(self):
         explained = explain(
             clouds.image('premium', 'archive'), known=clouds.MEMBERS
         )
         self.assertEqual(
-            (Outcome.PLACED, 'archive'), (explained.outcome, explained.tier)
+            (PlacementOutcome.PLACED, 'archive'),
+            (explained.outcome, explained.tier),
         )
         self.assertNotIn(
             'premium',
@@ -613,8 +617,8 @@ class MetadataTestCase(testtools.TestCase):
             ),
         )
         for project_type, outcome, tier in (
-            ('first', Outcome.NOT_PLACED, None),
-            ('last', Outcome.PLACED, 'archive'),
+            ('first', PlacementOutcome.NOT_PLACED, None),
+            ('last', PlacementOutcome.PLACED, 'archive'),
         ):
             explained = explain(
                 known=known,
@@ -628,7 +632,7 @@ class MetadataTestCase(testtools.TestCase):
                 (outcome, tier), (explained.outcome, explained.tier)
             )
         self.assertEqual(
-            Outcome.NOT_PLACED,
+            PlacementOutcome.NOT_PLACED,
             explain(
                 known=known,
                 policy=decision.Policy(project_type=decision.ProjectType.LAST),

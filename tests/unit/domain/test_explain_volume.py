@@ -8,7 +8,7 @@ import ddt
 import testtools
 
 from cinder_tiers.domain.explain import existing_volume as explain_volume
-from cinder_tiers.domain.explain.explanation import Outcome
+from cinder_tiers.domain.explain.explanation import PlacementOutcome
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import decision
 from tests.unit.domain import clouds
@@ -68,7 +68,7 @@ class MetadataTestCase(testtools.TestCase):
     def test_a_later_change_of_them_moves_nothing(self):
         explained = self.explain('general', 'database')
         self.assertEqual(
-            (Outcome.IN_PLACE, 'general', None),
+            (PlacementOutcome.IN_PLACE, 'general', None),
             (explained.outcome, explained.tier, explained.image_tier),
         )
         self.assertIn(
@@ -115,16 +115,16 @@ class MetadataTestCase(testtools.TestCase):
     def test_whether_they_count_may_not_be_known(self):
         assumed = decision.Policy(is_known=False)
         for written, expected in (
-            ({'any': ' Database '}, Outcome.UNKNOWN),
-            ({'any': 'nothing', 'database': 'x'}, Outcome.IN_PLACE),
-            ({}, Outcome.IN_PLACE),
+            ({'any': ' Database '}, PlacementOutcome.UNKNOWN),
+            ({'any': 'nothing', 'database': 'x'}, PlacementOutcome.IN_PLACE),
+            ({}, PlacementOutcome.IN_PLACE),
         ):
             follows = volume(clouds.FOLLOWING, 'general', metadata=written)
             self.assertEqual(
                 expected, explain(follows, policy=assumed).outcome, written
             )
             self.assertEqual(
-                Outcome.IN_PLACE,
+                PlacementOutcome.IN_PLACE,
                 explain(follows, policy=DEFAULTS).outcome,
                 written,
             )
@@ -159,7 +159,7 @@ class TierTypeTestCase(testtools.TestCase):
     def test_on_its_own_backend(self):
         explained = explain(volume(clouds.DATABASE, 'database'))
         self.assertEqual(
-            (Outcome.IN_PLACE, 'database', 'general'),
+            (PlacementOutcome.IN_PLACE, 'database', 'general'),
             (explained.outcome, explained.tier, explained.overflow),
         )
         self.assertEqual(
@@ -174,7 +174,7 @@ class TierTypeTestCase(testtools.TestCase):
 
     def test_on_the_overflow(self):
         explained = explain(volume(clouds.DATABASE, 'general'))
-        self.assertEqual(Outcome.IN_PLACE, explained.outcome)
+        self.assertEqual(PlacementOutcome.IN_PLACE, explained.outcome)
         self.assertIn(
             'which serves its overflow tier, general: it is where it may be',
             explained.summary,
@@ -183,7 +183,7 @@ class TierTypeTestCase(testtools.TestCase):
 
     def test_elsewhere(self):
         explained = explain(volume(clouds.ARCHIVE, 'database'))
-        self.assertEqual(Outcome.MISPLACED, explained.outcome)
+        self.assertEqual(PlacementOutcome.MISPLACED, explained.outcome)
         self.assertIn(
             'which does not qualify: volume_backend_name is '
             'on-database, expected on-archive',
@@ -195,7 +195,7 @@ class TierTypeTestCase(testtools.TestCase):
             volume(clouds.ARCHIVE, 'archive', image_id='x'),
             clouds.image('database'),
         )
-        self.assertEqual(Outcome.IN_PLACE, explained.outcome)
+        self.assertEqual(PlacementOutcome.IN_PLACE, explained.outcome)
         self.assertIn(
             (
                 'its type was chosen by the request, or by earlier tags: a '
@@ -213,7 +213,7 @@ class TierTypeTestCase(testtools.TestCase):
                 fixed_by=decision.FixedBy.SOURCE_VOLUME,
             )
         )
-        self.assertEqual(Outcome.IN_PLACE, explained.outcome)
+        self.assertEqual(PlacementOutcome.IN_PLACE, explained.outcome)
         self.assertIn(
             'it is a clone, created where its source was', explained.notes
         )
@@ -224,7 +224,8 @@ class FollowingTestCase(testtools.TestCase):
     def test_on_the_tier_of_its_image(self):
         explained = explain(of_image('archive'), clouds.image('archive'))
         self.assertEqual(
-            (Outcome.IN_PLACE, 'archive'), (explained.outcome, explained.tier)
+            (PlacementOutcome.IN_PLACE, 'archive'),
+            (explained.outcome, explained.tier),
         )
         self.assertIn(
             'which currently selects tier archive', explained.summary
@@ -233,7 +234,7 @@ class FollowingTestCase(testtools.TestCase):
     def test_elsewhere_since_the_image_was_tagged_later(self):
         explained = explain(of_image('general'), clouds.image('archive'))
         self.assertEqual(
-            (Outcome.MISPLACED, 'archive', 'image-tier'),
+            (PlacementOutcome.MISPLACED, 'archive', 'image-tier'),
             (explained.outcome, explained.tier, explained.volume_type),
         )
         self.assertIn('its backend serves tier general', explained.notes)
@@ -248,39 +249,42 @@ class FollowingTestCase(testtools.TestCase):
 
     def test_on_the_overflow(self):
         explained = explain(of_image('general'), clouds.image('database'))
-        self.assertEqual(Outcome.IN_PLACE, explained.outcome)
+        self.assertEqual(PlacementOutcome.IN_PLACE, explained.outcome)
         self.assertIn('overflow tier, general', explained.summary)
 
     def test_a_blank_one(self):
         explained = explain(of_image('general', image_id=None))
         self.assertEqual(
-            (Outcome.IN_PLACE, 'general'), (explained.outcome, explained.tier)
+            (PlacementOutcome.IN_PLACE, 'general'),
+            (explained.outcome, explained.tier),
         )
 
     def test_its_project_counts_and_not_who_asks(self):
         explained = explain(of_image('premium'), clouds.image('premium'))
         self.assertEqual(
-            (Outcome.MISPLACED, 'general'), (explained.outcome, explained.tier)
+            (PlacementOutcome.MISPLACED, 'general'),
+            (explained.outcome, explained.tier),
         )
         explained = explain(
             of_image('premium', project=clouds.THEM),
             clouds.image('premium', owner=clouds.THEM),
         )
-        self.assertEqual(Outcome.IN_PLACE, explained.outcome)
+        self.assertEqual(PlacementOutcome.IN_PLACE, explained.outcome)
 
     def test_none_would_serve_it_today(self):
         explained = explain(
             of_image('premium'), clouds.image('premium'), policy=REFUSE
         )
         self.assertEqual(
-            (Outcome.MISPLACED, None), (explained.outcome, explained.tier)
+            (PlacementOutcome.MISPLACED, None),
+            (explained.outcome, explained.tier),
         )
         self.assertIn('No tier serves it today', explained.summary)
 
     def test_its_image_is_gone(self):
         explained = explain(of_image('archive'))
         self.assertEqual(
-            (Outcome.UNKNOWN, clouds.host('archive')),
+            (PlacementOutcome.UNKNOWN, clouds.host('archive')),
             (explained.outcome, explained.host),
         )
         self.assertIn('id-of-image does not exist any more', explained.summary)
@@ -290,7 +294,7 @@ class FollowingTestCase(testtools.TestCase):
         if fixed_by is decision.FixedBy.EXISTING_VOLUME:
             return
         explained = explain(of_image('premium', fixed_by=fixed_by))
-        self.assertEqual(Outcome.IN_PLACE, explained.outcome)
+        self.assertEqual(PlacementOutcome.IN_PLACE, explained.outcome)
         self.assertIn('Its type follows the image, but it', explained.summary)
 
     def test_cinder_alone_placed_it_before_there_were_tiers(self):
@@ -298,24 +302,26 @@ class FollowingTestCase(testtools.TestCase):
         explained = explain(
             of_image('archive'), clouds.image('archive'), known=known
         )
-        self.assertEqual(Outcome.IN_PLACE, explained.outcome)
+        self.assertEqual(PlacementOutcome.IN_PLACE, explained.outcome)
 
 
 class OtherTypeTestCase(testtools.TestCase):
     def test_its_type_decides(self):
         explained = explain(volume(clouds.FAST, 'archive'))
         self.assertEqual(
-            (Outcome.IN_PLACE, None), (explained.outcome, explained.tier)
+            (PlacementOutcome.IN_PLACE, None),
+            (explained.outcome, explained.tier),
         )
         self.assertEqual(
-            Outcome.MISPLACED, explain(volume(clouds.FAST, 'database')).outcome
+            PlacementOutcome.MISPLACED,
+            explain(volume(clouds.FAST, 'database')).outcome,
         )
 
 
 class NoAnswerTestCase(testtools.TestCase):
     def test_a_volume_without_a_backend(self):
         explained = explain(volume(clouds.DATABASE, None, status='error'))
-        self.assertEqual(Outcome.MISPLACED, explained.outcome)
+        self.assertEqual(PlacementOutcome.MISPLACED, explained.outcome)
         self.assertIn('It has no backend (status error)', explained.summary)
 
     def test_a_backend_that_does_not_report(self):
@@ -323,7 +329,7 @@ class NoAnswerTestCase(testtools.TestCase):
             clouds.CLOUD, backends=(clouds.backend('general'),)
         )
         explained = explain(volume(clouds.ARCHIVE, 'archive'), known=known)
-        self.assertEqual(Outcome.UNKNOWN, explained.outcome)
+        self.assertEqual(PlacementOutcome.UNKNOWN, explained.outcome)
         self.assertIn('does not report to the scheduler', explained.summary)
 
     def test_a_tenant_who_sees_next_to_nothing(self):
@@ -332,7 +338,7 @@ class NoAnswerTestCase(testtools.TestCase):
             known=clouds.TENANTS,
         )
         self.assertEqual(
-            (Outcome.UNKNOWN, 'database'),
+            (PlacementOutcome.UNKNOWN, 'database'),
             (explained.outcome, explained.volume_type),
         )
         self.assertIn('hidden from this user', explained.summary)
@@ -342,7 +348,8 @@ class NoAnswerTestCase(testtools.TestCase):
             volume(clouds.DATABASE, None), known=clouds.MEMBERS
         )
         self.assertEqual(
-            (Outcome.UNKNOWN, 'database'), (explained.outcome, explained.tier)
+            (PlacementOutcome.UNKNOWN, 'database'),
+            (explained.outcome, explained.tier),
         )
         self.assertIn('Its location is hidden', explained.summary)
 
@@ -351,7 +358,7 @@ class NoAnswerTestCase(testtools.TestCase):
             volume(clouds.DATABASE, 'database'),
             known=dataclasses.replace(clouds.MEMBERS, backends=None),
         )
-        self.assertEqual(Outcome.UNKNOWN, explained.outcome)
+        self.assertEqual(PlacementOutcome.UNKNOWN, explained.outcome)
 
     def test_a_member_whose_fall_back_may_be_hidden(self):
         explained = explain(
@@ -360,9 +367,9 @@ class NoAnswerTestCase(testtools.TestCase):
                 clouds.MEMBERS, types=(clouds.ARCHIVE, clouds.FOLLOWING)
             ),
         )
-        self.assertEqual(Outcome.UNKNOWN, explained.outcome)
+        self.assertEqual(PlacementOutcome.UNKNOWN, explained.outcome)
 
     def test_a_type_that_is_not_visible(self):
         explained = explain(volume(None, 'general', type_name='secret'))
-        self.assertEqual(Outcome.UNKNOWN, explained.outcome)
+        self.assertEqual(PlacementOutcome.UNKNOWN, explained.outcome)
         self.assertIn('secret is not visible', explained.summary)

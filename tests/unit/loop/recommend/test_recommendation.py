@@ -9,6 +9,7 @@ import ddt
 import numpy
 import testtools
 
+from cinder_tiers.domain import record
 from cinder_tiers.figures.fio import pattern as fio_pattern
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.recommend import counters
@@ -588,7 +589,7 @@ class CountersTestCase(testtools.TestCase):
         b'\xff\xfe',
     )
     def test_other_output_of_an_image_is_refused(self, text):
-        self.assertRaises(counters.CountersError, counters.of_iostat, text)
+        self.assertRaises(record.RecordError, counters.of_iostat, text)
 
     @ddt.data(
         (b'[]',),
@@ -603,13 +604,11 @@ class CountersTestCase(testtools.TestCase):
         (diagnostics(), diagnostics(2), diagnostics(3)),
     )
     def test_other_diagnostics_are_refused(self, texts):
-        self.assertRaises(
-            counters.CountersError, counters.of_diagnostics, texts
-        )
+        self.assertRaises(record.RecordError, counters.of_diagnostics, texts)
 
     def test_of_many_faults_a_few_are_shown(self):
         error = self.assertRaises(
-            counters.CountersError,
+            record.RecordError,
             counters.of_iostat,
             json.dumps(
                 [image(write_ops=-1, image=str(n)) for n in range(50)]

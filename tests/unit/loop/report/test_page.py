@@ -15,6 +15,7 @@ import hypothesis
 from hypothesis import strategies
 import testtools
 
+from cinder_tiers.domain import record
 from cinder_tiers.figures.fio import histogram
 from cinder_tiers.figures.fleet import duration
 from cinder_tiers.figures.profile import profile as named_profile
@@ -1063,7 +1064,7 @@ class HostileTestCase(testtools.TestCase):
             plain = json.loads(SMALL)
             plain['tiers'][0]['patterns'][0]['slots'][0][place] = wrong
             self.assertRaises(
-                run_result.ResultFileError, run_result.read, json.dumps(plain)
+                record.RecordError, run_result.read, json.dumps(plain)
             )
 
     def test_a_long_label_of_any_characters_is_drawn(self):
