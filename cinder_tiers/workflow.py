@@ -120,7 +120,6 @@ def plan(
 
     And which tiers no backend serves, as far as Cinder's scheduler tells.
 
-    :param connection: of an administrator.
     :param allowed: objects of which refused actions are allowed.
     :raises errors.TiersError: when a service does not answer or refuses, the
         catalog does not fit the cloud, or nothing has a name of `allowed`.
@@ -208,7 +207,6 @@ def save_plan(
     :param path: of the file, which is replaced.
     :param planned: `apply` does nothing of it while an action is refused.
     :param connection: with the cloud that the plan is for.
-    :param text: of the tiers file.
     :raises errors.TiersError: when it cannot be written.
     """
     saved_plan.write(
@@ -234,7 +232,6 @@ def apply(
 ) -> tuple[actions.Result, ...]:
     """Makes Cinder and Ceph match a catalog, or does what was planned.
 
-    :param connection: of an administrator.
     :param wanted: a catalog; or a plan that was saved, which is carried out
         as it is, or not at all.
     :param agree: is called with the plan before anything is written; raises
@@ -306,7 +303,6 @@ def publish(
 ) -> tuple[actions.Result, ...]:
     """Writes what was measured of tiers into their volume types' descriptions.
 
-    :param connection: of an administrator.
     :param measured: of tiers of the catalog; raises when that is not to be
         said of what exists.
     :param agree: is called with what would be done, before anything is
@@ -404,7 +400,6 @@ def audit(
 ) -> Audited:
     """What is not as a catalog says, and what cannot be determined.
 
-    :param connection: of an administrator.
     :param tiers: names of the tiers to audit, with the options of the hosts
         of their clusters; none: all, and what carries the ownership marker
         and is of none.
@@ -503,8 +498,6 @@ def audit_all_volumes(
 ) -> collections.abc.Iterator[audit_tiers.Finding]:
     """Findings on the volumes of all projects.
 
-    :param connection: of an administrator.
-    :param policy: the operator's choices.
     :param residency: which volumes are clones of images; None: it is not
         audited.
     :param limits: the limits of their images; None: they are not audited.
@@ -548,8 +541,6 @@ def list_volumes(
 ) -> collections.abc.Iterator[audit_volumes.ListedVolume]:
     """The volumes of all projects, or of one, with what is said of each.
 
-    :param connection: of an administrator.
-    :param policy: the operator's choices.
     :param tier: name of the applied tier that they are of; None: any, or
         none.
     :param project: id of the project; None: all.
@@ -587,7 +578,6 @@ def volumes_of(
     :param connection: of the user; to an administrator Cinder shows the
         volumes of all projects, to others those of their own.
     :param known: what the user may see.
-    :param policy: the operator's choices.
     :param project: id of the project; None: all.
     :raises errors.TiersError: Cinder does not answer, or not all volumes
         could be listed.
@@ -610,7 +600,6 @@ def lint_images(
 ) -> collections.abc.Iterator[near_tags.ImageTag]:
     """Images of which no tag selects a tier, but one is nearly that of one.
 
-    :param connection: of the user.
     :param all_projects: whether the images of all projects are looked at, for
         which the user must be an administrator; else those of its own.
     :raises errors.TiersError: a service does not answer; the user is none who
@@ -664,7 +653,6 @@ def export(
 ) -> Export:
     """A tiers file of what exists, for which a plan is empty.
 
-    :param connection: of an administrator.
     :param clusters: Ceph clusters to ask, each with a name of its own.
     :param file: name of the file, for messages.
     :param open_session: opens a session with a cluster.

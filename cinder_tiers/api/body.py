@@ -92,7 +92,6 @@ def read_body(
 def replace_body(environ: Environ, data: bytes) -> None:
     """Put another body in the place of the one that was read.
 
-    :param environ: of a WSGI request.
     :param data: the new body.
     """
     environ['wsgi.input'] = io.BytesIO(data)

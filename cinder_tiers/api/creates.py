@@ -48,7 +48,6 @@ def steer(request: requests.ApiRequest) -> outcome.RequestOutcome:
     26.0.0 to 29.0.0): those that it does not read, such as source_replica,
     and an empty backup_id, mean nothing.
 
-    :param request: the create.
     :raises Exception: whatever Cinder's database layer raises.
     """
     volume = request.document['volume']
@@ -116,7 +115,6 @@ def steer_after_failure(
     by the operator's on_error, and never without a type because of what its
     image, which a tenant writes, does to the door.
 
-    :param request: the create.
     :param error: what failed.
     :raises Exception: whatever Cinder's database layer raises while the type
         that the request names is looked up.

@@ -54,7 +54,6 @@ def steer(request: requests.ApiRequest) -> outcome.RequestOutcome:
     the choice to their images chooses nothing. It is the fallback tier's
     unless another type of the group says a different place.
 
-    :param request: the create.
     :raises Exception: whatever Cinder's database layer raises.
     """
     group = request.document['group']
@@ -64,7 +63,6 @@ def steer(request: requests.ApiRequest) -> outcome.RequestOutcome:
 def steer_consistency(request: requests.ApiRequest) -> outcome.RequestOutcome:
     """The same for a consistency group.
 
-    :param request: the create.
     :raises Exception: whatever Cinder's database layer raises.
     """
     text = request.document['consistencygroup']['volume_types']
@@ -168,8 +166,6 @@ def _place(
 ) -> placement_request.Placement:
     """The tier in place of a type that follows the image.
 
-    :param request: the create.
-    :param found: the type.
     :param zone: what the request names, hostile.
     """
     api = door.of_process('api')

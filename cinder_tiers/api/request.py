@@ -84,8 +84,6 @@ def method_of(environ: body.Environ) -> str:
 
     A query may name another one than the request line
     (routes/middleware.py, `use_method_override`).
-
-    :param environ: of a WSGI request.
     """
     if '_method' in environ.get('QUERY_STRING', ''):
         try:
@@ -98,10 +96,7 @@ def method_of(environ: body.Environ) -> str:
 
 
 def is_json(environ: body.Environ) -> bool:
-    """Whether Cinder reads a body as JSON.
-
-    :param environ: of a WSGI request.
-    """
+    """Whether Cinder reads a body as JSON."""
     content_type = environ.get('CONTENT_TYPE') or ''
     return content_type.partition(';')[0].strip().lower() in _CONTENT_TYPES
 
@@ -111,7 +106,6 @@ def version_of(
 ) -> api_version_request.APIVersionRequest | None:
     """The version of Cinder's API that a request asks for.
 
-    :param environ: of a WSGI request.
     :returns: None when Cinder refuses it; it has an answer of its own.
     """
     # It keeps attributes in the environ.

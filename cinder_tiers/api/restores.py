@@ -50,7 +50,6 @@ def steer(
     A restore that names no volume has Cinder make one, of the default type;
     no key of the request says another.
 
-    :param request: the restore.
     :param application: Cinder's API.
     :raises Exception: whatever Cinder's database layer raises.
     """
@@ -200,8 +199,6 @@ def _delete(context: typing.Any, volume_id: str, *, backup_id: str) -> None:
 
     :param context: the context of the request; its user may lack the
         right to delete volumes.
-    :param volume_id: the volume.
-    :param backup_id: the backup.
     """
     # Its modules load only where Cinder's objects are registered.
     from cinder.volume import api as volume_api

@@ -45,7 +45,6 @@ def steer(request: requests.ApiRequest) -> outcome.RequestOutcome:
     With a type that follows the image a volume would stay where it is, and
     lose the QoS and the quota of the tier.
 
-    :param request: the retype.
     :raises Exception: whatever Cinder's database layer raises.
     """
     context = request.context
@@ -128,7 +127,6 @@ def _has_it_already(
     that they named with the one that is shown, and retype at each run.
 
     :param context: the context of the request.
-    :param volume: the volume.
     :param placed: the placement that the retype would get.
     """
     # Its modules load only where Cinder's objects are registered.

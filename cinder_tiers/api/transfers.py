@@ -34,7 +34,6 @@ def steer(request: requests.ApiRequest) -> outcome.RequestOutcome:
     Cinder does not ask whether who accepts may use the volume's type
     (transfer/api.py, `accept`, 29.0.0).
 
-    :param request: the acceptance.
     :raises Exception: whatever Cinder's database layer raises.
     """
     context = request.context

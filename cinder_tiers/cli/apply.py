@@ -51,7 +51,6 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         lock.add(parser)
         group = parser.add_mutually_exclusive_group()

@@ -71,7 +71,6 @@ Example: openstack tier audit --tier database -f json -c Object -c State
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--tier',

@@ -47,7 +47,6 @@ Example: openstack tier backend-config > tiers.conf
     auth_required = False
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         base.add_catalog(parser)
         parser.add_argument(

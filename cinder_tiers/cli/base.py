@@ -317,7 +317,6 @@ class StatusCommand(command.Command):
     auth_required = False
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         refuse_dashes(parser)
         return parser
@@ -465,7 +464,6 @@ class CatalogLister(StatusLister):
     """A command that takes a tiers file and shows a table."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         add_catalog(parser)
         return parser
@@ -515,7 +513,6 @@ def log_effects(
     An error when the action is refused, or when volumes would stop being
     served; else a warning.
 
-    :param log: logger of the command.
     :param planned: actions of one plan.
     :param found: the effect of each action.
     """

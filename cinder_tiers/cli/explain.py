@@ -48,7 +48,6 @@ Example: openstack tier explain --image debian -f value -c tier
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         what = parser.add_mutually_exclusive_group(required=True)
         what.add_argument(

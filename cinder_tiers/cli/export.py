@@ -40,7 +40,6 @@ ceph=/etc/ceph/ceph.conf:admin
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--cluster',

@@ -30,7 +30,6 @@ Example: openstack tier lint-images -f json
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--all',

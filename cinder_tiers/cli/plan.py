@@ -54,7 +54,6 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         return loaded
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--out',

@@ -265,7 +265,7 @@ def read(path: str, *, has_times: bool = False) -> 'run_result.RunResult':
         raise base.CommandFailed(
             f'cannot read {path}: {error.strerror}; name another file'
         ) from error
-    except run_result.ResultFileError as error:
+    except record.RecordError as error:
         raise base.CommandFailed(
             *(f'{path}: {line}' for line in errors.lines_of(error))
         ) from error

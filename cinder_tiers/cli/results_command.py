@@ -74,7 +74,6 @@ class ResultsCommand(base.StatusCommand):
     module: str
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         self.add_arguments(parser)
         return parser

@@ -88,7 +88,6 @@ Example: openstack tier list -c Name -c Promise -c Measured
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         _add_source(parser)
         return parser
@@ -133,7 +132,6 @@ Example: openstack tier show database -f json
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         _add_source(parser)
         parser.add_argument('name', metavar='<tier>', help='name of the tier')

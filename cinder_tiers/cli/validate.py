@@ -53,7 +53,6 @@ Example: openstack tier validate tiers.yaml -f json
         return loaded
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'file',

@@ -35,7 +35,6 @@ Example: openstack tier volumes --wrong -f csv -c Volume -c Remark
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             'tier',

@@ -50,7 +50,6 @@ def flush_and_evict(
 
     :param conf: the configuration file of the cluster.
     :param user: the cephx user, without `client.`.
-    :param pool: of the cache.
     :param progress: is called with the number of objects tried so far.
     :param silence_s: seconds after which an object is given up, and all
         after it.

@@ -417,7 +417,6 @@ class Session:
     ) -> tuple[str, ...]:
         """Tries to empty a cache into the pool behind it, once.
 
-        :param pool: of the cache.
         :param progress: is called with the number of objects tried so far.
         :returns: the first messages about objects that stay.
         :raises errors.ActionFailed: as `cache_flush.flush_and_evict`.

@@ -162,7 +162,6 @@ def request(
     openstacksdk makes a part of the URL of any text.
 
     :param service: a proxy of openstacksdk, such as `block_storage`.
-    :param method: of HTTP.
     :param path: below the endpoint of the service, with {} for each id.
     :param ids: of the objects that it is about.
     :param arguments: of keystoneauth, such as `json` and `params`.

@@ -128,7 +128,6 @@ def opened(
 ) -> collections.abc.Iterator[ProbeImage]:
     """Opens the image of a pool, which is made if there is none.
 
-    :param rbd: the module.
     :param ioctx: of the pool; its namespace is changed.
     :param data_pool: for the data of the image; None: the same pool.
     :raises errors.ActionFailed: an image of the name is not ours.
@@ -167,7 +166,6 @@ def opened(
 def remove(rbd: types.ModuleType, ioctx: ceph_bindings.OpenPool) -> bool:
     """Removes the image of a pool and its namespace.
 
-    :param rbd: the module.
     :param ioctx: of the pool; its namespace is changed.
     :returns: whether there was one.
     :raises errors.ActionFailed: an image of the name is not ours.

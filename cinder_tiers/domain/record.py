@@ -12,7 +12,6 @@ once, by its place, as far as it can be read.
 This module must not know what is recorded.
 """
 
-from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -305,7 +304,6 @@ def dumps(
 ) -> str:
     """The text of a JSON file of a record.
 
-    :param value: a record
     :param heading: what stands before its fields, such as version=1
     :raises TypeError: the value is not a dataclass
     :raises ValueError: a number is not finite
@@ -327,16 +325,14 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f'found {name}, which JSON does not have')
 
 
-def parsed(
-    text: str | bytes, /, **hooks: Callable[[Any], object] | None
-) -> Any:
-    """The plain values of a JSON text, whoever wrote it.
+def parsed(text: str | bytes, /, **hooks: Any) -> Any:
+    """The plain values of a JSON text, whoever wrote it; NaN is taken.
 
     :param hooks: as of json.loads
     :raises ValueError: it is not JSON
     """
     try:
-        return json.loads(text, parse_constant=_refuse_constant, **hooks)
+        return json.loads(text, **hooks)
     except RecursionError as error:
         raise ValueError(str(error)) from error
 
@@ -349,7 +345,7 @@ def loads(kind: type, text: str | bytes, /, **heading: object) -> Any:
     :raises RecordError: it is none; a line for everything that is wrong
     """
     try:
-        value = parsed(text)
+        value = parsed(text, parse_constant=_refuse_constant)
         if not isinstance(value, dict):
             raise RecordError('found no object in the document')
         for name, expected in heading.items():

@@ -87,7 +87,6 @@ class _Memory:
         """A placement, if it is remembered.
 
         :param key: what it depends on, the identity of the image included.
-        :param facts: the image.
         """
         known = self.placements.get(key)
         if known is None:
@@ -142,8 +141,6 @@ class Door:
         """A door that knows nothing yet.
 
         :param name: api or scheduler; `NAME_on_error` is its own option.
-        :param applied: the tiers.
-        :param known_images: the images.
         :param recorder: where decisions are kept.
         :param zones: the availability zones of backends; None for a door
             that does not look at them.
@@ -201,7 +198,6 @@ class Door:
         being asked, as the request would fail otherwise.
 
         :param placed: what was decided.
-        :param context: of the request.
         """
         if self._zones is None or placed.state is None:
             return False
@@ -211,10 +207,7 @@ class Door:
     def place(
         self, asked: placement_request.PlacementRequest
     ) -> placement_request.Placement:
-        """Where the volume of a request goes. Never raises an Exception.
-
-        :param asked: the request.
-        """
+        """Where the volume of a request goes. Never raises an Exception."""
         started = time.monotonic()
         error: Exception | None = None
         answer: known_images.RememberedImage | None = None
@@ -252,7 +245,6 @@ class Door:
         to Cinder for what its image may name: a tenant who knows what makes
         a door fail would evade the tiers. Never raises an Exception.
 
-        :param asked: the request.
         :param error: what failed.
         """
         placed = self._on_error(asked, error, None, is_left_to_image=False)
@@ -271,7 +263,6 @@ class Door:
         the scheduler door is used for its extra specs only.
 
         :param placed: what was decided.
-        :param context: of the request.
         :raises Exception: whatever Cinder's database layer raises.
         """
         tier_type = placed.tier_type

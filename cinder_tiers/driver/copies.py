@@ -53,7 +53,6 @@ class Copy:
     ) -> dict:
         """Copy a volume of the source pool.
 
-        :param driver: of the source pool.
         :returns: changes of the volume that is made.
         """
         name = f'{self.volume.name}.clone_snap'

@@ -31,7 +31,6 @@ MOVING = 'MIGRATION'
 class Configuration:
     """The options of a backend, as they are for one pool of it.
 
-    :param configuration: of the backend.
     :param options: {name: value} of those that are different.
     """
 
@@ -205,7 +204,6 @@ class PoolDriver(rbd.RBDDriver):
     ) -> None:
         """Take limits off an image; those of its pool stay.
 
-        :param volume: the volume.
         :param qos_keys: of a QoS spec; the image need not have them.
         :raises exception.VolumeBackendAPIException: Ceph refuses.
         """

@@ -85,8 +85,6 @@ def move(
 ) -> _Result:
     """Move an image, with what its new type wants of it.
 
-    :param images: of the cluster.
-    :param wanted: the move.
     :param finish: changes the image in its new pool; what it changes is
         undone with the move.
     :param state_of: as for `moving.ClusterImages.busy_kin`.

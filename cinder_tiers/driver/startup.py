@@ -16,7 +16,6 @@ def unusable(
 ) -> list[str]:
     """Why pools cannot keep volumes, a sentence for each.
 
-    :param wanted: of the option.
     :param found: answer to the command "osd pool ls" with detail "detail".
     """
     by_name = {pool['pool_name']: pool for pool in found}
@@ -52,7 +51,6 @@ def full(
 ) -> list[str]:
     """Names of the RADOS pools that take no writes now.
 
-    :param wanted: of the option.
     :param found: as for `unusable`.
     """
     names = {pool.rados_pool for pool in wanted}

@@ -21,7 +21,6 @@ LOG = logging.getLogger(__name__)
 class Stats:
     """Reports a backend.
 
-    :param backend: the driver of it.
     :param found: its pools.
     :param drivers: of each pool, by its name in Cinder.
     """

@@ -146,7 +146,6 @@ def opened(path: str) -> collections.abc.Iterator[LockFile]:
 
     Who may use the lock is who may write in its folder.
 
-    :param path: of the file.
     :raises errors.TiersError: when it cannot be opened, is not regular, or
         belongs to another user and its folder is open to all.
     """

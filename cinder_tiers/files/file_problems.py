@@ -14,7 +14,6 @@ def told(
 ) -> collections.abc.Iterator[None]:
     """Tells errors of reading a file as problems of that file.
 
-    :param path: path of the file.
     :param expected: what it should be.
     :param remedy: what to do when it is not, as an imperative.
     :raises errors.ProblemsFound: OSError or ValueError was raised; has one

@@ -140,7 +140,6 @@ def _check_replaceable(path: str) -> None:
 def read(path: str) -> SavedPlan:
     """Reads a saved plan.
 
-    :param path: path of the file.
     :raises errors.ProblemsFound: when it is none, or of another version.
     """
     with file_problems.told(

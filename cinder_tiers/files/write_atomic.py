@@ -23,7 +23,6 @@ def write(
 ) -> None:
     """Writes a file at once.
 
-    :param path: path of the file.
     :param content: a text is written as UTF-8.
     :param replace: whether a file that exists is replaced; it keeps its mode.
     :param is_durable: whether it must be there after a loss of power, and not

@@ -37,7 +37,6 @@ def check_fields(
 ) -> None:
     """Checks some fields of a dataclass, and those of dataclasses in them.
 
-    :param kind: the dataclass.
     :param fields: {name: value}
     :raises TypeError: the first that has another type.
     """

@@ -46,7 +46,6 @@ def observe(
 ) -> inventory.Inventory:
     """What exists, as far as a catalog could declare it.
 
-    :param connection: of an administrator.
     :param clusters: those to ask, each with a name of its own.
     :param open_session: opens a session with a cluster.
     :raises errors.Unreachable: Cinder or Keystone does not answer, or

@@ -104,7 +104,6 @@ def observe_cinder(
 ) -> cinder_state.CinderState:
     """The state of Cinder, and whether types that would change have volumes.
 
-    :param connection: of an administrator.
     :param access_of: chooses private types of others of which the projects
         are read, too.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.

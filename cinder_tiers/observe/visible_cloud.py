@@ -52,7 +52,6 @@ def observe(
 ) -> facts.VisibleCloud:
     """What the user may see of volume types, defaults and backends.
 
-    :param connection: of the user.
     :param project: id of the project that a new volume would be of, for its
         default type; None when no type has to be found.
     :raises errors.TiersError: a service does not answer, or the project is
@@ -83,7 +82,6 @@ def with_published_tags(
 ) -> facts.VisibleCloud:
     """The same facts, and the tags of tiers where Cinder hides those.
 
-    :param connection: of the user.
     :raises errors.Unreachable: Glance does not answer.
     """
     if facts.EXTRA_SPECS not in known.hidden:
@@ -102,7 +100,6 @@ def published_tags(
 ) -> frozenset[str] | None:
     """Normal forms of the tags of tiers that Glance shows to all.
 
-    :param connection: of the user.
     :returns: None when Glance has no namespace of ours.
     :raises errors.Unreachable: Glance does not answer.
     :raises errors.NotVisible: Glance hides namespaces from the user.
@@ -118,7 +115,6 @@ def observe_types(
 ) -> facts.VisibleCloud:
     """What the user may see of volume types, and nothing else.
 
-    :param connection: of the user.
     :returns: facts without a default type and without backends.
     :raises errors.Unreachable: a service does not answer.
     """
@@ -156,7 +152,6 @@ def observe_backends(
 ) -> tuple[backends.Backend, ...] | None:
     """The backends that report to Cinder; None when they are hidden.
 
-    :param connection: of the user.
     :raises errors.Unreachable: Cinder, or its scheduler, does not answer.
     """
     return _backends(connection, [])
@@ -167,7 +162,6 @@ def list_backends(
 ) -> tuple[backends.Backend, ...]:
     """The backends that report to Cinder's scheduler.
 
-    :param connection: of an administrator.
     :raises errors.Unreachable: it does not answer.
     :raises errors.NotVisible: they are hidden from the user.
     """
@@ -183,7 +177,6 @@ def list_backends(
 def own_project(connection: openstack.connection.Connection) -> str:
     """Id of the user's project.
 
-    :param connection: of the user.
     :raises errors.Unreachable: the token is for no project.
     """
     with openstack_client.asking('Keystone gave no token'):
@@ -422,7 +415,6 @@ def find_image(
 ) -> facts.KnownImage:
     """An image as the user sees it.
 
-    :param connection: of the user.
     :param ref: name or id.
     :raises errors.Unreachable: there is no such image for the user, or more
         than one, or Glance does not answer.
@@ -451,8 +443,6 @@ def list_images(
 ) -> collections.abc.Iterator[dict]:
     """Images as Glance shows them, hidden ones last.
 
-    :param connection: of the user.
-    :param params: of the query.
     :raises openstack.exceptions.SDKException: Glance refused it.
     """
     # A list is of hidden images, or of the others.
@@ -471,7 +461,6 @@ def read_image(
 ) -> facts.KnownImage | None:
     """An image by its id; None when it is gone, or not for the user.
 
-    :param connection: of the user.
     :param image_id: its id, as a volume holds it.
     :raises errors.Unreachable: Glance does not answer.
     """
@@ -481,10 +470,7 @@ def read_image(
 
 
 def parse_image(found: collections.abc.Mapping) -> facts.KnownImage:
-    """An image as Glance shows it.
-
-    :param found: of Glance's answer.
-    """
+    """An image as Glance shows it."""
     return facts.KnownImage(
         image_id=found['id'],
         name=found.get('name'),
@@ -511,7 +497,6 @@ def find_volume(
 ) -> facts.KnownVolume:
     """A volume, in any project when the user is an administrator.
 
-    :param connection: of the user.
     :param ref: name or id.
     :param known: for its volume type.
     :raises errors.Unreachable: there is no such volume for the user, or
@@ -563,7 +548,6 @@ def observe_volume(
 ) -> ObservedVolume:
     """A volume as the user sees it, with its image and the cloud around it.
 
-    :param connection: of the user.
     :param ref: name or id.
     :raises errors.TiersError: there is no such volume for the user, or more
         than one, or a service does not answer.
@@ -585,8 +569,6 @@ def list_volumes(
 ) -> collections.abc.Iterator[dict]:
     """Volumes as Cinder shows them with details.
 
-    :param connection: of the user.
-    :param params: of the query.
     :raises openstack.exceptions.SDKException: Cinder refused it.
     """
     return openstack_client.rows(
@@ -612,7 +594,6 @@ def parse_volume(
 ) -> facts.KnownVolume:
     """A volume as Cinder shows it with details.
 
-    :param found: of Cinder's answer.
     :param known: for its volume type.
     """
     # Cinder gives the keys with a prefix to administrators only.
@@ -662,10 +643,7 @@ def parse_volume(
 
 
 def is_migration_target(found: collections.abc.Mapping) -> bool:
-    """Whether Cinder made a volume to copy another one to.
-
-    :param found: of Cinder's answer.
-    """
+    """Whether Cinder made a volume to copy another one to."""
     # As of _migrate_volume_generic (cinder/volume/manager.py).
     return (found.get(_MIGRATION) or '').startswith('target:')
 

@@ -39,7 +39,6 @@ def placement_of(
 ) -> placement_request.Placement | None:
     """Where this request goes, if it was given a tier.
 
-    :param context: of the request.
     :returns: a placement with a tier's type, and with the state that has it.
     """
     with _lock:

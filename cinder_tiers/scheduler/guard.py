@@ -26,8 +26,6 @@ def keep_permitted(
     """The backends that do not serve only tiers closed to a project.
 
     :param backends: BackendState objects of Cinder's scheduler.
-    :param asked: the request.
-    :param state: the applied tiers.
     :param is_unbound: whether the type of the volume names no backend, and
         does not follow the image.
     :param type_id: id of the type of the volume.
@@ -67,11 +65,7 @@ def _claims(
 def may_retype(
     retype: placement_request.Retype, state: applied.AppliedState
 ) -> bool:
-    """Whether a volume may get the private type of a tier.
-
-    :param retype: the request.
-    :param state: the applied tiers.
-    """
+    """Whether a volume may get the private type of a tier."""
     found = state.find(retype.type_id)
     return found is None or not named_types.is_closed(
         found, retype.context, retype.project

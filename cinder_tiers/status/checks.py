@@ -78,10 +78,7 @@ def options(
 
 
 def tiers(state: applied.AppliedState) -> upgradecheck.Result:
-    """Whether the doors can read all applied tiers.
-
-    :param state: the applied tiers.
-    """
+    """Whether the doors can read all applied tiers."""
     unfinished = [f'{one[0].upper()}{one[1:]}.' for one in state.unfinished]
     if not state.tiers and not state.problems:
         return result(warnings=unfinished, otherwise='no tier is applied')
@@ -128,10 +125,7 @@ def tiers(state: applied.AppliedState) -> upgradecheck.Result:
 
 
 def types_beside(state: applied.AppliedState) -> upgradecheck.Result:
-    """Whether a public type leads past the types of the tiers.
-
-    :param state: the applied tiers.
-    """
+    """Whether a public type leads past the types of the tiers."""
     found = reach.find(
         (
             reach.Type(
@@ -165,7 +159,6 @@ def default_type(
 ) -> upgradecheck.Result:
     """Whether volumes of Cinder's default type have a tier to go to.
 
-    :param state: the applied tiers.
     :param default_type: the option default_volume_type.
     """
     found = state.find(default_type)
@@ -198,7 +191,6 @@ def scheduler(
     The API door alone keeps no project off the backends of a private tier: a
     volume whose type names no backend goes to any that has room.
 
-    :param state: the applied tiers.
     :param filters: the option scheduler_default_filters.
     :param weighers: the option scheduler_default_weighers.
     """
@@ -241,7 +233,6 @@ def api(
 ) -> upgradecheck.Result:
     """Whether the API door is open, and the default type suits it.
 
-    :param state: the applied tiers.
     :param file: api-paste.ini, for messages.
     :param door: what it says.
     :param default_type: the option default_volume_type.

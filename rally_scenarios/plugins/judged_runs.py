@@ -72,7 +72,6 @@ class JudgedRunsSLA(sla.SLA):
     def merge(self, other: 'JudgedRunsSLA') -> bool:
         """Take over what another one judged.
 
-        :param other: of the same task
         :returns: whether all runs so far are good
         """
         return self._add(other._judged)

@@ -120,7 +120,6 @@ class ArgumentsValidator(TaskValidator):
 def _wrong_arguments(args: object, scenario: type) -> Iterator[str]:
     """Say which arguments or fields are unknown, missing or of another kind.
 
-    :param args: of the task
     :param scenario: whose ``run`` has type hints
     """
     parameters = inspect.signature(scenario.run).parameters.values()

@@ -414,6 +414,7 @@ class ProcessCase(testtools.TestCase):
                 '-c',
                 test_two_applies.SCRIPT,
                 *self.api.arguments_of('admin'),
+                'tier',
                 verb,
                 '--catalog',
                 str(self.folder / 'tiers.yaml'),

@@ -35,10 +35,7 @@ class Shown:
 def explanation_fields(
     shown: Shown,
 ) -> tuple[tuple[str, ...], tuple[object, ...]]:
-    """An explanation as names of fields and their values.
-
-    :param shown: the explanation.
-    """
+    """An explanation as names of fields and their values."""
     explained = shown.explained
     fields = {
         'outcome': explained.outcome.value,

@@ -43,7 +43,6 @@ def text(
 ) -> str:
     """The comment: what it comes to, what is refused, and each change.
 
-    :param plan: plan of the catalog.
     :param found: the effect of each action.
     :param caveats: what is to be said beside the changes.
     :param projects: those of which names are known.

@@ -76,8 +76,7 @@ def action_lines(
 ) -> collections.abc.Iterator[str]:
     """One action: a line, its fields, and what a person decides by.
 
-    :param effect: effect of the action.
-    :param title: title of its group.
+    :param effect: of the action.
     :param width: columns of the terminal.
     """
     yield cells.printable(f'  {MARKS[action.verb]} {action.key}')

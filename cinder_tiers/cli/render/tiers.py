@@ -102,7 +102,6 @@ def tier_fields(
 ) -> tuple[tuple[str, ...], cells.Row]:
     """A tier as names of fields and their values.
 
-    :param tier: the tier.
     :param read_from: the tiers file, or the service.
     :param projects: {id: name, None for one that does not exist}, as far as
         Keystone gave them.

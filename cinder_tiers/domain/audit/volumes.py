@@ -101,7 +101,6 @@ def audit_volumes(
     :param known: what an administrator sees of the cloud.
     :param find_image: image by id, None for one that is gone; raises an
         errors.TiersError when that cannot be determined.
-    :param policy: the operator's choices.
     :param residency: which volumes are clones of images; None: residency is
         not audited.
     :param limits: the limits of their images; None: limits are not audited.
@@ -268,11 +267,9 @@ def judge(
 ) -> VolumeVerdict:
     """Finding on the place of a volume.
 
-    :param volume: the volume.
     :param image: the image that it follows, as it is today; None when it
         follows none, or when that is gone.
     :param known: what an administrator sees of the cloud.
-    :param policy: the operator's choices.
     :param applied: the tiers that the types in `known` are, when they were
         read already.
     """

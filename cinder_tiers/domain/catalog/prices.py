@@ -18,7 +18,6 @@ def of_month(
 ) -> fractions.Fraction | None:
     """Price of volumes for a month of `catalogs.HOURS_OF_MONTH`.
 
-    :param cost: cost of their tier.
     :param size_gib: size of all volumes together.
     :param iops: limits of all volumes together; None: not known, or without
         a limit.
@@ -38,7 +37,6 @@ def of_gib_hours(
 ) -> fractions.Fraction:
     """Price of GiB-hours, without that of IOPS, in the currency of the cost.
 
-    :param cost: cost of the tier.
     :param gib_hours: sizes of volumes in GiB times hours.
     """
     return (

@@ -63,11 +63,9 @@ def explain_volume(
 ) -> explanation.Explanation:
     """Whether a volume is where it should be.
 
-    :param volume: the volume.
     :param image: the image that it was made from, as it is today; None when
         there is none, or none that the user can see.
     :param known: what the user may see.
-    :param policy: the operator's choices.
     :param applied: the tiers that the types in `known` are, when they were
         read already, as for many volumes.
     """
@@ -415,7 +413,10 @@ def _hold_against(
     """Whether the place is right, and the end of the summary."""
     if volume.host is None:
         if not known.is_admin:
-            return PlacementOutcome.UNKNOWN, 'Its location is hidden from this user.'
+            return (
+                PlacementOutcome.UNKNOWN,
+                'Its location is hidden from this user.',
+            )
         return (
             PlacementOutcome.MISPLACED,
             f'It has no backend (status {volume.status}).',

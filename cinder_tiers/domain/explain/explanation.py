@@ -163,7 +163,6 @@ class AppliedTypes:
 
         :param published: more tags of tiers, in normal form.
         :param project: id of the project of the volume.
-        :param policy: the operator's choices.
         """
         if image is None or not image.is_trusted_by(project, policy.tag_trust):
             return
@@ -439,11 +438,7 @@ def list_alternatives(
     applied: AppliedTypes,
     decided: decision.PlacementDecision,
 ) -> tuple[Alternative, ...]:
-    """Every other tier, highest priority first, and why it is not the one.
-
-    :param applied: the tiers.
-    :param decided: the decision.
-    """
+    """Every other tier, highest priority first, and why it is not the one."""
     return tuple(
         Alternative(tier=tier.name, why=_why_not(tier, decided))
         for tier in sorted(

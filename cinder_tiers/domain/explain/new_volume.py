@@ -73,7 +73,6 @@ def explain_create(
 
     :param question: what is asked.
     :param known: what the user may see.
-    :param policy: the operator's choices.
     """
     named = _named_type(question, known)
     request = decision.Request(
@@ -158,7 +157,6 @@ def may_use(
 ) -> bool:
     """Whether a project may use a volume type, as Cinder has it.
 
-    :param volume_type: the type.
     :param project: id of the project.
     :param is_admin: whether an administrator uses it.
     """
@@ -367,8 +365,6 @@ def why_hidden_tiers_matter(
     there.
 
     :param decided: the decision on the tiers that the member sees.
-    :param request: the request.
-    :param policy: the operator's choices.
     """
     if decided.verdict is not decision.RequestVerdict.TIER:
         return (

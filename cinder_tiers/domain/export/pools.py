@@ -158,7 +158,6 @@ def lacking_caps(
 ) -> tuple[str, ...]:
     """Daemons at which cinder-volume's user lacks what apply would grant.
 
-    :param rbd: the pool.
     :param cluster: its cluster, with the user.
     :param ceph: what exists there.
     """

@@ -146,7 +146,6 @@ def tier_of(
 ) -> tuple[catalogs.Tier, Remarks]:
     """A volume type as a tier without `rbd`.
 
-    :param found: the type.
     :param known: what else exists.
     :param is_ours: whether it has the ownership marker of a tier.
     :param taken: names of other tiers.

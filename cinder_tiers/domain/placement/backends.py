@@ -222,7 +222,6 @@ def find_mismatch(
 ) -> Mismatch | None:
     """Why a backend may not serve a volume type; None when it may.
 
-    :param backend: the backend.
     :param extra_specs: {key: value} of the type; keys with another scope
         than `capabilities` are not for backends.
     :returns: the first mismatch, in the order of the keys.

@@ -15,8 +15,8 @@ from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement.decision import Feature
 from cinder_tiers.domain.placement.decision import PlacementDecision
 from cinder_tiers.domain.placement.decision import Reason
-from cinder_tiers.domain.placement.decision import Rule
 from cinder_tiers.domain.placement.decision import RequestVerdict
+from cinder_tiers.domain.placement.decision import Rule
 from cinder_tiers.domain import tags
 
 #: The operator's choices where nothing is said.
@@ -55,8 +55,6 @@ def decide(
         priorities are refused by the catalog; here one whose volume type has
         its name wins, then the name that sorts first, so that the answer
         never depends on the order.
-    :param request: the request.
-    :param policy: the operator's choices.
     :param has_unreadable: whether a volume type says that it is a tier, and
         is not among `tiers` since it cannot be read.
     :returns: the decision with all its reasons. Never raises for any text in
@@ -246,11 +244,15 @@ def _not_ours(*reasons: Reason) -> PlacementDecision:
 
 
 def _undecided(reasons: list[Reason]) -> PlacementDecision:
-    return PlacementDecision(verdict=RequestVerdict.UNDECIDED, reasons=tuple(reasons))
+    return PlacementDecision(
+        verdict=RequestVerdict.UNDECIDED, reasons=tuple(reasons)
+    )
 
 
 def _refused(reasons: list[Reason]) -> PlacementDecision:
-    return PlacementDecision(verdict=RequestVerdict.REFUSED, reasons=tuple(reasons))
+    return PlacementDecision(
+        verdict=RequestVerdict.REFUSED, reasons=tuple(reasons)
+    )
 
 
 def _serve(

@@ -62,7 +62,6 @@ def may_select(
     """Whether metadata may select a tier, where it is not known which count.
 
     :param metadata: {key: value} of a volume.
-    :param policy: the operator's choices.
     :param known_tags: those of all tiers, in normal form.
 
     >>> may_select({'a': ' DB'}, decision.Policy(is_known=False), {'db'})

@@ -125,7 +125,6 @@ def applied_tier(
 ) -> decision.AppliedTier:
     """The tier of a name that a volume type is, likewise.
 
-    :param name: name of the tier.
     :raises ValueError: a value cannot be read; the text says what to do.
     """
     text = extra_specs.get(cinder_state.PRIORITY, '0')
@@ -189,7 +188,6 @@ def read_type(
     :param projects: ids of the projects that have access to a private type;
         None for a public type.
     :param is_encrypted: whether the type has an encryption.
-    :param description: description of the type.
     """
     tier, problems = None, []
     mark = extra_specs.get(cinder_state.NAME) or None

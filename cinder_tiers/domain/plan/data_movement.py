@@ -199,7 +199,6 @@ def copies_kept_by_tree(
     erasure coded ones draw otherwise when the failure domain is the OSD.
 
     :param shares: how both rules spread the data.
-    :param osds: OSDs of the cluster.
     :param domains: both failure domains, bucket types such as host.
     :param size: copies.
     :returns: from 0 to `size`.

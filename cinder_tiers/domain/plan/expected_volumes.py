@@ -56,7 +56,6 @@ class Doubt:
 class Doubts:
     """The doubtful tiers of a catalog.
 
-    :param catalog: the catalog.
     :param actual: what exists.
     :param backends: all that report to Cinder's scheduler; none: what they
         would report is not known.

@@ -40,7 +40,6 @@ def pools_in(
     """Profiles, CRUSH rules and pools of a tier, as this cluster needs them.
 
     :param rbd: the pool of the tier.
-    :param ceph: the cluster.
     :returns: rules and profiles that the pools use already are left out, and
         the pools name them.
     """
@@ -507,7 +506,6 @@ def shared_domains_note(
     """Note on a new rule with a class for the first copy; '' for others.
 
     :param rule: that is to be made.
-    :param ceph: the cluster.
     """
     if rule.primary_device_class is None:
         return ''

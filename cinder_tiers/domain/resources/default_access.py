@@ -43,7 +43,6 @@ def left_as_they_are(
     that is retired loses those that the file gives to a tier.
 
     :param projects: {project as the catalog names it: ids that are meant}.
-    :param name: name of the volume type.
     """
     found = cinder.project_defaults.get(name)
     if found is None:

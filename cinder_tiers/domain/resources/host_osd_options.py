@@ -63,7 +63,6 @@ def check_cluster(
 ) -> list[errors.Problem]:
     """Problems of a cluster with its `host_osd_options`.
 
-    :param cluster: cluster of the catalog.
     :param ceph: its state.
     """
     hosts = ceph.hosts
@@ -97,10 +96,7 @@ def check_cluster(
 def without(
     catalog: catalogs.Catalog, names: collections.abc.Container[str]
 ) -> catalogs.Catalog:
-    """A catalog with no `host_osd_options` of some clusters.
-
-    :param names: names of these clusters.
-    """
+    """A catalog with no `host_osd_options` of some clusters."""
     return dataclasses.replace(
         catalog,
         clusters={

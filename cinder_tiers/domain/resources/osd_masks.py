@@ -71,7 +71,6 @@ def taking_precedence(
     """Values of other sections for some of the OSDs of a mask.
 
     :param mask: mask of a device class or a host.
-    :param name: name of an option.
     :param value: that is to be set for the mask.
     :param configured: {mask or osd.N: {option: value}}
     :param osds: those of the mask.

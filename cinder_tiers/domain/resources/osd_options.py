@@ -125,7 +125,6 @@ def normal(schema: ceph_state.OptionSchema, value: catalogs.Value) -> str:
     >>> normal(sleep, 0.10)
     '0.1'
 
-    :param schema: schema of the option.
     :param value: as it was declared, or as Ceph shows it.
     :raises ValueError: it cannot be a value of the option; the text says what
         can.
@@ -388,7 +387,6 @@ def reason(
     Later layers win: default, mon, file, env, cmdline, override
     (src/common/config_values.h).
 
-    :param name: name of the option.
     :param layers: {layer: value} of it (`config diff` of the OSD).
     :param op_queue: osd_op_queue of the OSD.
     :returns: what is the matter and what to do.
@@ -492,7 +490,6 @@ def options_action(
     :param key: names the class or host.
     :param before: the options as OSDs use them.
     :param after: as they should.
-    :param ceph: the cluster.
     :param why: what asks for it.
     """
     changed = [

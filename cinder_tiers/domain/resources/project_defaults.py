@@ -271,7 +271,6 @@ def claimed_twice(
 
     :param tier: the later tier in the file.
     :param index: the index of the project in its `default_for`.
-    :param other: the earlier tier.
     :param as_other: the project as `default_for` of the earlier tier has it.
     """
     first = catalog.source.where(

@@ -74,7 +74,6 @@ def is_half_made(
     What a project may use is not: the description alone, which anybody can
     copy to a private type that works, opens the backends of none.
 
-    :param description: description of the type.
     :param projects: those that have access to it; None for a public type.
     """
     return projects is not None and not projects and description == HALF_MADE

@@ -120,7 +120,6 @@ def narrowed(
 def is_superseded(name: str, *, has_tier: bool) -> bool:
     """Whether a type with the mark of a tier is not the type of that tier.
 
-    :param name: name of the volume type.
     :param has_tier: whether another type is the tier's already, for types
         in the order of their names.
 

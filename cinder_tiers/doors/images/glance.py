@@ -114,7 +114,6 @@ def fetch_image(
     options and retries that Cinder uses. The image is read raw: glanceclient's
     image model would fetch the schema as well.
 
-    :param context: of the request.
     :param ref: UUID or name of the image, or a URL that ends in its UUID.
     :param on_name: called once it is known that no image has the UUID, before
         the whole is asked for as a name; raises ImageUnreadable if that is

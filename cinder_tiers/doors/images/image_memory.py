@@ -105,7 +105,6 @@ class ImageMemory:
         """Remember an image, in place of what all its keys had.
 
         :param keys: that of all projects first, that of a name last.
-        :param facts: the image.
         :param is_by_id: whether the id is what was asked for; a name may mean
             another image soon.
         :param fresh_s: seconds for which Glance is not asked again.

@@ -20,7 +20,6 @@ def image_of(
 
     :param read_metadata: the function of Cinder's database layer for the
         kind of thing.
-    :param context: of the request.
     :param ident: of the volume or the snapshot.
     :returns: None when it was not made from an image.
     :raises Exception: whatever Cinder's database layer raises.

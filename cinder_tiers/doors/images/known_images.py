@@ -222,7 +222,6 @@ class Images:
     ) -> RememberedImage:
         """An image, from memory or from Glance.
 
-        :param context: of the request.
         :param ref: as for `glance.fetch_image`.
         :param limits: the bounds of this call.
         :raises glance.ImageRefused: it is not shown to the user.

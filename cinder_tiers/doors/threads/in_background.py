@@ -43,7 +43,6 @@ class InBackground(typing.Generic[Item]):
     ) -> None:
         """No thread is started before the first item.
 
-        :param name: of the thread.
         :param handle: what to do with an item; what it raises is logged and
             does not end the thread.
         :param queue_size: items that wait at most.

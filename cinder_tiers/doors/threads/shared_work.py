@@ -47,7 +47,6 @@ class SharedWork:
     ) -> None:
         """No thread is started before the work is asked for.
 
-        :param name: of the thread.
         :param work: what to do; what it raises is logged.
         :param clock: seconds since any instant.
         """

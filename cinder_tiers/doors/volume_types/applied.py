@@ -47,10 +47,7 @@ class VolumeType:
     offers: frozenset[decision.Feature] = frozenset()
 
     def may_use(self, context: cinder_context.RequestContext) -> bool:
-        """Whether Cinder gives it to a request.
-
-        :param context: of the request.
-        """
+        """Whether Cinder gives it to a request."""
         return (
             self.projects is None
             or bool(context.is_admin)
@@ -384,7 +381,6 @@ class ProjectDefaults:
         While the database does not answer, what is remembered serves on.
 
         :param context: of the request that needs it.
-        :param project_id: the project.
         :param ttl_s: seconds for which it is remembered; 0 asks each time.
         :raises Exception: it was never read, and the database layer raises.
         """

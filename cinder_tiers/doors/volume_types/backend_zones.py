@@ -134,8 +134,6 @@ class BackendZones:
     ) -> Zones:
         """The zones in which each tier has backends, as far as known.
 
-        :param state: the tiers.
-        :param context: of the request.
         :returns: {name of a tier: names of zones}, the same object for as
             long as nothing changes; a tier that is missing is not known, and
             none is where all volume services are in one zone.

@@ -132,7 +132,6 @@ class NamedTypes:
         A database may take names for equal that differ by case or by blanks
         at their end, so what is not known to the letter is Cinder's to find.
 
-        :param context: of the request.
         :param ident: name or id, hostile text.
         :returns: None when Cinder does not find one either.
         :raises Exception: whatever Cinder's database layer raises.
@@ -159,7 +158,6 @@ class NamedTypes:
     ) -> applied.VolumeType | None:
         """The encrypted volume type of a name or an id.
 
-        :param context: of the request.
         :param ident: name or id, hostile text; None for no name.
         :returns: None for a type without encryption as well.
         :raises Exception: whatever Cinder's database layer raises.
@@ -174,7 +172,6 @@ class NamedTypes:
     ) -> str | None:
         """Id of the default type that was set for a project, if one was.
 
-        :param context: of the request.
         :raises Exception: whatever Cinder's database layer raises.
         """
         return self._defaults.type_id_of(
@@ -190,7 +187,6 @@ class NamedTypes:
     ) -> tuple[decision.NamedType | None, frozenset[decision.Feature]]:
         """The type of a request that names none, in Cinder's order.
 
-        :param context: of the request.
         :param image_type: what the image names, hostile text; None when it
             names none.
         :returns: what the image or the project names, if one does, and what

@@ -110,7 +110,6 @@ def read_default_of(
     """The id of the default volume type that was set for a project, if any.
 
     :param context: any; its rights do not matter.
-    :param project_id: the project.
     :raises Exception: whatever Cinder's database layer raises.
     """
     with db_api.main_context_manager.reader.using(context) as session:

@@ -169,7 +169,6 @@ def with_rule(
     A monitor that is given a broken map crashes, and so does the next one.
     So what is written is read again, and must be the same but for the rule.
 
-    :param data: the map.
     :param name: of the rule, which no other has.
     :param parts: of it, in their order: the first copy is the primary.
     :raises NotUnderstood: this cannot be done safely.

@@ -33,7 +33,6 @@ def remove(removed: str, wanted: Specs, rows: Rows) -> None:
 
     :param removed: is not among those that are wanted.
     :param wanted: all that the object should have, and has by now.
-    :param rows: of the object.
     """
     left = rows.read()
     # To the database it was one that was written, or removed, before.

@@ -33,7 +33,6 @@ def complete(
     Quotas that single projects have of the type stay with the old one, as
     Cinder lists them for one project at a time only.
 
-    :param block_storage: of an administrator.
     :param old: the type that has volumes.
     :param standby: the new type, under its standby name.
     :param done: gets the name of each change that was made.
@@ -51,7 +50,6 @@ def hand_over(
     And the projects of which the other is the default type: the new one is
     complete, and open to all that may use the tier.
 
-    :param block_storage: of an administrator.
     :param old: the type that has volumes.
     :param standby: the new type, under its standby name.
     :param done: gets the name of each change that was made.

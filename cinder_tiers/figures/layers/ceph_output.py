@@ -229,7 +229,6 @@ def erasure_code_profile(pools: bytes, name: str) -> str | None:
     """The name of a pool's profile; None if it is replicated.
 
     :param pools: answer to ``ceph osd pool ls detail``
-    :param name: of the pool
     :raises AnswerError: there is no such pool, or the answer is wrong
     """
     found = _of_name(pools, name)
@@ -248,7 +247,6 @@ def pool(
 ) -> model.TierPool:
     """What a pool is made of.
 
-    :param name: of the pool
     :param pools: answer to ``ceph osd pool ls detail``
     :param tree: to ``ceph osd tree``
     :param groups: to ``ceph pg ls-by-pool NAME``

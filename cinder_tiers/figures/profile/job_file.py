@@ -306,8 +306,6 @@ def profile(
 ) -> named_profile.NamedProfile:
     """Read a job file: each of its jobs becomes a pattern.
 
-    :param text: the file
-    :param name: of the profile
     :param file: how messages and the profile's source call the file
     :param repeats: a job file does not say how often it is run
     :raises cinder_tiers.domain.errors.ProblemsFound: it cannot be taken over

@@ -438,7 +438,6 @@ def pattern_result(
 ) -> run_result.PatternResult:
     """A pattern's figures over its repeats.
 
-    :param name: of the pattern
     :param slots: one for each repeat
     :param looks: see ``intervals.confidence``
     :param asked: of all guests; None: as much as they could do

@@ -71,10 +71,7 @@ def _name(tier: str, pattern: str) -> str:
 def of_pattern(
     found: Iterable[run_result.Caveat], tier: str, pattern: str
 ) -> tuple[run_result.Caveat, ...]:
-    """Those of some caveats that are about one pattern of one tier.
-
-    :param found: of a run
-    """
+    """Those of some caveats that are about one pattern of one tier."""
     return tuple(
         caveat
         for caveat in found

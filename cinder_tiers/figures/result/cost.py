@@ -92,7 +92,6 @@ def rates(run: run_result.RunResult, *, by_clock: bool) -> duration.Rates:
     life grows with their number; guests that each had a host take as long
     however many there are.
 
-    :param run: of a fleet
     :param by_clock: whether the guests of the next run start by wall time
     :raises ValueError: the run cannot say it
     """

@@ -68,10 +68,6 @@ ENVIRONMENT = (
 )
 
 
-class ResultFileError(errors.LinesError, ValueError):
-    """A text that cannot be used as a result file; it says why."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Fact:
     """Something about the cloud or the run."""
@@ -826,7 +822,6 @@ class RunResult:
     def pattern_of(self, result: PatternResult) -> fio_pattern.Pattern:
         """What the profile says of a pattern, whatever its step.
 
-        :param result: of this run
         :raises ValueError: the profile does not have it
         """
         name = result.pattern
@@ -926,7 +921,7 @@ def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
     :param has_times: whether rates and latencies over time are kept, of the
         guests and of the slots: nothing but charts needs them, and of a large
         fleet they are most of what a result takes in memory
-    :raises ResultFileError: it is not a result file, has another version, or
+    :raises record.RecordError: it is no result file, has another version, or
         contradicts its format; all that is wrong
     """
     try:
@@ -937,14 +932,14 @@ def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
             ),
         )
     except ValueError as error:
-        raise ResultFileError(f'not JSON: {error}') from error
+        raise record.RecordError(f'not JSON: {error}') from error
     if not isinstance(value, dict) or 'version' not in value:
-        raise ResultFileError(
+        raise record.RecordError(
             'no result file: expected an object with a version'
         )
     version = value['version']
     if type(version) is not int or version != VERSION:
-        raise ResultFileError(
+        raise record.RecordError(
             f'version {str(version)[:20]!r}: this code reads version'
             f' {VERSION}: read it with the cinder-tiers that wrote it, or'
             f' measure again'
@@ -956,7 +951,7 @@ def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
             for pattern in tier.patterns:
                 _check(pattern)
     except ValueError as error:
-        raise ResultFileError(*errors.lines_of(error)) from error
+        raise record.RecordError(*errors.lines_of(error)) from error
     return found
 
 

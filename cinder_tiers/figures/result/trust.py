@@ -404,7 +404,6 @@ def kinds(
 ) -> tuple[str, ...]:
     """In short, the caveats that hold of a pattern of a tier.
 
-    :param found: of the run
     :returns: those of the whole run included
     """
 

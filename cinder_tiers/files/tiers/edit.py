@@ -41,7 +41,6 @@ def patch(path: str, whole: includes.Whole, changes: Changes) -> str:
 
     A value is changed in the file that has it, which may be an included one.
 
-    :param path: path of the tiers file.
     :param whole: what it says.
     :returns: a unified diff for "patch -p1" or "git apply" in the folder of
         the tiers file.

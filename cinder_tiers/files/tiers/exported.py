@@ -37,7 +37,6 @@ _NO_FALLBACK = (
 def text_of(exported: export.Exported, known: inventories.Inventory) -> str:
     """The text of a tiers file with all remarks.
 
-    :param exported: the catalog.
     :param known: what it was made from.
     """
     comments: dict[catalogs.Path, list[str]] = {(): list(_HEADER)}

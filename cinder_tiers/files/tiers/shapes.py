@@ -78,7 +78,6 @@ def whole(pattern: str) -> str:
 def text_keywords(limit: limits.Text, *other_types: str) -> dict[str, object]:
     """The keywords of a schema for texts.
 
-    :param limit: limit of the texts.
     :param other_types: what may be there in place of a text.
     """
     keywords: dict[str, object] = {

@@ -108,8 +108,6 @@ def audited(
 ) -> AuditedTiers:
     """The tiers and the newest volumes of all projects.
 
-    :param connection: of an administrator.
-    :param policy: the operator's choices.
     :raises errors.TiersError: a service does not answer, or refuses.
     """
     known = visible_cloud.observe(connection)

@@ -26,7 +26,6 @@ def tier_tags(
 ) -> frozenset[str] | None:
     """Normal forms of the tags of tiers, as far as the user may know them.
 
-    :param connection: of the user.
     :param known: what Cinder shows to the user.
     :returns: None when neither Cinder nor Glance shows them.
     :raises errors.Unreachable: Glance does not answer, or refuses.

@@ -117,7 +117,6 @@ def share(
 ) -> Share:
     """What a project has of a tier, on retired volume types, too.
 
-    :param offer: the tier.
     :param project: the quota of the project.
     :param of_types: {name of a volume type: its quota}
     """
@@ -172,7 +171,6 @@ def tagged(
 ) -> TaggedImage:
     """An image, with its tags told apart.
 
-    :param image: the image.
     :param known_tags: normal forms of the tags of tiers.
     """
     normal = {

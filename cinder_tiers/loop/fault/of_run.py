@@ -71,7 +71,6 @@ def answers(
 ) -> Iterator[Answer]:
     """How all patterns responded to the faults that began while they ran.
 
-    :param result: of a run
     :param made: the faults, in any order
     :param rule: what counts as before; None: the default
     :raises ValueError: a series is not of one second after the other

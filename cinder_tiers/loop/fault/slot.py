@@ -32,7 +32,6 @@ class Measure:
     """Measures each slot with the same faults.
 
     :param command: measures.
-    :param made: the faults.
     :param targets: what they strike.
     :param means: makes them.
     :param read_announcement: gives the moment in a file; None: not yet.

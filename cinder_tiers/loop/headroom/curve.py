@@ -130,7 +130,6 @@ def of_run(
     Each is read for itself: what one lost says nothing of another.
 
     :param name: without the steps, see ``names``
-    :param quantity: of latency
     :returns: None if the run has no such curve, or it does not do what the
         quantity is about
     :raises CurveError: it has no repeat that is complete in all steps, or two

@@ -417,7 +417,6 @@ def sellable(
     That is the load up to which each latency holds that the tiers file
     expects of the curve; without one, 70 % of the most.
 
-    :param paths: of result files.
     :param declared: None: nothing is expected.
     :raises base.CommandFailed: a file cannot be read, or no result has a
         curve.

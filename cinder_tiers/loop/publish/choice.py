@@ -75,7 +75,6 @@ def choose(
 ) -> tuple[Chosen, ...]:
     """The figures of each tier of some results.
 
-    :param runs: of different runs.
     :param wanted: names of tiers; none: all of the results.
     :param now: with its offset. A card from a clock that is fast would let no
         later result take its place.

@@ -61,7 +61,6 @@ Example: openstack tier publish result.json --tier database
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         results.add_files(parser)
         parser.add_argument(

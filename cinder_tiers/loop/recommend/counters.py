@@ -23,7 +23,6 @@ from dataclasses import dataclass
 import math
 
 from cinder_tiers.domain.catalog import model as catalogs
-from cinder_tiers.domain import errors
 from cinder_tiers.domain import record
 from cinder_tiers.loop.recommend import load as loads
 
@@ -39,10 +38,6 @@ _SINCE_LAUNCH = (
 )
 # Of all numbers here; 10^15 bytes per second is no volume's.
 _MOST = 1e15
-
-
-class CountersError(errors.LinesError, ValueError):
-    """A text that cannot be used; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +60,7 @@ def _document(text: bytes, what: str) -> object:
     try:
         return record.parsed(text)
     except ValueError as error:
-        raise CountersError(
+        raise record.RecordError(
             f'found no JSON ({error}): expected the output of {what}'
         ) from error
 
@@ -102,21 +97,21 @@ class _Fields:
     def check(self) -> None:
         if self.wrong:
             rest = len(self.wrong) - 10
-            raise CountersError(
+            raise record.RecordError(
                 *self.wrong[:10], *([f'and {rest} more'] * (rest > 0))
             )
 
 
 def _mappings(found: object, what: str) -> Iterator[tuple[int, Mapping]]:
     if not isinstance(found, list) or len(found) > _MOST_DISKS:
-        raise CountersError(
+        raise record.RecordError(
             f'{what}: found {type(found).__name__}'
             f'{f" of {len(found)}" if isinstance(found, list) else ""}:'
             f' expected a list of at most {_MOST_DISKS}'
         )
     for place, each in enumerate(found, 1):
         if not isinstance(each, Mapping):
-            raise CountersError(
+            raise record.RecordError(
                 f'{what}, entry {place}: found {type(each).__name__}:'
                 f' expected an object'
             )
@@ -165,7 +160,7 @@ def of_iostat(text: bytes) -> tuple[Volume, ...]:
     """Volumes of ``rbd perf image iostat --format json``.
 
     :param text: all of its output
-    :raises CountersError: it is something else; all that is wrong
+    :raises record.RecordError: it is something else; all that is wrong
     """
     what = 'rbd perf image iostat --format json'
     fields = _Fields()
@@ -228,7 +223,9 @@ def _diagnostics(text: bytes) -> tuple[float, tuple[_Disk, ...]]:
     what = 'server diagnostics of Nova, API version 2.48 or later'
     found = _document(text, what)
     if not isinstance(found, Mapping) or 'disk_details' not in found:
-        raise CountersError(f'found no disk_details: expected {what}, as JSON')
+        raise record.RecordError(
+            f'found no disk_details: expected {what}, as JSON'
+        )
     fields = _Fields()
     uptime = fields.number(found, 'uptime', 'server')
     disks = tuple(
@@ -250,10 +247,10 @@ def of_diagnostics(texts: Sequence[bytes]) -> tuple[Volume, ...]:
     :param texts: diagnostics; of two of the same server, what was done
         between them counts, in either order; of one, since it was launched,
         or less than was done, see above
-    :raises CountersError: it is something else; all that is wrong
+    :raises record.RecordError: it is something else; all that is wrong
     """
     if not 1 <= len(texts) <= 2:
-        raise CountersError(
+        raise record.RecordError(
             f'{len(texts)} diagnostics: expected one, or two of one server'
         )
     *before, (uptime, disks) = sorted(
@@ -268,14 +265,14 @@ def of_diagnostics(texts: Sequence[bytes]) -> tuple[Volume, ...]:
         for one, other in zip(first, disks, strict=True)
         for name in _Disk.__dataclass_fields__
     ):
-        raise CountersError(
+        raise record.RecordError(
             'the diagnostics are not of the same server without a restart'
             ' between: a counter is smaller in the later one, or the disks'
             ' are not as many'
         )
     seconds = uptime - began
     if seconds <= 0:
-        raise CountersError(
+        raise record.RecordError(
             f'{seconds:g} s: expected an uptime of more than 0, and two'
             f' diagnostics to be some seconds apart'
         )

@@ -88,7 +88,6 @@ def carry_out(
 ) -> list[StepResult]:
     """Does the steps that are not refused.
 
-    :param connection: of an administrator.
     :param sessions: {cluster: session}, of those with images to write.
     :param at_once: how many at a time.
     :param is_to_stop: whether no further step is to begin.

@@ -27,7 +27,6 @@ def observe(
 ) -> repair.Circumstances:
     """What Cinder's answer to a repair depends on.
 
-    :param connection: of an administrator.
     :param limits: of the images; None: they are not repaired.
     :param residency: of volumes; None: clones are not flattened.
     :param places: of images; with `residency`.

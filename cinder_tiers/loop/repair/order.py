@@ -101,8 +101,8 @@ class Order:
             )
         if (self.limits is None) == (self.kind is repair.RepairKind.LIMITS):
             raise ValueError(
-                'limits: expected with the kind'
-                f' {repair.RepairKind.LIMITS.value}, and with no other'
+                f'limits: expected with the kind '
+                f'{repair.RepairKind.LIMITS.value}, and with no other'
             )
         if (self.limits or {}).keys() != (self.had_limits or {}).keys():
             raise ValueError('had_limits: expected the options of limits')

@@ -29,7 +29,6 @@ _REMEDY = (
 def read(path: str) -> order.Orders:
     """Reads orders.
 
-    :param path: of the file.
     :raises errors.ProblemsFound: it cannot be read, or has none.
     """
     with file_problems.told(path, expected=_EXPECTED, remedy=_REMEDY):
@@ -44,7 +43,6 @@ def read(path: str) -> order.Orders:
 def write(path: str, orders: order.Orders, *, replace: bool = False) -> None:
     """Writes orders; the file is whole, and there after a loss of power.
 
-    :param path: of the file.
     :param orders: what is written.
     :param replace: whether a file that exists is replaced, whatever it is;
         else a plan replaces an older plan only, a recommendation an older
@@ -78,7 +76,6 @@ def _is_older(path: str, origin: order.Origin) -> bool:
 def check_cloud(path: str, orders: order.Orders, cloud: str) -> None:
     """Whether orders were given for this cloud.
 
-    :param path: of their file.
     :param cloud: identifies the cloud that is there.
     :raises errors.ActionFailed: they were given for another one.
     """

@@ -44,8 +44,6 @@ def plan(
     """What is to be done with volumes, as they are now.
 
     :param asked: what is to be repaired.
-    :param connection: of an administrator.
-    :param policy: the operator's choices.
     :param catalog: for the tiers and their clusters.
     :param sessions: with the clusters, if limits are repaired.
     :raises errors.TiersError: Cinder does not answer or refuses, or does not

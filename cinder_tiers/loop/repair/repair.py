@@ -161,7 +161,6 @@ def plan(
     One step for a volume: with another type it gets the limits of that type.
 
     :param listed: volumes of all projects, with what is said of each.
-    :param kinds: of steps.
     :param tiers: names of those whose volumes are repaired; None: all.
     :param volumes: ids of those that are repaired; None: all.
     :param wishes: {id: wish} of those that are repaired; None: all are, and
@@ -388,7 +387,6 @@ def objections(
 ) -> collections.abc.Iterator[str]:
     """Why Cinder would not do it, or would not end it.
 
-    :param kind: of the step.
     :param retype_to: name of the type that the volume is to have; None: its
         own.
     :param migrate_to: the backend that it is migrated to with its type.

@@ -69,7 +69,6 @@ done.json
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         group = parser.add_mutually_exclusive_group()
         group.add_argument(

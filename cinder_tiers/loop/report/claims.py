@@ -134,7 +134,6 @@ def _shown(caption: str, found: comparison.Comparison) -> Claims:
 def of_effects(found: effects.Effects, default: str) -> Claims:
     """The treatments of a sweep, each with the default.
 
-    :param found: of the sweep
     :param default: name of the treatment that changes nothing
     """
     shown = _shown(

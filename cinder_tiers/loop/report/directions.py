@@ -96,7 +96,6 @@ def _charts(
 def directions(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
     """IOPS and total latency of reads and of writes, and all their figures.
 
-    :param rows: of a run
     :returns: None if the result does not tell them apart
     """
     cells = tuple(

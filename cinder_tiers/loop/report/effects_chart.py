@@ -148,7 +148,6 @@ def figures(
 ) -> Iterator[figure.ReportFigure]:
     """One for each quantity, with a chart for each pattern.
 
-    :param found: of a sweep
     :param default: name of the treatment that changes nothing
     """
     claims = found.comparison.claims

@@ -70,7 +70,6 @@ def _cells(row: report_rows.Row) -> tuple[str | float | None, ...]:
 def guests(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
     """IOPS of each guest as points.
 
-    :param rows: of a run
     :returns: None if a tier never had more than one guest
     """
     if all(row.guests < 2 for row in rows):
@@ -193,7 +192,6 @@ def _guest_cells(
 def over_time(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
     """IOPS of single guests over time.
 
-    :param rows: of a run
     :returns: None if no guest sent its seconds
     """
     if not any(map(_with_rates, rows)):

@@ -85,7 +85,6 @@ def figures(
 ) -> figure.ReportFigure:
     """IOPS as bars, and the figures that most readers look for as a table.
 
-    :param rows: of a run
     :param why_dashes: see ``trust.why_dashes``
     """
     of_all = set[str]()
@@ -175,7 +174,6 @@ def heat_map(
 ) -> figure.ReportFigure | None:
     """Which tier is good at what.
 
-    :param rows: of a run
     :param claims: of its tiers; what they cannot tell is not painted
     :returns: None if a single tier ran, or a single pattern, of which the
         intervals say all

@@ -69,10 +69,7 @@ def _distribution(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
 
 
 def distributions(rows: Sequence[report_rows.Row]) -> figure.ReportFigure:
-    """How many I/Os took longer than a latency, on logarithmic axes.
-
-    :param rows: of a run
-    """
+    """How many I/Os took longer than a latency, on logarithmic axes."""
     percentiles = tuple(f'{each:g}' for each in run_result.PERCENTILES)
     return figure.ReportFigure(
         title='Latencies',
@@ -174,10 +171,7 @@ def _against(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
 
 
 def against_iops(rows: Sequence[report_rows.Row]) -> figure.ReportFigure:
-    """What IOPS cost in latency.
-
-    :param rows: of a run
-    """
+    """What IOPS cost in latency."""
     return figure.ReportFigure(
         title='Latency against IOPS',
         dispensable=3,

@@ -80,7 +80,6 @@ def _steady(slot: run_result.SlotResult) -> tuple[str | float | None, ...]:
 def seconds(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
     """IOPS of each second.
 
-    :param rows: of a run
     :returns: None if no guests sent their seconds
     """
     lengths = [
@@ -185,7 +184,6 @@ def _from_to(lines: Sequence[figure.ChartLine], unit: str) -> str:
 def bandwidth(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
     """Bandwidth of each second.
 
-    :param rows: of a run
     :returns: None if no guests sent it
     """
     found = [
@@ -269,7 +267,6 @@ def _latency_chart(
 def latency(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
     """p99 of short times within each repeat.
 
-    :param rows: of a run
     :returns: None if no guests sent it
     """
     found = [
@@ -367,7 +364,6 @@ def _repeats_chart(
 def repeats(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
     """p50 and p99 of each repeat.
 
-    :param rows: of a run
     :returns: None if nothing was repeated
     """
     if all(len(row.found.slots) < 2 for row in rows):

@@ -131,9 +131,8 @@ def _problems(
                     where=source.where((*place, key)),
                     found=f'fault {one.name} of kind {one.kind.value} with '
                     f'{key}',
-                    expected=(
-                        f'{key} only for {faults.FaultKind.COMMAND.value}'
-                    ),
+                    expected=f'{key} only for '
+                    f'{faults.FaultKind.COMMAND.value}',
                     remedy=f'remove {key}',
                 )
             elif is_command and not has:

@@ -62,7 +62,6 @@ _NAME = re.compile('sweep-[0-9a-f]{16}[.]json', re.ASCII)
 def path_in(folder: str, cloud: str) -> str:
     """Path of the journal of a cloud.
 
-    :param folder: of journals.
     :param cloud: tells it from others.
     """
     digest = hashlib.sha256(cloud.encode()).hexdigest()
@@ -104,7 +103,6 @@ def write(path: str, journal: Journal) -> None:
 def read(path: str) -> Journal | None:
     """Reads a journal.
 
-    :param path: of the file.
     :returns: None when there is none.
     :raises errors.ProblemsFound: it cannot be read, or is no journal.
     """

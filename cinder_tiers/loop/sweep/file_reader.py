@@ -188,7 +188,6 @@ def read_file(
 ) -> SweepFile:
     """Reads a sweep file.
 
-    :param path: of the file.
     :param tiers: the tiers file that it starts from.
     :param blocks: in place of those of the file, from 1 to `MOST_BLOCKS`.
     :param has_faults: whether it must have faults, or must not.

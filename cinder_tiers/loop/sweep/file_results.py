@@ -151,7 +151,6 @@ def note_restored(path: str, *, started: str, is_brought_back: bool) -> None:
     not as before. A file that is not there any more, or is of another sweep,
     is left.
 
-    :param path: of the file.
     :param started: when the sweep was.
     :param is_brought_back: whether everything now is.
     """
@@ -213,7 +212,6 @@ def _slot(one: slot_records.SlotRecord) -> _Slot:
 def read(path: str) -> Results:
     """Reads the file.
 
-    :param path: of the file.
     :raises errors.ProblemsFound: it cannot be read, or is not the result of a
         sweep.
     """

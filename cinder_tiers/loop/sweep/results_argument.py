@@ -134,7 +134,6 @@ def faulty_slots(
 ) -> list[of_run.FaultySlot]:
     """Slots with faults, and a result to look for them in.
 
-    :param found: of a sweep
     :param swept: the same, with the results of its slots
     """
     slots = []

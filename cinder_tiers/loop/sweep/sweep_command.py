@@ -194,7 +194,6 @@ sh measure.sh
     )
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         lock.add(parser)
         parser.add_argument(

@@ -218,7 +218,6 @@ def prepare(
 ) -> preparation.Prepared:
     """What a sweep would do. Writes nothing.
 
-    :param connection: of an administrator.
     :raises errors.TiersError: a service does not answer, or the sweep cannot
         be made here; see `preparation.prepare` and `objections.check`.
     """
@@ -243,7 +242,6 @@ def run(
 ) -> tuple[result_files.Results, BroughtBack]:
     """Carries out a sweep, and brings everything back.
 
-    :param connection: of an administrator.
     :param agree: is called before anything is written; raises when that is
         not to be.
     :param measure: measures one slot.
@@ -395,7 +393,6 @@ def _stopped_at_once(path: str) -> collections.abc.Iterator[None]:
 
     By itself, it would end as one after which everything is as before.
 
-    :param path: of the journal.
     :raises errors.NotAsBefore: it has something to bring back.
     """
     try:
@@ -510,7 +507,6 @@ def restore(
 
     May be ended at any point and repeated.
 
-    :param connection: of an administrator.
     :param state: folder of journals.
     :param allowed: names of values that are replaced, although another user
         has written them.
@@ -619,7 +615,6 @@ def _those_that_answer(
 def _catalog_of(path: str, journal: journals.Journal) -> catalogs.Catalog:
     """The tiers file as it was when the sweep began.
 
-    :param path: of the journal.
     :raises errors.TiersError: this release does not take it, or it was
         changed by hand.
     """

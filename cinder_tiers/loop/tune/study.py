@@ -235,7 +235,6 @@ class Study:
     def _begun(self, about: str) -> histories.History:
         """What the journal says.
 
-        :param about: of this tuning
         :raises StudyError: it is of another one
         """
         found = self._study.user_attrs

@@ -43,7 +43,6 @@ sh measure.sh
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         lock.add(parser)
         parser.add_argument('tier', metavar='<tier>', help='tier to tune')

@@ -75,7 +75,6 @@ Example: openstack tier usage --from 2028-02-01 --to 2028-03-01 -f json
     _notes: collections.abc.Iterable[str] = ()
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--project',

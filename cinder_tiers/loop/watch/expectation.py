@@ -103,7 +103,6 @@ def limits(
 ) -> dict[str, float]:
     """The limits of a tier that the watch judges, by their full names.
 
-    :param expect: of the tier
     :returns: {pattern.limit: milliseconds}
     """
     return {each.name: each.value_ms for each in _limits(expect)}
@@ -142,7 +141,6 @@ def judge(
 ) -> list[LimitFinding]:
     """Whether each limit is met now.
 
-    :param expect: of the tier
     :param windows: in order of time; the latest end now
     :returns: empty if no limit is about latencies of the probe's I/Os
     """

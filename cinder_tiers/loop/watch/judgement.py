@@ -72,7 +72,6 @@ def added(
     :param kept: of the tier so far
     :param window: the latest; if the clock was set back before it, what is
         kept of times after it is left out
-    :param expect: of the tier
     :param least_percent: by which a latency is greater if it is to be said
     """
     kept = _until(kept, window.began_at)
@@ -171,7 +170,6 @@ def verdict(
     """What is said of a tier at the end of its latest window.
 
     :param kept: with at least one window
-    :param findings: of its expectations
     :param least_percent: see ``added``
     """
     wrong = sorted(_wrong(kept, findings, least_percent), key=_rank)

@@ -240,7 +240,6 @@ def remove(
 ) -> list[str]:
     """Removes the images and the series of tiers.
 
-    :param tiers: of the catalog.
     :param kept: where the series are.
     :param open_session: opens a session with a cluster.
     :returns: names of the tiers that had an image.

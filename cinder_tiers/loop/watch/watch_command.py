@@ -78,7 +78,6 @@ Example: openstack tier watch --tier database --for 10min -f json
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
-        """The parser of the command's arguments."""
         parser = super().get_parser(prog_name)
         parser.add_argument(
             '--tier',

@@ -70,7 +70,6 @@ def df(
     :param pools: names of those that exist.
     :param wait_s: seconds to wait for those that Ceph has no statistics of,
         `WAIT_S` by default; what it does not tell after that is missing.
-    :param arguments: of the command.
     """
     until = time.monotonic() + (WAIT_S if wait_s is None else wait_s)
     while True:

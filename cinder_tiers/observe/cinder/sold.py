@@ -26,7 +26,6 @@ def observe(
 ) -> tuple[sold.SoldType, ...]:
     """The volume type of a tier, then those that it replaced.
 
-    :param connection: of an administrator.
     :raises errors.TiersError: there is no such volume type, or Cinder does
         not answer, or refuses.
     """
@@ -65,7 +64,6 @@ def limits(
 ) -> dict[str, sold.Limits]:
     """{id of a volume type: its limits}, of all volume types.
 
-    :param connection: of an administrator.
     :raises errors.TiersError: Cinder does not answer, or refuses.
     """
     known, specs = _list(connection)

@@ -62,7 +62,6 @@ def with_use(
 ) -> cinder_state.CinderState:
     """The same state, and of some volume types how many volumes have them.
 
-    :param connection: of an administrator.
     :param found: what exists.
     :param names: of volume types in it; one call for each, several at a time.
     :param by_project: whether those of each project are counted as well.
@@ -112,7 +111,6 @@ def read(
 ) -> actions.Resource | None:
     """One object as it is in effect.
 
-    :param connection: of an administrator.
     :param key: names it.
     :returns: None when it does not exist.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.

@@ -131,7 +131,6 @@ def count_volumes(
 ) -> int:
     """How many volumes of all projects have a volume type.
 
-    :param resource: the type.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
     """
     with openstack_client.asking_as_admin(
@@ -163,7 +162,6 @@ def use_by_project(
     The list of snapshots does not tell their types: those of the whole cloud
     are read, once for all types.
 
-    :param resources: the types.
     :param snapshots_of: names of those whose snapshots are counted.
     :returns: {name of a type: its use}.
     :raises errors.Unreachable: when Cinder does not answer, or refuses.
@@ -250,7 +248,6 @@ def _rows(
 ) -> collections.abc.Iterator[_VolumeRow]:
     """All volumes, or snapshots, of all projects.
 
-    :param path: of the list.
     :param volume_id: the field with the id of the volume.
     :param project: the field with the project, and the policy that shows it.
     :raises errors.NotVisible: that is not shown.

@@ -65,7 +65,6 @@ def volumes(
 class ListedImages:
     """The images of all projects, listed when one is first asked for.
 
-    :param connection: of an administrator.
     :param page: how many to ask for at a time.
     """
 
@@ -147,7 +146,6 @@ def limits(
     Of the pools of tiers, and of those that their backends serve; the calls
     grow with the images in them.
 
-    :param connection: of an administrator.
     :param catalog: for the tiers and their clusters.
     :param clusters: {name of the cluster: session, or why there is none}.
     :raises errors.TiersError: Cinder does not show QoS specs or backends.
@@ -186,7 +184,6 @@ def attached(
     the limits there once, when a server gets a volume. The calls grow with
     pages of attachments.
 
-    :param connection: of an administrator.
     :param page: how many to ask for at a time.
     :returns: {id of a volume: its servers}, or why they could not be read.
     """
@@ -230,7 +227,6 @@ def places(
 ) -> dict[str, volume_limits.ClusterPool]:
     """{backend: where its images are}, of those that may serve tiers.
 
-    :param connection: of an administrator.
     :param catalog: for the tiers and their clusters.
     :param clusters: {name of the cluster: session, or why there is none}.
     :raises errors.TiersError: Cinder does not show its backends.

@@ -156,7 +156,6 @@ class TierTest(test.BaseTestCase):
     ) -> str:
         """Makes a private image of a tenant; its id.
 
-        :param tags: of the image.
         :param client: of who makes it; by default of `primary`.
         :param properties: of the image; a name may be among them.
         """

@@ -57,10 +57,7 @@ def _all(texts: Iterable[str]) -> str:
 
 
 def qos_text(spec: Any) -> str:
-    """QoS specs as text.
-
-    :param spec: of cinderclient
-    """
+    """QoS specs as text."""
     limits = ', '.join(
         f'{key} {value}' for key, value in sorted(spec.specs.items())
     )

@@ -57,7 +57,6 @@ class OrdersDisk:
 
         :param content: of its first bytes
         :param server_id: that gets it
-        :param volume_type: of the volume
         :param zone: of the volume; None: Cinder's choice
         :raises servers.FleetError: it took too long, or a service refuses
         """

@@ -83,11 +83,7 @@ def _rounds(
 def output(
     shape: fleet_shape.GuestShape, result: run_result.RunResult
 ) -> dict:
-    """A table for ``add_output(complete=)``.
-
-    :param shape: of the fleet
-    :param result: of its run
-    """
+    """A table for ``add_output(complete=)``."""
     rows = []
     for tier in result.tiers:
         guests = [each for each in result.guests if each.tier == tier.tier]

@@ -62,7 +62,6 @@ class FleetResources:
         :param nova: novaclient of ``servers.NOVA_MICROVERSION``
         :param new_name: gives names that Rally's cleanup knows as its own,
             or, of a fleet that is kept, does not know
-        :param shape: of the fleet
         :param image_ids: {name: id} of all of its images
         :param tiers: of each guest
         :param server_options: see ``servers.create_server``
@@ -328,7 +327,6 @@ class FleetResources:
 
         :param glance: glanceclient v2
         :param new_name: gives names that Rally's cleanup knows as its own
-        :param volume_type: of the disk
         :raises servers.FleetError: it took too long, or Nova refuses
         """
         self._orders_disk = orders_disk.OrdersDisk(

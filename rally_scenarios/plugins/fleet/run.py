@@ -173,7 +173,6 @@ def context(
     """What a run needs, checked as far as it can be before all is made.
 
     :param scenario: that runs it
-    :param arguments: of the task
     :param clock: of this host, in seconds
     :raises cinder_tiers.domain.errors.ProblemsFound: see ``run_plan.planned``
     :raises ValueError: the arguments do not fit each other

@@ -247,8 +247,6 @@ def expected_seconds(plan: LayersPlan, arguments: LayersArguments) -> int:
 
     The runs themselves are known; for the rest it is assumed that a command
     takes some seconds, and a tier the given time for large writes.
-
-    :param arguments: of the scenario
     """
     method = plan.method
     run = method.ramp_seconds + method.runtime_seconds

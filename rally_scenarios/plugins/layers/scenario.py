@@ -108,8 +108,6 @@ class Layers(harmless.Scenario):
         :param layers: some of raw, osd, rados, librbd, guest; all by default
         :param host: path of the file that describes the host of Rally
         :param image_pool: for headers of images, of an erasure coded pool
-        :param image: of guests
-        :param flavor: of guests
         :param guests: how many share what is in flight
         :param processes: of RADOS bench, which share it, too
         :param volume_size_gib: of the guests' boot volumes

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import hashlib
 import pathlib
 
+from cinder_tiers.domain import record
 from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins.report import tables
 from rally_scenarios.plugins import servers
@@ -70,5 +71,5 @@ def result(outputs: Iterable[Mapping]) -> run_result.RunResult:
         raise servers.FleetError(
             f'cannot read the result file {path}: {error}'
         ) from error
-    except run_result.ResultFileError as error:
+    except record.RecordError as error:
         raise servers.FleetError(f'result file {path}: {error}') from error

@@ -133,7 +133,6 @@ class GuestAccess:
         """Find what Rally's contexts made.
 
         :param given: the argument transport; None: the console
-        :param context: of the scenario
         :param nova: novaclient
         :param neutron: Rally's ``NeutronService``; used for floating
             addresses only

@@ -224,7 +224,8 @@ class FollowingTestCase(testtools.TestCase):
     def test_on_the_tier_of_its_image(self):
         explained = explain(of_image('archive'), clouds.image('archive'))
         self.assertEqual(
-            (PlacementOutcome.IN_PLACE, 'archive'), (explained.outcome, explained.tier)
+            (PlacementOutcome.IN_PLACE, 'archive'),
+            (explained.outcome, explained.tier),
         )
         self.assertIn(
             'which currently selects tier archive', explained.summary
@@ -254,13 +255,15 @@ class FollowingTestCase(testtools.TestCase):
     def test_a_blank_one(self):
         explained = explain(of_image('general', image_id=None))
         self.assertEqual(
-            (PlacementOutcome.IN_PLACE, 'general'), (explained.outcome, explained.tier)
+            (PlacementOutcome.IN_PLACE, 'general'),
+            (explained.outcome, explained.tier),
         )
 
     def test_its_project_counts_and_not_who_asks(self):
         explained = explain(of_image('premium'), clouds.image('premium'))
         self.assertEqual(
-            (PlacementOutcome.MISPLACED, 'general'), (explained.outcome, explained.tier)
+            (PlacementOutcome.MISPLACED, 'general'),
+            (explained.outcome, explained.tier),
         )
         explained = explain(
             of_image('premium', project=clouds.THEM),
@@ -273,7 +276,8 @@ class FollowingTestCase(testtools.TestCase):
             of_image('premium'), clouds.image('premium'), policy=REFUSE
         )
         self.assertEqual(
-            (PlacementOutcome.MISPLACED, None), (explained.outcome, explained.tier)
+            (PlacementOutcome.MISPLACED, None),
+            (explained.outcome, explained.tier),
         )
         self.assertIn('No tier serves it today', explained.summary)
 
@@ -305,10 +309,12 @@ class OtherTypeTestCase(testtools.TestCase):
     def test_its_type_decides(self):
         explained = explain(volume(clouds.FAST, 'archive'))
         self.assertEqual(
-            (PlacementOutcome.IN_PLACE, None), (explained.outcome, explained.tier)
+            (PlacementOutcome.IN_PLACE, None),
+            (explained.outcome, explained.tier),
         )
         self.assertEqual(
-            PlacementOutcome.MISPLACED, explain(volume(clouds.FAST, 'database')).outcome
+            PlacementOutcome.MISPLACED,
+            explain(volume(clouds.FAST, 'database')).outcome,
         )
 
 
@@ -342,7 +348,8 @@ class NoAnswerTestCase(testtools.TestCase):
             volume(clouds.DATABASE, None), known=clouds.MEMBERS
         )
         self.assertEqual(
-            (PlacementOutcome.UNKNOWN, 'database'), (explained.outcome, explained.tier)
+            (PlacementOutcome.UNKNOWN, 'database'),
+            (explained.outcome, explained.tier),
         )
         self.assertIn('Its location is hidden', explained.summary)
 

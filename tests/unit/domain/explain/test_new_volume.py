@@ -101,7 +101,8 @@ class PlacedTestCase(testtools.TestCase):
     def test_a_blank_volume(self):
         explained = explain()
         self.assertEqual(
-            (PlacementOutcome.PLACED, 'general'), (explained.outcome, explained.tier)
+            (PlacementOutcome.PLACED, 'general'),
+            (explained.outcome, explained.tier),
         )
         self.assertEqual(
             dict.fromkeys(
@@ -212,7 +213,8 @@ class PlacedTestCase(testtools.TestCase):
             known=dataclasses.replace(clouds.MEMBERS, backends=None),
         )
         self.assertEqual(
-            (PlacementOutcome.PLACED, None), (explained.outcome, explained.judged)
+            (PlacementOutcome.PLACED, None),
+            (explained.outcome, explained.judged),
         )
 
 
@@ -386,7 +388,8 @@ class NotPlacedTestCase(testtools.TestCase):
 
     def test_a_type_that_no_backend_serves(self):
         self.assertEqual(
-            PlacementOutcome.NOT_PLACED, explain(requested=clouds.NOWHERE).outcome
+            PlacementOutcome.NOT_PLACED,
+            explain(requested=clouds.NOWHERE).outcome,
         )
 
     def test_a_type_that_the_image_names_and_that_is_not_there(self):
@@ -494,7 +497,8 @@ class UnknownTestCase(testtools.TestCase):
             clouds.image('premium', 'archive'), known=clouds.MEMBERS
         )
         self.assertEqual(
-            (PlacementOutcome.PLACED, 'archive'), (explained.outcome, explained.tier)
+            (PlacementOutcome.PLACED, 'archive'),
+            (explained.outcome, explained.tier),
         )
         self.assertNotIn(
             'premium',

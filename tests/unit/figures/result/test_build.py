@@ -5,6 +5,7 @@ import json
 
 import testtools
 
+from cinder_tiers.domain import record
 from cinder_tiers.figures.fio import histogram
 from cinder_tiers.figures.fio import load_step
 from cinder_tiers.figures.fio import output as fio_output
@@ -428,7 +429,7 @@ class RunResultTest(testtools.TestCase):
         value = json.loads(run_result.write(result(outcome('g000'))))
         return str(
             self.assertRaises(
-                run_result.ResultFileError,
+                record.RecordError,
                 run_result.read,
                 json.dumps({**value, **changes}),
             )
@@ -484,7 +485,7 @@ class RunResultTest(testtools.TestCase):
         value = json.loads(run_result.write(result(outcome('g000'))))
         del value['seed'], value['tiers'][0]['patterns'][0]['directions']
         error = self.assertRaises(
-            run_result.ResultFileError, run_result.read, json.dumps(value)
+            record.RecordError, run_result.read, json.dumps(value)
         )
         self.assertEqual(
             'seed: it is missing\n'
@@ -501,9 +502,7 @@ class RunResultTest(testtools.TestCase):
 
     def test_what_is_no_result_file_is_refused(self):
         for text in ('', '[]', '{}', 'null', '[' * 100000):
-            self.assertRaises(
-                run_result.ResultFileError, run_result.read, text
-            )
+            self.assertRaises(record.RecordError, run_result.read, text)
 
     def test_an_environment_that_says_nothing_of_something_is_refused(self):
         self.assertIn(

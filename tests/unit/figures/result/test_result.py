@@ -7,6 +7,7 @@ import json
 import ddt
 import testtools
 
+from cinder_tiers.domain import record
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.compare import trend
@@ -64,7 +65,7 @@ class ImpossibleFiguresTest(testtools.TestCase):
         for name in place[:-1]:
             found = found[name]
         found[place[-1]] = figure
-        error = self.assertRaises(run_result.ResultFileError, read, value)
+        error = self.assertRaises(record.RecordError, read, value)
         self.assertIn(SLOT, str(error))
         self.assertIn(f'{place[-1]} {str(figure)[:20]}: expected', str(error))
 
@@ -72,7 +73,7 @@ class ImpossibleFiguresTest(testtools.TestCase):
         value = plain()
         slot = value['tiers'][0]['patterns'][0]['slots'][0]
         slot['merged']['clat']['bins'][0][0] = 10**400
-        error = self.assertRaises(run_result.ResultFileError, read, value)
+        error = self.assertRaises(record.RecordError, read, value)
         self.assertIn(f'{SLOT}.merged.clat.bins[0][0]: found', str(error))
 
     def test_directions_that_a_repeat_lacks_are_refused(self):
@@ -83,7 +84,7 @@ class ImpossibleFiguresTest(testtools.TestCase):
         pattern = value['tiers'][0]['patterns'][0]
         self.assertEqual(['read'], list(pattern['directions']))
         pattern['slots'][0]['merged']['directions'] = None
-        error = self.assertRaises(run_result.ResultFileError, read, value)
+        error = self.assertRaises(record.RecordError, read, value)
         self.assertIn(
             'directions read: expected those of each complete repeat; repeat 1'
             ' has none',
@@ -112,7 +113,7 @@ class ImpossibleFiguresTest(testtools.TestCase):
         for name in place:
             found = found[name]
         found.append(found[0])
-        error = self.assertRaises(run_result.ResultFileError, read, value)
+        error = self.assertRaises(record.RecordError, read, value)
         self.assertEqual(f'{told} stands 2 times: expected once', str(error))
 
     def test_what_is_possible_is_compared_however_odd(self):

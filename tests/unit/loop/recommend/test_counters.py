@@ -7,6 +7,7 @@ import json
 import ddt
 import testtools
 
+from cinder_tiers.domain import record
 from cinder_tiers.loop.recommend import counters
 from tests.unit.loop.recommend import test_recommendation
 
@@ -122,7 +123,7 @@ class CountersTestCase(testtools.TestCase):
         b'\xff\xfe',
     )
     def test_other_output_of_an_image_is_refused(self, text):
-        self.assertRaises(counters.CountersError, counters.of_iostat, text)
+        self.assertRaises(record.RecordError, counters.of_iostat, text)
 
     @ddt.data(
         (b'[]',),
@@ -151,13 +152,11 @@ class CountersTestCase(testtools.TestCase):
         ),
     )
     def test_other_diagnostics_are_refused(self, texts):
-        self.assertRaises(
-            counters.CountersError, counters.of_diagnostics, texts
-        )
+        self.assertRaises(record.RecordError, counters.of_diagnostics, texts)
 
     def test_of_many_faults_a_few_are_shown(self):
         error = self.assertRaises(
-            counters.CountersError,
+            record.RecordError,
             counters.of_iostat,
             json.dumps(
                 [

@@ -8,6 +8,7 @@ import hypothesis
 from hypothesis import strategies
 import testtools
 
+from cinder_tiers.domain import record
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.loop.report import content as report_content
 from cinder_tiers.loop.report import html
@@ -196,7 +197,7 @@ class HostileTestCase(testtools.TestCase):
             plain = json.loads(SMALL)
             plain['tiers'][0]['patterns'][0]['slots'][0][place] = wrong
             self.assertRaises(
-                run_result.ResultFileError, run_result.read, json.dumps(plain)
+                record.RecordError, run_result.read, json.dumps(plain)
             )
 
     def test_a_long_label_of_any_characters_is_drawn(self):

@@ -168,7 +168,7 @@ class TuneTestCase(test_sweep_command.SweptCloudTestCase):
                 '-c',
                 test_two_applies.SCRIPT,
                 *self.api.arguments_of('admin'),
-                *('tune', '--catalog', str(self.catalog)),
+                *('tier', 'tune', '--catalog', str(self.catalog)),
                 *self.arguments_of(*command),
             ],
             cwd=test_two_applies.TOP,
