@@ -153,7 +153,7 @@ def audited(
                 access=(
                     'public'
                     if tier.is_public
-                    else f'private, {len(tier.projects)} projects'
+                    else f'private, projects: {len(tier.projects)}'
                 ),
                 problem=text.printable(tier.problem),
                 volumes=volumes[tier.name],
