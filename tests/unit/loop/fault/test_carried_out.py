@@ -8,8 +8,8 @@ import ddt
 
 from cinder_tiers.loop.fault import fault as faults
 from cinder_tiers.loop.sweep import run_restore
-from tests.worlds import fault_cluster
 from tests.unit.loop.fault import test_means
+from tests.worlds import fault_cluster
 
 
 @ddt.ddt
