@@ -44,9 +44,9 @@ class PublishFigures(base.CatalogLister):
     volume types, behind the words of the tiers file and what it promises,
     where all see it who may use the type: "tier list", "volume type show",
     Horizon. Leaves out what is not to be trusted, and says why. Refuses a
-    result of another volume type, pool or release of Ceph, of OSDs that were
-    not there yet, or older than the figures of the card, and a cloud that is
-    not as the tiers file says. Shows the descriptions and asks at a terminal;
+    result of another volume type, pool or release of Ceph, of a tier that
+    changed since, of OSDs that were not there yet, or older than the figures
+    of the card, and a cloud that is not as the tiers file says. Shows the descriptions and asks at a terminal;
     elsewhere changes nothing without --yes. Can be repeated at any time. When
     what the figures depend on changes, "tier audit" says so, and "tier apply"
     takes them out. Needs Cinder's admin rights.
@@ -196,6 +196,7 @@ def _measured(
         before = actual.cinder.volume_types.get(tier.type_name)
         problems += [
             *_drift(catalog, tier, plan),
+            *chooser.type_objections(runs, tier, actual.cinder),
             *chooser.objections(runs, tier, state),
             *(
                 chooser.out_of_date(

@@ -304,6 +304,67 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
             self.assertIn(said, ' '.join(ran.stderr.split()))
         self.assertNotIn('Measured', self.described())
 
+    def test_a_tier_that_changed_since_it_was_measured(self):
+        # There is no card yet, of which the fingerprint would tell.
+        def run(**changes):
+            return dataclasses.replace(
+                recorded.RUN,
+                tiers=tuple(
+                    dataclasses.replace(
+                        one,
+                        type_as_measured=run_result.TypeAsMeasured(
+                            **{
+                                'extra_specs': {'volume_backend_name': 'ssd'},
+                                'qos_consumer': 'front-end',
+                                'qos_specs': {'total_iops_sec': '500'},
+                                'encryption': {},
+                                **changes,
+                            }
+                        ),
+                    )
+                    for one in recorded.RUN.tiers
+                ),
+            )
+
+        only = ('--yes', '--tier', 'database')
+        for changed, said in (
+            (
+                {'qos_specs': {'total_iops_sec': '900'}},
+                'QoS total_iops_sec was 900 and is 500',
+            ),
+            (
+                {'qos_consumer': None, 'qos_specs': {}},
+                'QoS consumer was none and is front-end; QoS total_iops_sec '
+                'was none and is 500',
+            ),
+            (
+                {'extra_specs': {'volume_backend_name': 'h\x1bdd', 'a': 'b'}},
+                'extra spec a was b and is none; extra spec '
+                'volume_backend_name was h\\x1bdd and is ssd',
+            ),
+        ):
+            ran = self.publish(*only, run=run(**changed))
+            self.assertEqual((1, ''), (ran.status, ran.stdout), said)
+            self.assertIn(
+                'volume type database changed since it was measured: ' + said,
+                ' '.join(ran.stderr.split()),
+            )
+            self.assertIn('measure the tier again', ran.stderr)
+        self.assertNotIn('Measured', self.described())
+
+        ran = self.publish(*only, run=run())
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertEqual([], json.loads(ran.stdout)[0]['Remarks'])
+        self.assertIn('Measured', self.described())
+
+        # An old result, which says nothing of it.
+        ran = self.publish(*only)
+        self.assertEqual((0, ''), (ran.status, ran.stderr))
+        self.assertIn(
+            'changes since the measurement are not noticed',
+            '; '.join(json.loads(ran.stdout)[0]['Remarks']),
+        )
+
     def test_the_result_of_the_functional_test(self):
         slots = recorded.RUN.tiers[0].patterns[0].slots
         run = recorded.run({test_card.TIER: {'x': slots}})
