@@ -405,9 +405,7 @@ def objections(
                 expected=f'Ceph {state.release}, which the cluster has now',
                 remedy='measure the tier again',
             )
-        changed = tuple(
-            changes.of_pools(reading.pools, tier.rbd.pools, state)
-        )
+        changed = tuple(changes.of_pools(reading.pools, tier.rbd.pools, state))
         if changed:
             yield errors.Problem(
                 where=where,

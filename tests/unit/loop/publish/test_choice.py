@@ -13,7 +13,7 @@ from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.figures.result import ceph as ceph_result
 from cinder_tiers.figures.result import result as run_result
-from cinder_tiers.loop.publish import changes
+from cinder_tiers.loop.publish import changes as since
 from cinder_tiers.loop.publish import choice
 from tests.unit.domain import catalogs as given
 from tests.unit.figures import results
@@ -138,7 +138,8 @@ class ChoiceTestCase(testtools.TestCase):
             )
             self.assertEqual(
                 [
-                    f'what serves the tier changed since it was measured: {one}'
+                    'what serves the tier changed since it was measured: '
+                    + one
                     for one in found
                 ],
                 self.found(state(0, 1), run),
@@ -147,9 +148,7 @@ class ChoiceTestCase(testtools.TestCase):
     def test_an_encryption_that_changed(self):
         tier = dataclasses.replace(
             given.tier('database'),
-            encryption=catalogs.Encryption(
-                provider='luks', key_size_bits=256
-            ),
+            encryption=catalogs.Encryption(provider='luks', key_size_bits=256),
         )
         measured = run_result.TypeAsMeasured(
             extra_specs={}, qos_consumer=None, qos_specs={}, encryption={}
@@ -177,7 +176,7 @@ class ChoiceTestCase(testtools.TestCase):
                 'encryption key_size was none and is 256',
                 'encryption provider was none and is luks',
             ],
-            list(changes.of_type(measured, tier, now)),
+            list(since.of_type(measured, tier, now)),
         )
         same = dataclasses.replace(
             measured,
@@ -187,7 +186,7 @@ class ChoiceTestCase(testtools.TestCase):
                 'control_location': 'front-end',
             },
         )
-        self.assertEqual([], list(changes.of_type(same, tier, now)))
+        self.assertEqual([], list(since.of_type(same, tier, now)))
 
     def test_another_cluster_says_nothing(self):
         for pool, problems in (('tier-general', 0), ('tier-database', 2)):

@@ -167,6 +167,12 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
             (first['Name'], second['Name'], third['Name']),
         )
         self.assertEqual(shown['card']['measured'], first['Measured'])
+        for role in ('member', 'admin'):
+            table = shell.openstack(
+                *self.api.arguments_of(role, ALPHA), 'tier', 'list'
+            ).stdout
+            self.assertIn('x (3 runs): p99_ms', table)
+            self.assertGreaterEqual(120, max(map(len, table.splitlines())))
         for verb in ('table', 'csv', 'value', 'yaml'):
             ran = self.as_member('list', '-f', verb, project=OTHER)
             self.assertEqual((0, ''), (ran.status, ran.stderr))
@@ -364,6 +370,39 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
             'changes since the measurement are not noticed',
             '; '.join(json.loads(ran.stdout)[0]['Remarks']),
         )
+
+    def test_a_card_with_words_behind_it(self):
+        only = ('--yes', '--tier', 'general')
+        self.assertEqual(0, self.publish(*only).status)
+        self.connection.block_storage.update_type(
+            self.type_id('general'),
+            description=self.described('general') + ' Ask Ann first.',
+        )
+        status, (found,) = self.audited()
+        self.assertEqual(
+            (0, 'warning', 'tier general'),
+            (status, found['State'], found['Object']),
+        )
+        self.assertIn('wrote words behind the card', found['Reason'])
+        self.assertIn('--description', found['Remedy'])
+        ran = self.publish(*only)
+        self.assertEqual((1, ''), (ran.status, ran.stdout))
+        self.assertIn(
+            'has words behind its card', ' '.join(ran.stderr.split())
+        )
+
+        # As it says.
+        self.write(
+            TIERS.replace(
+                'backend: lvm', 'backend: lvm\n    description: All.'
+            )
+        )
+        self.assertEqual(0, self.run_tier('apply').status)
+        self.assertEqual('All.', self.described('general'))
+        self.assertEqual((0, []), self.audited())
+        ran = self.publish(*only)
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertIn('All. Measured', self.described('general'))
 
     def test_the_result_of_the_functional_test(self):
         slots = recorded.RUN.tiers[0].patterns[0].slots
