@@ -384,7 +384,7 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
             (status, found['State'], found['Object']),
         )
         self.assertIn('wrote words behind the card', found['Reason'])
-        self.assertIn('--description', found['Remedy'])
+        self.assertIn('--description', found['Reason'])
         ran = self.publish(*only)
         self.assertEqual((1, ''), (ran.status, ran.stdout))
         self.assertIn(
