@@ -14,6 +14,7 @@ import testtools
 import yaml
 
 from cinder_tiers.domain.state import glance as glance_state
+from cinder_tiers.observe import visible_cloud
 from tests.unit.cli import shell
 from tests.unit.execute import test_cinder_world
 from tests.worlds import cinder_api
@@ -428,6 +429,8 @@ class PublishedTagsTestCase(testtools.TestCase):
             shown = self.explained('evil', expect=3)
             self.assertIn('could not determine', shown['summary'])
             self.assertNotIn('the public tier', json.dumps(shown))
+            # An administrator sees private ones, too, as their owners do.
+            self.assertIsNone(visible_cloud.published_tags(self.connection))
 
     def test_explain_does_without_namespaces(self):
         image = self.api.add_image('databse')
