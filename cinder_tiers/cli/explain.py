@@ -35,7 +35,8 @@ class ExplainPlacement(base.StatusShowOne):
     each other tier was not chosen, and whether each backend qualifies, and
     why. For a volume: whether it is where it should be. Uses your permissions
     and changes nothing. Anything your permissions hide is listed; nothing is
-    guessed.
+    guessed. If Cinder hides the tiers from you, the tags of an image are
+    compared with those in the Glance namespace CinderTiers::StorageTiers.
     """
 
     _epilog = """Exit status: 0 a new volume can be placed, or the volume is

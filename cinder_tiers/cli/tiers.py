@@ -69,6 +69,20 @@ def _read(
     return listed_tiers.applied(known)
 
 
+def _shown(
+    is_long: bool,
+    columns: tuple[str, ...],
+    more: tuple[str, ...],
+    rows: collections.abc.Iterable[cells.Row],
+) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    """Columns and rows, as OSC in every format alike.
+
+    :param more: columns that only --long shows, the last of each row.
+    """
+    shown = columns + more if is_long else columns
+    return shown, [row[: len(shown)] for row in rows]
+
+
 class ListTiers(base.StatusLister):
     """List the applied tiers, or those of the tiers file.
 
@@ -84,12 +98,17 @@ class ListTiers(base.StatusLister):
 the volume type of a tier cannot be read; 2 a wrong argument; 6 a service did
 not answer.
 
-Example: openstack tier list -c Name -c Promise -c Measured
+Example: openstack tier list --long -c Name -c Promise
 """
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         _add_source(parser)
+        parser.add_argument(
+            '--long',
+            action='store_true',
+            help='list additional fields in output',
+        )
         return parser
 
     def take_action(
@@ -103,16 +122,22 @@ Example: openstack tier list -c Name -c Promise -c Measured
         with base.user_errors():
             listed = _read(self, _file(parsed_args), parsed_args.include_root)
         if isinstance(listed, _Offered):
-            return render_tiers.OFFERED_COLUMNS, [
-                render_tiers.offered_row(offer) for offer in listed.types
-            ]
+            return _shown(
+                parsed_args.long,
+                render_tiers.OFFERED_COLUMNS,
+                render_tiers.LONG_OFFERED_COLUMNS,
+                map(render_tiers.offered_row, listed.types),
+            )
         for tier in listed:
             if tier.problem:
                 self.log.error('%s', cells.printable(tier.problem))
                 self.exit_status = exit_status.ERROR
-        return render_tiers.TIER_COLUMNS, [
-            render_tiers.tier_row(tier) for tier in listed
-        ]
+        return _shown(
+            parsed_args.long,
+            render_tiers.TIER_COLUMNS,
+            render_tiers.LONG_TIER_COLUMNS,
+            map(render_tiers.tier_row, listed),
+        )
 
 
 class ShowTier(base.StatusShowOne):

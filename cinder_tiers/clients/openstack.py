@@ -31,7 +31,8 @@ API_ERRORS = (
 #: Requests of a limit of requests (the former is Cinder's own OverLimitFault).
 _TRY_AGAIN = (408, 413, 429)
 #: Of HTTP, to a user without the permission.
-_DENIED = (401, 403)
+_FORBIDDEN = 403
+_DENIED = (401, _FORBIDDEN)
 #: Of HTTP: with the object that was asked for.
 _WITH_JSON = (200, 201)
 #: Bytes in which an answer begins with something else than space.
@@ -39,6 +40,8 @@ _MOST_SPACE = 256
 #: Bytes of an answer; a page of 1,000 volumes has about three million.
 MOST_BYTES = 16 * 2**20
 _CHUNK_BYTES = 2**16
+#: What oslo.policy says, by which an administrator finds the rule.
+_POLICY = re.compile(r"Policy doesn't allow ([\w:.-]{1,100}) to be", re.ASCII)
 _KEY = re.compile('(?=.*[0-9A-Za-z])[0-9A-Za-z_.: -]{1,255}')
 
 
@@ -73,13 +76,28 @@ def asking(what: str, *, remedy: str = '') -> collections.abc.Iterator[None]:
         yield
     except API_ERRORS as error:
         hint = f'; {remedy}' if remedy and _status(error) in _DENIED else ''
-        raise failure(error, f'{what}: {error}{hint}') from error
+        raise failure(error, f'{what}: {why(error)}{hint}') from error
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise errors.TiersError(
             f'{what}: the answer has a form that is not known ({error!r}); '
             'see what is between you and the service, and which version it '
             'has'
         ) from error
+
+
+def why(error: Exception) -> str:
+    """Text of an error of an API; a missing permission in plain words.
+
+    >>> why(openstack.exceptions.ForbiddenException(
+    ...     "403: Policy doesn't allow x:get to be performed.",
+    ...     http_status=403))
+    'the service refused it to this user, by its policy x:get (HTTP 403)'
+    """
+    if _status(error) != _FORBIDDEN:
+        return str(error)
+    rule = _POLICY.search(str(error))
+    by = f', by its policy {rule[1]}' if rule else ''
+    return f'the service refused it to this user{by} (HTTP {_FORBIDDEN})'
 
 
 def _status(error: Exception) -> object:
@@ -118,7 +136,9 @@ def asking_as_admin(
     """
     return asking(
         f'Cinder failed to {what}',
-        remedy='the user must be an administrator of block storage',
+        remedy='the user must be an administrator of block storage, by '
+        'default with the role admin; see the page "Permissions and '
+        'credentials" of the documentation',
     )
 
 

@@ -91,7 +91,8 @@ def _name(
         raise openstack_client.failure(
             error,
             f'Keystone did not show project {ident}, which has access to '
-            f'a volume type, or has one as its default: {error}',
+            'a volume type, or has one as its default: '
+            f'{openstack_client.why(error)}',
         ) from error
 
 
@@ -185,7 +186,8 @@ def _ids(
     except openstack_client.API_ERRORS as error:
         raise openstack_client.failure(
             error,
-            f'Keystone did not look up project {name!r}: {error}; access: '
-            'and default_for: in the tiers file require a user who may list '
-            'projects',
+            f'Keystone did not look up project {name!r}: '
+            f'{openstack_client.why(error)}; access: and default_for: in the '
+            'tiers file require a user who may list projects, by default '
+            'with the role admin or reader of the system',
         ) from error

@@ -87,7 +87,7 @@ def with_published_tags(
     if facts.EXTRA_SPECS not in known.hidden:
         return known
     try:
-        found = published_tags(connection) or frozenset()
+        found = published_tags(connection)
     except errors.NotVisible:
         return dataclasses.replace(
             known, hidden=(*known.hidden, facts.PUBLISHED_TAGS)
@@ -100,12 +100,13 @@ def published_tags(
 ) -> frozenset[str] | None:
     """Normal forms of the tags of tiers that Glance shows to all.
 
-    :returns: None when Glance has no namespace of ours.
+    :returns: None when Glance has no namespace of ours that all see. By
+        Glance's default policy only an administrator can make or change one.
     :raises errors.Unreachable: Glance does not answer.
     :raises errors.NotVisible: Glance hides namespaces from the user.
     """
     found = tag_namespace.read(connection, glance_state.NAMESPACE)
-    if found is None or not found.is_ours:
+    if found is None or not found.is_ours or not found.is_public:
         return None
     return frozenset(map(tags.normalize_tag, found.tags))
 
@@ -344,8 +345,8 @@ def find_project(connection: openstack.connection.Connection, ref: str) -> str:
             return ref
         raise openstack_client.failure(
             error,
-            f'Keystone did not look up project {ref}: {error}; use its ID '
-            'instead',
+            f'Keystone did not look up project {ref}: '
+            f'{openstack_client.why(error)}; use its ID instead',
         ) from error
     return _only(
         found,

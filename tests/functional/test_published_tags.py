@@ -85,6 +85,11 @@ class PublishedTagsTest(volumes.VolumesTestCase):
             "did you mean 'database'?",
             str(self.as_member('tier', 'explain', '--image', image, expect=3)),
         )
+        right = self.make_image('database')
+        self.assertIn(
+            'goes to the public tier with the tag database',
+            self.as_member('tier', 'explain', '--image', right)['summary'],
+        )
         self.assertIn(
             (image, 'database'),
             {

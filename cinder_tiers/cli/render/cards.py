@@ -34,8 +34,12 @@ class MeasuredLines(columns.FormattableColumn):
     """Measured figures: a line for each pattern, a map for programs."""
 
     def human_readable(self) -> str:
-        """When, and what; a dash when nothing is known."""
-        return _text(lines.measured(self._value))
+        """When, and what, in short lines; a dash when nothing is known."""
+        return _text(
+            part
+            for line in lines.measured(self._value)
+            for part in cells.wrapped(line)
+        )
 
     def machine_readable(self) -> object:
         """`measured` of the schema of cards."""

@@ -7,6 +7,7 @@ hold what steers a terminal: what is not printable is escaped, in each form.
 """
 
 import re
+import textwrap
 
 from cliff import columns
 
@@ -18,6 +19,12 @@ Row = tuple[object, ...]
 printable = text.printable
 printable_lines = text.printable_lines
 
+
+#: Characters of a line of text in a table, such that a table of a few columns
+#: is read without a terminal, which would wrap it.
+PARAGRAPH_CHARS = 36
+_INDENT = '  '
+_CONTINUED = f'\n{_INDENT}'
 
 #: A text that a spreadsheet computes; its programs take wide characters for
 #: the narrow ones in some languages.
@@ -44,7 +51,8 @@ class Flat(columns.FormattableColumn):
         """That of the cell, or a line of its form for people."""
         found = self._value.machine_readable()
         if isinstance(found, dict | list):
-            return '; '.join(self._value.human_readable().splitlines())
+            lines = self._value.human_readable().replace(_CONTINUED, ' ')
+            return '; '.join(lines.splitlines())
         return found
 
 
@@ -150,6 +158,14 @@ class Size(columns.FormattableColumn):
         return self._value
 
 
+def wrapped(line: str) -> list[str]:
+    """Lines of at most PARAGRAPH_CHARS; the first is not indented.
+
+    They are broken between words where that can be.
+    """
+    return textwrap.wrap(line, PARAGRAPH_CHARS, subsequent_indent=_INDENT)
+
+
 class Words(columns.FormattableColumn):
     """Texts: separated by commas for people, a list for programs."""
 
@@ -160,6 +176,18 @@ class Words(columns.FormattableColumn):
     def machine_readable(self) -> list[str]:
         """The texts."""
         return [printable(one) for one in self._value]
+
+
+class Paragraph(columns.FormattableColumn):
+    """A text that may be long: lines for people, one text for programs."""
+
+    def human_readable(self) -> str:
+        """The text in lines of at most PARAGRAPH_CHARS."""
+        return textwrap.fill(self.machine_readable(), PARAGRAPH_CHARS)
+
+    def machine_readable(self) -> str:
+        """The text."""
+        return printable(self._value)
 
 
 class YesNo(columns.FormattableColumn):

@@ -16,19 +16,19 @@ from cinder_tiers.domain import errors
 from cinder_tiers.domain.explain import tier_list as listed_tiers
 from cinder_tiers.domain.placement import backends
 
-TIER_COLUMNS = (
-    'Name',
-    'Tags',
+#: What it takes to choose a tier.
+TIER_COLUMNS = ('Name', 'Tags', 'Description', 'Measured')
+#: With --long, after these.
+LONG_TIER_COLUMNS = (
+    'Promise',
     'Priority',
     'Fallback',
     'Overflow',
     'Backend',
     'Take Over',
-    'Promise',
-    'Measured',
-    'Description',
 )
-OFFERED_COLUMNS = ('Name', 'Access', 'Promise', 'Measured', 'Description')
+OFFERED_COLUMNS = ('Name', 'Description', 'Measured')
+LONG_OFFERED_COLUMNS = ('Promise', 'Access')
 PROBLEM_COLUMNS = ('Where', 'Found', 'Expected', 'Remedy')
 
 # Some problems list all that the file declares, which has no end.
@@ -51,29 +51,29 @@ def problem_row(problem: errors.Problem) -> cells.Row:
 
 
 def tier_row(tier: listed_tiers.ListedTier) -> cells.Row:
-    """A tier under TIER_COLUMNS."""
+    """A tier under TIER_COLUMNS and LONG_TIER_COLUMNS."""
     return (
         cells.printable(tier.name),
         cells.Words(tier.tags),
+        cells.Paragraph(tier.card.purpose),
+        cards.MeasuredLines(tier.card),
+        cards.Promise(tier.card),
         cells.Optional(tier.priority),
         cells.YesNo(tier.fallback),
         cells.Optional(tier.overflow),
         cells.Words(tier.backend_names),
         cells.YesNo(tier.take_over),
-        cards.Promise(tier.card),
-        cards.MeasuredLines(tier.card),
-        cells.printable(tier.card.purpose),
     )
 
 
 def offered_row(offer: listed_tiers.OfferedType) -> cells.Row:
-    """A volume type under OFFERED_COLUMNS."""
+    """A volume type under OFFERED_COLUMNS and LONG_OFFERED_COLUMNS."""
     return (
         cells.printable(offer.name),
-        'public' if offer.is_public else 'private',
-        cards.Promise(offer.card),
+        cells.Paragraph(offer.card.purpose),
         cards.MeasuredLines(offer.card),
-        cells.printable(offer.card.purpose),
+        cards.Promise(offer.card),
+        'public' if offer.is_public else 'private',
     )
 
 

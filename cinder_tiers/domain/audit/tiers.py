@@ -254,6 +254,7 @@ def _warnings(
         ):
             yield _of_type(State.WARNING, way)
         yield from _without_access(catalog, observed, cinder)
+        yield from _continued_cards(catalog, cinder)
     for one in practice.advise(
         catalog,
         {
@@ -273,6 +274,26 @@ def _warnings(
             expected=one.expected,
             reason=one.reason,
             remedy=one.remedy,
+        )
+
+
+def _continued_cards(
+    catalog: catalogs.Catalog, cinder: cinder_state.CinderState
+) -> collections.abc.Iterator[Finding]:
+    """Cards that are words of a description, since words follow them."""
+    for tier in catalog.ours:
+        before = cinder.volume_types.get(tier.type_name)
+        if before is None or not volume_types.continued_card(tier, before):
+            continue
+        yield Finding(
+            object_name=f'tier {tier.name}',
+            tier=tier.name,
+            state=State.WARNING,
+            aspect=_CARD,
+            current={'description': before.description},
+            reason='somebody wrote words behind the card, so that its '
+            'figures count as words and are not compared',
+            remedy=volume_types.CONTINUED_CARD,
         )
 
 

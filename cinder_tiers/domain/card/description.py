@@ -59,6 +59,13 @@ _MEASURED = re.compile(
 _STALE = re.compile(
     rf'(?:^|(?<= ))Not measured since (?P<time>{_TIME})\.\Z', re.ASCII
 )
+# The same, wherever they stand.
+_SENTENCE = re.compile(
+    rf'(?:^|(?<= ))(?:Promise: {_LIMITS}(?:; {_LIMITS})*\.'
+    rf'|Measured {_TIME}(?: on Ceph [1-9][0-9]{{0,2}})?: {_FIGURES}'
+    rf'|Not measured since {_TIME}\.)',
+    re.ASCII,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -301,6 +308,17 @@ def purpose(text: str) -> str:
     while (found := read(words).purpose) != words:
         words = found
     return text if words == line else words
+
+
+def is_continued(text: str) -> bool:
+    """Whether a card has words behind it, and so is words itself.
+
+    :param text: any.
+
+    >>> is_continued('X. Not measured since 2026-11-29T14:05Z. Ask Ann.')
+    True
+    """
+    return _SENTENCE.search(purpose(text)) is not None
 
 
 def room(card: cards.Card) -> int:

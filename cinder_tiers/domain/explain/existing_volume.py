@@ -73,7 +73,7 @@ def explain_volume(
     near = tuple(
         applied.near_tags(
             image and image.image,
-            known.published_tags,
+            known.published_tags or frozenset(),
             project=volume.project,
             policy=policy,
         )

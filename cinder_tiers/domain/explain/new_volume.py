@@ -18,6 +18,7 @@ from cinder_tiers.domain.placement import decide as placement
 from cinder_tiers.domain.placement import decision
 from cinder_tiers.domain.placement import metadata
 from cinder_tiers.domain.placement import tier_specs
+from cinder_tiers.domain import tags
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -99,7 +100,7 @@ def explain_create(
         *_metadata_notes(question, policy),
         *applied.near_tags(
             request.image,
-            known.published_tags,
+            known.published_tags or frozenset(),
             project=question.project,
             policy=policy,
         ),
@@ -116,6 +117,9 @@ def explain_create(
             notes=notes,
             summary=f'Cinder refuses the request: {refusal}.',
         )
+    by_tags = _by_published_tags(decided, request, named, known, policy)
+    if by_tags:
+        return dataclasses.replace(by_tags, notes=(*notes, *by_tags.notes))
     unknown = _why_unknown(decided, request, named, known, policy)
     if unknown:
         return explanation.Explanation(
@@ -350,6 +354,79 @@ def _why_unknown(
         None
         if known.is_admin
         else why_hidden_tiers_matter(decided, request, policy)
+    )
+
+
+def _by_published_tags(
+    decided: decision.PlacementDecision,
+    request: decision.Request,
+    named: _Named | None,
+    known: facts.VisibleCloud,
+    policy: decision.Policy,
+) -> explanation.Explanation | None:
+    """What the tags of public tiers in Glance tell of an image.
+
+    :returns: None when Cinder shows the tiers themselves, the tags do not
+        count, or they are not published.
+    """
+    image = request.image
+    if (
+        facts.EXTRA_SPECS not in known.hidden
+        or known.published_tags is None
+        or image is None
+        or decided.because_of(decision.Rule.FIXED)
+        or not image.is_trusted_by(request.project, policy.tag_trust)
+        or named is not None
+        and (
+            named.source is not decision.TypeSource.PROJECT
+            or policy.project_type is decision.ProjectType.FIRST
+        )
+    ):
+        return None
+    normal = {tags.normalize_tag(tag) for tag in image.tags}
+    found = sorted(normal & known.published_tags)
+    if not found:
+        return explanation.Explanation(
+            outcome=PlacementOutcome.UNKNOWN,
+            summary='No tag of the image selects a public tier, and which '
+            'tier serves volumes without such a tag is hidden from this user.',
+            notes=visible_types_note(known),
+        )
+    tier = (
+        f'the public tier with the tag {found[0]}'
+        if len(found) == 1
+        else 'the public tier that has the highest priority of those with '
+        f'the tags {", ".join(found)}'
+    )
+    private = [one.name for one in known.types if one.projects is not None]
+    others = normal - known.published_tags
+    if others and (
+        private or policy.on_no_access is decision.OnNoAccess.REFUSE
+    ):
+        return explanation.Explanation(
+            outcome=PlacementOutcome.UNKNOWN,
+            summary=f'A volume from this image goes to {tier}, unless another '
+            'tag of the image selects a private tier, which is hidden from '
+            'this user.',
+            notes=visible_types_note(known),
+        )
+    default = known.default_type
+    return explanation.Explanation(
+        outcome=PlacementOutcome.PLACED,
+        summary=f'A volume from this image goes to {tier}'
+        + (
+            f', unless {default.volume_type.name} is a default volume type '
+            'of the project alone, which is hidden from this user'
+            if default is not None
+            and default.is_projects is None
+            and policy.project_type is decision.ProjectType.FIRST
+            else ''
+        )
+        + '.',
+        notes=(
+            'Glance shows the tags of public tiers to all, and not which tier '
+            'has which; see what each is for in "openstack tier list"',
+        ),
     )
 
 

@@ -151,8 +151,8 @@ class VisibleCloud:
     backends: tuple[backends.Backend, ...] | None
     hidden: tuple[Hidden, ...] = ()
     #: Normal forms of the tags that Glance shows to all, where Cinder hides
-    #: those of tiers.
-    published_tags: frozenset[str] = frozenset()
+    #: those of tiers; None: they were not asked for, or are not published.
+    published_tags: frozenset[str] | None = None
 
     def find_type(self, ref: str) -> KnownType | None:
         """A type by its id or else its name, as Cinder looks it up.

@@ -354,6 +354,30 @@ def _purpose(tier: catalogs.Tier, text: str) -> str:
     return tier.description
 
 
+def continued_card(
+    tier: catalogs.Tier, before: cinder_state.VolumeType | None
+) -> bool:
+    """Whether somebody wrote words behind a card, and no apply removes them.
+
+    The description of a catalog takes the place of what is there.
+
+    :param before: the type as it is; None when it does not exist.
+    """
+    return (
+        before is not None
+        and tier.description is None
+        and descriptions.is_continued(before.description)
+    )
+
+
+#: What to do with such a description.
+CONTINUED_CARD = (
+    'set "description" of the tier in the tiers file to what the tier is for '
+    'and run "openstack tier apply", or remove the sentences of the card with '
+    '"openstack volume type set --description"; then publish the results again'
+)
+
+
 def stale_card(
     catalog: catalogs.Catalog,
     tier: catalogs.Tier,

@@ -50,6 +50,10 @@ class Environment:
     backends: Mapping[str, run_result.Fact] = dataclasses.field(
         default_factory=dict
     )
+    #: {tier: volume type of its volumes}, of the tiers of which it is known
+    types: Mapping[str, run_result.TypeAsMeasured] = dataclasses.field(
+        default_factory=dict
+    )
     #: {guest: what it worked on, in Ceph}
     images: Mapping[str, ceph_result.CephImage] = dataclasses.field(
         default_factory=dict
@@ -584,6 +588,7 @@ def _tier(
         volume_types=volume_types,
         qos=measured_on.qos.get(tier),
         backends=measured_on.backends.get(tier),
+        type_as_measured=measured_on.types.get(tier),
         patterns=pattern_results(
             tier,
             plan=plan,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 HEALTHY = 'HEALTH_OK'
 # States of placement groups in which nothing but clients uses the disks.
 _QUIET = {'active', 'clean'}
+_UNSET = 'unset'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +99,21 @@ class CephImage:
     own_objects: int | None
     #: size of an object
     object_bytes: int
+
+
+def compression(options: Mapping[str, str]) -> str:
+    """`compression` of a pool.
+
+    :param options: {name: value} that the pool sets.
+
+    >>> compression({'compression_mode': 'force'})
+    'mode force, algorithm unset'
+    """
+    mode, algorithm = (
+        options.get(f'compression_{what}', _UNSET)
+        for what in ('mode', 'algorithm')
+    )
+    return f'mode {mode}, algorithm {algorithm}'
 
 
 def _differing(kind: str, before: Mapping, after: Mapping) -> Iterator[str]:

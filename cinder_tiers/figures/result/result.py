@@ -42,6 +42,8 @@ _MOST = 10**18
 _MOST_STEP_MS = 10**9
 #: Of a result file: a run of hundreds of guests has some tens of MiB.
 MOST_MIB = 512
+#: What a volume type's encryption is made of, as Cinder calls it.
+ENCRYPTION = ('provider', 'cipher', 'key_size', 'control_location')
 PERCENTILES = (50, 90, 95, 99, 99.9)
 # Each file says of each of them what it is, or why it is not known.
 ENVIRONMENT = (
@@ -552,6 +554,25 @@ class PatternResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class TypeAsMeasured:
+    """The one volume type of a tier's volumes, when they were measured.
+
+    What limits and places volumes, and not who may use it.
+    """
+
+    #: {key: value}, without those of cinder-tiers, which limit nothing
+    extra_specs: Mapping[str, str]
+    #: where its QoS specs are enforced: front-end, back-end or both; null: it
+    #: has none
+    qos_consumer: str | None
+    #: {limit: value}; empty without QoS specs
+    qos_specs: Mapping[str, str]
+    #: {provider, cipher, key_size or control_location: value}; empty: its
+    #: volumes are not encrypted
+    encryption: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class TierResult:
     """One tier's part."""
 
@@ -568,6 +589,9 @@ class TierResult:
     qos: Fact | None = None
     #: host@backend#pool of its volumes, several if they differ
     backends: Fact | None = None
+    #: null: its volumes have several types or none, or Rally had no
+    #: administrator who may read them
+    type_as_measured: TypeAsMeasured | None = record.omitted()
 
 
 @dataclass(frozen=True, kw_only=True)

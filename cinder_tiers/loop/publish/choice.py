@@ -22,9 +22,11 @@ from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.figures.result import figures
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.figures.result import trust
+from cinder_tiers.loop.publish import changes
 
 #: Of each pattern, beside what is promised.
 _ALWAYS = ('iops', 'p99_ms')
@@ -35,6 +37,11 @@ _SHOWN = frozenset(
 )
 #: What was not looked at, and speaks neither for a figure nor against it.
 _NOT_LOOKED_AT = frozenset({'host load not known', 'storage load not known'})
+_TYPE_NOT_KNOWN = (
+    'the result does not say which QoS and extra specs the volume type had, '
+    'so changes since the measurement are not noticed; it does when Rally has '
+    'an administrator and this version'
+)
 _RELEASE = re.compile('[0-9]{1,3}', re.ASCII)
 
 #: {path of a result file: its run}
@@ -203,6 +210,8 @@ def _chosen(tier: catalogs.Tier, parts: Sequence[_Part]) -> Chosen:
     promised: list[cards.Figure] = []
     others: list[cards.Figure] = []
     remarks: list[str] = []
+    if any(one.tier.type_as_measured is None for one in parts):
+        remarks.append(_TYPE_NOT_KNOWN)
     for one in parts:
         known = trust.caveats(one.run)
         remarks += [
@@ -336,6 +345,31 @@ def measured(
     )
 
 
+def type_objections(
+    runs: Runs, tier: catalogs.Tier, now: cinder_state.CinderState
+) -> Iterator[errors.Problem]:
+    """What results say of a tier's volume type that is not so any more.
+
+    :param runs: those that have the tier.
+    :param now: with the volume type, unless there is none.
+    """
+    if tier.type_name not in now.volume_types:
+        return
+    for path, run in runs.items():
+        for one in run.tiers:
+            if one.tier != tier.name or one.type_as_measured is None:
+                continue
+            found = tuple(changes.of_type(one.type_as_measured, tier, now))
+            if found:
+                yield errors.Problem(
+                    where=f'{path}: tier {tier.name}',
+                    found=f'volume type {tier.type_name} changed since it '
+                    f'was measured: {"; ".join(found)}',
+                    expected='the volume type that was measured',
+                    remedy='measure the tier again',
+                )
+
+
 def objections(
     runs: Runs,
     tier: catalogs.Tier,
@@ -369,6 +403,15 @@ def objections(
                 found='measured on Ceph '
                 + ', '.join(map(str, sorted(releases))),
                 expected=f'Ceph {state.release}, which the cluster has now',
+                remedy='measure the tier again',
+            )
+        changed = tuple(changes.of_pools(reading.pools, tier.rbd.pools, state))
+        if changed:
+            yield errors.Problem(
+                where=where,
+                found='what serves the tier changed since it was measured: '
+                + '; '.join(changed),
+                expected='the pools that were measured',
                 remedy='measure the tier again',
             )
         new = sorted(osd for osd in osds if str(osd) not in reading.osd_boots)

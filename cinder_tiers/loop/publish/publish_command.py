@@ -44,12 +44,13 @@ class PublishFigures(base.CatalogLister):
     volume types, behind the words of the tiers file and what it promises,
     where all see it who may use the type: "tier list", "volume type show",
     Horizon. Leaves out what is not to be trusted, and says why. Refuses a
-    result of another volume type, pool or release of Ceph, of OSDs that were
-    not there yet, or older than the figures of the card, and a cloud that is
-    not as the tiers file says. Shows the descriptions and asks at a terminal;
-    elsewhere changes nothing without --yes. Can be repeated at any time. When
-    what the figures depend on changes, "tier audit" says so, and "tier apply"
-    takes them out. Needs Cinder's admin rights.
+    result of another volume type, pool or release of Ceph, of a tier that
+    changed since, of OSDs that were not there yet, or older than the figures
+    of the card, and a cloud that is not as the tiers file says. Shows the
+    descriptions and asks at a terminal; elsewhere changes nothing without
+    --yes. Can be repeated at any time. When what the figures depend on
+    changes, "tier audit" says so, and "tier apply" takes them out. Needs
+    Cinder's admin rights.
     """
 
     _epilog = """Exit status: 0 the cards are as the results say; 4 they are
@@ -196,6 +197,8 @@ def _measured(
         before = actual.cinder.volume_types.get(tier.type_name)
         problems += [
             *_drift(catalog, tier, plan),
+            *_continued(tier, before),
+            *chooser.type_objections(runs, tier, actual.cinder),
             *chooser.objections(runs, tier, state),
             *(
                 chooser.out_of_date(
@@ -213,6 +216,20 @@ def _measured(
     if problems:
         raise errors.ProblemsFound(problems)
     return found
+
+
+def _continued(
+    tier: catalogs.Tier, before: cinder_state.VolumeType | None
+) -> collections.abc.Iterator[errors.Problem]:
+    """A card with words behind it, which would stay beside the new one."""
+    if volume_type_kind.continued_card(tier, before):
+        yield errors.Problem(
+            where=f'tier {tier.name}',
+            found=f'the description of volume type {tier.type_name} has '
+            'words behind its card, which is no card for that reason',
+            expected='nothing behind the card',
+            remedy=volume_type_kind.CONTINUED_CARD,
+        )
 
 
 def _drift(

@@ -15,7 +15,6 @@ from typing import Any
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain.catalog import model as catalog
 from cinder_tiers.domain.resources import osd_options
-from cinder_tiers.domain.resources import pool_options
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.figures.result import ceph as ceph_result
 from cinder_tiers.observe.ceph import crush as observed_crush
@@ -165,10 +164,6 @@ def _pool(
     osd_ids: Iterable[int],
     diffs: Mapping[int, Any],
 ) -> ceph_result.CephPool:
-    mode, algorithm = (
-        pool.options.get(f'compression_{what}', pool_options.UNSET)
-        for what in ('mode', 'algorithm')
-    )
     return ceph_result.CephPool(
         kind=pool.kind,
         size=pool.size,
@@ -176,7 +171,7 @@ def _pool(
         pg_num=pool.pg_num,
         crush_rule=pool.crush_rule,
         device_class=rule and rule.device_class,
-        compression=f'mode {mode}, algorithm {algorithm}',
+        compression=ceph_result.compression(pool.options),
         rbd_options=dict(pool.rbd_options),
         osds=len(osd_ids),
         osd_options=options_in_use(

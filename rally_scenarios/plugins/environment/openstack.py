@@ -17,9 +17,14 @@ from cinderclient import exceptions as cinder_exceptions
 from keystoneauth1 import exceptions as keystone_exceptions
 from novaclient import exceptions as nova_exceptions
 
+from oslo_log import log as logging
+
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.figures.result import caveats
 from cinder_tiers.figures.result import result as run_result
 from rally_scenarios.plugins import servers
+
+LOG = logging.getLogger(__name__)
 
 _ERRORS = (
     cinder_exceptions.ClientException,
@@ -106,6 +111,68 @@ def read_tiers(
             'it has no volume',
         )
     return qos, backends
+
+
+def read_types(
+    cinder: Any, volumes: Mapping[str, Sequence[str]]
+) -> dict[str, run_result.TypeAsMeasured]:
+    """Volume types of tiers, with all that their figures depend on.
+
+    :param cinder: cinderclient of the administrator
+    :param volumes: {tier: ids of its volumes}
+    :returns: {tier: type}, without tiers whose volumes have several types or
+        none, and those of which Cinder does not show all
+    """
+    found = {}
+    for tier, ids in volumes.items():
+        try:
+            names = {cinder.volumes.get(each).volume_type for each in ids}
+            if len(names) == 1 and (name := names.pop()):
+                found[tier] = _type_as_measured(cinder, name)
+        except (
+            *_ERRORS,
+            *servers.NO_ANSWER_OF_THE_API,
+            AttributeError,
+            StopIteration,
+        ) as error:
+            # "tier publish" says that it is missing.
+            LOG.warning(
+                'The volume type of tier %s is not in the result: %s',
+                tier,
+                str(error) or type(error).__name__,
+            )
+    return found
+
+
+def _type_as_measured(cinder: Any, name: str) -> run_result.TypeAsMeasured:
+    volume_type = next(
+        each
+        for each in cinder.volume_types.list(is_public=None)
+        if each.name == name
+    )
+    qos = next(
+        (
+            each
+            for each in cinder.qos_specs.list()
+            if each.id == volume_type.qos_specs_id
+        ),
+        None,
+    )
+    encryption = cinder.volume_encryption_types.get(volume_type.id)
+    return run_result.TypeAsMeasured(
+        extra_specs={
+            key: value
+            for key, value in volume_type.extra_specs.items()
+            if not key.startswith(cinder_state.SCOPE)
+        },
+        qos_consumer=qos and qos.consumer,
+        qos_specs=dict(qos.specs) if qos else {},
+        encryption={
+            field: str(value)
+            for field in run_result.ENCRYPTION
+            if (value := getattr(encryption, field, None)) is not None
+        },
+    )
 
 
 def hypervisor_text(kind: str, version: int) -> str:

@@ -260,4 +260,9 @@ class EnvironmentProbe:
                 for tier, fact in qos.items()
             )
         )
-        return build.Environment(facts=facts, qos=qos, backends=backends)
+        return build.Environment(
+            facts=facts,
+            qos=qos,
+            backends=backends,
+            types=openstack.read_types(self._cinder, tiers),
+        )

@@ -14,6 +14,7 @@ import testtools
 import yaml
 
 from cinder_tiers.domain.state import glance as glance_state
+from cinder_tiers.observe import visible_cloud
 from tests.unit.cli import shell
 from tests.unit.execute import test_cinder_world
 from tests.worlds import cinder_api
@@ -358,6 +359,78 @@ class PublishedTagsTestCase(testtools.TestCase):
         for role in ('member', 'seer', 'admin'):
             for words in (('--image', image), ('--volume', volume)):
                 self.assertIn(said, self.notes(*words, role=role))
+
+    def explained(self, *tags, project=US, expect):
+        image = self.api.add_image(*tags, owner=project)
+        done = self.run_tier(
+            *('explain', '-f', 'json', '--image', image),
+            role='member',
+            project=project,
+        )
+        self.assertEqual(expect, done.status, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_explain_answers_a_member_by_the_published_tags(self):
+        for tags, expect, outcome, said in (
+            (
+                ['DATABASE', 'ubuntu'],
+                0,
+                'placed',
+                'A volume from this image goes to the public tier with the '
+                'tag database, unless __DEFAULT__ is a default volume type of '
+                'the project alone, which is hidden from this user.',
+            ),
+            (
+                ['database', 'a/b ?&#%'],
+                0,
+                'placed',
+                'the highest priority of those with the tags a/b ?&#%, '
+                'database',
+            ),
+            (['ubuntu'], 3, 'unknown', 'No tag of the image selects a public'),
+            # A private tier is as one that does not exist.
+            (['premium'], 3, 'unknown', 'No tag of the image selects a pub'),
+            (['premium', 'database'], 0, 'placed', 'with the tag database'),
+        ):
+            shown = self.explained(*tags, expect=expect)
+            self.assertEqual(outcome, shown['outcome'])
+            self.assertIn(said, shown['summary'])
+            self.assertIsNone(shown['tier'])
+            del shown['image']
+            for private in ('secret', 'premium'):
+                self.assertNotIn(private, json.dumps(shown))
+        # Who may use private types is told that another tag may win.
+        shown = self.explained('premium', 'database', project=THEM, expect=3)
+        self.assertIn('selects a private tier', shown['summary'])
+        self.explained('database', project=THEM, expect=0)
+
+    def test_explain_heeds_no_namespace_but_ours_that_all_see(self):
+        self.addCleanup(
+            test_cinder_world.remove_namespace, self.connection.image
+        )
+        for body in (
+            {'namespace': NAMESPACE, 'description': 'Storage tiers'},
+            {
+                'namespace': NAMESPACE,
+                'description': glance_state.MARK,
+                'visibility': 'private',
+            },
+        ):
+            test_cinder_world.remove_namespace(self.connection.image)
+            answer = self.connection.image.post(
+                '/metadefs/namespaces',
+                json={
+                    'visibility': 'public',
+                    'tags': [{'name': 'evil\x1b[2J'}, {'name': 'evil'}],
+                    **body,
+                },
+            )
+            self.assertEqual(201, answer.status_code)
+            shown = self.explained('evil', expect=3)
+            self.assertIn('could not determine', shown['summary'])
+            self.assertNotIn('the public tier', json.dumps(shown))
+            # An administrator sees private ones, too, as their owners do.
+            self.assertIsNone(visible_cloud.published_tags(self.connection))
 
     def test_explain_does_without_namespaces(self):
         image = self.api.add_image('databse')

@@ -80,7 +80,7 @@ class AppliedTestCase(testtools.TestCase):
         self.addCleanup(self.connection.block_storage.delete_type, one)
 
     def test_the_list_has_the_tiers_and_no_other_type(self):
-        ran = self.openstack('list', '-f', 'json')
+        ran = self.openstack('list', '--long', '-f', 'json')
         self.assertEqual((0, ''), (ran.status, ran.stderr))
         self.assertEqual(
             [
@@ -124,20 +124,28 @@ class AppliedTestCase(testtools.TestCase):
             json.loads(ran.stdout),
         )
 
+    def test_by_default_it_has_what_it_takes_to_choose(self):
+        for role, columns in (
+            ('admin', ['Name', 'Tags', 'Description', 'Measured']),
+            ('member', ['Name', 'Description', 'Measured']),
+        ):
+            ran = self.openstack('list', '-f', 'json', role=role)
+            self.assertEqual(columns, list(json.loads(ran.stdout)[0]))
+
     def test_people_see_no_lists(self):
-        lines = self.openstack('list').stdout.splitlines()
+        lines = self.openstack('list', '--long').stdout.splitlines()
         self.assertEqual(
             [
                 'database',
                 'database, db',
+                'The type database',
+                '-',
+                '-',
                 '20',
                 'no',
                 'general',
                 'tier-database, tier-general',
                 'yes',
-                '-',
-                '-',
-                'The type database',
             ],
             [cell.strip() for cell in lines[4].strip('|').split('|')],
         )
@@ -213,7 +221,7 @@ class AppliedTestCase(testtools.TestCase):
 
     def test_a_type_that_cannot_be_read_is_shown_and_named(self):
         self.add_type('odd', tiers__name='odd', tiers__priority='high')
-        ran = self.openstack('list', '-f', 'json')
+        ran = self.openstack('list', '--long', '-f', 'json')
         self.assertEqual(1, ran.status)
         self.assertIn("tiers:priority is 'high'", ran.stderr)
         (odd,) = (
@@ -241,7 +249,7 @@ class AppliedTestCase(testtools.TestCase):
             )
 
     def test_who_may_not_see_extra_specs_sees_types_that_may_be_used(self):
-        ran = self.openstack('list', '-f', 'json', role='member')
+        ran = self.openstack('list', '--long', '-f', 'json', role='member')
         self.assertEqual((0, ''), (ran.status, ran.stderr))
         self.assertEqual(
             [
@@ -300,6 +308,7 @@ class DeclaredTestCase(testtools.TestCase):
         ran = shell.openstack(
             'tier',
             'list',
+            '--long',
             '--declared',
             '-f',
             'json',
@@ -361,7 +370,9 @@ class DeclaredTestCase(testtools.TestCase):
         path = test_commands.edited(
             self, ('    tags: [archive]', '    take_over: false')
         )
-        ran = shell.openstack('tier', 'list', '--catalog', path, '-f', 'json')
+        ran = shell.openstack(
+            'tier', 'list', '--long', '--catalog', path, '-f', 'json'
+        )
         self.assertEqual(
             {'database': True, 'general': True, 'archive': False},
             {row['Name']: row['Take Over'] for row in json.loads(ran.stdout)},

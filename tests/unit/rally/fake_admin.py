@@ -9,12 +9,14 @@ class Admin:
     """Clients of the administrator.
 
     :ivar qos: {volume type: its QoS specs}
+    :ivar encryption: attributes of the encryption of all volume types
     :ivar backends: {volume type: host@backend#pool of its volumes}
     """
 
     def __init__(self, cloud):
         self._cloud = cloud
         self.qos = {}
+        self.encryption = {}
         self.backends = {}
 
     def cinder(self):
@@ -34,9 +36,20 @@ class Admin:
             volumes=named(get=get),
             volume_types=named(
                 list=lambda is_public: [
-                    named(name=name, qos_specs_id=spec.id)
+                    named(
+                        id=name,
+                        name=name,
+                        qos_specs_id=spec.id,
+                        extra_specs={
+                            'volume_backend_name': 'ssd',
+                            'tiers:name': 'fast',
+                        },
+                    )
                     for name, spec in self.qos.items()
                 ]
+            ),
+            volume_encryption_types=named(
+                get=lambda _type: named(**self.encryption)
             ),
             qos_specs=named(list=lambda: list(self.qos.values())),
             services=named(

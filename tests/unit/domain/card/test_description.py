@@ -22,6 +22,29 @@ CARD = cards.Card(
 )
 
 
+class ContinuedTestCase(testtools.TestCase):
+    def test_words_behind_a_sentence_of_a_card(self):
+        for text in (
+            descriptions.write(CARD),
+            'Promise: none.',
+            'Measured by hand.',
+            'X. Promise: a iops at least 5. Promise: a iops at least 6.',
+            '',
+        ):
+            self.assertFalse(descriptions.is_continued(text), text)
+            for more in (' Ask Ann.', '\nAsk Ann.', ' Promise: a iops.'):
+                is_card = text.startswith(('For', 'X.'))
+                self.assertIs(
+                    is_card, descriptions.is_continued(text + more), text
+                )
+                self.assertIs(
+                    is_card,
+                    descriptions.is_continued(
+                        f'{text}{more} Not measured since 2026-11-29T14:05Z.'
+                    ),
+                )
+
+
 QUANTITIES = ('iops', 'p99_ms', 'write_p99.9_ms', 'mib_per_s', 'sync_mean_ms')
 
 

@@ -8,9 +8,12 @@ import datetime
 import testtools
 
 from cinder_tiers.domain.card import card as cards
+from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain.state import ceph as ceph_state
+from cinder_tiers.domain.state import cinder as cinder_state
 from cinder_tiers.figures.result import ceph as ceph_result
 from cinder_tiers.figures.result import result as run_result
+from cinder_tiers.loop.publish import changes as since
 from cinder_tiers.loop.publish import choice
 from tests.unit.domain import catalogs as given
 from tests.unit.figures import results
@@ -34,7 +37,7 @@ POOL = ceph_result.CephPool(
     pg_num=32,
     crush_rule='r',
     device_class='ssd',
-    compression='',
+    compression='mode unset, algorithm unset',
     rbd_options={},
     osds=2,
     osd_options={},
@@ -104,6 +107,86 @@ class ChoiceTestCase(testtools.TestCase):
             ],
             self.found(state(0, 7, release=21)),
         )
+
+    def test_a_pool_that_changed(self):
+        for changed, found in (
+            ({}, []),
+            ({'pg_num': 64}, []),
+            ({'size': 2}, ['pool tier-database: size was 2 and is 3']),
+            (
+                {
+                    'compression': 'mode force, algorithm lz4',
+                    'rbd_options': {'rbd_qos_iops_limit': '5'},
+                },
+                [
+                    'pool tier-database: compression was mode force, '
+                    'algorithm lz4 and is mode unset, algorithm unset; pool '
+                    'tier-database: option rbd_qos_iops_limit was 5 and is '
+                    'none'
+                ],
+            ),
+        ):
+            pool = dataclasses.replace(POOL, **changed)
+            reading = dataclasses.replace(
+                READING, pools={'tier-database': pool}
+            )
+            run = dataclasses.replace(
+                RUN,
+                ceph=ceph_result.CephWatch(
+                    before=reading, after=reading, unread=()
+                ),
+            )
+            self.assertEqual(
+                [
+                    'what serves the tier changed since it was measured: '
+                    + one
+                    for one in found
+                ],
+                self.found(state(0, 1), run),
+            )
+
+    def test_an_encryption_that_changed(self):
+        tier = dataclasses.replace(
+            given.tier('database'),
+            encryption=catalogs.Encryption(provider='luks', key_size_bits=256),
+        )
+        measured = run_result.TypeAsMeasured(
+            extra_specs={}, qos_consumer=None, qos_specs={}, encryption={}
+        )
+        now = cinder_state.CinderState(
+            volume_types={
+                tier.type_name: cinder_state.VolumeType(
+                    name=tier.type_name,
+                    extra_specs={'tiers:name': 'database'},
+                )
+            },
+            encryptions={
+                tier.type_name: cinder_state.TypeEncryption(
+                    name=tier.type_name,
+                    provider='luks',
+                    cipher=None,
+                    key_size_bits=256,
+                    control_location='front-end',
+                )
+            },
+        )
+        self.assertEqual(
+            [
+                'encryption control_location was none and is front-end',
+                'encryption key_size was none and is 256',
+                'encryption provider was none and is luks',
+            ],
+            list(since.of_type(measured, tier, now)),
+        )
+        same = dataclasses.replace(
+            measured,
+            encryption={
+                'provider': 'luks',
+                'key_size': '256',
+                'control_location': 'front-end',
+            },
+        )
+        self.assertEqual([], list(since.of_type(same, tier, now)))
 
     def test_another_cluster_says_nothing(self):
         for pool, problems in (('tier-general', 0), ('tier-database', 2)):

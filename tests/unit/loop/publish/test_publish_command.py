@@ -167,6 +167,12 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
             (first['Name'], second['Name'], third['Name']),
         )
         self.assertEqual(shown['card']['measured'], first['Measured'])
+        for role in ('member', 'admin'):
+            table = shell.openstack(
+                *self.api.arguments_of(role, ALPHA), 'tier', 'list'
+            ).stdout
+            self.assertIn('x (3 runs): p99_ms', table)
+            self.assertGreaterEqual(120, max(map(len, table.splitlines())))
         for verb in ('table', 'csv', 'value', 'yaml'):
             ran = self.as_member('list', '-f', verb, project=OTHER)
             self.assertEqual((0, ''), (ran.status, ran.stderr))
@@ -303,6 +309,100 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
             self.assertEqual((1, ''), (ran.status, ran.stdout), said)
             self.assertIn(said, ' '.join(ran.stderr.split()))
         self.assertNotIn('Measured', self.described())
+
+    def test_a_tier_that_changed_since_it_was_measured(self):
+        # There is no card yet, of which the fingerprint would tell.
+        def run(**changes):
+            return dataclasses.replace(
+                recorded.RUN,
+                tiers=tuple(
+                    dataclasses.replace(
+                        one,
+                        type_as_measured=run_result.TypeAsMeasured(
+                            **{
+                                'extra_specs': {'volume_backend_name': 'ssd'},
+                                'qos_consumer': 'front-end',
+                                'qos_specs': {'total_iops_sec': '500'},
+                                'encryption': {},
+                                **changes,
+                            }
+                        ),
+                    )
+                    for one in recorded.RUN.tiers
+                ),
+            )
+
+        only = ('--yes', '--tier', 'database')
+        for changed, said in (
+            (
+                {'qos_specs': {'total_iops_sec': '900'}},
+                'QoS total_iops_sec was 900 and is 500',
+            ),
+            (
+                {'qos_consumer': None, 'qos_specs': {}},
+                'QoS consumer was none and is front-end; QoS total_iops_sec '
+                'was none and is 500',
+            ),
+            (
+                {'extra_specs': {'volume_backend_name': 'h\x1bdd', 'a': 'b'}},
+                'extra spec a was b and is none; extra spec '
+                'volume_backend_name was h\\x1bdd and is ssd',
+            ),
+        ):
+            ran = self.publish(*only, run=run(**changed))
+            self.assertEqual((1, ''), (ran.status, ran.stdout), said)
+            self.assertIn(
+                'volume type database changed since it was measured: ' + said,
+                ' '.join(ran.stderr.split()),
+            )
+            self.assertIn('measure the tier again', ran.stderr)
+        self.assertNotIn('Measured', self.described())
+
+        ran = self.publish(*only, run=run())
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertNotIn('changes since', ran.stdout)
+        self.assertIn('Measured', self.described())
+
+        # An old result, which says nothing of it.
+        ran = self.publish(*only)
+        self.assertEqual((0, ''), (ran.status, ran.stderr))
+        self.assertIn(
+            'changes since the measurement are not noticed',
+            '; '.join(json.loads(ran.stdout)[0]['Remarks']),
+        )
+
+    def test_a_card_with_words_behind_it(self):
+        only = ('--yes', '--tier', 'general')
+        self.assertEqual(0, self.publish(*only).status)
+        self.connection.block_storage.update_type(
+            self.type_id('general'),
+            description=self.described('general') + ' Ask Ann first.',
+        )
+        status, (found,) = self.audited()
+        self.assertEqual(
+            (0, 'warning', 'tier general'),
+            (status, found['State'], found['Object']),
+        )
+        self.assertIn('wrote words behind the card', found['Reason'])
+        self.assertIn('--description', found['Reason'])
+        ran = self.publish(*only)
+        self.assertEqual((1, ''), (ran.status, ran.stdout))
+        self.assertIn(
+            'has words behind its card', ' '.join(ran.stderr.split())
+        )
+
+        # As it says.
+        self.write(
+            TIERS.replace(
+                'backend: lvm', 'backend: lvm\n    description: All.'
+            )
+        )
+        self.assertEqual(0, self.run_tier('apply').status)
+        self.assertEqual('All.', self.described('general'))
+        self.assertEqual((0, []), self.audited())
+        ran = self.publish(*only)
+        self.assertEqual(0, ran.status, ran.stderr)
+        self.assertIn('All. Measured', self.described('general'))
 
     def test_the_result_of_the_functional_test(self):
         slots = recorded.RUN.tiers[0].patterns[0].slots

@@ -75,10 +75,51 @@ class ProbeTest(fleet_fio_case.FleetFioCase):
             (tier.backends.value, tier.backends.reason),
         )
 
+    def test_the_volume_type_as_it_was(self):
+        admin = self.with_admin()
+        admin.qos = {'gold': qos('q', read_iops_sec='500')}
+        admin.encryption = {'provider': 'luks', 'key_size': 256}
+        cinder = admin.cinder()
+        for types_of, expected in (
+            ({'a': 'gold', 'b': 'gold'}, ['fast']),
+            ({'a': 'gold', 'b': 'lead'}, []),
+            ({'a': 'lead', 'b': 'lead'}, []),
+            ({'a': None, 'b': None}, []),
+        ):
+            cinder.volumes = types.SimpleNamespace(
+                get=lambda ident, types_of=types_of: types.SimpleNamespace(
+                    volume_type=types_of[ident]
+                )
+            )
+            found = openstack.read_types(cinder, {'fast': ['a', 'b']})
+            self.assertEqual(expected, list(found))
+        found = openstack.read_types(
+            types.SimpleNamespace(
+                **{
+                    **vars(cinder),
+                    'volumes': types.SimpleNamespace(
+                        get=lambda _id: types.SimpleNamespace(
+                            volume_type='gold'
+                        )
+                    ),
+                }
+            ),
+            {'fast': ['a']},
+        )
+        self.assertEqual(
+            run_result.TypeAsMeasured(
+                extra_specs={'volume_backend_name': 'ssd'},
+                qos_consumer='front-end',
+                qos_specs={'read_iops_sec': '500'},
+                encryption={'provider': 'luks', 'key_size': '256'},
+            ),
+            found['fast'],
+        )
+
     def test_what_a_service_refuses_is_a_reason(self):
         admin = self.with_admin()
 
-        def refused(**_filters):
+        def refused(*_ids, **_filters):
             raise openstack.cinder_exceptions.Forbidden(403, 'not you')
 
         (fact,) = openstack.read_tiers(
@@ -88,6 +129,15 @@ class ProbeTest(fleet_fio_case.FleetFioCase):
             ),
             {'fast': []},
         )[0].values()
+        self.assertEqual(
+            {},
+            openstack.read_types(
+                types.SimpleNamespace(
+                    volumes=types.SimpleNamespace(get=refused)
+                ),
+                {'fast': ['a']},
+            ),
+        )
         self.assertIn('not you', fact.reason)
 
     def test_without_an_administrator_the_reason_says_so(self):
