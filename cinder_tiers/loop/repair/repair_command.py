@@ -259,7 +259,7 @@ done.json
             command='tier repair --watch',
             extra='rally',
         )
-        watched = module.Watched(folder, catalog)
+        watched = module.WatchedTiers(folder, catalog)
         for words in (
             *(
                 f'tier {name} is not watched, and may become slower unnoticed'

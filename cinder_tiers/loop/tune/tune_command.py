@@ -128,12 +128,12 @@ sh measure.sh
         )
         if parsed_args.dry_run:
             with base.user_errors():
-                return run_tune.Tuning(self, parsed_args).preview()
+                return run_tune.TuningRun(self, parsed_args).preview()
         studies = results_command.load(
             'cinder_tiers.loop.tune.study', command='tier tune', extra='tune'
         )
         with base.user_errors():
-            tuning = run_tune.Tuning(self, parsed_args)
+            tuning = run_tune.TuningRun(self, parsed_args)
             tuning.check_command()
             path = tuning.journal()
             with contextlib.ExitStack() as stack:
