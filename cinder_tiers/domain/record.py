@@ -222,10 +222,13 @@ class _Reader:
         dot = place and f'{place}.'
         before = len(self.wrong)
         for name in sorted(map(str, value.keys() - set(names))):
-            near = spelling.did_you_mean(name, names).strip()
+            # What is not told need not be compared.
+            near = len(self.wrong) < _MOST_TOLD and (
+                spelling.did_you_mean(name, names).strip()
+            )
             self._refuse(
                 name,
-                f'one of {", ".join(names)}{near and f"; {near}"}',
+                f'one of {", ".join(names)}{f"; {near}" if near else ""}',
                 f'{dot}{name}',
             )
         for name in names:

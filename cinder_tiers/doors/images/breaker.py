@@ -48,7 +48,8 @@ class CircuitBreaker:
             sum(
                 row.failures >= self._threshold
                 and row.last_attempt > self._last_success
-                for row in self._rows.values()
+                # A copy: who asks holds no lock, and must not wait for one.
+                for row in list(self._rows.values())
             )
             > 1
         )

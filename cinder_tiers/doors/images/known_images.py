@@ -321,7 +321,12 @@ class Images:
             taken.close()
             with self._lock:
                 self._flights.pop(flight.key, None)
-            flight.future.set_exception(error)
+            # A GreenletExit is for one; the others ask again.
+            flight.future.set_exception(
+                error
+                if isinstance(error, Exception)
+                else flight.late(flight.question.limits)
+            )
             if not isinstance(error, glance.ImageUnreadable):
                 raise
 
@@ -336,9 +341,13 @@ class Images:
             if not kind.take(
                 project, number=number, timeout_s=deadline - self._clock()
             ):
-                # Unless it is the project itself that makes its calls wait.
-                if not kind.taken_by(project):
-                    with self._lock:
+                with self._lock:
+                    self._expire(self._clock())
+                    # Unless it is the project itself that makes its calls
+                    # wait, while Glance answers.
+                    if not kind.taken_by(project) or all(
+                        other.due is None for other in self._flights.values()
+                    ):
                         self._breaker_of(flight).failed(project)
                 raise flight.late(limits)
             taken.callback(kind.give_back, project)

@@ -53,14 +53,22 @@ class Places:
             self._number = number
             self._waiting.append(turn)
             self._hand_out()
-        if turn[1].wait(max(0.0, timeout_s)):
-            return True
+        try:
+            turn[1].wait(max(0.0, timeout_s))
+        except BaseException:
+            # Killed, under eventlet; nobody else would give it back.
+            if self._end(turn):
+                self.give_back(project)
+            raise
+        return self._end(turn)
+
+    def _end(self, turn: tuple[str, threading.Event]) -> bool:
+        """Wait no longer; whether the place was to be had."""
         with self._lock:
             # It may have become free at the last moment.
-            if turn[1].is_set():
-                return True
-            self._waiting.remove(turn)
-            return False
+            if not turn[1].is_set():
+                self._waiting.remove(turn)
+            return turn[1].is_set()
 
     def give_back(self, project: str) -> None:
         """Leave a place to others.

@@ -11,6 +11,7 @@ from hypothesis import strategies
 import testtools
 
 from cinder_tiers.domain import record
+from tests.unit.domain import comparing
 
 
 class Colour(enum.Enum):
@@ -158,6 +159,22 @@ class RecordTest(testtools.TestCase):
         self.assertEqual((50, 1000), (len(told), len(told[0])))
         self.assertIn('pairs[48]: found', told[-1])
         self.assertEqual('and 99951 more', last)
+
+    def test_what_is_not_told_is_not_compared(self):
+        """Whoever wrote the file: it may have a million unknown fields."""
+        few, many = (
+            comparing.comparisons(
+                lambda number=number: self.assertRaises(
+                    ValueError,
+                    record.read,
+                    Outer,
+                    {f'field-{one:04}': 1 for one in range(number)},
+                )
+            )
+            for number in (50, 5000)
+        )
+        self.assertGreater(few, 0)
+        self.assertEqual(few, many)
 
     def test_the_schema_has_types_and_descriptions(self):
         found = record.schema(Outer)

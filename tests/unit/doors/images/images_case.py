@@ -6,6 +6,7 @@ Glance is a function that counts its calls, which is a parameter. The clock
 does not pass by itself, but for who waits.
 """
 
+import ctypes
 import gc
 import sys
 import threading
@@ -102,6 +103,13 @@ def waits_or_is_done(thread):
     )
 
 
+def kill(thread):
+    """Let a thread that waits raise SystemExit once it wakes."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(thread.ident), ctypes.py_object(SystemExit)
+    )
+
+
 def settle(condition):
     """Wait until another thread has noticed something."""
     deadline = time.monotonic() + 60
@@ -165,6 +173,17 @@ class ImagesTestCase(testtools.TestCase):
 
     def board(self, number, **reading):
         """Start readers; a function that waits for what they get."""
+        threads, results = self.start(number, **reading)
+
+        def land():
+            for thread in threads:
+                thread.join(60)
+            return results
+
+        return land
+
+    def start(self, number, **reading):
+        """Readers, once they wait, and where they put what they get."""
         results, begun = [], threading.Semaphore(0)
 
         def work():
@@ -179,13 +198,7 @@ class ImagesTestCase(testtools.TestCase):
         for _ in threads:
             begun.acquire(timeout=60)
         settle(lambda: all(map(waits_or_is_done, threads)))
-
-        def land():
-            for thread in threads:
-                thread.join(60)
-            return results
-
-        return land
+        return threads, results
 
     def hold(self):
         """Let Glance hang from now on; a function that lets it go."""

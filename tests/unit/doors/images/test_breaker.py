@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
+import uuid
+
 import testtools
 
 from cinder_tiers.doors.images import breaker
@@ -117,6 +119,19 @@ class OfManyProjectsTestCase(CircuitBreakerTestCase):
         self.fail(*['us'] * 3, *['them'] * 2)
         self.assertFalse(self.breaker.stops_several)
         self.fail('them')
+        self.assertTrue(self.breaker.stops_several)
+
+    def test_it_says_so_while_calls_fail(self):
+        """Metrics ask in a thread of their own."""
+        fail = self.fail
+
+        class Threshold(int):
+            def __le__(self, failures):
+                fail(str(uuid.uuid4()))
+                return super().__le__(failures)
+
+        self.breaker.admits('us', failures=Threshold(3), retry_s=10)
+        self.fail(*['us', 'them'] * 3)
         self.assertTrue(self.breaker.stops_several)
 
     def test_not_once_anybody_succeeded(self):

@@ -42,8 +42,8 @@ def fetch(user, ref, on_name):
         image_id='id-' + ref, volume_type=None, boot_snapshot=False,
         image=decision.Image(owner=None, visibility='public'))
 known = known_images.Images(size=10, fetch=fetch)
-limits = known_images.Limits(timeout_s=6, max_calls=16, failures=3, retry_s=9,
-                       image_ttl_s=30, stale_s=0)
+limits = known_images.CacheLimits(timeout_s=6, max_calls=16, failures=3,
+                                  retry_s=9, image_ttl_s=30, stale_s=0)
 user = context.RequestContext(user_id='user', project_id='p', is_admin=False)
 ticks = []
 def tick():
@@ -87,8 +87,8 @@ def turn():
         turns[0] += 1
         eventlet.sleep(0)
 known = known_images.Images(size=100, fetch=fetch)
-limits = known_images.Limits(timeout_s=60, max_calls=160, failures=100,
-                             retry_s=9, image_ttl_s=30, stale_s=0)
+limits = known_images.CacheLimits(timeout_s=60, max_calls=160, failures=100,
+                                  retry_s=9, image_ttl_s=30, stale_s=0)
 user = context.RequestContext(user_id='user', project_id='p', is_admin=False)
 def read(number):
     try:

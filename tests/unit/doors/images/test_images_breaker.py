@@ -251,3 +251,13 @@ class ManyProjectsTestCase(images_case.ImagesTestCase):
         for text in ['no call to Glance was free'] * 3 + ['failed at least']:
             error = self.assert_fails(2, timeout_s=0.05, max_calls=2)
             self.assertIn(text, str(error))
+
+    def test_also_who_lets_calls_hang_itself_if_all_hang(self):
+        self.hold()
+        for calls, project in enumerate(('us', 'a', 'b', 'c'), 1):
+            self.assert_fails(
+                calls, project=project, timeout_s=0.05, max_calls=4
+            )
+        for text in ['no call to Glance was free'] * 2 + ['failed at least']:
+            error = self.assert_fails(4, timeout_s=0.05, max_calls=4)
+            self.assertIn(text, str(error))

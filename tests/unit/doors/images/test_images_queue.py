@@ -95,6 +95,16 @@ class QueueTestCase(images_case.ImagesTestCase):
         self.assertEqual([facts(IDENT)], patient())
         self.assertEqual(2, len(self.glance.calls))
 
+    def test_who_is_killed_takes_nobody_along(self):
+        go = self.hang()
+        (first,), _ = self.start(1, timeout_s=60.0, max_calls=1)
+        others = self.board(3, timeout_s=60.0, max_calls=1)
+        images_case.kill(first)
+        go()
+        self.assertEqual([facts(IDENT)] * 3, others())
+        first.join(60)
+        self.assertEqual(0, self.images.calls_under_way)
+
     def test_who_waited_in_vain_does_not_open_the_breaker(self):
         go = self.hang()
         for _ in range(5):

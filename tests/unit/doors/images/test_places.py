@@ -62,6 +62,15 @@ class PlacesTestCase(testtools.TestCase):
         self.places.give_back('us')
         self.assertEqual(0, self.places.taken)
 
+    def test_who_is_killed_while_waiting_takes_none(self):
+        """Under eventlet, a request can be killed wherever it waits."""
+        self.take('before', 1)
+        (killed,) = self.wait('us', number=1)
+        images_case.kill(killed)
+        self.places.give_back('before')
+        killed.join(60)
+        self.assertEqual(([], 0), (self.got, self.places.taken))
+
     def test_the_next_goes_to_who_has_the_fewest(self):
         for project in ('many', 'many', 'one', 'other'):
             self.take(project, 4)
