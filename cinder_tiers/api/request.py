@@ -21,14 +21,15 @@ from cinder.api.validation import validators
 from cinder import context as cinder_context
 from cinder import exception
 from oslo_config import cfg
-from oslo_middleware import sizelimit
+from oslo_middleware import opts as middleware_opts
 import webob
 import webob.exc
 
 from cinder_tiers.api import body
 
 # Of the filter sizelimit before ours, where paste.ini has it.
-cfg.CONF.register_opts(sizelimit.OPTS, group='oslo_middleware')
+for _group, _opts in middleware_opts.list_opts_sizelimit():
+    cfg.CONF.register_opts(_opts, group=_group)
 
 _CONTENT_TYPES = frozenset(
     {'application/json', 'application/vnd.openstack.volume+json'}
