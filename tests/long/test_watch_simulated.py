@@ -20,8 +20,6 @@ RISES_OF_ORDINARY = 20
 NEAR = 6
 #: Alarms of a direction, from the second day on.
 MOST_A_WEEK = 1.0
-#: Bursts that follow one another last as long as a change.
-MOST_OF_BURSTS = 1.5
 #: With each cause and kind of rise.
 BLAMED = 4
 
@@ -71,9 +69,7 @@ class SimulatedTestCase(testtools.TestCase):
     def test_alarms_of_a_load(self, load):
         first, later = alarms_of(load)
         self.said(f'{first} on the first day, then {later:.2f} a week')
-        self.assertLessEqual(
-            later, MOST_OF_BURSTS if load == 'bursts' else MOST_A_WEEK
-        )
+        self.assertLessEqual(later, MOST_A_WEEK)
         if load in ('half-hourly job', 'hourly job'):
             self.assertEqual(0, later)
 

@@ -12,6 +12,9 @@ place at a time would not see a level that goes and comes back. At the end each
 place is tested again between its neighbours, so that one of two places that
 belonged together is not kept for the other's sake.
 
+Not every order is as likely if values wander, each like the one before.
+``outlast_wandering`` keeps the changes that are more than that.
+
 Change points of benchmarks by permutation are from Daly et al., "The Use of
 Change Point Detection to Identify Software Performance Regressions in a
 Continuous Integration System" (ICPE 2020), which Apache Otava implements. It
@@ -29,6 +32,7 @@ import itertools
 import math
 
 import numpy
+from scipy import stats
 
 #: Orders that are tried, at least; more for a small probability.
 PERMUTATIONS = 1999
@@ -39,6 +43,10 @@ _MAY_EXPLAIN = 10
 _AT_ONCE = 500
 #: Values in a part, at least: one alone is an outlier as well as a change.
 LEAST_VALUES = 2
+# Of the correlation of values with the next ones, the upper limit with this
+# confidence is assumed, and no more than the second.
+_CONFIDENCE = 0.95
+_MOST_CORRELATED = 0.95
 # Of numbers of values: the orders that are tried may by chance be kind to one.
 _IN_A_ROW = 3
 # Fixed, so that the same series always gives the same answer.
@@ -210,6 +218,68 @@ def find(
             for one, other in itertools.pairwise(ends)
         ]
     return _confirmed(series, places, least_probability)
+
+
+def outlast_wandering(
+    values: Sequence[float],
+    changes: Sequence[ChangePoint],
+    *,
+    least_probability: float,
+) -> list[ChangePoint]:
+    """Those changes that values which wander by themselves rarely make.
+
+    As many values are worth fewer if each is like the one before (Bartlett,
+    Journal of the Royal Statistical Society 98, 1935, 536-543), by how much
+    is estimated from what they are apart from the level of their part. The
+    least change is left out until all are clear.
+
+    :param values: in order of time; finite
+    :param changes: of ``find``
+    :param least_probability: as of ``find``
+    """
+    series = numpy.asarray(values, dtype=float)
+    kept = list(changes)
+    while kept:
+        ends = [0, *(each.index for each in kept), len(series)]
+        parts = [series[one:other] for one, other in itertools.pairwise(ends)]
+        apart = numpy.concatenate([part - part.mean() for part in parts])
+        squares = float((apart**2).sum())
+        freedom = len(series) - len(parts)
+        worth = _worth_of_one(apart, squares, len(parts))
+        # A mean deviates by the number of its values; and of the places where
+        # a change may be found, as many differ as there are values.
+        least = math.sqrt(squares / freedom * worth) * stats.t.isf(
+            least_probability / 2 * worth / len(series), freedom
+        )
+        clear = [
+            abs(after.mean() - before.mean())
+            / math.sqrt(1 / len(before) + 1 / len(after))
+            for before, after in itertools.pairwise(parts)
+        ]
+        smallest = min(clear)
+        if smallest >= least:
+            break
+        del kept[clear.index(smallest)]
+    return kept
+
+
+def _worth_of_one(apart: numpy.ndarray, squares: float, parts: int) -> float:
+    """How many correlated values are worth one, at most.
+
+    :param apart: of each value, from the mean of its part
+    :param squares: the sum of their squares
+    :param parts: how many there are
+    """
+    if not squares:
+        return 1.0
+    count = len(apart)
+    found = max(0.0, float((apart[1:] * apart[:-1]).sum()) / squares)
+    # What a mean takes from each part (Marriott and Pope, Biometrika 41,
+    # 1954, 390-402), and what chance may.
+    found += parts * (1 + 3 * found) / count
+    found += stats.norm.ppf(_CONFIDENCE) / math.sqrt(count)
+    most = min(found, _MOST_CORRELATED)
+    return (1 + most) / (1 - most)
 
 
 def least_values(*, least_probability: float) -> int:

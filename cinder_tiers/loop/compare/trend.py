@@ -29,7 +29,7 @@ class TrendFinding(enum.Enum):
     BETTER = 'better'
     WORSE = 'worse'
     NO_CHANGE = 'no change'
-    #: the newest run has no figure
+    #: the newest run has no figure, or the runs wander
     CANNOT_TELL = 'cannot tell'
     TOO_FEW_RUNS = 'too few runs'
 
@@ -82,6 +82,9 @@ class Level:
     #: whether the newest run that has the pattern is among them: of how it is
     #: now, nothing is known
     is_newest_left_out: bool = False
+    #: whether a level changed, but as it does in runs of which each is like
+    #: the one before
+    wanders: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,11 +230,14 @@ def _tiers(run: run_result.RunResult, pattern: str) -> list[str]:
 
 def _changes(
     series: Sequence[_Observation], least: float
-) -> list[change_points.ChangePoint]:
-    """Change points whose levels can be distinguished."""
-    found = change_points.find(
-        [each.logarithm for each in series], least_probability=least
+) -> tuple[list[change_points.ChangePoint], bool]:
+    """(changes whose levels can be distinguished, whether runs wander)."""
+    values = [each.logarithm for each in series]
+    changes = change_points.find(values, least_probability=least)
+    found = change_points.outlast_wandering(
+        values, changes, least_probability=least
     )
+    wanders = bool(changes) and not found
     width = max((each.resolution for each in series), default=0.0)
     while found:
         ends = [0, *(each.index for each in found), len(series)]
@@ -245,7 +251,7 @@ def _changes(
         if smallest > width:
             break
         del found[steps.index(smallest)]
-    return found
+    return found, wanders
 
 
 def _levels(
@@ -264,7 +270,7 @@ def _levels(
         *_without_tier(runs, tier, pattern),
     )
     is_newest_left_out = isinstance(observed[-1], LeftOut)
-    found = _changes(series, least)
+    found, wanders = _changes(series, least)
     if not found:
         is_enough = len(series) >= least_runs
         yield Level(
@@ -273,7 +279,8 @@ def _levels(
             quantity=quantity,
             unit=limit.unit,
             finding=_without_change(
-                is_enough=is_enough, is_newest_left_out=is_newest_left_out
+                is_enough=is_enough,
+                is_known=not is_newest_left_out and not wanders,
             ),
             runs=len(series),
             runs_needed=None if is_enough else least_runs,
@@ -281,6 +288,7 @@ def _levels(
             after=_level(series),
             left_out=left_out,
             is_newest_left_out=is_newest_left_out,
+            wanders=wanders,
         )
         return
     ends = [0, *(each.index for each in found), len(series)]
@@ -323,16 +331,10 @@ def _changed(
     yield from map(str, circumstances.of_runs(before, first, {tier: tier}))
 
 
-def _without_change(
-    *, is_enough: bool, is_newest_left_out: bool
-) -> TrendFinding:
+def _without_change(*, is_enough: bool, is_known: bool) -> TrendFinding:
     if not is_enough:
         return TrendFinding.TOO_FEW_RUNS
-    return (
-        TrendFinding.CANNOT_TELL
-        if is_newest_left_out
-        else TrendFinding.NO_CHANGE
-    )
+    return TrendFinding.NO_CHANGE if is_known else TrendFinding.CANNOT_TELL
 
 
 def _mean(series: Sequence[_Observation]) -> float:

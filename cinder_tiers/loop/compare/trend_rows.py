@@ -62,6 +62,7 @@ def find(
         results.quantities(parsed_args, comparison.QUANTITIES),
     )
     shown.warn(_left_out(found))
+    shown.warn(_wandering(found))
     needed = [each.runs_needed for each in found if each.runs_needed]
     if needed and parsed_args.changes:
         shown.warn(
@@ -81,7 +82,7 @@ def find(
         ],
         is_worse=trend.TrendFinding.WORSE in last.values(),
         is_unknown=trend.TrendFinding.TOO_FEW_RUNS in last.values()
-        or any(level.is_newest_left_out for level in found),
+        or any(level.is_newest_left_out or level.wanders for level in found),
     )
 
 
@@ -99,3 +100,15 @@ def _left_out(
             f'run {each.run}, ended at {each.ended_at}, is left out of '
             f'{pattern} on {tier}: {each.reason}'
         )
+
+
+def _wandering(
+    found: list[trend.Level],
+) -> collections.abc.Iterator[str]:
+    for level in found:
+        if level.wanders:
+            yield (
+                f'{level.quantity} of {level.pattern} on {level.tier}: the '
+                f'level changed no more than it may by itself, as each run is '
+                f'like the one before; more runs would tell'
+            )

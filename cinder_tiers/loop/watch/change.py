@@ -29,9 +29,9 @@ import math
 import numpy
 from numpy import typing as numpy_typing
 
-#: Windows of which the latest level is: of 20 s each, nearly 5 and 15 minutes.
-#: Of 12, two bursts of three minutes at most that meet would be a change.
-SHORT = 14
+#: Windows of which the latest level is: of 20 s each, 5 and 15 minutes. Of
+#: fewer, two bursts of three minutes at most that meet would be a change.
+SHORT = 15
 LONG = 45
 SPANS = (SHORT, LONG)
 #: Before a span, at least.
@@ -50,7 +50,7 @@ _APART = (36, 180)
 # Levels are of spans that begin so many windows apart: all tell no more.
 _EACH = 3
 # Of a span, one in so many windows may be as before.
-_ONE_IN = 6
+_ONE_IN = 15
 # And what the others have changed by is so much of the change of the level.
 _HELD = 0.5
 # A median of absolute deviations is so much of a standard deviation.

@@ -29,7 +29,7 @@ HANGS_S = 10.0
 #: A greater latency that has lasted so long is what the tier now has; only an
 #: expectation still says that it is too great.
 REMEMBERED_S = 3600.0
-#: But it is said of as many windows at least: a change is found in the tenth
+#: But it is said of as many windows at least: a change is found in the 14th
 #: one on the new level, which is later than that if there are few in an hour.
 REMEMBERED_WINDOWS = 2 * change.SHORT
 

@@ -3,9 +3,54 @@
 """Where a series of figures changes its level."""
 
 import numpy
+from scipy import signal
 import testtools
 
 from cinder_tiers.figures.stats import change_points
+
+
+def outlasting(values):
+    """Changes that are found, and that outlast wandering."""
+    found = change_points.find(values, least_probability=0.05)
+    return found, change_points.outlast_wandering(
+        values, found, least_probability=0.05
+    )
+
+
+class OutlastTestCase(testtools.TestCase):
+    def test_values_that_wander_have_rarely_a_change(self):
+        draw = numpy.random.default_rng(5)
+        found = [
+            outlasting(
+                signal.lfilter([1], [1, -0.6], draw.normal(0, 1, 130))[100:]
+            )
+            for _series in range(40)
+        ]
+        # Otherwise two of three have one.
+        self.assertGreaterEqual(sum(bool(some) for some, _ in found), 20)
+        # 6 % are expected of many.
+        self.assertLessEqual(sum(bool(kept) for _, kept in found), 7)
+
+    def test_a_step_of_four_deviations_is_kept(self):
+        draw = numpy.random.default_rng(6)
+        kept = 0
+        for place in range(6, 26):
+            values = draw.normal(0, 1, 30)
+            values[place:] += 4
+            kept += any(
+                abs(each.index - place) <= 1 for each in outlasting(values)[1]
+            )
+        self.assertGreaterEqual(kept, 18)
+
+    def test_a_step_without_noise_is_kept(self):
+        for values in ([1] * 5 + [2] * 5, [1] * 5 + [2] * 5 + [1] * 6):
+            found, kept = outlasting(values)
+            self.assertNotEqual([], kept)
+            self.assertEqual(found, kept)
+
+    def test_nothing_is_kept_of_nothing(self):
+        for values in ([], [1.0], [1.0] * 20):
+            self.assertEqual(([], []), outlasting(values))
 
 
 class ChangePointsTestCase(testtools.TestCase):

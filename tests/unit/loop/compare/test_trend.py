@@ -12,6 +12,8 @@ from cinder_tiers.loop.compare import trend
 from tests.unit.figures import results
 from tests.unit.loop.compare import test_comparison
 
+#: Of each, like the one before.
+WANDERING = (100, 102, 104, 105, 107, 108, 107, 109, 111, 112, 110, 109, 108)
 MANY_MS = (1,) * 1990 + (5,) * 10
 
 
@@ -255,6 +257,17 @@ class TrendTestCase(testtools.TestCase):
         (level,) = changes(100, 50, 10)
         self.assertEqual(
             (trend.TrendFinding.TOO_FEW_RUNS, 3), (level.finding, level.runs)
+        )
+
+    def test_runs_that_wander_tell_nothing(self):
+        (level,) = changes(*WANDERING)
+        self.assertEqual(
+            (trend.TrendFinding.CANNOT_TELL, True),
+            (level.finding, level.wanders),
+        )
+        (level,) = changes(*WANDERING, *[each / 4 for each in WANDERING])
+        self.assertEqual(
+            (trend.TrendFinding.WORSE, False), (level.finding, level.wanders)
         )
 
     def test_runs_that_are_too_few_for_the_largest_change(self):

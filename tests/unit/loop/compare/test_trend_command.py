@@ -89,6 +89,15 @@ class TrendTestCase(testtools.TestCase):
         self.assertEqual(0, ran.status, ran.stderr)
         self.assertIn(f'run {5:016x}', ran.stderr)
 
+    def test_runs_that_wander_have_a_status_and_are_named(self):
+        ran = self.trend(*test_trend.WANDERING, options=('--changes',))
+        self.assertEqual(3, ran.status, ran.stderr)
+        self.assertIn(
+            'iops of x on general: the level changed no more than it may by'
+            ' itself',
+            ran.stderr,
+        )
+
     def test_a_copy_of_a_run_is_refused(self):
         (run, *_others) = test_trend.runs(100, 101)
         paths = []

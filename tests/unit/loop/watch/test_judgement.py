@@ -23,7 +23,7 @@ class SeldomTestCase(testtools.TestCase):
                 series.Series(tier='database', pools=('tier-database',)),
                 [],
             )
-            for number in range(60):
+            for number in range(66):
                 kept, verdict = judgement.added(
                     kept,
                     test_series.window(
@@ -34,9 +34,9 @@ class SeldomTestCase(testtools.TestCase):
                     {},
                 )
                 said.append(verdict.state)
-            # It is found in the tenth window.
+            # It is found in the fourteenth window.
             self.assertEqual(
-                [judgement.TierState.SLOWER] * 10, said[40:50], gap_s
+                [judgement.TierState.SLOWER] * 10, said[43:53], gap_s
             )
             # In the end, it is what the tier has.
             self.assertEqual(
@@ -93,7 +93,7 @@ class CameBackTestCase(testtools.TestCase):
             found.append((verdict.state, ''.join(verdict.reasons[:1])))
         return found
 
-    @ddt.data(11, 12, 15, 30)
+    @ddt.data(14, 15, 18, 30)
     def test_what_came_back_is_not_slower(self, slow):
         found = self.verdicts((60, 10), (slow, 30), (100, 10))
         states = [state for state, _ in found]
@@ -111,7 +111,7 @@ class CameBackTestCase(testtools.TestCase):
             r'(19|20|21)\S* ms$',
         )
         self.assertEqual(
-            {judgement.TierState.SLOWER}, {state for state, _ in found[71:]}
+            {judgement.TierState.SLOWER}, {state for state, _ in found[74:]}
         )
 
     def test_of_two_rises_the_latest_that_is_left_is_said(self):
