@@ -847,7 +847,7 @@ class DriverContract(driver_case.DriverCase):
         service = self.serve()
         volume = self.make(service, 'slow', CONTENT[0])
         with fixtures.MonkeyPatch(
-            'cinder_tiers.driver.moving.Images.objections', self.die
+            'cinder_tiers.driver.moving.ClusterImages.objections', self.die
         ):
             self.assertRaises(SystemExit, self.retype, service, volume, 'fast')
         volume.refresh()

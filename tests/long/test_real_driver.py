@@ -118,7 +118,7 @@ conf, user, ident, name, fast, slow = sys.argv[1:]
 cluster = rados.Rados(conffile=conf, rados_id=user)
 cluster.connect()
 driver = types.SimpleNamespace(rados=rados, rbd=rbd, RBDProxy=rbd.RBD)
-images = moving.Images(driver, cluster)
+images = moving.ClusterImages(driver, cluster)
 print(cluster.get_addrs(), flush=True)
 move = moving.Move(volume_id=ident, image=name, source=slow, target=fast)
 images.mark(move)
