@@ -547,6 +547,8 @@ class RealCacheTierWorldTestCase(
                 self.assert_put_right_in_the_end()
                 with self.client_of(self.coded.data_pool) as ioctx:
                     ioctx.write_full('one', b'only in the cache')
+                # Or the 0 that is waited for below may be that of before.
+                self.wait_until_known(self.cache.rbd.pool, 1)
                 self.declare(self.plain, self.coded)
                 dying = CutOffAt(
                     self.session, writes, done, is_before=is_before
