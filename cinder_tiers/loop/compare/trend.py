@@ -233,11 +233,22 @@ def _changes(
 ) -> tuple[list[change_points.ChangePoint], bool]:
     """(changes whose levels can be distinguished, whether runs wander)."""
     values = [each.logarithm for each in series]
-    changes = change_points.find(values, least_probability=least)
-    found = change_points.outlast_wandering(
+    # Those that cannot be distinguished are no wandering either.
+    changes = _distinguished(
+        series, change_points.find(values, least_probability=least)
+    )
+    lasting = change_points.outlast_wandering(
         values, changes, least_probability=least
     )
-    wanders = bool(changes) and not found
+    return _distinguished(series, lasting), bool(changes) and not lasting
+
+
+def _distinguished(
+    series: Sequence[_Observation],
+    changes: Sequence[change_points.ChangePoint],
+) -> list[change_points.ChangePoint]:
+    """Those whose levels differ by more than the figures resolve."""
+    found = list(changes)
     width = max((each.resolution for each in series), default=0.0)
     while found:
         ends = [0, *(each.index for each in found), len(series)]
@@ -251,7 +262,7 @@ def _changes(
         if smallest > width:
             break
         del found[steps.index(smallest)]
-    return found, wanders
+    return found
 
 
 def _levels(

@@ -23,11 +23,17 @@ def _differing(
 ) -> Iterator[str]:
     for name in sorted(before.keys() | now.keys()):
         old, new = (
-            _NONE if each.get(name) is None else str(each[name])[:_MOST_CHARS]
+            _NONE if each.get(name) is None else str(each[name])
             for each in (before, now)
         )
-        if old != new:
-            yield f'{what}{name[:_MOST_CHARS]} was {old} and is {new}'
+        if old == new:
+            continue
+        was, is_now = old[:_MOST_CHARS], new[:_MOST_CHARS]
+        yield f'{what}{name[:_MOST_CHARS]} ' + (
+            f'changed behind its first {_MOST_CHARS} characters'
+            if was == is_now
+            else f'was {was} and is {is_now}'
+        )
 
 
 def of_type(
@@ -86,7 +92,7 @@ def of_pools(
     """Name each difference of a tier's pools as a clause.
 
     :param measured: {name: pool} of a result.
-    :param pools: names of those of the tier.
+    :param pools: names of those of the tier, first the one that Cinder names.
     """
     for name in pools:
         before, after = measured.get(name), now.pools.get(name)
@@ -107,7 +113,8 @@ def of_pools(
                 'compression': ceph_result.compression(after.options),
             },
         )
-        if not after.rbd_options_unread:
+        # Of others they are not read, and librbd does not heed them.
+        if name == pools[0] and not after.rbd_options_unread:
             yield from _differing(
                 f'{what}option ', before.rbd_options, after.rbd_options
             )

@@ -297,12 +297,12 @@ def _figure(
 
 
 def out_of_date(
-    chosen: Chosen, card: cards.Card, changes: Sequence[str]
+    chosen: Chosen, card: cards.Card, reasons: Sequence[str]
 ) -> Iterator[errors.Problem]:
     """What is known of a tier since it was measured.
 
     :param card: that the tier has.
-    :param changes: why its figures are not those of today's tier.
+    :param reasons: why its figures are not those of today's tier.
     """
     published = card.measured and card.measured.ended_at
     if published and chosen.ended_at < published:
@@ -314,12 +314,12 @@ def out_of_date(
             remedy='name the newest result',
         )
         return
-    since = published if changes else card.not_measured_since
+    since = published if reasons else card.not_measured_since
     if since and chosen.ended_at <= since:
         yield errors.Problem(
             where=f'tier {chosen.tier}',
             found=f'a measurement that ended at {chosen.ended_at}, before the '
-            'tier changed' + ''.join(f'; {one}' for one in changes),
+            'tier changed' + ''.join(f'; {one}' for one in reasons),
             expected=f'one after {since}',
             remedy='measure the tier again',
         )

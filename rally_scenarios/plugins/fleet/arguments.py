@@ -41,7 +41,7 @@ RESULT_FOLDER = store.DEFAULT_FOLDER
 
 
 class DisksArgs(typing_extensions.TypedDict, closed=True):
-    """The disks below a tier, see bench.disk_estimate.Disks."""
+    """The disks below a tier, see figures.fleet.disk_estimate."""
 
     disks: AtLeastOne
     iops_per_disk: Annotated[float, task_scenario.Field(gt=0)]
@@ -69,7 +69,7 @@ class FleetArgs(typing_extensions.TypedDict, closed=True):
 
 
 class PatternArgs(typing_extensions.TypedDict, closed=True):
-    """One pattern, see bench.fio_profile.Pattern."""
+    """One pattern, see figures.fio.pattern.Pattern."""
 
     name: str
     rw: Literal[fio_pattern.WORKLOADS]
@@ -119,7 +119,7 @@ class ZoneArgs(typing_extensions.TypedDict, closed=True, total=False):
 
 
 class StopArgs(typing_extensions.TypedDict, closed=True):
-    """When repeats are enough, see bench.stats.stopping.
+    """When repeats are enough, see figures.stats.stopping.
 
     interval_percent: half of each interval of IOPS, in percent of the mean;
     p99_interval_percent: likewise of p99; else it does not matter;
@@ -134,7 +134,9 @@ class StopArgs(typing_extensions.TypedDict, closed=True):
 
 
 class PreconditionArgs(typing_extensions.TypedDict, closed=True):
-    """What guests write before the first turn, see bench.fleet.precondition.
+    """What guests write before the first turn.
+
+    See figures.fleet.precondition.
 
     rw: write or randwrite; bs, iodepth: as of a pattern;
     round_seconds: of a round; most_rounds: the bound.

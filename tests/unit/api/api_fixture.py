@@ -4,7 +4,7 @@
 
 The pipeline is that of Cinder's own api-paste.ini, with the door directly
 before the application. Not real: authtoken, which would ask Keystone,
-believes headers; the rest is as in doors/cinder_fixture.py.
+believes headers; the rest is as in worlds/cinder_fixture.py.
 """
 
 import dataclasses

@@ -12,7 +12,7 @@ from cinder import objects
 import fixtures
 import oslo_messaging
 
-# As in doors/cinder_fixture.py.
+# As in worlds/cinder_fixture.py.
 objects.register_all()
 
 from cinder.group import api as group_api  # noqa: E402

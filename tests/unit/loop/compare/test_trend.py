@@ -180,6 +180,16 @@ class TrustTestCase(testtools.TestCase):
         ]
         (found,) = trend.over_time(series, ['p99_ms'])
         self.assertEqual(trend.TrendFinding.NO_CHANGE, found.finding)
+        # Nor do runs wander that are in one of two buckets.
+        series = [
+            run(day, ({'a': 1.056768, 'b': 1.073152}[bucket],) * 2000)
+            for day, bucket in enumerate('aaaaaabaabbbbbbabb', 1)
+        ]
+        (found,) = trend.over_time(series, ['p99_ms'])
+        self.assertEqual(
+            (trend.TrendFinding.NO_CHANGE, False),
+            (found.finding, found.wanders),
+        )
         series = [
             run(day, (1.0 if day < 7 else 1.1,) * 2000) for day in range(1, 13)
         ]
