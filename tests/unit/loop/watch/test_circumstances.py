@@ -124,7 +124,7 @@ class CircumstancesTestCase(testtools.TestCase):
         ]
         windows += [
             test_series.window(n, write_ms=10 + n % 3 / 10, status=throttled)
-            for n in range(40, 50)
+            for n in range(40, 55)
         ]
         kept, verdict = test_series.watched(windows)
         self.assertEqual(judgement.TierState.SLOWER, verdict.state)
@@ -136,7 +136,7 @@ class CircumstancesTestCase(testtools.TestCase):
         self.assertIn('osd.1/osd_mclock', verdict.circumstances[0])
         self.assertEqual(1, len(kept.changes))
         # As soon as it is as before, nothing is wrong.
-        for n in range(50, 70):
+        for n in range(55, 75):
             kept, verdict = judgement.added(
                 kept, test_series.window(n, write_ms=5 + n % 3 / 10), {}
             )
