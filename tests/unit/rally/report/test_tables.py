@@ -24,6 +24,8 @@ class TablesTest(test_run.FleetFioCase):
         self.assertEqual(
             [
                 'one repeat',
+                # Of each tier.
+                'too few I/Os',
                 'too few I/Os',
                 'steadiness not known',
                 'host load not known',
