@@ -196,7 +196,9 @@ class HangingGlanceTestCase(FaultsTestCase):
 
     def setUp(self):
         super().setUp()
-        self.configure(glance_timeout=0.3, glance_max_calls=2)
+        self.configure(
+            glance_timeout=0.3, glance_max_calls=2, glance_retry_seconds=0.5
+        )
         self.released = threading.Event()
         self.addCleanup(self.released.set)
 
