@@ -176,7 +176,7 @@ class Run:
         self._ended = threading.Event()
 
     def measure(self, seconds):
-        """What was felt.
+        """Run for a while, and return what the honest tenant felt.
 
         :param seconds: how long.
         """
@@ -279,7 +279,7 @@ class Run:
 
 
 def resident_mib():
-    """What this process has in memory."""
+    """Return the resident memory of this process in MiB."""
     text = pathlib.Path('/proc/self/status').read_text('utf-8')
     line = next(one for one in text.splitlines() if one.startswith('VmRSS:'))
     return int(line.split()[1]) / 1024

@@ -291,8 +291,8 @@ def _continued_cards(
             state=State.WARNING,
             aspect=_CARD,
             current={'description': before.description},
-            reason='somebody wrote words behind the card, so that its '
-            'figures count as words and are not compared',
+            reason='the description goes on after the card, so its figures '
+            'count as words and are not compared',
             remedy=volume_types.CONTINUED_CARD,
         )
 

@@ -32,7 +32,7 @@ class CircuitBreaker:
     def __init__(
         self, clock: collections.abc.Callable[[], float] = time.monotonic
     ) -> None:
-        """One that stops nobody.
+        """Create a breaker that stops no project.
 
         :param clock: seconds since any instant.
         """
@@ -43,7 +43,7 @@ class CircuitBreaker:
 
     @property
     def stops_several(self) -> bool:
-        """Whether it stops two or more, and nobody has succeeded since."""
+        """Whether it stops two projects or more, without a success since."""
         return (
             sum(
                 row.failures >= self._threshold

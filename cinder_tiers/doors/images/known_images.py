@@ -153,7 +153,7 @@ class Images:
         fetch: Fetch = glance.fetch_image,
         clock: collections.abc.Callable[[], float] = time.monotonic,
     ) -> None:
-        """Nothing is remembered yet.
+        """Create a memory that is empty.
 
         :param size: images remembered at most.
         :param fetch: what asks Glance; runs in a thread of its own.

@@ -56,7 +56,7 @@ class Places:
         try:
             turn[1].wait(max(0.0, timeout_s))
         except BaseException:
-            # Killed, under eventlet; nobody else would give it back.
+            # The thread is killed (eventlet) and cannot give it back later.
             if self._end(turn):
                 self.give_back(project)
             raise

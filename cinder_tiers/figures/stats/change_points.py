@@ -32,7 +32,8 @@ import itertools
 import math
 
 import numpy
-from scipy import stats
+
+from cinder_tiers.figures.stats import distributions
 
 #: Orders that are tried, at least; more for a small probability.
 PERMUTATIONS = 1999
@@ -226,7 +227,7 @@ def outlast_wandering(
     *,
     least_probability: float,
 ) -> list[ChangePoint]:
-    """Those changes that values which wander by themselves rarely make.
+    """Keep the changes that values which wander by themselves rarely make.
 
     As many values are worth fewer if each is like the one before (Bartlett,
     Journal of the Royal Statistical Society 98, 1935, 536-543), by how much
@@ -248,8 +249,10 @@ def outlast_wandering(
         worth = _worth_of_one(apart, squares, len(parts))
         # A mean deviates by the number of its values; and of the places where
         # a change may be found, as many differ as there are values.
-        least = math.sqrt(squares / freedom * worth) * stats.t.isf(
-            least_probability / 2 * worth / len(series), freedom
+        least = -math.sqrt(
+            squares / freedom * worth
+        ) * distributions.student_quantile(
+            freedom, least_probability / 2 * worth / len(series)
         )
         clear = [
             abs(after.mean() - before.mean())
@@ -264,11 +267,11 @@ def outlast_wandering(
 
 
 def _worth_of_one(apart: numpy.ndarray, squares: float, parts: int) -> float:
-    """How many correlated values are worth one, at most.
+    """Number of correlated values that tell as much as one, at most.
 
-    :param apart: of each value, from the mean of its part
-    :param squares: the sum of their squares
-    :param parts: how many there are
+    :param apart: differences of the values from the mean of their part
+    :param squares: sum of the squares of these differences
+    :param parts: number of parts
     """
     if not squares:
         return 1.0
@@ -277,7 +280,10 @@ def _worth_of_one(apart: numpy.ndarray, squares: float, parts: int) -> float:
     # What a mean takes from each part (Marriott and Pope, Biometrika 41,
     # 1954, 390-402), and what chance may.
     found += parts * (1 + 3 * found) / count
-    found += stats.norm.ppf(_CONFIDENCE) / math.sqrt(count)
+    # Student's t of infinite freedom is the normal distribution.
+    found += distributions.student_quantile(math.inf, _CONFIDENCE) / math.sqrt(
+        count
+    )
     most = min(found, _MOST_CORRELATED)
     return (1 + most) / (1 - most)
 

@@ -221,13 +221,13 @@ def _measured(
 def _continued(
     tier: catalogs.Tier, before: cinder_state.VolumeType | None
 ) -> collections.abc.Iterator[errors.Problem]:
-    """A card with words behind it, which would stay beside the new one."""
+    """Refuse a description that goes on after its card."""
     if volume_type_kind.continued_card(tier, before):
         yield errors.Problem(
             where=f'tier {tier.name}',
-            found=f'the description of volume type {tier.type_name} has '
-            'words behind its card, which is no card for that reason',
-            expected='nothing behind the card',
+            found=f'the description of volume type {tier.type_name} goes on '
+            'after its card, so it is not read as a card',
+            expected='nothing after the card',
             remedy=volume_type_kind.CONTINUED_CARD,
         )
 

@@ -103,6 +103,7 @@ class ImportsTestCase(testtools.TestCase):
     def test_no_command_waits_for_all_of_scipy(self):
         rooms = (
             'compare.compare_rows',
+            'compare.trend_rows',
             'headroom.headroom_rows',
             'report.result_rows',
             'tune.tuning',

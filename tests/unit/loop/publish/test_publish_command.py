@@ -383,13 +383,11 @@ class PublishCommandTestCase(tiers_file_case.TiersFileTestCase):
             (0, 'warning', 'tier general'),
             (status, found['State'], found['Object']),
         )
-        self.assertIn('wrote words behind the card', found['Reason'])
+        self.assertIn('goes on after the card', found['Reason'])
         self.assertIn('--description', found['Reason'])
         ran = self.publish(*only)
         self.assertEqual((1, ''), (ran.status, ran.stdout))
-        self.assertIn(
-            'has words behind its card', ' '.join(ran.stderr.split())
-        )
+        self.assertIn('goes on after its card', ' '.join(ran.stderr.split()))
 
         # As it says.
         self.write(
