@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 
-# What tests/run.sh, tests/tempest.sh and tests/rally_samples.sh share. It is
+# What tests/run.sh, release.sh, tempest.sh and rally_samples.sh share. It is
 # sourced.
 
 child=
