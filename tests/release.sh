@@ -30,6 +30,7 @@ steps:
   devstack       tests/devstack/run.sh, which stacks twice
   demo-bookworm  the demo from nothing in a Debian 12
   demo-trixie    the demo from nothing in a Debian 13
+  packages       tests/packages/run.sh: the Debian package and the image
   benchmarks     those that have a goal
 
 --status prints the table; --table writes it, as CSV, to FILE.
@@ -50,7 +51,7 @@ END_OF_USAGE
 }
 
 readonly STEPS=(ci threads long tempest releases devstack demo-bookworm
-    demo-trixie benchmarks)
+    demo-trixie packages benchmarks)
 readonly RESULTS=${CINDER_TIERS_RELEASE_RESULTS:-.tox/release}
 
 misused() {
@@ -78,6 +79,11 @@ other_threads() {
     return "$status"
 }
 
+packages() {
+    devstack/release.sh trixie tests/packages/run.sh debian \
+        && tests/packages/run.sh container
+}
+
 benchmarks() {
     .tox/runner/bin/tox run -q -e benchmarks -- large_cloud --check
 }
@@ -89,6 +95,7 @@ run_step() {
         long | tempest | releases) tests/run.sh "$1" ;;
         devstack) tests/devstack/run.sh ;;
         demo-*) demo "${1#demo-}" ;;
+        packages) packages ;;
         benchmarks) benchmarks ;;
     esac
 }

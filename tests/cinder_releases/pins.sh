@@ -21,6 +21,10 @@ date=${2:?see the first lines of this file}
     if [[ ${version%%.*} -le 28 ]]; then
         echo 'cryptography<47'
     fi
+    # Debian 13 has this one beside Cinder 26.
+    if [[ ${version%%.*} == 26 ]]; then
+        echo 'cachetools==5.3.3'
+    fi
 } | UV_SYSTEM_CERTS=1 ../../.tox/runner/bin/uv pip compile --quiet \
     --universal --python-version 3.11 --exclude-newer "$date" \
     --only-binary lxml --only-binary zstd --no-annotate --no-header \

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+
+# Builds and uses the packages of this tree: see usage() below.
+
+set -eu -o pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+usage() {
+    cat <<'END_OF_USAGE'
+usage: tests/packages/run.sh [-h] {debian | container}
+
+Installs, as root, what Debian needs for it, and runs tests with Debian's own
+Python. They see what is committed.
+
+debian     builds the Debian package and looks at it; needs Debian 13, such as
+           devstack/release.sh trixie tests/packages/run.sh debian
+container  builds the container image, from a Debian 13 that mmdebstrap makes
+           of the apt mirror of this machine, and runs its commands
+
+exit status: 0 when all tests passed; 1 otherwise; 2 for a wrong argument
+END_OF_USAGE
+}
+
+case ${1:-} in
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    debian)
+        needs=(debhelper dh-python dpkg-dev lintian pybuild-plugin-pyproject
+            python3-all python3-pbr python3-setuptools)
+        ;;
+    container)
+        needs=(buildah crun debian-archive-keyring mmdebstrap podman)
+        ;;
+    *)
+        usage >&2
+        exit 2
+        ;;
+esac
+export DEBIAN_FRONTEND=noninteractive
+apt=(apt-get -q -y -o DPkg::Lock::Timeout=400)
+"${apt[@]}" update
+"${apt[@]}" install --no-install-recommends git python3-fixtures \
+    python3-hypothesis python3-testtools "${needs[@]}"
+exec /usr/bin/python3 -m testtools.run "tests.packages.test_$1"

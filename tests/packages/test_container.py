@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+
+"""The container image, built and used as on a host with podman."""
+
+import pathlib
+import shutil
+import subprocess
+import uuid
+
+import fixtures
+import testtools
+
+TOP = pathlib.Path(__file__).resolve().parents[2]
+#: What the machine trusts and asks, for pip in the image.
+OF_THE_MACHINE = ('etc/ssl/certs/ca-certificates.crt', 'etc/pip.conf')
+CATALOG = '/etc/cinder-tiers/tiers.yaml'
+
+
+def run(*command, **options):
+    """Run a command; its standard output.
+
+    :raises AssertionError: it fails; the message is all that it said.
+    """
+    done = subprocess.run(
+        [str(part) for part in command],
+        capture_output=True,
+        text=True,
+        **options,
+    )
+    if done.returncode:
+        raise AssertionError(f'{command}: {done.stdout}{done.stderr}')
+    return done.stdout
+
+
+def debian_mirror():
+    """The mirror of Debian that apt uses."""
+    return run(
+        'bash', '-c', '. devstack/machine.sh && debian_mirror', cwd=TOP
+    ).strip()
+
+
+class ContainerTest(testtools.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        temporary = fixtures.TempDir()
+        temporary.setUp()
+        cls.addClassCleanup(temporary.cleanUp)
+        folder = pathlib.Path(temporary.path)
+        cls.tag = f'localhost/cinder-tiers-test-{uuid.uuid4().hex[:8]}'
+        cls.base = f'{cls.tag}-base'
+        cls.make_base(folder)
+        source = folder / 'source'
+        # Of a worktree, pbr could not tell the version.
+        run('git', 'clone', '-q', TOP, source)
+        run(
+            *('buildah', 'bud', '--isolation', 'chroot', '--network', 'host'),
+            *('--build-arg', f'DEBIAN={cls.base}'),
+            *('--build-arg', 'EXTRAS=cli,rally'),
+            *('--file', source / 'etc/container/Containerfile'),
+            *('--tag', cls.tag, source),
+        )
+        cls.addClassCleanup(run, 'buildah', 'rmi', '--force', cls.tag)
+
+    @classmethod
+    def make_base(cls, folder):
+        """Make what others pull: a Debian 13, here of the machine's mirror."""
+        root = folder / 'root.tar'
+        run(
+            *('mmdebstrap', '--variant=minbase', '--include=ca-certificates'),
+            *('trixie', root, f'deb {debian_mirror()} trixie main'),
+        )
+        extra = folder / 'extra'
+        for name in OF_THE_MACHINE:
+            if pathlib.Path('/', name).exists():
+                (extra / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(pathlib.Path('/', name), extra / name)
+        container = run('buildah', 'from', 'scratch').strip()
+        try:
+            run('buildah', 'add', '-q', container, root, '/')
+            run('buildah', 'copy', '-q', container, extra, '/')
+            run('buildah', 'commit', '-q', container, cls.base)
+        finally:
+            run('buildah', 'rm', container)
+        cls.addClassCleanup(run, 'buildah', 'rmi', '--force', cls.base)
+
+    def run_in_image(self, *command, arguments=()):
+        return run(
+            *('podman', 'run', '--rm', '--network', 'none'),
+            *('--cgroups', 'disabled', *arguments, self.tag, *command),
+        )
+
+    def test_a_tiers_file_of_the_host_is_validated(self):
+        said = self.run_in_image(
+            *('tier', 'validate', CATALOG),
+            arguments=(
+                '--volume',
+                f'{TOP / "etc/cinder-tiers/tiers.yaml"}:{CATALOG}:ro',
+            ),
+        )
+        self.assertIn('database', said)
+
+    def test_it_has_the_libraries_of_ceph(self):
+        self.run_in_image(
+            *('-c', 'import rados, rbd'),
+            arguments=('--entrypoint', 'python3'),
+        )
+
+    def test_rally_finds_the_plugins(self):
+        found = self.run_in_image(
+            *('plugin', 'list', '--name', 'CinderTiers'),
+            arguments=(
+                *('--entrypoint', '/opt/cinder-tiers/bin/rally'),
+                *('--env', 'HOME=/tmp'),
+            ),
+        )
+        self.assertIn('CinderTiers.fleet_fio', found)
+
+    def test_it_runs_with_no_rights_of_root(self):
+        user = self.run_in_image('-un', arguments=('--entrypoint', 'id'))
+        self.assertEqual('cinder-tiers', user.strip())
