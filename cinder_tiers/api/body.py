@@ -91,10 +91,7 @@ def read_body(
 
 
 def replace_body(environ: Environ, data: bytes) -> None:
-    """Put another body in the place of the one that was read.
-
-    :param data: the new body.
-    """
+    """Put another body in the place of the one that was read."""
     environ['wsgi.input'] = io.BytesIO(data)
     environ['CONTENT_LENGTH'] = str(len(data))
     environ.pop('HTTP_TRANSFER_ENCODING', None)

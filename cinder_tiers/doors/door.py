@@ -175,8 +175,7 @@ class Door:
 
     @property
     def refuses_retypes(self) -> bool:
-        """Return whether members may not retype to types that follow images.
-        """
+        """Return whether members must not retype to image-following types."""
         return self._options.on_retype == 'refuse'
 
     def zones_of(self, named: object) -> tuple[str | None, str | None]:

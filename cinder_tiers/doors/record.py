@@ -161,7 +161,6 @@ class Recorder:
     ) -> None:
         """Log a record, and queue its notification.
 
-        :param record: the record to keep.
         :param notify: whether to send a notification as well.
         :param bug: an error whose traceback is worth logging.
         """

@@ -31,7 +31,7 @@ def parse(entries: collections.abc.Iterable[str]) -> tuple[BackendPool, ...]:
     """The pools that the option lists, in its order.
 
     >>> parse(['tier-a:a'])
-    (Pool(name='tier-a', rados_pool='a'),)
+    (BackendPool(name='tier-a', rados_pool='a'),)
 
     :param entries: each NAME:POOL.
     :raises Invalid: with all that is wrong.
