@@ -110,10 +110,10 @@ def of_runs(
     The variation between runs of the same storage is pooled over all groups;
     otherwise a few runs that happen to agree would seem to have no noise.  For
     the same reason it is at least the variance that the mean of a run has by
-    its own repeats.  A side that varies more is given its own variation, and
-    then counts with its own degrees of freedom, however many runs the other
-    side has (the conservative end of Welch, Biometrika 34, 1947, 28-35).  A
-    single run is assumed to vary like the others.
+    its own repeats.  The error is at least that of each side's own variation,
+    and the degrees of freedom are limited by the side with fewer runs (the
+    conservative end of Welch, Biometrika 34, 1947, 28-35).  A single run is
+    assumed to vary like the others.
 
     :param first: figures of each repeat of each run, more than 0
     :param second: the same for the other side

@@ -72,7 +72,7 @@ class StoppingRule:
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """Numbers of repeats after which there is a look, to most_repeats."""
+        """Repeats after which there is a look; the last is most_repeats."""
         found = [LEAST_REPEATS]
         while found[-1] < self.most_repeats:
             more = math.ceil(found[-1] * _GROWTH)

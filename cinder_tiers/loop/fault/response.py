@@ -205,7 +205,7 @@ def _limit(worst: float, bound_percent: float) -> float:
 
 
 def _settled(is_bad: np.ndarray) -> int:
-    """Return the first window after all bad ones; their number if none."""
+    """Return the index of the window after the last bad one; 0 without."""
     bad = np.flatnonzero(is_bad)
     return int(bad[-1]) + 1 if len(bad) else 0
 

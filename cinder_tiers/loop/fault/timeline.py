@@ -215,7 +215,7 @@ class Timeline:
             return False
 
     def _is_in_the_way(self, one: _Course) -> bool:
-        """Return whether a fault of an OSD must wait for another one."""
+        """Return whether a fault of an OSD must wait for an open one."""
         return one.target.fault.kind in faults.OF_OSDS and any(
             other.is_open and other.target.fault.kind in faults.OF_OSDS
             for other in self._courses

@@ -197,9 +197,11 @@ def _check_same(
     treatment: design.Treatment,
     plan: plans.Plan,
 ) -> None:
-    """Check that a plan still writes only what the journal lists.
+    """Check that the plan of a treatment is still the prepared one.
 
-    :raises errors.ActionFailed: the plan is another one now.
+    The values to restore are those that the prepared plan changes.
+
+    :raises errors.ActionFailed: the plan differs now.
     """
     if plan != prepared.plans[treatment.name] and [
         (one.key, one.after, one.refusal) for one in plan.actions
