@@ -289,7 +289,7 @@ def too_few_ios(
 
     :param slots: at least one, with the figure, in which all guests are
         complete
-    :param limit: of any quantity
+    :param limit: limit of any quantity
     """
     if limit.time_percent is not None:
         found = min(len(slot.series) for slot in slots)

@@ -18,7 +18,7 @@ KEPT_DOWN = frozenset({'noup', 'noout'})
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Health:
-    """Whether a cluster is in order."""
+    """Health of a cluster."""
 
     #: HEALTH_OK, HEALTH_WARN or HEALTH_ERR.
     status: str

@@ -32,7 +32,7 @@ class CurveError(errors.LinesError, ValueError):
 
 
 class Saturation(enum.Enum):
-    """Whether a tier did what a step asked for."""
+    """Verdicts on a step: whether the tier did the requested load."""
 
     DONE = 'done'
     SATURATED = 'saturated'

@@ -10,7 +10,7 @@ from cinder_tiers.loop.sweep import design
 
 
 class TreatmentVerdict(enum.Enum):
-    """Whether a treatment was in effect while it was measured."""
+    """Verdicts on a treatment: in effect while it was measured, or not."""
 
     IN_EFFECT = 'in effect'
     #: So nothing was measured.
