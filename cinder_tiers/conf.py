@@ -379,9 +379,9 @@ def register(conf: cfg.ConfigOpts) -> cfg.ConfigOpts.GroupAttr:
 
 
 def policy_of(options: cfg.ConfigOpts.GroupAttr) -> decision.Policy:
-    """The operator's choices, as `decide()` takes them.
+    """Return the operator's choices as the policy for `decide()`.
 
-    :param options: what `register` returned.
+    :param options: the result of `register`.
     """
     return decision.Policy(
         tag_trust=decision.TagTrust(options.trust_tags_of),

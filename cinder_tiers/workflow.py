@@ -90,7 +90,7 @@ class Planned:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Lock:
-    """What keeps two applies to one cloud apart."""
+    """Lock that keeps two applies to one cloud apart."""
 
     #: Of a tooz driver; None: a file that the users of this host share.
     url: str | None
@@ -116,13 +116,14 @@ def plan(
     allowed: collections.abc.Sequence[str] = (),
     open_clusters: OpenClusters = for_plan.sessions,
 ) -> Planned:
-    """What would make Cinder and Ceph match a catalog. Writes nothing.
+    """Plan the changes that make Cinder and Ceph match a catalog.
 
-    And which tiers no backend serves, as far as Cinder's scheduler tells.
+    Writes nothing. Also reports the tiers that no backend serves, if Cinder's
+    scheduler shows its backends.
 
-    :param allowed: objects of which refused actions are allowed.
-    :raises errors.TiersError: when a service does not answer or refuses, the
-        catalog does not fit the cloud, or nothing has a name of `allowed`.
+    :param allowed: names of the objects whose refused actions are allowed.
+    :raises errors.TiersError: a service does not answer or refuses, the
+        catalog does not fit the cloud, or no object has a name in `allowed`.
     """
     with open_clusters(catalog) as clusters:
         return _planned(
@@ -136,7 +137,7 @@ def plan(
 def _backends(
     connection: _Connection, catalog: catalogs.Catalog
 ) -> tuple[backends_of_cinder.Backend, ...] | errors.TiersError:
-    """Those that report to Cinder's scheduler, or why that is not known."""
+    """Return the backends that Cinder's scheduler knows, or the error."""
     if not catalog.ours:
         return ()
     try:
@@ -202,12 +203,13 @@ def _project_names(
 def save_plan(
     path: str, planned: Planned, *, connection: _Connection, text: str
 ) -> None:
-    """Saves a plan for `apply`.
+    """Save a plan for `apply`.
 
-    :param path: of the file, which is replaced.
-    :param planned: `apply` does nothing of it while an action is refused.
-    :param connection: with the cloud that the plan is for.
-    :raises errors.TiersError: when it cannot be written.
+    :param path: path of the file, which is replaced.
+    :param planned: the plan; `apply` executes none of it while an action is
+        refused.
+    :param connection: connection to the cloud of the plan.
+    :raises errors.TiersError: the file cannot be written.
     """
     saved_plan.write(
         path,
@@ -301,18 +303,18 @@ def publish(
     report: collections.abc.Callable[[actions.Result], None],
     open_clusters: OpenClusters = for_plan.sessions,
 ) -> tuple[actions.Result, ...]:
-    """Writes what was measured of tiers into their volume types' descriptions.
+    """Write measured figures into the descriptions of volume types.
 
-    :param measured: of tiers of the catalog; raises when that is not to be
-        said of what exists.
-    :param agree: is called with what would be done, before anything is
-        written; a no, or an error, leaves all as it is.
-    :param report: is called with each result as soon as there is one.
-    :returns: the result of each action; none when all is so already, or the
-        answer was no.
-    :raises errors.ProblemsFound: there is no room for figures, or no volume
-        type, of some tiers.
-    :raises errors.TiersError: as `plan`, or the lock is not to be had.
+    :param measured: returns the figures of tiers of the catalog; raises an
+        error if they do not apply to the existing tiers.
+    :param agree: called with the planned actions before anything is written;
+        False or an error leaves everything unchanged.
+    :param report: called with each result as soon as it is known.
+    :returns: the result of each action; empty if there is nothing to change,
+        or if `agree` returned False.
+    :raises errors.ProblemsFound: some tiers have no volume type, or no room
+        for figures in their descriptions.
+    :raises errors.TiersError: see `plan`; or the lock cannot be acquired.
     """
     identity = cloud_id.identity_of(connection)
     with (
@@ -380,7 +382,7 @@ def _cards(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Audited:
-    """What an audit has found."""
+    """Result of an audit."""
 
     findings: tuple[audit_tiers.Finding, ...]
     #: Why Cinder's state could not be read, so that of no tier anything is
@@ -398,20 +400,20 @@ def audit(
     with_limits: bool = False,
     open_session: ceph_clients.Open = ceph_clients.session,
 ) -> Audited:
-    """What is not as a catalog says, and what cannot be determined.
+    """Find differences from a catalog, and what cannot be determined.
 
-    :param tiers: names of the tiers to audit, with the options of the hosts
-        of their clusters; none: all, and what carries the ownership marker
-        and is of none.
-    :param volumes_by: the operator's choices by which volumes of all projects
-        are audited, too; None: they are not.
-    :param with_residency: whether volumes that are clones of images are
-        named, too.
-    :param with_limits: whether the limits of RBD images, and those that Nova
-        keeps, are held against those of their volume types, too.
+    :param tiers: names of the tiers to audit, with the options of the hosts of
+        their clusters; empty: all tiers, and objects with the ownership marker
+        that belong to no tier.
+    :param volumes_by: the operator's choices for auditing the volumes of all
+        projects; None: volumes are not audited.
+    :param with_residency: whether to report volumes that are clones of images.
+    :param with_limits: whether to compare the limits of RBD images, and those
+        that Nova keeps, with those of their volume types.
     :param open_session: opens a session with a cluster.
     :raises errors.ProblemsFound: the catalog lacks some of `tiers`.
-    :raises errors.TiersError: Cinder does not show the QoS specs of types.
+    :raises errors.TiersError: Cinder does not show the QoS specs of volume
+        types.
     """
     clusters = {
         tier.rbd.cluster for tier in chosen_tiers(catalog, tiers) if tier.rbd
@@ -496,11 +498,10 @@ def audit_all_volumes(
     limits: volume_limits.VolumeLimits | None = None,
     tiers: list[str] | None,
 ) -> collections.abc.Iterator[audit_tiers.Finding]:
-    """Findings on the volumes of all projects.
+    """Yield findings on the volumes of all projects.
 
-    :param residency: which volumes are clones of images; None: it is not
-        audited.
-    :param limits: the limits of their images; None: they are not audited.
+    :param residency: volumes that are clones of images; None: not audited.
+    :param limits: limits of the images of volumes; None: not audited.
     :param tiers: names of the tiers to audit; None: all.
     :returns: one unknown finding when the volumes cannot be audited.
     """
@@ -573,11 +574,11 @@ def volumes_of(
     policy: decision.Policy,
     project: str | None = None,
 ) -> collections.abc.Iterator[audit_volumes.ListedVolume]:
-    """The volumes that a user sees, with what the audit says of each.
+    """Yield the volumes that a user sees, with the findings of the audit.
 
-    :param connection: of the user; to an administrator Cinder shows the
-        volumes of all projects, to others those of their own.
-    :param known: what the user may see.
+    :param connection: connection of the user; Cinder shows the volumes of all
+        projects to an administrator, and their own to others.
+    :param known: the part of the cloud that the user may see.
     :param project: id of the project; None: all.
     :raises errors.TiersError: Cinder does not answer, or not all volumes
         could be listed.
@@ -598,12 +599,12 @@ def volumes_of(
 def lint_images(
     connection: _Connection, *, all_projects: bool = False
 ) -> collections.abc.Iterator[near_tags.ImageTag]:
-    """Images of which no tag selects a tier, but one is nearly that of one.
+    """Find images without a tier tag that have a tag similar to one.
 
-    :param all_projects: whether the images of all projects are looked at, for
-        which the user must be an administrator; else those of its own.
-    :raises errors.TiersError: a service does not answer; the user is none who
-        may see all images; or the tags of tiers are not known.
+    :param all_projects: whether to check the images of all projects, which
+        needs an administrator; otherwise those of the user's project.
+    :raises errors.TiersError: a service does not answer; the user may not see
+        all images; or the tags of tiers are not known.
     """
     known = visible_cloud.observe_types(connection)
     if all_projects and not known.is_admin:

@@ -48,13 +48,14 @@ class _Replay(io.RawIOBase):
 def read_body(
     environ: Environ, *, most_bytes: int = MOST_BYTES
 ) -> bytes | None:
-    """The whole body, which is still there for who comes after.
+    """Read the whole body and leave it readable for the application.
 
-    :param environ: of a WSGI request (PEP 3333); chunked if the server ends
-        the input itself (`wsgi.input_terminated`).
-    :param most_bytes: a longer body is not read.
-    :returns: None for a body that is too long, shorter than it says, or
-        cannot be read.
+    :param environ: environment of a WSGI request (PEP 3333). A chunked body is
+        read only if the server ends the input itself
+        (`wsgi.input_terminated`).
+    :param most_bytes: longest body that is read, in bytes.
+    :returns: None if the body is too long, shorter than its Content-Length, or
+        unreadable.
     """
     length = None
     if environ.get('CONTENT_LENGTH'):
@@ -90,10 +91,7 @@ def read_body(
 
 
 def replace_body(environ: Environ, data: bytes) -> None:
-    """Put another body in the place of the one that was read.
-
-    :param data: the new body.
-    """
+    """Put another body in the place of the one that was read."""
     environ['wsgi.input'] = io.BytesIO(data)
     environ['CONTENT_LENGTH'] = str(len(data))
     environ.pop('HTTP_TRANSFER_ENCODING', None)

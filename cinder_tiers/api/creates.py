@@ -34,7 +34,7 @@ _OF_REQUEST = frozenset(
 
 
 def schemas() -> collections.abc.Iterable[requests.Schema]:
-    """Those of Cinder's own function."""
+    """Return the schemas of Cinder's own create operation."""
     # Its modules load only where Cinder's objects are registered.
     from cinder.api.v3 import volumes
 
@@ -86,7 +86,7 @@ def _held(
     volume: dict,
     placed: placement_request.Placement,
 ) -> outcome.RequestOutcome:
-    """Write down what the decision rests on, where that may change."""
+    """Fix the type in the body where Cinder could still choose another one."""
     decided = placed.decision
     if decided.because_of(decision.Rule.PROJECT_TYPE) and (
         placed.facts is not None
@@ -109,15 +109,15 @@ def _held(
 def steer_after_failure(
     request: requests.ApiRequest, error: Exception
 ) -> outcome.RequestOutcome:
-    """The volume type of a create whose steering failed.
+    """Choose the volume type of a create whose steering failed.
 
-    What the request names goes on as it is. What it leaves to the image goes
-    by the operator's on_error, and never without a type because of what its
-    image, which a tenant writes, does to the door.
+    A create whose type does not follow the image passes on unchanged. One that
+    leaves the type to the image follows the operator's on_error; it never
+    passes on without a type because of an image, which a tenant can write.
 
-    :param error: what failed.
-    :raises Exception: whatever Cinder's database layer raises while the type
-        that the request names is looked up.
+    :param error: the error that steering raised.
+    :raises Exception: Cinder's database layer failed while the volume type of
+        the request was looked up.
     """
     volume = request.document['volume']
     context = request.context
@@ -159,7 +159,7 @@ def _named_in(request: requests.ApiRequest) -> decision.NamedType | None:
 
 
 def _group_id_of(volume: dict) -> object:
-    """What the request names a group by; None for a volume without one."""
+    """Return the group id of the request; None without a group."""
     group_id = volume.get('group_id')
     if group_id is None:
         group_id = volume.get('consistencygroup_id')
@@ -171,7 +171,7 @@ def _asked(
     volume: dict,
     named: decision.NamedType | None,
 ) -> placement_request.PlacementRequest:
-    """What the request says, without what Cinder must look up for it."""
+    """Return the placement request, without features of a backup."""
     context = request.context
     zone, default_zone = door.of_process('api').zones_of(
         volume.get('availability_zone')
@@ -213,7 +213,7 @@ def _has(
     context: typing.Any,
     backup_id: object,
 ) -> frozenset[decision.Feature]:
-    """What the data of a backup has already, and its volume must keep."""
+    """Return features of the backup that its volume must keep."""
     if not uuidutils.is_uuid_like(backup_id):
         return frozenset()
     try:
@@ -231,7 +231,7 @@ def _source_of(
     context: typing.Any,
     volume: dict,
 ) -> collections.abc.Callable[[], typing.Any] | None:
-    """What finds the volume or the snapshot of which a volume is made."""
+    """Return a loader of the source volume or snapshot; None without one."""
     for key, kind in (
         ('snapshot_id', objects.Snapshot),
         ('source_volid', objects.Volume),

@@ -131,16 +131,16 @@ def _type_instead(
     placed: placement_request.Placement,
     others: list[applied.VolumeType],
 ) -> str | None:
-    """The type in place of one that follows the image.
+    """Choose the type that replaces one that follows the image.
 
-    A group is where all its types can be. With the fallback tier's, Cinder
-    would find no backend where another type says a different one.
+    A group must fit all its types: with the type of the fallback tier, Cinder
+    would find no backend if another type names a different one.
 
     :param follow: the type that follows the image.
-    :param placed: where the group would go by itself.
+    :param placed: the placement of a group that has only this type.
     :param others: the other types of the group.
-    :returns: its id, that of another one as well; None where the type stays,
-        so that the other types say where the group is.
+    :returns: id of the type, which can be one of `others`; None to keep the
+        type, so that the other types decide where the group goes.
     """
     wanted = placed.tier_type
     if wanted is not None and all(
@@ -164,9 +164,9 @@ def _type_instead(
 def _place(
     request: requests.ApiRequest, found: applied.VolumeType, zone: object
 ) -> placement_request.Placement:
-    """The tier in place of a type that follows the image.
+    """Choose the tier that replaces a type that follows the image.
 
-    :param zone: what the request names, hostile.
+    :param zone: availability zone of the request, as the tenant wrote it.
     """
     api = door.of_process('api')
     named_zone, default_zone = api.zones_of(zone)

@@ -47,10 +47,10 @@ Operation = tuple[
 def _refuse(
     request: requests.ApiRequest, error: Exception
 ) -> outcome.RequestOutcome:
-    """What follows where a request could end beside the tiers.
+    """Refuse a request whose steering failed.
 
-    By a retype, a group, a restore or a transfer a project would reach a
-    private tier without access, or a volume lose the type of its tier.
+    Unchecked, a retype, group, restore or transfer could give a project a
+    private tier without access, or take the type of its tier from a volume.
     """
     LOG.error(
         'The API middleware failed (request %s); the request is refused.',
@@ -61,7 +61,7 @@ def _refuse(
 
 
 def _read(answer: collections.abc.Iterable[bytes]) -> bytes:
-    """All of an application's answer, which is closed then."""
+    """Read an application's whole answer, and close it."""
     try:
         return b''.join(answer)
     finally:
@@ -73,9 +73,9 @@ class TierMiddleware:
     """A WSGI application in front of another."""
 
     def __init__(self, application: collections.abc.Callable) -> None:
-        """A door to an application.
+        """Put the middleware in front of an application.
 
-        :param application: where requests go on to.
+        :param application: WSGI application to which requests go on.
         """
         self._application = application
         operations: tuple[Operation, ...] = (
@@ -148,7 +148,7 @@ class TierMiddleware:
     def _is_gone(
         chosen: outcome.RequestOutcome, environ: body.Environ, answer: bytes
     ) -> bool:
-        """Whether the type that was set was deleted or closed meanwhile.
+        """Return whether the chosen type was deleted or closed meanwhile.
 
         Then Cinder's 404 is not an answer to the request: it created nothing.
         Cinder names the type that it did not find, in each language. It may
@@ -173,7 +173,7 @@ class TierMiddleware:
         self,
         environ: body.Environ,
     ) -> tuple[outcome.RequestOutcome, bytes, bytes | None]:
-        """What becomes of a request, its body as it came, and another one."""
+        """Return the outcome of a request, its body, and its new body."""
         # What fails before a request is read fails in Cinder as well. After
         # that only a create passes on, one whose own type cannot be looked
         # up: then Cinder looks it up, and the scheduler door decides.
@@ -217,12 +217,12 @@ def filter_factory(
     global_conf: dict,
     **local_conf: str,
 ) -> collections.abc.Callable:
-    """The paste filter.
+    """Create the paste filter.
 
-    :param global_conf: of the paste file; not used.
-    :param local_conf: of the filter's section; not used: the options are in
-        [cinder_tiers] of cinder.conf.
-    :returns: what puts the door in front of an application.
+    :param global_conf: defaults of the paste file; not used.
+    :param local_conf: options of the filter's section; not used, because the
+        options are in [cinder_tiers] of cinder.conf.
+    :returns: a function that puts the middleware in front of an application.
     """
     wsgi_server.warn_without_threads()
     return TierMiddleware

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the API door does with a request."""
+"""Outcomes of the requests that the API middleware handles."""
 
 import collections.abc
 import dataclasses
@@ -57,7 +57,7 @@ _IMAGE_REFUSED = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RequestOutcome:
-    """What becomes of a request; by default it passes on as it came."""
+    """Outcome of a request; by default it passes on unchanged."""
 
     #: What is answered in place of Cinder.
     answer: wsgi.Fault | webob.Response | None = None
@@ -164,7 +164,7 @@ def accept(
 
 
 def type_not_found(ident: str) -> RequestOutcome:
-    """What Cinder answers of a type that is not there, or not for a project.
+    """Answer like Cinder for a volume type that the project cannot see.
 
     :param ident: id or name of the volume type.
     """
@@ -179,9 +179,9 @@ def type_not_found(ident: str) -> RequestOutcome:
 
 
 def snapshot_not_found(snapshot_id: str | None) -> RequestOutcome:
-    """What Cinder answers of an image that names a snapshot that is not there.
+    """Answer like Cinder for an image whose snapshot does not exist.
 
-    :param snapshot_id: the id; None for one that cannot be there.
+    :param snapshot_id: id of the snapshot; None for an id that is not valid.
     """
     return RequestOutcome(
         answer=wsgi.Fault(

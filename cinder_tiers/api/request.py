@@ -60,7 +60,7 @@ class ApiRequest:
 
     @property
     def is_text(self) -> bool:
-        """Whether each string of the body can be looked up in a database.
+        """Return whether a database can look up each string of the body.
 
         JSON writes halves of characters as well (lone surrogates), and
         PostgreSQL takes no NUL.
@@ -71,7 +71,7 @@ class ApiRequest:
 
 
 def path_pattern(path: str) -> re.Pattern[str]:
-    """What the path of an operation looks like below /v3.
+    """Return the pattern of an operation's path below /v3.
 
     :param path: such as `volumes` or `volumes/{id}/action`.
     """
@@ -97,7 +97,7 @@ def method_of(environ: body.Environ) -> str:
 
 
 def is_json(environ: body.Environ) -> bool:
-    """Whether Cinder reads a body as JSON."""
+    """Return whether Cinder reads a body as JSON."""
     content_type = environ.get('CONTENT_TYPE') or ''
     return content_type.partition(';')[0].strip().lower() in _CONTENT_TYPES
 
@@ -134,11 +134,11 @@ def read(
     ident: str | None,
     schemas: collections.abc.Callable[[], collections.abc.Iterable[Schema]],
 ) -> ApiRequest | None:
-    """A request, or None for one that Cinder refuses.
+    """Read a request; None for one that Cinder refuses.
 
-    :param environ: of a WSGI request; its body stays there to be read.
-    :param ident: the id in its path.
-    :param schemas: what gives the schemas of the operation.
+    :param environ: environment of the WSGI request; its body stays readable.
+    :param ident: id in the path of the request.
+    :param schemas: returns the schemas of the operation.
     """
     version = version_of(environ)
     if version is None:

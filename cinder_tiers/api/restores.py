@@ -145,10 +145,10 @@ def _refusal(
     context: typing.Any,
     backup: objects.Backup,
 ) -> webob.exc.HTTPException | None:
-    """What Cinder refuses, which must not leave a volume behind.
+    """Return Cinder's refusal of a restore, which must not leave a volume.
 
-    Said in its words rather than left to it: a backup may become available
-    between the two looks at it.
+    The answer is made here with Cinder's words: the backup may become
+    available before Cinder checks it.
     """
     try:
         context.authorize(policy.RESTORE_POLICY, target_obj=backup)

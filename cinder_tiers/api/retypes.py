@@ -121,7 +121,7 @@ def _has_it_already(
     volume: objects.Volume,
     placed: placement_request.Placement,
 ) -> bool:
-    """Whether a volume already has the type that it would be retyped to.
+    """Return whether a volume already has the type of a retype.
 
     Cinder refuses such a retype. Clients such as Terraform compare the type
     that they named with the one that is shown, and retype at each run.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the WSGI server of cinder-api runs the threads of the API door.
+"""Check that the WSGI server of cinder-api runs the API door's threads.
 
 Must not know what the threads are for.
 """

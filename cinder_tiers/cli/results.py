@@ -66,7 +66,7 @@ class ClaimedChange(columns.FormattableColumn):
         return f'{difference} % ({low} to {high})'
 
     def machine_readable(self) -> dict[str, object] | None:
-        """All that is known of the difference."""
+        """Return the known figures of the difference."""
         claim = self._value
         if claim is None:
             return None
@@ -239,7 +239,7 @@ def add_expectations(parser: argparse.ArgumentParser, meaning: str) -> None:
 def quantities(
     parsed_args: argparse.Namespace, default: collections.abc.Iterable[str]
 ) -> tuple[str, ...]:
-    """What `add_quantities` was told.
+    """Return the quantities of the arguments of `add_quantities`.
 
     :param default: when no quantity was named
     """

@@ -90,7 +90,7 @@ class ResultsCommand(base.StatusCommand):
         return load(self.module, command=self.name, extra=self.extra)
 
     def warn(self, texts: collections.abc.Iterable[str]) -> None:
-        """Says what to know of what is shown, each in a line."""
+        """Log caveats of the results, each in a line."""
         for each in texts:
             self.log.warning('%s', cells.printable(each))
 

@@ -11,9 +11,9 @@ from cinder_tiers.domain import errors
 
 
 class Absent:
-    """Whatever it is asked, it does not answer.
+    """A session that raises an error for every question.
 
-    :param error: that says so.
+    :param error: the error to raise.
     """
 
     def __init__(self, error: errors.Unreachable) -> None:

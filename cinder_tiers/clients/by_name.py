@@ -59,13 +59,13 @@ class ByName(typing.Generic[_One]):
     def find(
         self, block_storage: BlockStorage, name: str, *, is_sure: bool = False
     ) -> _One | None:
-        """The object of a name; None when there is none.
+        """Find an object by its name; None if it does not exist.
 
-        Takes one call when the name was seen before. When it was not, the
-        last list is believed once for each name, since a caller that asks
-        again may have made the object meanwhile; else all are listed anew.
+        Takes one call if the name was seen before. Otherwise the last list is
+        trusted once for each name, since a caller that asks again may have
+        created the object meanwhile; after that all are listed anew.
 
-        :param is_sure: whether no earlier list is believed.
+        :param is_sure: whether to ignore earlier lists.
         """
         known = self._known.setdefault(block_storage, _KnownObjects())
         if name in known.ids:
@@ -101,7 +101,7 @@ class ByName(typing.Generic[_One]):
 
 
 class _KnownObjects:
-    """What is known of one connection."""
+    """Objects known from one connection."""
 
     def __init__(self) -> None:
         #: {name: id}; one that is no longer right shows when it is used.
@@ -112,7 +112,7 @@ class _KnownObjects:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether a name that is not known is nothing's."""
+        """Return whether the list of names is recent enough to be trusted."""
         return (
             self.listed_s is not None
             and time.monotonic() - self.listed_s < FRESH_S

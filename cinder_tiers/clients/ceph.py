@@ -74,7 +74,7 @@ def import_binding(name: str) -> types.ModuleType:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RbdImage:
-    """What `rbd info` and `rbd du` say of an RBD image."""
+    """Facts on an RBD image from `rbd info` and `rbd du`."""
 
     #: pool/image@snapshot; None for an image that is not a clone.
     parent: str | None
@@ -120,13 +120,13 @@ class Session:
         self._rbd = import_binding('rbd')
 
     def command(self, prefix: str, **arguments: object) -> typing.Any:
-        """Runs a monitor command (src/mon/MonCommands.h).
+        """Run a monitor command (src/mon/MonCommands.h).
 
-        :param arguments: those of the command; their names are Ceph's, and
-            `class_` stands for `class`.
+        :param arguments: arguments of the command with Ceph's names; `class_`
+            stands for `class`.
         :returns: the parsed JSON of the answer; None for an empty one.
-        :raises CephRefused: when Ceph refused it.
-        :raises errors.Unreachable: when no monitor answered in time.
+        :raises CephRefused: Ceph refused the command.
+        :raises errors.Unreachable: no monitor answered in time.
         """
         if 'class_' in arguments:
             arguments['class'] = arguments.pop('class_')
@@ -134,16 +134,16 @@ class Session:
         return self._parsed(prefix, output)
 
     def ask_manager(self, prefix: str, **arguments: object) -> typing.Any:
-        """Runs a command of a module of the manager, such as rbd_support.
+        """Run a command of a module of the manager, such as rbd_support.
 
         The monitors pass such a command on as well, but without the caps of
-        the user, and modules that look at them refuse it then
+        the user, and modules that check them then refuse it
         (src/pybind/mgr/rbd_support/common.py, authorize_request).
 
-        :param arguments: those of the command.
+        :param arguments: arguments of the command.
         :returns: the parsed JSON of the answer; None for an empty one.
-        :raises CephRefused: when the manager refused it.
-        :raises errors.Unreachable: when no manager answered in time.
+        :raises CephRefused: the manager refused the command.
+        :raises errors.Unreachable: no manager answered in time.
         """
         request = json.dumps({'prefix': prefix, 'format': 'json', **arguments})
         try:
@@ -172,13 +172,13 @@ class Session:
         return output, int(said)
 
     def set_crush_map(self, data: bytes, *, prior_version: int) -> None:
-        """Sets the CRUSH map, unless it has changed since.
+        """Set the CRUSH map, unless it has changed meanwhile.
 
-        :param data: in Ceph's encoding.
-        :param prior_version: of the map that it was made from.
-        :raises CephRefused: when Ceph refused it; with EPERM, when the map
-            has another version.
-        :raises errors.Unreachable: when no monitor answered in time.
+        :param data: the map in Ceph's encoding.
+        :param prior_version: version of the map from which it was made.
+        :raises CephRefused: Ceph refused it; with EPERM if the map has another
+            version.
+        :raises errors.Unreachable: no monitor answered in time.
         """
         self._ask('osd setcrushmap', {'prior_version': prior_version}, data)
 
@@ -204,11 +204,11 @@ class Session:
     def tell(
         self, osd_id: int, prefix: str, **arguments: object
     ) -> typing.Any:
-        """Asks a running OSD (`ceph tell osd.N`).
+        """Send a command to a running OSD (`ceph tell osd.N`).
 
-        :param arguments: those of the command.
+        :param arguments: arguments of the command.
         :returns: the parsed JSON of the answer.
-        :raises CephRefused: when the OSD refused it or is down.
+        :raises CephRefused: the OSD refused the command or is down.
         """
         request = json.dumps({'prefix': prefix, 'format': 'json', **arguments})
         try:
@@ -432,12 +432,12 @@ class Session:
     def open_probe(
         self, pool: str, *, data_pool: str
     ) -> collections.abc.Iterator[probe_image.ProbeImage]:
-        """Opens the image for single I/Os, which is made if there is none.
+        """Open the image for single I/Os, and create it if necessary.
 
-        :param pool: where the image is.
-        :param data_pool: where its data are; may be the same.
-        :raises errors.Unreachable: when the pool serves no I/O.
-        :raises errors.ActionFailed: as `probe_image.opened`.
+        :param pool: pool of the image.
+        :param data_pool: pool of its data; may be the same.
+        :raises errors.Unreachable: the pool serves no I/O.
+        :raises errors.ActionFailed: see `probe_image.opened`.
         """
         with (
             self._pool(pool) as ioctx,
@@ -511,10 +511,10 @@ Open = collections.abc.Callable[
 
 
 def conf_of(cluster: catalogs.Cluster) -> str:
-    """The configuration file by which a cluster is reached.
+    """Return the path of the configuration file of a cluster.
 
-    :param cluster: without `conf`, Ceph's own search is used: $CEPH_CONF,
-        then /etc/ceph/ceph.conf.
+    :param cluster: the cluster; without `conf`, the path is $CEPH_CONF, or
+        /etc/ceph/ceph.conf.
     """
     return cluster.conf or os.environ.get('CEPH_CONF', '/etc/ceph/ceph.conf')
 

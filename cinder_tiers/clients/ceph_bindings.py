@@ -63,7 +63,7 @@ class OpenImage(typing.Protocol):
     """An open RBD image (rbd.Image)."""
 
     def size(self) -> int:
-        """In bytes."""
+        """Return the size in bytes."""
 
     def features(self) -> int:
         """Bits, RBD_FEATURE_*."""

@@ -9,8 +9,8 @@ IMAGE = 'OS::Glance::Image'
 
 
 def path_of(namespace: str) -> str:
-    """Where a namespace is, below the endpoint of Glance.
+    """Return the path of a namespace below the endpoint of Glance.
 
-    :param namespace: a name of ours, never a text of a user.
+    :param namespace: a name of ours, never text of a user.
     """
     return f'{NAMESPACES}/{namespace}'

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What openstacksdk raises and what it leaves out, for reads and writes.
+"""Errors and gaps of openstacksdk, for reads and writes.
 
-Must not know what is asked, nor of which object.
+Must not know what is requested, nor of which object.
 """
 
 import collections.abc
@@ -63,14 +63,14 @@ class AnswerTooLong(openstack.exceptions.SDKException):
 
 @contextlib.contextmanager
 def asking(what: str, *, remedy: str = '') -> collections.abc.Iterator[None]:
-    """Turns errors of an API into an expected failure.
+    """Turn errors of an API into an expected failure.
 
-    :param what: what the service did not do, such as `Cinder did not list
-        volume types`.
-    :param remedy: what to do when the user lacks the permission.
-    :raises errors.Unreachable: in place of an error of openstacksdk.
-    :raises errors.TiersError: in place of what an answer in another form than
-        is known raises where it is read.
+    :param what: the request that failed, such as `Cinder did not list volume
+        types`.
+    :param remedy: advice if the user lacks the permission.
+    :raises errors.Unreachable: openstacksdk raised an error.
+    :raises errors.TiersError: the answer has an unknown form, so that reading
+        it raised an error.
     """
     try:
         yield
@@ -107,14 +107,14 @@ def _status(error: Exception) -> object:
 
 
 def failure(error: Exception, text: str) -> errors.Unreachable:
-    """The expected failure that an error of an API is.
+    """Return the expected failure for an error of an API.
 
     >>> refused = openstack.exceptions.ForbiddenException(http_status=403)
     >>> type(failure(refused, 'Cinder refused')).__name__
     'NotVisible'
 
     :param error: one of `API_ERRORS`.
-    :param text: for the user.
+    :param text: message for the user.
     """
     status = _status(error)
     is_answer = (
@@ -130,9 +130,9 @@ def failure(error: Exception, text: str) -> errors.Unreachable:
 def asking_as_admin(
     what: str,
 ) -> contextlib.AbstractContextManager[None]:
-    """The same for what Cinder shows administrators only.
+    """Turn errors of a request that needs an administrator into a failure.
 
-    :param what: what Cinder did not do, such as `list volume types`.
+    :param what: the request that may fail, such as `list volume types`.
     """
     return asking(
         f'Cinder failed to {what}',
@@ -177,18 +177,18 @@ def request(
     *ids: object,
     **arguments: object,
 ) -> requests.Response:
-    """A call that openstacksdk has no method for, or sends wrongly.
+    """Send a request for which openstacksdk has no method, or a wrong one.
 
-    openstacksdk makes a part of the URL of any text.
+    openstacksdk makes any text a part of the URL.
 
     :param service: a proxy of openstacksdk, such as `block_storage`.
-    :param path: below the endpoint of the service, with {} for each id.
-    :param ids: of the objects that it is about.
-    :param arguments: of keystoneauth, such as `json` and `params`.
+    :param path: path below the endpoint of the service, with {} for each id.
+    :param ids: ids of the objects in the path.
+    :param arguments: arguments of keystoneauth, such as `json` and `params`.
     :returns: the response.
-    :raises openstack.exceptions.SDKException: the service refused it, or
-        something else answered in its place, or one of `ids` is no id.
-    :raises AnswerTooLong: the answer has more than MOST_BYTES.
+    :raises openstack.exceptions.SDKException: the service refused the request,
+        something else answered in its place, or one of `ids` is not an id.
+    :raises AnswerTooLong: the answer has more than MOST_BYTES bytes.
     """
     path = path.format(*map(checked_id, ids))
     answer = service.request(path, method, stream=True, **arguments)
@@ -256,22 +256,22 @@ def rows(
     params: collections.abc.Mapping[str, object],
     microversion: str | None = None,
 ) -> collections.abc.Iterator[dict]:
-    """All entries of a list that Cinder or Glance gives page by page.
+    """Yield the entries of a list that Cinder or Glance returns in pages.
 
-    As they are in the answers: to make a resource of openstacksdk from an
+    Yields them as in the answer: to make a resource of openstacksdk from an
     entry takes about a millisecond, which is minutes for all volumes of a
     large cloud.
 
     :param service: a proxy of openstacksdk, such as `block_storage`.
-    :param path: below the endpoint of the service.
-    :param key: of the entries in an answer; each has an `id`.
-    :param links: of the links in an answer, or of the one link, which it has
-        when there may be another page; None: it has none, and the list ends
+    :param path: path below the endpoint of the service.
+    :param key: key of the entries in an answer; each entry has an `id`.
+    :param links: key of the links, or of the single link, which an answer has
+        if there may be another page; None: there is none, and the list ends
         with an empty page.
-    :param params: of the query, beside those of the page; where `limit` is
-        among them, a page that is too long is asked for in smaller ones.
-    :param microversion: as of `highest_microversion`.
-    :raises openstack.exceptions.SDKException: the service refused it.
+    :param params: parameters of the query, without those of the page. If they
+        include `limit`, a page that is too long is requested in smaller ones.
+    :param microversion: see `highest_microversion`.
+    :raises openstack.exceptions.SDKException: the service refused the request.
     """
     used = highest_microversion(service, microversion)
     asked = dict(params)

@@ -58,7 +58,7 @@ class Operation:
         self._done.set()
 
     def wait(self, seconds: float) -> bool:
-        """Whether it is complete within some seconds."""
+        """Wait some seconds at most; return whether it is complete."""
         return self._done.wait(max(seconds, 0.0))
 
     @property
@@ -75,10 +75,10 @@ class ProbeImage:
         self._image = image
 
     def write(self, place: int, data: bytes) -> Operation:
-        """Begins a write and a flush, which ends it.
+        """Begin a write with a flush; the operation ends with the flush.
 
-        :param place: less than `PLACES`.
-        :param data: of `BLOCK_BYTES` bytes.
+        :param place: index of the block, less than `PLACES`.
+        :param data: `BLOCK_BYTES` bytes.
         """
         operation = Operation()
         results: list[int] = []
@@ -126,11 +126,11 @@ def opened(
     *,
     data_pool: str | None,
 ) -> collections.abc.Iterator[ProbeImage]:
-    """Opens the image of a pool, which is made if there is none.
+    """Open the image of a pool, and create it if necessary.
 
-    :param ioctx: of the pool; its namespace is changed.
-    :param data_pool: for the data of the image; None: the same pool.
-    :raises errors.ActionFailed: an image of the name is not ours.
+    :param ioctx: open pool; its namespace is changed.
+    :param data_pool: pool for the data of the image; None: the same pool.
+    :raises errors.ActionFailed: an image with this name is not ours.
     """
     _make_namespace(rbd, ioctx)
     ioctx.set_namespace(NAME)
@@ -164,11 +164,11 @@ def opened(
 
 
 def remove(rbd: types.ModuleType, ioctx: ceph_bindings.OpenPool) -> bool:
-    """Removes the image of a pool and its namespace.
+    """Remove the image of a pool and its namespace.
 
-    :param ioctx: of the pool; its namespace is changed.
-    :returns: whether there was one.
-    :raises errors.ActionFailed: an image of the name is not ours.
+    :param ioctx: open pool; its namespace is changed.
+    :returns: whether there was an image.
+    :raises errors.ActionFailed: an image with this name is not ours.
     """
     ioctx.set_namespace(NAME)
     try:
@@ -216,7 +216,7 @@ def _metadata(
 def _is_unfinished(
     image: ceph_bindings.OpenImage, metadata: collections.abc.Mapping[str, str]
 ) -> bool:
-    """Whether an image was left by a process that was killed as it made it.
+    """Return whether a process was killed while it created the image.
 
     It lies in the namespace of the watch and has its size, but no metadata.
     """

@@ -27,9 +27,9 @@ class QosSpec:
 
 
 def list_all(block_storage: BlockStorage) -> list[QosSpec]:
-    """All QoS specs, in one call for each page of them.
+    """List all QoS specs, in one call per page.
 
-    :raises openstack.exceptions.SDKException: Cinder refused it.
+    :raises openstack.exceptions.SDKException: Cinder refused the request.
     """
     found = [
         _parse(one)

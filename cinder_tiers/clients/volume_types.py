@@ -40,11 +40,11 @@ class VolumeType:
 def list_all(
     block_storage: BlockStorage, *, is_public: str = 'None'
 ) -> list[VolumeType]:
-    """All volume types, in one call for each page of them.
+    """List volume types, in one call per page.
 
-    :param is_public: None for private ones as well, False for them only, True
-        for none of them; only an administrator may ask.
-    :raises openstack.exceptions.SDKException: Cinder refused it.
+    :param is_public: 'None': all; 'False': only private ones; 'True': only
+        public ones. Only an administrator may choose.
+    :raises openstack.exceptions.SDKException: Cinder refused the request.
     """
     found = [
         _parse(one)
@@ -64,11 +64,11 @@ def list_all(
 def find(
     block_storage: BlockStorage, name: str, *, is_sure: bool = False
 ) -> VolumeType | None:
-    """The volume type of a name; None when there is none.
+    """Find a volume type by its name; None if it does not exist.
 
-    :param is_sure: whether to list all types for a name that is not known,
-        though they were listed a moment ago.
-    :raises openstack.exceptions.SDKException: Cinder refused it.
+    :param is_sure: whether to list all types for an unknown name, even if they
+        were listed a moment ago.
+    :raises openstack.exceptions.SDKException: Cinder refused the request.
     """
     return _BY_NAME.find(block_storage, name, is_sure=is_sure)
 

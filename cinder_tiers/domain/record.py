@@ -132,7 +132,7 @@ def _are_plain_rows(hint: object, values: list[Any]) -> bool:
 
 @functools.cache
 def _hints(kind: type) -> dict[str, Any]:
-    """Those of the fields of a dataclass: to find them takes long."""
+    """Return the type hints of a dataclass, which take long to find."""
     return typing.get_type_hints(kind)
 
 

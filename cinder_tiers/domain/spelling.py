@@ -61,7 +61,7 @@ def osds(osd_ids: collections.abc.Iterable[int]) -> str:
 
     >>> osds([10, 9])
     'osd.9, osd.10'
-    >>> osds(range(10000))[-27:]
+    >>> osds(range(10000))[-28:]
     'osd.18, osd.19 and 9980 more'
     """
     ordered = sorted(osd_ids)

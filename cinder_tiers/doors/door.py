@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What both doors do: gather, ask `decide()`, keep a record.
+"""The part that both doors share: gather, ask `decide()`, keep a record.
 
-A door reads a `PlacementRequest` and acts on the `Placement` that it
-gets. Must not know any rule of placement, nor what a backend is. Whatever
-fails in here ends as a placement by the operator's on_error, never as an
-exception.
+A door reads a `PlacementRequest` and acts on the `Placement` that it gets.
+Must not know any rule of placement, nor what a backend is. Every failure in
+here ends as a placement by the operator's on_error, never as an exception.
 """
 
 import dataclasses
@@ -60,7 +59,7 @@ class TierChanged(Exception):
 
 @dataclasses.dataclass(kw_only=True, eq=False)
 class _Memory:
-    """What was decided as long as the tiers are the same."""
+    """Decisions that hold as long as the tiers are unchanged."""
 
     state: applied_tiers.AppliedState
     zones: backend_zones.Zones
@@ -84,9 +83,10 @@ class _Memory:
     def find(
         self, key: tuple, facts: glance.ImageFacts | None
     ) -> placement_request.Placement | None:
-        """A placement, if it is remembered.
+        """Return a remembered placement, or None.
 
-        :param key: what it depends on, the identity of the image included.
+        :param key: everything on which the placement depends, including the
+            identity of the image.
         """
         known = self.placements.get(key)
         if known is None:
@@ -127,7 +127,7 @@ class _Memory:
 
 
 class Door:
-    """One door of this process, with all that it remembers."""
+    """One door of this process, with its memory."""
 
     def __init__(
         self,
@@ -138,12 +138,12 @@ class Door:
         recorder: record.Recorder,
         zones: backend_zones.BackendZones | None = None,
     ) -> None:
-        """A door that knows nothing yet.
+        """Create a door with an empty memory.
 
-        :param name: api or scheduler; `NAME_on_error` is its own option.
-        :param recorder: where decisions are kept.
-        :param zones: the availability zones of backends; None for a door
-            that does not look at them.
+        :param name: api or scheduler; its own option is `NAME_on_error`.
+        :param recorder: receives the decisions.
+        :param zones: availability zones of backends; None for a door that
+            ignores them.
         """
         self.name = name
         self._applied = applied
@@ -164,10 +164,10 @@ class Door:
         self,
         context: cinder_context.RequestContext,
     ) -> applied_tiers.AppliedState:
-        """The applied tiers, as they are remembered.
+        """Return the applied tiers from memory, refreshed when they are old.
 
-        :param context: of the request that needs them.
-        :raises Exception: whatever Cinder's database layer raises.
+        :param context: context of the request that needs them.
+        :raises Exception: Cinder's database layer failed.
         """
         return self._applied.get(
             context, ttl_s=self._options.applied_cache_seconds
@@ -175,14 +175,14 @@ class Door:
 
     @property
     def refuses_retypes(self) -> bool:
-        """Whether members may not retype to a type that follows the image."""
+        """Return whether members must not retype to image-following types."""
         return self._options.on_retype == 'refuse'
 
     def zones_of(self, named: object) -> tuple[str | None, str | None]:
-        """The availability zone of a new volume, as Cinder takes it.
+        """Return the availability zone of a new volume as Cinder chooses it.
 
-        :param named: what the request names, hostile.
-        :returns: that, and the zone when none is named.
+        :param named: availability zone of the request, as the tenant wrote it.
+        :returns: the named zone, and the zone for a request that names none.
         """
         return self._zones.requested(named) if self._zones else (None, None)
 
@@ -191,13 +191,13 @@ class Door:
         placed: placement_request.Placement,
         context: cinder_context.RequestContext,
     ) -> bool:
-        """Whether more is known of the zones of backends than was decided by.
+        """Return whether zones of backends became known since the decision.
 
-        For a request whose tier has no backend in its zone: it is worth
-        deciding again. In a process that has just started, waits for what is
-        being asked, as the request would fail otherwise.
+        For a request whose tier has no backend in its zone: deciding again may
+        help. In a process that has just started, this waits for the zones that
+        are being read, because the request would fail otherwise.
 
-        :param placed: what was decided.
+        :param placed: the decision.
         """
         if self._zones is None or placed.state is None:
             return False
@@ -207,7 +207,7 @@ class Door:
     def place(
         self, asked: placement_request.PlacementRequest
     ) -> placement_request.Placement:
-        """Where the volume of a request goes. Never raises an Exception."""
+        """Place the volume of a request. Never raises an Exception."""
         started = time.monotonic()
         error: Exception | None = None
         answer: known_images.RememberedImage | None = None
@@ -239,13 +239,14 @@ class Door:
         asked: placement_request.PlacementRequest,
         error: Exception,
     ) -> placement_request.Placement:
-        """Where a volume goes when what else a door does with it failed.
+        """Place a volume after another step of the door failed.
 
-        As for an image that could not be read, but the request is not left
-        to Cinder for what its image may name: a tenant who knows what makes
-        a door fail would evade the tiers. Never raises an Exception.
+        Does the same as for an image that could not be read, but never leaves
+        the request to Cinder and the volume type that its image may name: a
+        tenant who can make a door fail would evade the tiers. Never raises an
+        Exception.
 
-        :param error: what failed.
+        :param error: the error of that step.
         """
         placed = self._on_error(asked, error, None, is_left_to_image=False)
         self._keep(asked, placed, error, 0.0, 0.0)
@@ -256,14 +257,14 @@ class Door:
         placed: placement_request.Placement,
         context: cinder_context.RequestContext,
     ) -> bool:
-        """Whether Cinder gives the tier's type to this very request.
+        """Return whether Cinder gives the tier's type to this request.
 
-        Asked by id and in the tenant's own context: by name, Cinder returns
-        private types that the project may not use (29.0.0). A public type at
-        the scheduler door is used for its extra specs only.
+        Looks it up by id and in the tenant's own context: by name, Cinder also
+        returns private types that the project may not use (29.0.0). The
+        scheduler door uses a public type only for its extra specs.
 
-        :param placed: what was decided.
-        :raises Exception: whatever Cinder's database layer raises.
+        :param placed: the decision.
+        :raises Exception: Cinder's database layer failed.
         """
         tier_type = placed.tier_type
         if tier_type is None or (tier_type.is_public and self.name != 'api'):
@@ -424,7 +425,7 @@ class Door:
         offers: frozenset[decision.Feature],
         facts: glance.ImageFacts | None,
     ) -> placement_request.Placement:
-        """What is decided of a request; from memory for the same one."""
+        """Decide a request, or return the decision of an equal one."""
         memory = self._memory_of(state, asked.context)
         metadata_tag = metadata.known_tag_in(
             asked.metadata, memory.policy, memory.tags
@@ -638,11 +639,11 @@ class Door:
 
 
 def chosen_on_error(name: str, error: Exception) -> decision.OnError:
-    """What the operator chose for a door.
+    """Return the operator's on_error for a door.
 
     :param name: api or scheduler.
-    :param error: what is to be resolved; it gets a note when the choice
-        cannot be read.
+    :param error: the error to resolve; it gets a note if the option is not
+        valid.
     """
     options = cfg.CONF[conf.GROUP]
     try:

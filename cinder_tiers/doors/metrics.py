@@ -72,7 +72,7 @@ _AFTERWARDS = frozenset(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Gauges:
-    """How it is with a door at a moment."""
+    """State of a door at a moment."""
 
     #: Whether the circuit breaker keeps several projects from asking Glance.
     is_circuit_open: bool = False
@@ -84,7 +84,7 @@ class Gauges:
 
 @dataclasses.dataclass(kw_only=True)
 class _Counts:
-    """What was counted since the process started."""
+    """Counters since the process started."""
 
     #: {(verdict, rule, name of the tier): decisions}
     decisions: collections.Counter = dataclasses.field(
@@ -126,13 +126,13 @@ class Metrics:
         *,
         look: collections.abc.Callable[[], Gauges] = Gauges,
     ) -> None:
-        """Nothing is counted, and no thread is started before the first count.
+        """Create metrics; the thread is started with the first count.
 
         :param door: api or scheduler.
-        :param options: of the group [cinder_tiers]; those of the metrics are
-            read here.
-        :param look: how it is with the door; called every few seconds by
-            another thread, so it must not wait for anything.
+        :param options: options of the group [cinder_tiers], of which those for
+            metrics are read here.
+        :param look: returns the state of the door; another thread calls it
+            every few seconds, so it must not wait for anything.
         """
         self._door = door
         self._look = look
@@ -153,7 +153,7 @@ class Metrics:
     def observe(self, record: records.DecisionRecord) -> None:
         """Count a decision. Never raises an Exception, never waits for a disk.
 
-        :param record: of the decision, whether it is worth keeping or not.
+        :param record: record of the decision, which need not be worth keeping.
         """
         if not self._is_on:
             return
@@ -255,7 +255,7 @@ class Metrics:
 
 
 class _Collector:
-    """One reading of the metrics, in the classes of prometheus_client."""
+    """A snapshot of the metrics, in the classes of prometheus_client."""
 
     def __init__(self, door: str, counts: _Counts, gauges: Gauges) -> None:
         self._counts = counts
@@ -264,7 +264,7 @@ class _Collector:
         self._labels = {'door': door, 'pid': str(os.getpid())}
 
     def collect(self) -> collections.abc.Iterator['metrics_core.Metric']:
-        """All metrics (called by prometheus_client)."""
+        """Yield the metrics (called by prometheus_client)."""
         from prometheus_client import core
 
         counts, gauges = self._counts, self._gauges

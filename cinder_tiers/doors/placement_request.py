@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a door asks, and what it gets: values, without any rule."""
+"""Requests to a door and its answers: values, without any rule."""
 
 import dataclasses
 import typing
@@ -46,7 +46,7 @@ class PlacementRequest:
 
     @property
     def is_ours(self) -> bool:
-        """Whether no type is named, or one that follows the image."""
+        """Return whether no type is named, or one that follows the image."""
         return self.named_type is None or self.named_type.follows_image
 
     def for_decision(self, **known: typing.Any) -> decision.Request:

@@ -27,12 +27,12 @@ class ProcessFile:
     """The file of this process, and those of the ones before it."""
 
     def __init__(self, directory: str, name: str) -> None:
-        """Nothing is written yet.
+        """Define the file; nothing is written yet.
 
-        :param directory: where; it is not made.
-        :param name: first part of the file's name, which the id of the
-            process follows. Processes of one name remove each other's files
-            once they have ended.
+        :param directory: folder of the file, which must exist.
+        :param name: first part of the file's name; the id of the process
+            follows. Processes with the same name remove each other's files
+            after they end.
         """
         self._directory = pathlib.Path(directory)
         self._path = self._directory / f'{name}-{os.getpid()}{_SUFFIX}'
@@ -42,16 +42,16 @@ class ProcessFile:
         )
 
     def is_there(self) -> bool:
-        """Whether the file exists."""
+        """Return whether the file exists."""
         try:
             return stat.S_ISREG(self._path.lstat().st_mode)
         except OSError:
             return False
 
     def replace(self, data: bytes) -> None:
-        """Write the file; a reader sees the old one or the new one.
+        """Replace the file atomically: a reader sees the old or the new one.
 
-        :param data: all of it.
+        :param data: the whole content.
         :raises OSError: the directory is missing or cannot be written.
         """
         unfinished = self._path.with_name(self._path.name + _UNFINISHED)
@@ -95,10 +95,10 @@ class ProcessFile:
 
 
 def _has_ended(pid: int, written_at: float) -> bool:
-    """Whether the process that wrote a file has ended.
+    """Return whether the process that wrote a file has ended.
 
-    :param pid: its id, which another process may have by now.
-    :param written_at: when it wrote, in seconds since the epoch.
+    :param pid: id of that process, which another process may have by now.
+    :param written_at: time of writing, in seconds since the epoch.
     """
     try:
         os.kill(pid, 0)
@@ -112,7 +112,7 @@ def _has_ended(pid: int, written_at: float) -> bool:
 
 
 def _started_at(pid: int) -> float | None:
-    """When a process started; None where the kernel does not say."""
+    """Return the start of a process in seconds since the epoch, or None."""
     try:
         fields = pathlib.Path(f'/proc/{pid}/stat').read_bytes()
         # proc(5): the name, in brackets, may hold anything; field 22 is the

@@ -66,7 +66,7 @@ class DecisionRecord:
 
     @property
     def payload(self) -> dict[str, object]:
-        """What is logged and sent: values that JSON has."""
+        """Return the record as JSON values, for log and notification."""
         decided = self.decision
         return {
             'version': VERSION,
@@ -97,7 +97,7 @@ class DecisionRecord:
 
     @property
     def is_worth_keeping(self) -> bool:
-        """Whether there was something to decide."""
+        """Return whether there was something to decide."""
         reasons = self.decision.reasons
         return not (
             self.decision.verdict is decision.RequestVerdict.NOT_OURS
@@ -107,7 +107,7 @@ class DecisionRecord:
 
     @property
     def is_error(self) -> bool:
-        """Whether it is a matter for the operator."""
+        """Return whether the record is a matter for the operator."""
         return not self.is_clients_doing and (
             self.error is not None
             or self.decision.because_of(decision.Rule.ERROR)
@@ -161,9 +161,8 @@ class Recorder:
     ) -> None:
         """Log a record, and queue its notification.
 
-        :param record: what to keep.
-        :param notify: whether to send it, too.
-        :param bug: an error whose way is worth logging.
+        :param notify: whether to send a notification as well.
+        :param bug: an error whose traceback is worth logging.
         """
         if not record.is_worth_keeping:
             return

@@ -112,8 +112,8 @@ class Kin:
 class ClusterImages:
     """The images of a cluster, over one connection.
 
-    :param driver: of any pool of the cluster.
-    :param cluster: connected, of the module rados.
+    :param driver: RBD driver of any pool of the cluster.
+    :param cluster: a connected `rados.Rados`.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class ClusterImages:
         self._cluster = cluster
 
     def objections(self, move: Move) -> list[str]:
-        """Why Ceph could not move an image now; changes nothing.
+        """Explain why Ceph could not move an image now; changes nothing.
 
         :returns: a sentence for each reason.
         :raises rbd.Error: the image cannot be looked at.
@@ -187,14 +187,14 @@ class ClusterImages:
         name: str,
         state_of: collections.abc.Callable[[str], tuple | None],
     ) -> list[str]:
-        """Why clones of an image may be read from where the image was.
+        """Explain which clones may still read from the old place of an image.
 
-        Who opened a clone before `prepare` reads its parent at the old place,
-        which `commit` removes. Who opens it later does not.
+        A client that opened a clone before `prepare` reads the parent at its
+        old place, which `commit` removes. Clients that open it later do not.
 
-        :param state_of: from the name of an image to (status,
-            migration_status) of its volume; None if it is of none.
-        :returns: a sentence for each clone that somebody uses.
+        :param state_of: takes the name of an image and returns (status,
+            migration_status) of its volume; None if it has no volume.
+        :returns: a sentence for each clone that is in use.
         """
         with self._open(pool, name) as image:
             kin = [
@@ -220,7 +220,7 @@ class ClusterImages:
         return found
 
     def mark(self, move: Move) -> None:
-        """Say in Ceph that an image begins to move.
+        """Record in Ceph that an image begins to move.
 
         :raises rbd.Error: the image cannot be opened.
         """
@@ -236,7 +236,7 @@ class ClusterImages:
         )
 
     def is_marked(self, move: Move) -> bool:
-        """Return whether something of an earlier move of that way is left."""
+        """Return whether traces of an earlier, equal move are left."""
         return self.state(move) is not MoveState.OVER
 
     def is_answered(self, move: Move) -> bool:
@@ -244,10 +244,10 @@ class ClusterImages:
         return bool((self._mark_of(move) or {}).get('answered'))
 
     def answer(self, move: Move) -> None:
-        """Say in Ceph that Cinder has the image in its new pool.
+        """Record in Ceph that Cinder has the image in its new pool.
 
-        From then on a move is not taken back, wherever Cinder has a volume of
-        that name later, and its source may be removed.
+        From then on the move is not taken back, regardless of where Cinder has
+        a volume of that name later, and the source may be removed.
         """
         mark = self._mark_of(move)
         if mark and not mark.get('answered'):
@@ -282,11 +282,11 @@ class ClusterImages:
             )
 
     def take_back(self, move: Move, state: MoveState) -> None:
-        """Put an image back, as it was before.
+        """Return an image to its source pool.
 
-        :param state: how far the move is. Of one that is broken, `prepare` or
-            `abort` was cut off: what is in the new pool is no image of
-            anybody, and librbd aborts only without it.
+        :param state: progress of the move. For a broken move, `prepare` or
+            `abort` was cut off: the new pool then has an incomplete image,
+            which must be removed before librbd can abort.
         :raises NotYet: the manager still copies, or does not say so; or a
             process that ended has the image open yet, to Ceph.
         :raises rbd.Error: the image is where it was left.
@@ -349,7 +349,7 @@ class ClusterImages:
             image.remove_snap(name)
 
     def _is_source(self, move: Move, ident: str) -> bool:
-        """Return whether a header says that an image leaves for the target."""
+        """Return whether the header of an image shows a move to the target."""
         with self._ioctx(move.source) as ioctx:
             try:
                 _, header = ioctx.execute(
@@ -411,7 +411,7 @@ class ClusterImages:
         )
 
     def has_task(self, move: Move) -> bool:
-        """Return whether the manager says that it does something for a move.
+        """Return whether the manager reports a task for a move.
 
         It closes the image some time after it has removed the source.
         """
@@ -522,7 +522,7 @@ class ClusterImages:
     ) -> collections.abc.Iterator[Move]:
         """Find the moves of this driver that have marks.
 
-        :param rados_pools: in which to look for their sources.
+        :param rados_pools: pools in which the source images are searched.
         """
         for pool in rados_pools:
             with self._ioctx(pool) as ioctx:
@@ -614,6 +614,6 @@ class ClusterImages:
 
 
 def _encoded(text: str) -> bytes:
-    """As Ceph encodes a string."""
+    """Encode a string like Ceph: length (uint32, little-endian), bytes."""
     found = text.encode()
     return struct.pack('<I', len(found)) + found

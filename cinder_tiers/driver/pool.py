@@ -163,9 +163,9 @@ class PoolDriver(rbd.RBDDriver):
     def _of_size(
         self, volume: objects.Volume, qos_specs: dict, size_gib: int
     ) -> dict:
-        """What a QoS spec sets; no limit by size if one cannot be read.
+        """Return the limits of a QoS spec; without those by size if invalid.
 
-        Cinder's driver heeds none of them, and creates the volume.
+        Cinder's driver ignores limits by size, and creates the volume as well.
         """
         try:
             return limits_by_size.of_size(qos_specs, size_gib)
@@ -202,9 +202,9 @@ class PoolDriver(rbd.RBDDriver):
     def delete_rbd_image_qos_keys(
         self, volume: objects.Volume, qos_keys: collections.abc.Iterable[str]
     ) -> None:
-        """Take limits off an image; those of its pool stay.
+        """Remove limits from an image; those of its pool stay.
 
-        :param qos_keys: of a QoS spec; the image need not have them.
+        :param qos_keys: keys of a QoS spec; the image need not have them.
         :raises exception.VolumeBackendAPIException: Ceph refuses.
         """
         self._remove_qos(volume, set(map(_option, qos_keys)))
@@ -266,12 +266,12 @@ class PoolDriver(rbd.RBDDriver):
         return super().retype(context, volume, new_type, changed, host)
 
     def extend_volume(self, volume: objects.Volume, new_size: int) -> None:
-        """Extend a volume, and the limits that are made from its size.
+        """Extend a volume, and update its limits by size.
 
         A limit that cannot be set does not undo the extension.
 
         :param volume: the volume, with its old size.
-        :param new_size: in GiB.
+        :param new_size: new size in GiB.
         :raises exception.VolumeBackendAPIException: Ceph does not extend it.
         """
         super().extend_volume(volume, new_size)

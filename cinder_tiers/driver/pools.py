@@ -15,7 +15,7 @@ _NAME = re.compile(r'[^\s:/@#]+')
 
 
 class Invalid(Exception):
-    """What an operator or a request says of pools, and cannot be."""
+    """Pools in an option or a request are not valid."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ def parse(entries: collections.abc.Iterable[str]) -> tuple[BackendPool, ...]:
     """The pools that the option lists, in its order.
 
     >>> parse(['tier-a:a'])
-    (Pool(name='tier-a', rados_pool='a'),)
+    (BackendPool(name='tier-a', rados_pool='a'),)
 
     :param entries: each NAME:POOL.
     :raises Invalid: with all that is wrong.
@@ -64,7 +64,7 @@ def pool_of(host: str | None, known: collections.abc.Iterable[str]) -> str:
     >>> pool_of('node@ceph#tier-a', ['tier-a'])
     'tier-a'
 
-    :param host: of a volume, or of a destination.
+    :param host: host of a volume or of a destination.
     :param known: names of the pools of the backend.
     :raises Invalid: the host has no pool of these.
     """

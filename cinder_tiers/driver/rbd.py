@@ -3,13 +3,13 @@
 """One Cinder backend with a pool for each tier of a Ceph cluster.
 
 The pool of a volume is the one in its host: node@ceph#tier-database. Cinder's
-own driver knows one pool, as an option that its methods read again and again.
-So each pool has a driver of its own, which is Cinder's, with that option set;
-what is here sends each request to the driver of the right pool, and does what
-concerns several. A pool that were a variable of a request would be lost, or be
-that of another request, wherever Cinder's driver starts a thread or a periodic
-task; and a method that nobody thought of would quietly use a wrong pool. Here
-it fails: this object has no pool.
+own driver knows a single pool, from an option that its methods read again and
+again. Therefore each pool has its own instance of Cinder's driver with that
+option set; this module sends each request to the driver of the right pool, and
+handles requests that concern several pools. A pool that was a variable of a
+request would be lost, or be that of another request, wherever Cinder's driver
+starts a thread or a periodic task, and a method that is not handled here would
+silently use a wrong pool. Here it fails: this object has no pool.
 
 Without the option tiers_rbd_pools it is Cinder's driver, with rbd_pool.
 """
@@ -132,11 +132,11 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     def _pool_of(
         self, resource: objects.Volume | objects.Snapshot
     ) -> pools.BackendPool:
-        """Where an image is now, whatever the message says that brought it.
+        """Return the pool of an image, from its move or from the database.
 
-        A volume may have moved since the message was sent. To look in the
-        pool that it has left would find nothing, which means to Cinder's
-        driver that there is nothing to delete.
+        A volume may have moved since the message was sent. In the pool that it
+        left, Cinder's driver would find no image, and report the deletion as
+        done.
         """
         if move := self._moves.of(records.image_of(resource)):
             return next(
@@ -163,7 +163,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
     @property
     def _any(self) -> pool_driver.PoolDriver:
-        """For what is the same in each pool."""
+        """Return any driver, for what is the same in each pool."""
         if not self._drivers:
             return typing.cast(pool_driver.PoolDriver, super())
         return next(iter(self._drivers.values()))
@@ -556,5 +556,5 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
 
 def _lock_of(image: str) -> lockutils.ReaderWriterLock:
-    """To be held for writing by who moves an image, by others for reading."""
+    """Return the lock of an image: a move writes, other requests read."""
     return lockutils.internal_fair_lock(f'tiers-{image}')

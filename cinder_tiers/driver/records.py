@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What Cinder's database says of the volumes of images."""
+"""Records of volumes in Cinder's database, found by their images."""
 
 from cinder import context as cinder_context
 from cinder import exception

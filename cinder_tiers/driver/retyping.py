@@ -29,9 +29,9 @@ class NotInPlace(Exception):
 
 
 def objections(volume: objects.Volume, diff: dict | None) -> list[str]:
-    """What Cinder knows against a move in place.
+    """List the reasons in Cinder against a move in place.
 
-    :param diff: what is different in the new type; None with the same type.
+    :param diff: differences of the new type; None if the type stays.
     :returns: a sentence for each reason.
     """
     found = []
@@ -60,10 +60,10 @@ def stay(
     place: moving.Move,
     retype: collections.abc.Callable[[], _Result],
 ) -> _Result:
-    """Retype an image in its pool, and say so in Ceph meanwhile.
+    """Retype an image in its pool, and mark it in Ceph meanwhile.
 
-    :param place: from the pool to itself.
-    :param retype: does it.
+    :param place: a move from the pool to the same pool.
+    :param retype: changes the image.
     :returns: what `retype` returns.
     """
     images.mark(place)
@@ -83,15 +83,15 @@ def move(
     finish: collections.abc.Callable[[], _Result],
     state_of: collections.abc.Callable[[str], tuple | None],
 ) -> _Result:
-    """Move an image, with what its new type wants of it.
+    """Move an image, and apply its new type.
 
-    :param finish: changes the image in its new pool; what it changes is
-        undone with the move.
-    :param state_of: as for `moving.ClusterImages.busy_kin`.
-    :returns: what `finish` returns; the manager of Ceph now copies.
-    :raises NotInPlace: the image is where it was.
-    :raises Exception: of the cluster; the image is in neither state, and the
-        text says so.
+    :param finish: changes the image in its new pool; the changes are undone if
+        the move is undone.
+    :param state_of: see `moving.ClusterImages.busy_kin`.
+    :returns: the result of `finish`; the manager of Ceph then copies the data.
+    :raises NotInPlace: the image stayed at its old place.
+    :raises Exception: the cluster failed; the text says that the image is in
+        neither state.
     """
     if images.is_marked(wanted):
         raise NotInPlace([moving.UNENDED])

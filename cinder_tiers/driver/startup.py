@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What must be true of the pools before a backend serves volumes. Pure."""
+"""Conditions that pools must meet before a backend serves volumes. Pure."""
 
 import collections.abc
 
@@ -14,7 +14,7 @@ def unusable(
     wanted: collections.abc.Iterable[pools.BackendPool],
     found: collections.abc.Iterable[collections.abc.Mapping],
 ) -> list[str]:
-    """Why pools cannot keep volumes, a sentence for each.
+    """Explain why pools cannot keep volumes, a sentence for each.
 
     :param found: answer to the command "osd pool ls" with detail "detail".
     """
@@ -51,7 +51,7 @@ def full(
 ) -> list[str]:
     """Names of the RADOS pools that take no writes now.
 
-    :param found: as for `unusable`.
+    :param found: see `unusable`.
     """
     names = {pool.rados_pool for pool in wanted}
     return [
@@ -64,6 +64,6 @@ def full(
 def is_full(pool: collections.abc.Mapping) -> bool:
     """Return whether a pool takes no writes now.
 
-    :param pool: of the answer to "osd pool ls" with detail "detail".
+    :param pool: an entry of the answer to "osd pool ls" with detail "detail".
     """
     return bool(_FULL & set(pool['flags_names'].split(',')))

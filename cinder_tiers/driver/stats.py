@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a backend reports of itself and of its pools, to the scheduler."""
+"""Statistics of a backend and its pools, for the scheduler."""
 
 import collections.abc
 
@@ -21,8 +21,8 @@ LOG = logging.getLogger(__name__)
 class Stats:
     """Reports a backend.
 
-    :param found: its pools.
-    :param drivers: of each pool, by its name in Cinder.
+    :param found: pools of the backend.
+    :param drivers: {name of the pool in Cinder: its driver}.
     """
 
     def __init__(

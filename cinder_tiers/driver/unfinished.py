@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What becomes of moves: each ends with a commit, or is taken back.
+"""Unfinished moves: each is committed or taken back.
 
-A move is carried on while Cinder has the volume in the new pool. The record of
-the move is in Ceph; so that a service that starts finds what another left.
+A move goes on while Cinder has the volume in the new pool. The record of the
+move is in Ceph, so that a service that starts finds the moves of an earlier
+process.
 """
 
 import collections.abc
@@ -24,7 +25,7 @@ MOST_WAITERS = 16
 
 
 class MoveStep(enum.Enum):
-    """What a move needs next."""
+    """Next step of a move."""
 
     EXECUTE = 'execute'
     COMMIT = 'commit'
@@ -58,10 +59,11 @@ class Moves:
     """The moves of a backend that have been answered, and not ended.
 
     :param connect: returns a context manager with `moving.ClusterImages`.
-    :param pool_of: from the id of a volume to the RADOS pool in which Cinder
-        has it; None if Cinder has no such volume here.
-    :param settle: given a move of an earlier process and `is_answered`, makes
-        the volume in Cinder what it would be had that process not ended.
+    :param pool_of: takes the id of a volume and returns the RADOS pool in
+        which Cinder has it; None if Cinder has no such volume here.
+    :param settle: takes a move of an earlier process and `is_answered`, and
+        sets the volume in Cinder to the state it would have if that process
+        had not ended.
     """
 
     def __init__(

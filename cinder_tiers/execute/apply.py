@@ -70,24 +70,25 @@ def apply(
     settle_s: float = 0.0,
     is_to_stop: collections.abc.Callable[[], bool] = lambda: False,
 ) -> tuple[actions.Result, ...]:
-    """Carries out a plan without refused actions.
+    """Execute a plan that has no refused actions.
 
-    What is something else meanwhile, such as a volume type that would be
-    usable before it is complete, is made in two steps: at its place in the
-    plan as it is meanwhile, and as it should be as soon as all is done that
-    completes it, or that it needs; until then it has no result.
+    An object that needs an interim state, such as a volume type that must not
+    be usable before it is complete, is written in two steps: first with the
+    interim state at its place in the plan, then with the final state as soon
+    as the actions that complete it, or that it needs, are done. Until then it
+    has no result.
 
-    An action that fails takes those that need it with it, and all that take
-    something away, unless it is a deletion itself: what was to replace that
-    may be missing. The others go on.
+    If an action fails, the actions that need it are skipped, and so are all
+    actions that take something away, unless the failed action is a deletion
+    itself: the replacement may be missing. The others go on.
 
-    :param executors: one for each kind of object in the plan.
-    :param read: shows what is in effect, before and after each write.
+    :param executors: {kind: executor}, with all kinds in the plan.
+    :param read: reads the effective state, before and after each write.
     :param report: called with each result as soon as it is known.
-    :param settle_s: seconds that a write may take to show in what is in
-        effect; daemons hear of it a little later.
-    :param is_to_stop: is asked before each action; those after a yes are
-        skipped.
+    :param settle_s: seconds that a write may take to show in the effective
+        state; daemons receive it a little later.
+    :param is_to_stop: called before each action; once it returns True the
+        remaining actions are skipped.
     :returns: a result for each action, in the order in which they came.
     :raises errors.Refused: when an action is refused; then nothing has been
         changed.
@@ -164,10 +165,10 @@ class _Step:
 
 
 def _steps(plan: plans.Plan) -> collections.abc.Iterator[_Step]:
-    """What is done, in order.
+    """Yield the steps in the order in which they are executed.
 
-    What is something else meanwhile comes twice: at its place, and behind the
-    last of those that complete it, or that it needs and that come later.
+    An object with an interim state comes twice: at its place, and after the
+    last action that completes it, or that it needs and that comes later.
     """
     waiting: dict[actions.Key, set[actions.Key]] = {}
     last: dict[actions.Key, _Step] = {}
@@ -252,11 +253,11 @@ def _check_consent(
 def _check_unchanged(
     action: actions.Action, current: actions.Resource | None
 ) -> None:
-    """That what is written as a whole is as the plan saw it, or should be.
+    """Check that an object written as a whole is as the plan saw it.
 
-    Others may open, close or extend a volume type, encrypt it, set its quotas,
-    or make it the default type of a project, while a person reads the plan: to
-    write what it wants would undo that, and show nobody.
+    While a person reads the plan, others may open, close, extend or encrypt a
+    volume type, set its quotas, or make it the default type of a project. To
+    write the planned state would silently undo that.
     """
     if (
         action.key.kind not in _WRITTEN_AS_A_WHOLE
@@ -297,7 +298,7 @@ def _text(value: object) -> str:
 def _settled(
     action: actions.Action, read: Reader, settle_s: float
 ) -> actions.Resource | None:
-    """What is in effect when it is right, or when the time is over."""
+    """Return the effective state once it is right, or after the timeout."""
     end = time.monotonic() + settle_s
     while True:
         effective = read(action.key)

@@ -39,13 +39,14 @@ class _Lock(typing.Protocol):
 
 
 class _Explained:
-    """tooz, of which what drivers raise is an expected failure.
+    """Calls of tooz that turn errors of its drivers into `TiersError`.
 
-    It is imported here, for it takes a while. With it comes futurist, which
-    imports eventlet where that is installed, and eventlet then warns of
-    itself.
+    It imports tooz only when it is used, because that takes a while. tooz
+    imports futurist, which imports eventlet if installed, and eventlet then
+    warns about itself.
 
-    :param scheme: of the URL, which is not shown as it may hold a password.
+    :param scheme: scheme of the URL; the URL is not shown as it may hold a
+        password.
     """
 
     def __init__(self, scheme: str) -> None:
@@ -67,9 +68,9 @@ class _Explained:
         *arguments: object,
         **named: object,
     ) -> _Value:
-        """What a function of tooz returns.
+        """Call a function of tooz and return its result.
 
-        :raises errors.TiersError: when it fails.
+        :raises errors.TiersError: the function failed.
         """
         try:
             return function(*arguments, **named)
@@ -92,7 +93,7 @@ class _Explained:
 
 
 def _no_url() -> errors.TiersError:
-    """Not with the text of a ValueError, which may hold the password."""
+    """Return the error of an invalid URL, without showing a password."""
     return errors.TiersError(
         '--coordination-url or $CINDER_TIERS_COORDINATION_URL is not a URL '
         'that its driver understands: it must have a form such as '
@@ -114,15 +115,14 @@ def name_of(cloud: str) -> str:
 def held(
     *, url: str | None, cloud: str, wait_s: float = 0.0
 ) -> collections.abc.Iterator[None]:
-    """Holds the lock of a cloud while the context lasts.
+    """Hold the lock of a cloud while the context lasts.
 
-    :param url: of a tooz driver; None: a file that all users of this host
-        share. For several hosts it must be one of etcd, MySQL, Redis or
-        another service.
-    :param cloud: identifies it; the same text on every host.
+    :param url: URL of a tooz driver; None: a file that all users of this host
+        share. Several hosts need etcd, MySQL, Redis or another service.
+    :param cloud: identity of the cloud; the same text on every host.
     :param wait_s: seconds to wait for another apply; 0 or more.
-    :raises errors.TiersError: when another apply holds it, or the driver
-        cannot be used; at the end, when it was lost on the way.
+    :raises errors.TiersError: another apply holds the lock, or the driver
+        cannot be used; on exit: the lock was lost meanwhile.
     """
     url = url or f'{_FILE}://{lock_file.shared_folder()}'
     ended: errors.TiersError | None = None
@@ -175,7 +175,7 @@ def _locked(
 
 
 def _taken(tooz: _Explained, lock: _Lock, wait_s: float) -> bool:
-    """Whether the lock was free, now or within some seconds.
+    """Return whether the lock was free, now or within some seconds.
 
     It asks again and again, since some drivers do not wait for a given time:
     they raise an error of their own then.
@@ -210,7 +210,7 @@ def _refusal(holder: str | None, wait_s: float) -> str:
 
 
 def me() -> str:
-    """Who this process is: user, host and process."""
+    """Name this process: user, host and process id."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # no such user, as in some containers

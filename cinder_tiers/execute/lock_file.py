@@ -82,12 +82,14 @@ def _prepared(path: str) -> str:
 
 
 def _own(descriptor: int, path: str, *, mode: int) -> None:
-    """Makes sure that no other user can put something in its place.
+    """Make sure that no other user can replace the file.
 
     :param descriptor: opened without following a link.
-    :param path: where it was opened.
-    :param mode: set when it belongs to the user of the process.
-    :raises errors.TiersError: when it belongs to another user.
+    :param path: path that was opened.
+    :param mode: permissions, set if the file belongs to the user of the
+        process.
+    :raises errors.TiersError: the file belongs to another user, or was
+        replaced.
     """
     found = os.fstat(descriptor)
     if os.geteuid() == 0 and found.st_uid != 0:
@@ -118,7 +120,7 @@ class LockFile:
         self._descriptor = descriptor
 
     def write(self, note: str) -> None:
-        """Leaves a note, in place of the last holder's.
+        """Replace the note of the last holder.
 
         :param note: one line; cut to 200 bytes.
         """

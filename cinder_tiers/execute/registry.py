@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which executor carries out which kind of action."""
+"""Executors of all kinds of actions."""
 
 import openstack.connection
 
@@ -29,11 +29,11 @@ def executors(
     read_usage: pool.ReadUsage,
     report_progress: cache_tier.ReportProgress = cache_tier.show_nothing,
 ) -> dict[actions.Kind, apply.Executor]:
-    """An executor for each kind of object.
+    """Return an executor for each kind of object.
 
     :param clusters: {name of the cluster in the catalog: session}.
-    :param read_usage: how full a cluster is.
-    :param report_progress: gets a line now and then from what takes long.
+    :param read_usage: reads the usage of a cluster.
+    :param report_progress: called with a line now and then by slow actions.
     """
     return {
         actions.Kind.ERASURE_CODE_PROFILE: crush.ErasureCodeProfiles(clusters),

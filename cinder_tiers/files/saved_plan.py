@@ -155,14 +155,14 @@ def read(path: str) -> SavedPlan:
 
 
 def check_cloud(saved: SavedPlan, cloud: str) -> None:
-    """Whether a plan was made for this cloud.
+    """Check that a plan was made for this cloud.
 
     Two clouds that are like each other, such as one for tests, need the same
     actions, and nothing is asked before a saved plan is applied.
 
     :param saved: what was looked at.
     :param cloud: identifies the cloud that is there.
-    :raises errors.ActionFailed: it was made for another one.
+    :raises errors.ActionFailed: the plan was made for another cloud.
     """
     if saved.cloud != cloud:
         raise errors.ActionFailed(
@@ -175,7 +175,7 @@ def check_cloud(saved: SavedPlan, cloud: str) -> None:
 
 
 def check_same(saved: SavedPlan, plan: plans.Plan) -> None:
-    """Whether the world still needs what was saved, and nothing else.
+    """Check that the world still needs exactly the saved actions.
 
     :param saved: what was looked at.
     :param plan: made now, of the same catalog.
@@ -211,7 +211,7 @@ def check_same(saved: SavedPlan, plan: plans.Plan) -> None:
 
 
 def _difference(old: SavedAction, new: SavedAction) -> str:
-    """How an action differs from the saved one, as a clause."""
+    """Describe how an action differs from the saved one, as a clause."""
     for name, outcome in (('although', 'allowed'), ('refused', 'refused')):
         before, now = getattr(old, name), getattr(new, name)
         if before and now and dataclasses.replace(old, **{name: now}) == new:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What Horizon knows Cinder by."""
+"""Names of the Cinder service in Horizon's catalog."""
 
 #: Any one of these types of service; as Horizon's own panels of volumes.
 PERMISSIONS = (

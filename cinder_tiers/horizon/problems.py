@@ -15,9 +15,9 @@ _NOT_AUTHENTICATED = 401
 
 @contextlib.contextmanager
 def told(problems: list[str]) -> collections.abc.Iterator[None]:
-    """Adds the sentence of an expected failure to a list.
+    """Add the message of an expected failure to a list.
 
-    :param problems: what a page tells; a page shows the rest nevertheless.
+    :param problems: messages that the page shows above its remaining content.
     :raises exceptions.NotAuthenticated: the token is not valid any more;
         Horizon then asks the user to log in.
     """

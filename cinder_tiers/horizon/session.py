@@ -18,12 +18,12 @@ _TIMEOUT_S = 60
 
 
 def connect(request: http.HttpRequest) -> openstack.connection.Connection:
-    """A connection to the user's region, to be closed.
+    """Open a connection to the user's region, which the caller must close.
 
-    Who only forgets it leaves its sockets open: openstacksdk keeps the last
-    ones that were used in a cache.
+    An unclosed connection leaves its sockets open: openstacksdk keeps the last
+    ones in a cache.
 
-    :param request: of a user who is logged in.
+    :param request: request of a user who is logged in.
     """
     user = request.user
     known = access.AccessInfoV3(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether what was read has the types that its dataclasses declare.
+"""Check that values have the types that their dataclasses declare.
 
-Must not know where it was read.
+Must not know where they were read.
 """
 
 import collections.abc
@@ -60,7 +60,7 @@ def _hints(kind: type) -> dict[str, object]:
 
 @functools.cache
 def fits(hint: object) -> collections.abc.Callable[[object], bool]:
-    """Whether a value has a type, collections with what is in them."""
+    """Return a check whether a value, and the items in it, have a type."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
         several = [fits(one) for one in inner]

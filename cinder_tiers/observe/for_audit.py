@@ -36,9 +36,9 @@ Sessions = dict[str, ceph_session.Session | audit.Unread]
 def attempt(
     read: collections.abc.Callable[[], _Value],
 ) -> _Value | audit.Unread:
-    """What a reader returns, or why it could not read.
+    """Call a reader, and return its result or the reason of its failure.
 
-    :param read: raises an errors.TiersError when it cannot.
+    :param read: reads a value, or raises an errors.TiersError.
     """
     try:
         return read()
@@ -53,9 +53,9 @@ def sessions(
     *,
     open_session: ceph_session.Open = ceph_session.session,
 ) -> collections.abc.Iterator[Sessions]:
-    """Opens sessions with those of the clusters in use that are reachable.
+    """Open sessions with the reachable clusters in use.
 
-    :param names: of the clusters that matter; the others are not asked.
+    :param names: names of the clusters to reach; the others are not contacted.
     :param open_session: opens a session with a cluster.
     :returns: a context; its value has an entry for each cluster in use.
     """

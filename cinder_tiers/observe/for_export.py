@@ -44,12 +44,11 @@ def observe(
     *,
     open_session: ceph_session.Open = ceph_session.session,
 ) -> inventory.Inventory:
-    """What exists, as far as a catalog could declare it.
+    """Read all existing objects that a catalog could declare.
 
-    :param clusters: those to ask, each with a name of its own.
+    :param clusters: clusters to read, each with a unique name.
     :param open_session: opens a session with a cluster.
-    :raises errors.Unreachable: Cinder or Keystone does not answer, or
-        refuses.
+    :raises errors.Unreachable: Cinder or Keystone does not answer, or refuses.
     """
     found = cinder.observe(
         connection,
@@ -114,11 +113,11 @@ def read_cluster(
     session: ceph_session.Session,
     locations: collections.abc.Iterable[rbd_location.Location],
 ) -> inventory.KnownCluster:
-    """What exists in a cluster, as far as Cinder has to do with it.
+    """Read the objects of a cluster that concern Cinder.
 
-    :param session: with the cluster.
-    :param locations: where backends keep volumes, in any cluster.
-    :raises errors.TiersError: when Ceph does not answer or refuses.
+    :param session: session with the cluster.
+    :param locations: places of the volumes of backends, in any cluster.
+    :raises errors.TiersError: Ceph does not answer or refuses.
     """
     fsid = session.command('mon dump')['fsid'].lower()
     own = [one for one in locations if one.fsid == fsid]

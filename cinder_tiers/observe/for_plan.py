@@ -50,11 +50,11 @@ def observe(
     clusters: dict[str, ceph_session.Session],
     backends: collections.abc.Iterable[backends_of_cinder.Backend] = (),
 ) -> actual_state.ActualState:
-    """The state of Cinder, of the catalog's projects and of each cluster.
+    """Read the state of Cinder, of the catalog's projects and each cluster.
 
     :param clusters: {name of the cluster: session}.
-    :param backends: all that report to Cinder's scheduler.
-    :raises errors.TiersError: when a service does not answer or refuses.
+    :param backends: all backends that report to Cinder's scheduler.
+    :raises errors.TiersError: a service does not answer or refuses.
     """
     found = actual_state.ActualState(
         cinder=observe_cinder(connection, catalog),

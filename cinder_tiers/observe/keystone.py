@@ -26,13 +26,12 @@ def observe(
     connection: openstack.connection.Connection,
     projects: collections.abc.Iterable[str],
 ) -> dict[str, frozenset[str]]:
-    """The ids of projects, in one call for all that a list of all tells.
+    """Look up the ids of projects, in one call for all that Keystone lists.
 
-    :param connection: of a user who may list projects.
-    :param projects: names or ids; Keystone is not asked when there are none.
-    :returns: {name or id: ids of all projects that have it as their name or
-        their id}.
-    :raises errors.Unreachable: when Keystone does not answer, or refuses.
+    :param connection: connection of a user who may list projects.
+    :param projects: names or ids; if empty, Keystone is not called.
+    :returns: {name or id: ids of all projects with this name or id}.
+    :raises errors.Unreachable: Keystone does not answer, or refuses.
     """
     asked = frozenset(projects)
     found: dict[str, set[str]] = {}
@@ -50,12 +49,13 @@ def names(
     connection: openstack.connection.Connection,
     ids: collections.abc.Iterable[str],
 ) -> dict[str, str | None]:
-    """The names of projects, in one call for all that a list of all tells.
+    """Look up the names of projects, in one call for all that it lists.
 
-    :param connection: of a user who may list projects, or only show them.
-    :param ids: of the projects; Keystone is not asked when there are none.
-    :returns: {id: name, None when there is no such project}.
-    :raises errors.Unreachable: when Keystone does not answer, or refuses.
+    :param connection: connection of a user who may list projects, or only show
+        them.
+    :param ids: ids of the projects; if empty, Keystone is not called.
+    :returns: {id: name, or None if the project does not exist}.
+    :raises errors.Unreachable: Keystone does not answer, or refuses.
     """
     asked = frozenset(ids)
     listed = _listed_for(connection, asked)
@@ -99,10 +99,10 @@ def _name(
 def all_names(
     connection: openstack.connection.Connection,
 ) -> dict[str, str]:
-    """{id: name} of all projects, in one list.
+    """Return {id: name} of all projects, from one list.
 
-    :param connection: of a user who may list projects.
-    :raises errors.Unreachable: when Keystone does not answer, or refuses.
+    :param connection: connection of a user who may list projects.
+    :raises errors.Unreachable: Keystone does not answer, or refuses.
     """
     return _list(connection)[0]
 
@@ -166,10 +166,10 @@ def _shown(
 def ids(
     connection: openstack.connection.Connection, name: str
 ) -> frozenset[str]:
-    """The ids of all projects that have a text as their name or their id.
+    """Return the ids of all projects with a text as their name or id.
 
-    :param connection: of a user who may list projects.
-    :raises openstack.exceptions.SDKException: Keystone refused.
+    :param connection: connection of a user who may list projects.
+    :raises openstack.exceptions.SDKException: Keystone refused the request.
     """
     found = {one.id for one in connection.identity.projects(name=name)}
     if identifier.is_id(name):

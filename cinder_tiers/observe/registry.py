@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which functions read which kind of resource. Nothing here writes.
+"""Readers of all kinds of resources. Nothing here writes.
 
 The kinds are those of `domain/resources/registry.py`.
 """

@@ -50,12 +50,12 @@ _PAGE = 1000
 def observe(
     connection: openstack.connection.Connection, *, project: str | None = None
 ) -> facts.VisibleCloud:
-    """What the user may see of volume types, defaults and backends.
+    """Read volume types, defaults and backends as far as the user may.
 
-    :param project: id of the project that a new volume would be of, for its
-        default type; None when no type has to be found.
-    :raises errors.TiersError: a service does not answer, or the project is
-        not for this user to ask about.
+    :param project: id of the project whose default type applies to a new
+        volume; None if no type must be found.
+    :raises errors.TiersError: a service does not answer, or the user may not
+        query the project.
     """
     known = observe_types(connection)
     if not known.is_admin and project not in (None, known.project):
@@ -114,7 +114,7 @@ def published_tags(
 def observe_types(
     connection: openstack.connection.Connection,
 ) -> facts.VisibleCloud:
-    """What the user may see of volume types, and nothing else.
+    """Read the volume types that the user may see, and nothing else.
 
     :returns: facts without a default type and without backends.
     :raises errors.Unreachable: a service does not answer.
@@ -197,9 +197,9 @@ def _types(
     is_admin: bool,
     hidden: list[facts.Hidden],
 ) -> tuple[facts.KnownType, ...]:
-    """All types that the user sees.
+    """Return all types that the user sees.
 
-    A member sees the private types that its project may use, and no others.
+    A member sees only those private types that its project may use.
     """
     is_listed = True
     types = []
@@ -331,12 +331,13 @@ def _check_scheduler(connection: openstack.connection.Connection) -> None:
 
 
 def find_project(connection: openstack.connection.Connection, ref: str) -> str:
-    """Id of a project.
+    """Look up the id of a project.
 
-    :param connection: of the user; who may not list projects names an id.
-    :param ref: name or id.
-    :raises errors.Unreachable: there is no such project, or only its id
-        would do.
+    :param connection: connection of the user, who must give an id if not
+        allowed to list projects.
+    :param ref: name or id of the project.
+    :raises errors.Unreachable: the project does not exist, or only its id is
+        accepted.
     """
     try:
         found = keystone.ids(connection, ref)
@@ -359,9 +360,9 @@ def find_project(connection: openstack.connection.Connection, ref: str) -> str:
 def _only(
     found: collections.abc.Iterable[_Found], what: str, ref: str, missing: str
 ) -> _Found:
-    """The one that was found.
+    """Return the only element.
 
-    :param missing: what is said when there is none.
+    :param missing: message if there is none.
     :raises errors.NotVisible: there is none, or more than one.
     """
     first = list(itertools.islice(found, 2))
@@ -382,11 +383,12 @@ def _by_id(
     key: str | None = None,
     microversion: str | None = None,
 ) -> dict | None:
-    """An object by its id; None when there is none, or not for the user.
+    """Look up an object by its id; None if the user cannot see one.
 
-    :param key: of the object in the answer; None: the answer is the object.
-    :raises openstack.exceptions.SDKException: the service refused it, or
-        answered with another object.
+    :param key: key of the object in the answer; None: the answer is the
+        object.
+    :raises openstack.exceptions.SDKException: the service refused the request,
+        or answered with another object.
     """
     if not identifier.is_id(ident):
         return None
@@ -496,12 +498,12 @@ def find_volume(
     ref: str,
     known: facts.VisibleCloud,
 ) -> facts.KnownVolume:
-    """A volume, in any project when the user is an administrator.
+    """Look up a volume; an administrator finds those of any project.
 
-    :param ref: name or id.
-    :param known: for its volume type.
-    :raises errors.Unreachable: there is no such volume for the user, or
-        more than one, or Cinder does not answer.
+    :param ref: name or id of the volume.
+    :param known: facts with the volume types.
+    :raises errors.Unreachable: the user sees no such volume, or more than one;
+        or Cinder does not answer.
     """
     with openstack_client.asking(f'Cinder did not show volume {ref}'):
         found = _by_id(
@@ -593,9 +595,9 @@ _NOT_REPLICATED = (None, '', 'disabled', 'not-capable')
 def parse_volume(
     found: collections.abc.Mapping, known: facts.VisibleCloud
 ) -> facts.KnownVolume:
-    """A volume as Cinder shows it with details.
+    """Parse a volume that Cinder shows with details.
 
-    :param known: for its volume type.
+    :param known: facts with the volume types.
     """
     # Cinder gives the keys with a prefix to administrators only.
     return facts.KnownVolume(
@@ -644,7 +646,7 @@ def parse_volume(
 
 
 def is_migration_target(found: collections.abc.Mapping) -> bool:
-    """Whether Cinder made a volume to copy another one to."""
+    """Return whether Cinder made a volume to copy another one to."""
     # As of _migrate_volume_generic (cinder/volume/manager.py).
     return (found.get(_MIGRATION) or '').startswith('target:')
 

@@ -37,9 +37,10 @@ _lock = threading.Lock()
 def placement_of(
     context: cinder_context.RequestContext,
 ) -> placement_request.Placement | None:
-    """Where this request goes, if it was given a tier.
+    """Return the placement of this request; None if it got no tier.
 
-    :returns: a placement with a tier's type, and with the state that has it.
+    :returns: a placement with the type of a tier, and the state that contains
+        it.
     """
     with _lock:
         return _placed.get(context)
@@ -65,13 +66,13 @@ class TierFilter(filters.BaseBackendFilter):
         filter_obj_list: collections.abc.Iterable,
         filter_properties: dict,
     ) -> list:
-        """The backends that may take the volume.
+        """Return the backends that may take the volume.
 
-        :param filter_obj_list: states of the backends that are left.
-        :param filter_properties: of the request, as FilterScheduler fills
-            them in.
-        :returns: those of the tier; all of them for a request that is not
-            ours; none when no tier may serve it.
+        :param filter_obj_list: BackendState objects that other filters left.
+        :param filter_properties: properties of the request from
+            FilterScheduler.
+        :returns: the backends of the tier; all for a request that leaves no
+            choice to the tiers; none if no tier may serve the request.
         """
         backends = list(filter_obj_list)
         # An exception that leaves here would leave the volume in a state that
@@ -137,10 +138,10 @@ class TierFilter(filters.BaseBackendFilter):
     def _on_failure(
         backends: list, filter_properties: dict, error: Exception
     ) -> list:
-        """What is left when the filter itself fails.
+        """Return the backends that remain when the filter itself fails.
 
-        Cinder places what has a type of its own. What leaves the choice to
-        the image could go to the backends of private tiers as well.
+        Cinder places a volume with a type of its own. A volume that follows
+        its image could go to the backends of private tiers as well.
         """
         context = filter_properties.get('context')
         kept = backends

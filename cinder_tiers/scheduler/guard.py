@@ -23,12 +23,12 @@ def keep_permitted(
     is_unbound: bool = False,
     type_id: str | None = None,
 ) -> list:
-    """The backends that do not serve only tiers closed to a project.
+    """Drop the backends that serve only tiers closed to the project.
 
     :param backends: BackendState objects of Cinder's scheduler.
-    :param is_unbound: whether the type of the volume names no backend, and
-        does not follow the image.
-    :param type_id: id of the type of the volume.
+    :param is_unbound: True if the volume type names no backend and does not
+        follow the image.
+    :param type_id: id of the volume type.
     """
     if asked.context.is_admin and not asked.moves:
         return backends
@@ -44,7 +44,7 @@ def keep_permitted(
 def _claims(
     backends: list, state: applied.AppliedState, type_id: str | None
 ) -> collections.abc.Iterator[private_backends.BackendClaim[int]]:
-    """What each marked type claims, by the ids of the objects."""
+    """Yield the backends that each marked type claims, by object id."""
     for volume_type in state.marked:
         if not private_backends.claims_backends(volume_type.extra_specs):
             continue
@@ -65,7 +65,7 @@ def _claims(
 def may_retype(
     retype: placement_request.Retype, state: applied.AppliedState
 ) -> bool:
-    """Whether a volume may get the private type of a tier."""
+    """Return whether a volume may get the private type of a tier."""
     found = state.find(retype.type_id)
     return found is None or not named_types.is_closed(
         found, retype.context, retype.project

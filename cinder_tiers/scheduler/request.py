@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a request of cinder-scheduler asks of the tiers.
+"""Placement requests from the properties that cinder-scheduler gets.
 
 The properties of a request come in many forms (traced in Cinder 29.0.0):
 
@@ -46,10 +46,10 @@ _MOVES = ('retype_volume', 'migrate_volume', 'migrate_volume_to_host')
 def parse_request(
     filter_properties: dict,
 ) -> placement_request.PlacementRequest | None:
-    """What a request asks, or None for one that leaves no choice.
+    """Return the placement request; None for one that leaves no choice.
 
-    :param filter_properties: as FilterScheduler fills them in.
-    :raises Exception: whatever Cinder's database layer raises.
+    :param filter_properties: properties of the request from FilterScheduler.
+    :raises Exception: Cinder's database layer failed.
     """
     named = None
     if filter_properties.get('resource_type'):
@@ -108,12 +108,13 @@ def parse_request(
 
 
 def specs_beside(filter_properties: dict) -> list[dict[str, str]]:
-    """The extra specs of the other types of a group, for one of its types.
+    """Return the extra specs of the group's types that follow no image.
 
-    :param filter_properties: as FilterScheduler fills them in; of a type that
-        follows the image.
-    :returns: of each type that does not; empty for what is no new group.
-    :raises Exception: whatever Cinder's database layer raises.
+    :param filter_properties: properties from FilterScheduler of a request
+        whose type follows the image.
+    :returns: the extra specs of each such type; empty for a request that does
+        not create a group.
+    :raises Exception: Cinder's database layer failed.
     """
     spec = filter_properties.get('request_spec') or {}
     group_id = spec.get('group_id')
@@ -129,14 +130,15 @@ def specs_beside(filter_properties: dict) -> list[dict[str, str]]:
 def read_unbound(
     filter_properties: dict,
 ) -> placement_request.PlacementRequest | None:
-    """A request whose type names no backend, or None for another.
+    """Return the request if its type names no backend; None otherwise.
 
-    Cinder makes such a type itself, the public `__DEFAULT__`. To Cinder every
-    backend will do that has the capabilities which the type asks for, those
-    of private tiers too. A copy lies where its source is, and has its type.
+    Cinder creates such a type itself, the public `__DEFAULT__`. Cinder accepts
+    for it every backend with the capabilities that the type requires, also
+    those of private tiers. A copy with the type of its source stays on the
+    backend of the source, and is passed over.
 
-    :param filter_properties: as FilterScheduler fills them in; of a type that
-        does not follow the image.
+    :param filter_properties: properties from FilterScheduler of a request
+        whose type does not follow the image.
     """
     specs = filter_properties['resource_type'].get('extra_specs', None) or {}
     if backends.names_backend(specs):
@@ -156,7 +158,7 @@ def read_unbound(
 
 
 def _has_type_of_source(filter_properties: dict) -> bool:
-    """Whether a copy has the type of the volume or snapshot it is made of.
+    """Return whether a copy has the type of its source volume or snapshot.
 
     Cinder takes any other where a single cinder-volume is disabled
     (cinder/volume/api.py, _retype_is_possible, 29.0.0).
@@ -178,21 +180,21 @@ def _has_type_of_source(filter_properties: dict) -> bool:
 
 
 def is_of_group(filter_properties: dict) -> bool:
-    """Whether a request has the type of a group in place of a volume's.
+    """Return whether the request has a group type in place of a volume type.
 
-    It names no backend. The types of the group's volumes say where it may be,
-    each in a request of its own.
+    Such a request names no backend. Each volume type of the group has a
+    request of its own that does.
 
-    :param filter_properties: as FilterScheduler fills them in.
+    :param filter_properties: properties of the request from FilterScheduler.
     """
     spec = filter_properties.get('request_spec') or {}
     return bool(spec.get('group_type'))
 
 
 def read_bare(filter_properties: dict) -> placement_request.PlacementRequest:
-    """Who asks, and for which project.
+    """Return the request with only its context, volume and project.
 
-    :param filter_properties: as FilterScheduler fills them in.
+    :param filter_properties: properties of the request from FilterScheduler.
     """
     spec = filter_properties.get('request_spec') or {}
     context = filter_properties['context']
@@ -206,9 +208,9 @@ def read_bare(filter_properties: dict) -> placement_request.PlacementRequest:
 
 
 def follows_image(filter_properties: dict) -> bool:
-    """Whether a request has a volume type that follows the image.
+    """Return whether the volume type of the request follows the image.
 
-    :param filter_properties: as FilterScheduler fills them in.
+    :param filter_properties: properties of the request from FilterScheduler.
     """
     # Without a default, some of Cinder's objects would load the specs.
     return extra_specs.follows_image(
@@ -218,13 +220,13 @@ def follows_image(filter_properties: dict) -> bool:
 
 
 def read_retype(filter_properties: dict) -> placement_request.Retype | None:
-    """A member's retype to a private tier's type, or None for any other.
+    """Return a member's retype to a private tier; None for other requests.
 
-    Cinder looks the new type up with an administrator's rights (volume/api.py,
-    `retype`, 29.0.0). What its API refuses to a project without access is the
-    quota of the type, and access may be taken away meanwhile.
+    Cinder looks up the new type with an administrator's rights (volume/api.py,
+    `retype`, 29.0.0). To a project without access its API refuses only the
+    quota of the type, and access may be removed meanwhile.
 
-    :param filter_properties: as FilterScheduler fills them in.
+    :param filter_properties: properties of the request from FilterScheduler.
     """
     spec = filter_properties.get('request_spec') or {}
     if spec.get('operation') != 'retype_volume':

@@ -36,7 +36,7 @@ class TierWeigher(weights.BaseHostWeigher):
         self._multiplier: float | None = None
 
     def weight_multiplier(self) -> float:
-        """How much an own backend outweighs all that other weighers say."""
+        """Return the option tier_weight_multiplier, read once per request."""
         # Cinder asks once for each backend, and an option is slow to read.
         if self._multiplier is None:
             self._multiplier = cfg.CONF[conf.GROUP].tier_weight_multiplier
@@ -52,13 +52,13 @@ class TierWeigher(weights.BaseHostWeigher):
     def weigh_objects(
         self, weighed_obj_list: list, weight_properties: dict
     ) -> list[float]:
-        """The weight of each backend.
+        """Return the weight of each backend.
 
         :param weighed_obj_list: WeighedHost objects.
-        :param weight_properties: of the request, as FilterScheduler fills
-            them in.
-        :returns: as many weights; none where there is nothing to rank, by
-            which Cinder leaves all weights as they are.
+        :param weight_properties: properties of the request from
+            FilterScheduler.
+        :returns: a weight for each object; empty if there is nothing to rank,
+            for which Cinder leaves all weights unchanged.
         """
         # As in TierFilter: nothing may leave here.
         try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is checked before an upgrade: values in, a result out.
+"""Checks before an upgrade: values in, a result out.
 
 Must not know where the values came from, nor how results are printed.
 """
@@ -46,9 +46,9 @@ def options(
     group: cfg.ConfigOpts.GroupAttr,
     written: collections.abc.Mapping[str, str],
 ) -> upgradecheck.Result:
-    """Whether the options of the doors can be read, and are known.
+    """Check that the options of the doors are known and can be read.
 
-    :param group: what `conf.register` returned.
+    :param group: the result of `conf.register`.
     :param written: {option in the section [cinder_tiers]: its file}.
     """
     known = {option.dest: option for option in conf.OPTIONS}
@@ -78,7 +78,7 @@ def options(
 
 
 def tiers(state: applied.AppliedState) -> upgradecheck.Result:
-    """Whether the doors can read all applied tiers."""
+    """Check that the doors can read all applied tiers."""
     unfinished = [f'{one[0].upper()}{one[1:]}.' for one in state.unfinished]
     if not state.tiers and not state.problems:
         return result(warnings=unfinished, otherwise='no tier is applied')
@@ -125,7 +125,7 @@ def tiers(state: applied.AppliedState) -> upgradecheck.Result:
 
 
 def types_beside(state: applied.AppliedState) -> upgradecheck.Result:
-    """Whether a public type leads past the types of the tiers."""
+    """Check that no public type leads past the types of the tiers."""
     found = reach.find(
         (
             reach.Type(
@@ -157,7 +157,7 @@ def types_beside(state: applied.AppliedState) -> upgradecheck.Result:
 def default_type(
     state: applied.AppliedState, *, default_type: str | None
 ) -> upgradecheck.Result:
-    """Whether volumes of Cinder's default type have a tier to go to.
+    """Check that volumes of Cinder's default type have a tier to go to.
 
     :param default_type: the option default_volume_type.
     """
@@ -186,7 +186,7 @@ def scheduler(
     filters: collections.abc.Sequence[str],
     weighers: collections.abc.Sequence[str],
 ) -> upgradecheck.Result:
-    """Whether the scheduler door is open.
+    """Check that the scheduler door is open.
 
     The API door alone keeps no project off the backends of a private tier: a
     volume whose type names no backend goes to any that has room.
@@ -231,11 +231,11 @@ def api(
     door: paste.PasteDoor,
     default_type: str | None,
 ) -> upgradecheck.Result:
-    """Whether the API door is open, and the default type suits it.
+    """Check that the API door is open, and suits the default type.
 
-    :param file: api-paste.ini, for messages.
-    :param door: what it says.
-    :param default_type: the option default_volume_type.
+    :param file: path of api-paste.ini, for messages.
+    :param door: the API door in that file.
+    :param default_type: value of the option default_volume_type.
     """
     if door.fault:
         return result(failures=[f'{file}, {door.pipeline}: {door.fault}.'])

@@ -37,7 +37,7 @@ class Checks(upgradecheck.UpgradeCommands):
     """The upgrade checks of cinder-tiers."""
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
-        """Nothing is read yet.
+        """Define the checks without reading anything.
 
         :param conf: the configuration of the process, with the options of
             Cinder; read when a check runs.

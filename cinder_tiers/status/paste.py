@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the API door stands in Cinder's api-paste.ini.
+"""Position of the API door in Cinder's api-paste.ini.
 
-Paste's own loader would import what the file names; all that is needed is
-its sections. Must not know where the file lies.
+Paste's own loader would import the code that the file names; only its sections
+are needed. Must not know where the file lies.
 """
 
 import configparser
@@ -21,7 +21,7 @@ _CONTEXT_FILTERS = frozenset(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PasteDoor:
-    """What an api-paste.ini says of the API door."""
+    """The API door as an api-paste.ini configures it."""
 
     #: Where it was looked for: `[section] option`.
     pipeline: str
@@ -38,16 +38,16 @@ class _CaseSensitive(configparser.RawConfigParser):
 
 
 def find_door(text: str, *, strategy: str, is_limited: bool) -> PasteDoor:
-    """Looks for the door in the pipeline that cinder-api takes.
+    """Look for the door in the pipeline that cinder-api uses.
 
     The choice of the pipeline is Cinder's (cinder/api/middleware/auth.py,
     pipeline_factory).
 
-    :param text: of api-paste.ini.
-    :param strategy: the option auth_strategy.
-    :param is_limited: the option api_rate_limit.
-    :raises ValueError: the file is not built as that of Cinder; the text
-        says what was found and what was expected.
+    :param text: content of api-paste.ini.
+    :param strategy: value of the option auth_strategy.
+    :param is_limited: value of the option api_rate_limit.
+    :raises ValueError: the file is not structured like Cinder's; the text says
+        what was found and what was expected.
     """
     parsed = _CaseSensitive(strict=False)
     try:

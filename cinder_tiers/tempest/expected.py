@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the tests may expect of a cloud, from answers of Cinder's API.
+"""Expectations of the tests on a cloud, from answers of Cinder's API.
 
 Extra specs are read by the functions that the doors use. Must not import
 Tempest.
@@ -95,11 +95,11 @@ def find_tiers(
 def backend_names(
     types: collections.abc.Iterable[_Document], name: str
 ) -> frozenset[str]:
-    """Values of volume_backend_name that a volume type allows.
+    """Return the values of volume_backend_name that a type allows.
 
     :param types: volume types with extra specs.
-    :param name: of one of them.
-    :returns: none at all if the type names no backend.
+    :param name: name of one of these types.
+    :returns: empty if the type names no backend.
 
     >>> sorted(backend_names([{'name': 'fast', 'extra_specs': {
     ...     'volume_backend_name': '<or> a <or> b'}}], 'fast'))
@@ -116,9 +116,9 @@ def pools_of(
     pools: collections.abc.Iterable[_Document],
     backends: collections.abc.Collection[str],
 ) -> frozenset[str]:
-    """Names of the pools, host@backend#pool, of some backends.
+    """Return the names (host@backend#pool) of the pools of some backends.
 
-    :param pools: of `GET scheduler-stats/get_pools?detail=true`.
+    :param pools: answer to `GET scheduler-stats/get_pools?detail=true`.
     :param backends: values of volume_backend_name.
 
     >>> sorted(pools_of([{'name': 'h@a#p',

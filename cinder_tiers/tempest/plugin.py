@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How Tempest finds the tests and their options."""
+"""Tempest plugin: registers the tests and their options."""
 
 import collections.abc
 import pathlib

@@ -29,20 +29,20 @@ def new_key() -> str:
 
 
 def key_of_guest(key: str, number: int) -> str:
-    """The secret of a guest, from which no other one can be made.
+    """Derive the secret of a guest, from which no other one can be derived.
 
-    :param key: of the fleet, see ``new_key``
-    :param number: of the guest, from 0
+    :param key: key of the fleet, see ``new_key``
+    :param number: number of the guest, from 0
     """
     return hmac.digest(key.encode(), b'%d' % number, 'sha256').hex()
 
 
 def disk_content(run: str, scripts: Sequence[str], *, key: str) -> bytes:
-    """What is to be on the disk.
+    """Return the content of the disk with the next orders.
 
-    :param run: nonce of the run, which no run of the fleet had before
-    :param scripts: of each guest, see ``orders.script``
-    :param key: of the fleet, see ``new_key``
+    :param run: nonce of the run, new for the fleet
+    :param scripts: script of each guest, see ``orders.script``
+    :param key: key of the fleet, see ``new_key``
     :raises ValueError: there is no guest, or a script is longer than a unit
     """
     units = [script.encode('ascii') for script in scripts]

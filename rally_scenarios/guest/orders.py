@@ -63,7 +63,7 @@ _LICENCE = '# SPDX-License-Identifier: Apache-2.0\n'
 
 @dataclass(frozen=True, kw_only=True)
 class GuestEnvironment:
-    """What a guest finds; the defaults are right for real guests."""
+    """Environment of a guest; the defaults are right for real guests."""
 
     #: file to print to, ``-`` for standard output; empty: standard output if
     #: it is a terminal, else the first serial port
@@ -111,7 +111,7 @@ class ClockStart:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetOrders:
-    """What all guests of a run have in common."""
+    """Orders that all guests of a run have in common."""
 
     #: nonce of the run, 16 to 32 hexadecimal digits
     run: str
@@ -203,13 +203,13 @@ class FleetOrders:
 
     @property
     def start_seconds(self) -> int:
-        """From when the leader has waited enough to T0, at most."""
+        """Maximum seconds from the end of the leader's wait to T0."""
         of_a_guest = _EXCHANGES_SECONDS + _ANSWER_SECONDS
         return (self.guests - 1) * of_a_guest + self.lead_seconds
 
     @property
     def latency_step_seconds(self) -> int:
-        """Of how many seconds at a time latencies are counted."""
+        """Length in seconds of the windows in which latencies are counted."""
         return self.latency_seconds or latency_log.step_seconds(
             self.profile.runtime_seconds,
             max(
@@ -234,7 +234,7 @@ class FleetOrders:
         return -(-self.profile.runtime_seconds // self.latency_step_seconds)
 
     def _sent_bytes(self, pattern: fio_pattern.Pattern) -> int:
-        """How much a result has in its framed lines."""
+        """Return the size of a result in framed lines, in bytes."""
         found = max(
             self.volumes * _RESULT_BYTES,
             int(self._series_bytes(pattern) * frames.PACKED_TO * _FRAMED_TO),
@@ -292,7 +292,7 @@ class FleetOrders:
             )
 
     def _most_sent_bytes(self) -> int:
-        """Of all results of a guest, of the tier that has most."""
+        """Return the bytes of all results of a guest in the largest tier."""
         return max(
             sum(
                 self._sent_bytes(slot.pattern)
@@ -303,24 +303,24 @@ class FleetOrders:
 
     @property
     def copy_seconds(self) -> int:
-        """How long guests may print copies after the end of the schedule."""
+        """Seconds that guests may print copies after the schedule."""
         blocks = 1 + self._most_sent_bytes() // _COPY_BLOCK_BYTES
         return (self.copies - 1) * blocks * self.copy_pause_seconds
 
 
 def lead_seconds(launching: int) -> int:
-    """How long before T0 the start signal is to be given.
+    """Return how long before T0 the start signal is given, in seconds.
 
     Emulated on two cores, 3 guests launch fio within 3 s, 12 within 7 s.
 
-    :param launching: guests that run in the first slot, from 1
-    :returns: 5 to 12
+    :param launching: number of guests that run in the first slot, from 1
+    :returns: seconds, 5 to 12
     """
     return min(4 + launching, 12)
 
 
 def guest_name(number: int) -> str:
-    """How guest ``number`` (from 0) is called in frames and tables."""
+    """Return the name of guest ``number`` (from 0) in frames and tables."""
     return f'g{number:03d}'
 
 
@@ -351,7 +351,7 @@ def _slot_words(
 
 
 def _rounds(fleet: FleetOrders) -> dict[str, object]:
-    """What is written before the first turn; see precondition.sh."""
+    """Return orders for writes before the first turn; see precondition.sh."""
     wanted = fleet.precondition
     if wanted is None:
         return {'CT_ROUNDS': 0}
@@ -371,7 +371,7 @@ def _rounds(fleet: FleetOrders) -> dict[str, object]:
 
 
 def _delivery(fleet: FleetOrders) -> dict[str, object]:
-    """How results come home; see delivery.sh."""
+    """Return the orders for the delivery of results; see delivery.sh."""
     return {
         'CT_END': fleet.schedule.seconds,
         'CT_COPIES': fleet.copies,
@@ -396,10 +396,11 @@ def _environment_values(environment: GuestEnvironment) -> dict[str, str]:
 
 
 def script_file(name: str) -> str:
-    """A file of the script without what only readers of the file need.
+    """Return a file of the script without its header.
 
-    :param name: of a file of this folder
-    :raises ValueError: it has no line of its licence, after which it begins
+    :param name: name of a file in this folder
+    :raises ValueError: the file lacks the line with its licence, which ends
+        the header
     """
     text = (
         resources.files(__package__).joinpath(name).read_text(encoding='ascii')
@@ -417,7 +418,7 @@ def _orders(
     environment: GuestEnvironment,
     data_serials: Sequence[str],
 ) -> dict[str, object]:
-    """What is set in front of the script, but for the words of fio."""
+    """Return the variables in front of the script, without fio's arguments."""
     return {
         'CT_RUN': fleet.run,
         'CT_GUEST': guest_name(number),
@@ -470,14 +471,14 @@ def script(
 ) -> str:
     """Write the whole script of one guest.
 
-    :param number: of the guest, from 0
-    :param tier: the tier it belongs to: chooses its slots
-    :param position: of the guest among those of its tier, from 0: chooses
-        the slots in which it runs, where not all guests do
-    :param data_serials: ids of the volumes that fio works on at once; empty:
-        what ``GuestEnvironment.target`` says
-    :raises ValueError: the number is none of the fleet's, the guest has no
-        slot, or the script is too long for user data
+    :param number: number of the guest, from 0
+    :param tier: tier of the guest, which selects its slots
+    :param position: position of the guest in its tier, from 0; selects its
+        slots if not all guests run in each
+    :param data_serials: ids of the volumes on which fio works at once; empty:
+        ``GuestEnvironment.target`` is used
+    :raises ValueError: the number is outside the fleet, the guest has no slot,
+        or the script is too long for user data
     """
     slots = fleet.schedule.of_guest(tier, position)
     if not 0 <= number < fleet.guests:

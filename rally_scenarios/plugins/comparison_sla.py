@@ -65,12 +65,12 @@ def _files(path: str) -> list[str]:
 
 
 def _baseline(paths: list[str]) -> list[run_result.RunResult]:
-    """Results to compare with.
+    """Read the results to compare with.
 
-    :param paths: on the host of Rally, of files, or of folders of *.json;
-        ``~`` is the home of who runs it
-    :raises ValueError: one cannot be read, or two are of one run; names all
-        of them
+    :param paths: paths on the host of Rally, of files, or of folders of
+        *.json; ``~`` is the home of the user of Rally
+    :raises ValueError: a result cannot be read, or two are of one run; names
+        all of them
     """
     found, wrong = [], []
     paths = [each for path in paths for each in _files(path)]
@@ -93,9 +93,9 @@ def _baseline(paths: list[str]) -> list[run_result.RunResult]:
 
 
 def _question(criterion: Mapping[str, Any]) -> comparison.Question:
-    """What is to be found out.
+    """Return the parameters of the comparison.
 
-    :raises comparison.ComparisonError: it cannot be
+    :raises comparison.ComparisonError: the parameters are invalid
     """
     return comparison.Question(
         quantities=expectations.of_directions(
@@ -113,11 +113,11 @@ class ComparisonSLAValidator(task_validator.TaskValidator):
     """Refuses an SLA whose baseline cannot be compared with."""
 
     def check(self, workload: Mapping[str, Any], plugin_cfg: object) -> None:
-        """Look at the baseline and the quantities.
+        """Check the baseline and the quantities.
 
         :param workload: not used
-        :param plugin_cfg: what the task says
-        :raises ValueError: one of them is wrong
+        :param plugin_cfg: configuration of the plugin in the task
+        :raises ValueError: the baseline or a quantity is wrong
         """
         if not task_validator.fits(_SCHEMA, plugin_cfg):
             return  # Rally says so itself
@@ -137,9 +137,9 @@ class CinderTiersCompare(judged_runs.JudgedRunsSLA):
     CONFIG_SCHEMA = _SCHEMA
 
     def __init__(self, criterion_value: Mapping[str, Any]) -> None:
-        """Take in what is asked.
+        """Read the baseline and the criterion.
 
-        :param criterion_value: as CONFIG_SCHEMA describes it
+        :param criterion_value: configuration as in CONFIG_SCHEMA
         :raises ValueError: the baseline cannot be read, or a quantity is
             unknown
         """

@@ -25,10 +25,10 @@ class FewLines:
         self._lines: collections.Counter[str] = collections.Counter()
 
     def level(self, kind: str, wanted: int = levels.INFO) -> int:
-        """That of one more line.
+        """Return the log level of one more line.
 
-        :param kind: what it is about, for people
-        :param wanted: as long as there are few of them
+        :param kind: subject of the line, for people
+        :param wanted: level as long as there are few lines
         :returns: ``wanted`` or DEBUG
         """
         self._lines[kind] += 1

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What SLAs that judge result files have in common: one verdict for each run.
+"""Base of SLAs that judge result files: one verdict for each run.
 
-An SLA of a kind gives the verdict on a result; where that is from, and how
-many of them become one text, is here.
+Each kind of SLA gives the verdict on a result; this module finds the results,
+and joins the verdicts in one text.
 """
 
 import abc
@@ -21,7 +21,7 @@ from rally_scenarios.plugins import servers
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """One iteration."""
+    """Verdict on one iteration."""
 
     passed: bool
     #: what it is called
@@ -34,9 +34,9 @@ class JudgedRunsSLA(sla.SLA):
     """An SLA that judges the result file of each run."""
 
     def __init__(self, criterion_value: Mapping[str, Any]) -> None:
-        """Nothing is judged yet.
+        """Create the SLA; nothing is judged yet.
 
-        :param criterion_value: what the task says
+        :param criterion_value: configuration in the task
         """
         super().__init__(criterion_value)
         self._judged: list[JudgedRun] = []
@@ -48,7 +48,7 @@ class JudgedRunsSLA(sla.SLA):
     def add_iteration(self, iteration: Mapping[str, Any]) -> bool:
         """Judge one run.
 
-        :param iteration: as Rally's runner gives it
+        :param iteration: iteration from Rally's runner
         :returns: whether all runs so far are good
         """
         try:
@@ -77,7 +77,7 @@ class JudgedRunsSLA(sla.SLA):
         return self._add(other._judged)
 
     def details(self) -> str:
-        """What was found in each run, bad runs first."""
+        """Describe the verdict on each run, bad runs first."""
         ranked = sorted(self._judged, key=lambda each: each.passed)
         return harmless.cleaned(
             ' | '.join(

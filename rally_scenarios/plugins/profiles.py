@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which patterns a task asks for, and whether they can be had.
+"""Patterns that a task requests, and checks whether they are available.
 
-A task names one of the profiles in ``rally_scenarios/profiles``, or a job
-file of its own, or lists patterns.  Files are read here and judged in
-``figures``; the validator has Rally refuse a task before anything is made.
+A task names one of the profiles in ``rally_scenarios/profiles``, or a job file
+of its own, or lists patterns.  Files are read here and judged in ``figures``;
+the validator has Rally refuse a task before anything is created.
 """
 
 from collections.abc import Mapping
@@ -68,11 +68,11 @@ def _one_problem(
 
 
 def named(name: str) -> named_profile.NamedProfile:
-    """One of the project's profiles, at size ``paper``.
+    """Return one of the project's profiles, at size ``paper``.
 
     :param name: one of ``names()``
-    :raises cinder_tiers.domain.errors.ProblemsFound: there is none of that
-        name
+    :raises cinder_tiers.domain.errors.ProblemsFound: there is no profile with
+        this name
     """
     known = names()
     if name not in known:
@@ -89,11 +89,12 @@ def named(name: str) -> named_profile.NamedProfile:
 
 
 def from_job_file(path: str) -> named_profile.NamedProfile:
-    """The profile that a job file describes, at size ``paper``.
+    """Return the profile that a job file describes, at size ``paper``.
 
-    :param path: on the host of Rally; ``~`` is the home of who runs it
-    :raises cinder_tiers.domain.errors.ProblemsFound: it cannot be read, or
-        cannot be taken over
+    :param path: path on the host of Rally; ``~`` is the home of the user of
+        Rally
+    :raises cinder_tiers.domain.errors.ProblemsFound: the file cannot be read,
+        or cannot be used unchanged
     """
     file = pathlib.Path(os.path.expanduser(path))
     try:
@@ -143,13 +144,12 @@ def chosen(
     load_steps: Sequence[int] | None = None,
     **method: int | str | None,
 ) -> named_profile.NamedProfile:
-    """What a task's arguments ask for; those that are None say nothing.
+    """Return the profile that a task's arguments request; None: not given.
 
-    :param load_steps: see ``load_step.paced``; each pattern runs at each of
-        them
+    :param load_steps: see ``load_step.paced``; each pattern runs at each step
     :param method: region_mib, ramp_seconds, runtime_seconds and ioengine
     :raises cinder_tiers.domain.errors.ProblemsFound: not exactly one of
-        patterns, profile and job_file is given, or it cannot be had
+        patterns, profile and job_file is given, or it is not available
     :raises ValueError: the values do not fit each other
     """
     sources = dict(zip(_SOURCES, (patterns, profile, job_file), strict=True))
@@ -187,9 +187,9 @@ def chosen(
 
 
 def from_task(arguments: Mapping[str, Any]) -> named_profile.NamedProfile:
-    """What a task asks for that Rally has not read yet.
+    """Return the profile requested by a task that Rally has not read yet.
 
-    :param arguments: of the scenario, as the task has them
+    :param arguments: arguments of the scenario in the task
     :raises cinder_tiers.domain.errors.ProblemsFound: see ``chosen``
     :raises ValueError: see ``chosen``
     """

@@ -187,14 +187,14 @@ def volume_types(cinder: Any, volume_ids: Sequence[str]) -> list[str | None]:
 
 
 def most_in_server_group(nova: Any) -> float:
-    """How many servers Nova lets a server group of the project have.
+    """Return how many servers Nova allows in a server group of the project.
 
-    To be asked beforehand: Nova refuses one more only after it has reserved
-    its volumes, and leaves them so (nova 34 compute/api.py
+    Must be read beforehand: Nova refuses one more only after it has reserved
+    its volumes, and leaves them reserved (nova 34 compute/api.py
     _provision_instances), so that they cannot be used or deleted.
 
     :returns: infinity if there is no limit
-    :raises FleetError: Nova does not say
+    :raises FleetError: Nova does not report the limit
     """
     name = 'maxServerGroupMembers'
     try:
@@ -227,13 +227,13 @@ def create_server(
     group_id: str | None = None,
     options: Mapping[str, Any] = NO_NETWORK,
 ) -> str:
-    """Ask for one guest, booted from its volume.
+    """Request one guest, booted from its volume.
 
-    :param nova: novaclient of at least ``NOVA_MICROVERSION``
-    :param volume_ids: it boots from the first
-    :param group_id: of a server group; None: of none
-    :param options: more of novaclient's arguments: of networks, keys, and
-        whether user data is on a config drive, as it is by default
+    :param nova: novaclient with at least ``NOVA_MICROVERSION``
+    :param volume_ids: volumes, of which the first is booted
+    :param group_id: id of a server group, or None
+    :param options: further arguments of novaclient: networks, keys, and
+        whether user data is on a config drive, which is the default
     :returns: id of the server, which is building
     """
     return nova.servers.create(
@@ -297,9 +297,9 @@ def _fail_if_broken(server: Any) -> None:
 
 
 def check_active(nova: Any, server_ids: Sequence[str]) -> None:
-    """Whether all servers run.
+    """Check that all servers run.
 
-    :raises FleetError: names those that do not
+    :raises FleetError: servers do not run; names them
     """
     found = [nova.servers.get(server_id) for server_id in server_ids]
     wrong = [
@@ -331,7 +331,7 @@ def wait_for_servers(
 
 
 def hosts(nova: Any, server_ids: Sequence[str]) -> list[str | None]:
-    """Where servers are, in their order; None where Nova does not say."""
+    """Return the hosts of servers, in their order; None if Nova hides one."""
     return [
         getattr(nova.servers.get(server_id), 'hostId', None) or None
         for server_id in server_ids

@@ -96,11 +96,12 @@ _SCHEMA = {
 
 
 def _catalog(path: str) -> dict[str, expectations.Expectations]:
-    """What the tiers file expects of tiers.
+    """Read the expectations of tiers from the tiers file.
 
-    :param path: on the host of Rally; ``~`` is the home of who runs it
-    :raises cinder_tiers.domain.errors.ProblemsFound: it cannot be read, is no
-        catalog, or an expectation is wrong
+    :param path: path on the host of Rally; ``~`` is the home of the user of
+        Rally
+    :raises cinder_tiers.domain.errors.ProblemsFound: the file cannot be read,
+        is not a catalog, or an expectation is wrong
     """
     try:
         text = pathlib.Path(os.path.expanduser(path)).read_text('utf-8')
@@ -134,11 +135,11 @@ def _order(asked: Mapping) -> judgement.ExpectedOrder:
 
 
 def _terms(criterion: Mapping) -> judgement.Criteria:
-    """What is asked, of arguments that fit the schema.
+    """Return the criteria of a configuration that fits the schema.
 
     :raises cinder_tiers.domain.errors.ProblemsFound: limits or the catalog
         are wrong
-    :raises ValueError: an order is
+    :raises ValueError: an order is wrong
     """
     required = criterion.get('expect', {})
     wrong = list(catalog_limits.problems(required, where='expect'))
@@ -155,7 +156,7 @@ def _terms(criterion: Mapping) -> judgement.Criteria:
 
 
 def _patterns(arguments: Mapping) -> list[fio_pattern.Pattern]:
-    """What a task runs, as results call it: steps of guests have names."""
+    """Return a task's patterns as results name them, with steps of guests."""
     patterns = profiles.from_task(arguments).patterns
     steps = arguments.get('guest_steps')
     if not steps:
@@ -170,9 +171,9 @@ def _patterns(arguments: Mapping) -> list[fio_pattern.Pattern]:
 def _not_in_task(
     terms: judgement.Criteria, arguments: Mapping
 ) -> Iterator[str]:
-    """Names that the scenario will not run.
+    """Name tiers and patterns that the scenario will not run.
 
-    :param arguments: of the scenario; what is wrong with them is reported
+    :param arguments: arguments of the scenario, whose own errors are reported
         elsewhere
     """
     tiers = [fleet['tier'] for fleet in arguments['fleets']]
@@ -212,7 +213,7 @@ def _not_in_task(
 def _not_in_patterns(
     terms: judgement.Criteria, patterns: Iterable[fio_pattern.Pattern]
 ) -> Iterator[str]:
-    """What is asked of reads of a pattern that only writes, or vice versa."""
+    """Yield limits on reads of a pattern that only writes, or vice versa."""
     does = {each.name: each.directions for each in patterns}
     asked = [
         (name, limit, expectations.find(limit))
@@ -240,10 +241,10 @@ class TierSLAValidator(task_validator.TaskValidator):
     """Refuses an SLA that could not be judged."""
 
     def check(self, workload: Mapping[str, Any], plugin_cfg: object) -> None:
-        """Look at the limits, the order and the catalog.
+        """Check the limits, the order and the catalog.
 
         :param workload: not used
-        :param plugin_cfg: what the task asks of the tiers
+        :param plugin_cfg: configuration of the plugin in the task
         :raises Exception: one of ``WRONG``
         """
         # Else Rally says so itself.
@@ -279,7 +280,7 @@ class TierSLANamesValidator(task_validator.TaskValidator):
 @validation.add('cinder_tiers_sla')
 @sla.configure(name=SLA)
 class CinderTiers(judged_runs.JudgedRunsSLA):
-    """What tiers must give, in runs of CinderTiers.fleet_fio.
+    """Limits that tiers must meet in runs of CinderTiers.fleet_fio.
 
     Figures are those of the result file, see
     doc/source/user/measure-reference.rst.
@@ -288,12 +289,12 @@ class CinderTiers(judged_runs.JudgedRunsSLA):
     CONFIG_SCHEMA = _SCHEMA
 
     def __init__(self, criterion_value: Mapping) -> None:
-        """Take in what is asked.
+        """Read the criteria.
 
-        :param criterion_value: as CONFIG_SCHEMA describes it
+        :param criterion_value: configuration as in CONFIG_SCHEMA
         :raises cinder_tiers.domain.errors.ProblemsFound: limits or the
             catalog are wrong
-        :raises ValueError: an order is
+        :raises ValueError: an order is wrong
         """
         super().__init__(criterion_value)
         self._terms = _terms(criterion_value)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What validators of a task share: Rally's interface, and what is refused."""
+"""Base of validators of a task: Rally's interface, and common refusals."""
 
 from collections.abc import Collection
 from collections.abc import Iterator
@@ -29,11 +29,11 @@ class TaskValidator(validation.Validator):
     WRONG: tuple[type[Exception], ...] = (errors.ProblemsFound, ValueError)
 
     def check(self, workload: Mapping[str, Any], plugin_cfg: object) -> None:
-        """Look at a workload, or at what configures the plugin.
+        """Check a workload, or the configuration of the plugin.
 
-        :param workload: configuration of the workload; empty where Rally
-            gives none, as to the validators of SLAs
-        :param plugin_cfg: what the task asks of the plugin
+        :param workload: configuration of the workload; empty if Rally gives
+            none, as for the validators of SLAs
+        :param plugin_cfg: configuration of the plugin in the task
         :raises Exception: one of ``WRONG``; its text becomes Rally's message
         """
         raise NotImplementedError
@@ -50,7 +50,7 @@ class TaskValidator(validation.Validator):
         :param context: not used
         :param config: configuration of the workload, or None
         :param plugin_cls: not used
-        :param plugin_cfg: what the task asks of the plugin
+        :param plugin_cfg: configuration of the plugin in the task
         :raises validation.ValidationError: the task is wrong
         """
         wrong = [
@@ -66,17 +66,17 @@ class TaskValidator(validation.Validator):
 
 
 def fits(schema: Mapping[str, Any], config: object) -> bool:
-    """Whether a plugin can read its configuration; if not, Rally says why."""
+    """Return whether a configuration is valid; Rally reports a wrong one."""
     return jsonschema.Draft7Validator(schema).is_valid(config)
 
 
 def _not_finite(value: object, place: str) -> Iterator[str]:
-    """Say which numbers of a task are .nan or .inf.
+    """Yield the numbers of a task that are .nan or .inf.
 
-    No bound of a schema refuses .nan, so that a limit of it would hold.
+    No bound of a schema refuses .nan, so that a limit of .nan would hold.
 
-    :param value: of YAML: a scalar, or a mapping or list of values
-    :param place: names of the mappings around it, with a dot between them
+    :param value: value from YAML: a scalar, or a mapping or list of values
+    :param place: path to the value, with a dot between names
     """
     if isinstance(value, float) and not math.isfinite(value):
         yield f'{place}: found {value}, expected a finite number'
@@ -118,9 +118,9 @@ class ArgumentsValidator(TaskValidator):
 
 
 def _wrong_arguments(args: object, scenario: type) -> Iterator[str]:
-    """Say which arguments or fields are unknown, missing or of another kind.
+    """Yield arguments or fields that are unknown, missing or of another kind.
 
-    :param scenario: whose ``run`` has type hints
+    :param scenario: scenario whose ``run`` has type hints
     """
     parameters = inspect.signature(scenario.run).parameters.values()
     hints = typing_extensions.get_type_hints(scenario.run)

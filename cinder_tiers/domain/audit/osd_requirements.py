@@ -84,7 +84,7 @@ class RequirementComparison:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Look:
-    """One requirement and one OSD."""
+    """Answer of one requirement for one OSD."""
 
     answer: RequirementAnswer
     current: str
@@ -253,9 +253,9 @@ def _scheduler(allowed: tuple[str, ...], facts: OsdFacts) -> _Look:
 
 
 def _shown(looks: collections.abc.Mapping[int, _Look]) -> str:
-    """What is there, each time with the OSDs.
+    """Return the current values, each with its OSDs.
 
-    >>> _shown({2: _Look(answer=Answer.UNMET, current='true')})
+    >>> _shown({2: _Look(answer=RequirementAnswer.UNMET, current='true')})
     'true (osd.2)'
     """
     osds: dict[str, list[int]] = {}

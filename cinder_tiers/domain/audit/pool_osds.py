@@ -85,7 +85,7 @@ class PoolOsds:
         )
 
     def described(self, pool: str) -> str:
-        """Where a pool is read, in words; it has a rule that is understood.
+        """Describe the OSDs that serve reads of a pool with a known rule.
 
         For example: ssd OSDs below root default.
         """

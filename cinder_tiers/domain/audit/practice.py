@@ -119,7 +119,7 @@ class PracticeFacts:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Advice:
-    """One practice of a tier that is a risk."""
+    """A practice of a tier that is a risk."""
 
     #: Name of the tier.
     tier: str
@@ -231,7 +231,7 @@ def _enough_to_read(
     pool: ceph_state.Pool,
     ceph: ceph_state.CephState,
 ) -> int:
-    """How many copies or chunks of an object give it back."""
+    """Return the number of copies or chunks from which an object is read."""
     if pool.erasure_code_profile is None:
         return 1
     profile = ceph.erasure_code_profiles.get(pool.erasure_code_profile)
@@ -399,9 +399,9 @@ def _is_floor(name: str) -> bool:
 def _mclock_figures(
     tier: catalogs.CephTier, ceph: ceph_state.CephState, doubts: _Doubts
 ) -> collections.abc.Iterator[Advice]:
-    """Figures that OSDs with the queue mClock share their I/O by.
+    """Yield advice on capacities by which OSDs with mClock share their I/O.
 
-    :param doubts: those of the tiers before, which it adds to.
+    :param doubts: doubts of the tiers before, to which new ones are added.
     """
     if ceph.mclock is None or tier.rbd.device_class is None:
         return

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who reaches the storage of tiers, and by which volume type.
+"""Volume types that reach the storage of tiers, and their projects.
 
 A tier is what its volume type says: limits, quota, encryption and access are
 not those of a pool. Each type that leads to the backends of a tier without

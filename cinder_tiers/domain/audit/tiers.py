@@ -76,7 +76,7 @@ class State(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One aspect of an object, and its state."""
+    """State of one aspect of an object."""
 
     #: Kind and name, such as `tier database`.
     object_name: str
@@ -125,7 +125,7 @@ class Unread:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Observed:
-    """All that a catalog is compared with, as far as it could be read."""
+    """State that a catalog is compared with, as far as it could be read."""
 
     cinder: cinder_state.CinderState | Unread
     #: {project as the catalog names it: ids of all that are meant by it}.

@@ -48,7 +48,7 @@ _CLONE = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Residency:
-    """Which volumes share blocks with an image."""
+    """Volumes that share blocks with an image."""
 
     #: {id that a volume is stored under: pool/image that it is a clone of}.
     clones: collections.abc.Mapping[str, str]
@@ -405,7 +405,7 @@ def _key(
     applied: explanation.AppliedTypes,
     policy: decision.Policy,
 ) -> tuple:
-    """All that a verdict depends on, so that volumes alike share one."""
+    """Return the key of a verdict, which equal volumes share."""
     type_id = volume.volume_type and volume.volume_type.type_id
     key = (type_id, volume.type_name, volume.host)
     if not _follows(volume) and image is None:
@@ -709,7 +709,7 @@ def _counted(
     residency: Residency | None,
     reasons: collections.abc.Mapping[tuple, str],
 ) -> collections.abc.Iterator[audit.Finding]:
-    """One finding for each tier, aspect and state that has volumes."""
+    """Yield a finding for each tier, aspect and state that has volumes."""
     order = list(State)
     for tier, aspect, state in sorted(
         counts, key=lambda one: (one[0] or '', one[1], order.index(one[2]))

@@ -102,7 +102,7 @@ def of_tier(
 
 
 def _limits(qos: catalogs.Qos) -> catalogs.Qos:
-    """Of a QoS spec, all but its name."""
+    """Return a QoS spec without its name."""
     return dataclasses.replace(qos, name=None)
 
 

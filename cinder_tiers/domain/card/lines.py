@@ -24,7 +24,7 @@ def promised(card: cards.Card) -> collections.abc.Iterator[str]:
 
 
 def measured(card: cards.Card) -> collections.abc.Iterator[str]:
-    """When something was measured, and then a line for each pattern.
+    """Yield the time of the measurement, and a line for each pattern.
 
     >>> list(measured(cards.Card(not_measured_since='2026-11-29T14:05Z')))
     ['not measured since 2026-11-29T14:05Z']

@@ -171,7 +171,7 @@ def find(name: str) -> Limit | None:
 
 
 def limit(name: str) -> Limit:
-    """The limit of a name.
+    """Return the limit of a name.
 
     :param name: as in `find`
     :raises ValueError: there is none of that name
@@ -207,7 +207,7 @@ def find_quantity(name: str) -> Limit | None:
 
 
 def quantity(name: str) -> Limit:
-    """What tiers are compared by, as a limit of it.
+    """Return the quantity of a name, as a limit of it.
 
     :param name: as in `find_quantity`
     :raises ValueError: there is none of that name

@@ -50,7 +50,7 @@ PUBLIC = 'public'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CatalogSource:
-    """Where each value of a catalog was written, for messages."""
+    """Places at which the values of a catalog were written, for messages."""
 
     file: str = 'catalog'
     #: {place: file} of what is not in `file`, but in one that it includes.
@@ -319,7 +319,7 @@ class Qos:
 
     @property
     def consumer(self) -> str:
-        """Who keeps the limits, in Cinder's words."""
+        """Consumer of the limits, in Cinder's words."""
         if self.front_end and self.back_end:
             return 'both'
         return 'front-end' if self.front_end else 'back-end'
@@ -342,7 +342,7 @@ class Quotas:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Encryption:
-    """How the volumes of a tier are encrypted."""
+    """Encryption of the volumes of a tier."""
 
     #: The format, such as luks.
     provider: str
@@ -504,7 +504,7 @@ class CephTier(Tier):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Catalog:
-    """All that the operator declares."""
+    """Declarations of the operator."""
 
     tiers: tuple[Tier, ...]
     clusters: collections.abc.Mapping[str, Cluster]

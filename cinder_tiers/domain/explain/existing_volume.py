@@ -61,7 +61,7 @@ def explain_volume(
     policy: decision.Policy,
     applied: explanation.AppliedTypes | None = None,
 ) -> explanation.Explanation:
-    """Whether a volume is where it should be.
+    """Explain whether a volume is where it should be.
 
     :param image: the image that it was made from, as it is today; None when
         there is none, or none that the user can see.
@@ -251,7 +251,7 @@ def _should(
     applied: explanation.AppliedTypes,
     policy: decision.Policy,
 ) -> _Should:
-    """Where the volume should be: its type's backends, or its image's."""
+    """Return the place of a volume: its type's backends, or its image's."""
     own = volume.volume_type
     if own is not None and not _follows(volume):
         return _by_type(volume, own, image, decided, applied, policy)
@@ -464,7 +464,7 @@ def _tiers_at(
     applied: explanation.AppliedTypes,
     known: facts.VisibleCloud,
 ) -> tuple[str, ...]:
-    """Whose own backend the place of a volume is."""
+    """Name the tiers whose own backend has the volume."""
     names = volume.host and applied.owners(volume.host, known)
     return (f'its backend serves tier {", ".join(names)}',) if names else ()
 
@@ -473,7 +473,7 @@ def _today(
     volume: facts.KnownVolume,
     image: facts.KnownImage | None,
 ) -> tuple[str, ...]:
-    """Which facts are stored with the volume, and which are of today."""
+    """List the facts stored with the volume, and those of today."""
     stored = 'its type, its backend'
     today = 'the tiers, the backends'
     if volume.image_id:

@@ -75,7 +75,7 @@ def _turn(judged: JudgedBackend) -> tuple[int, str]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """Where a volume goes, or should be, and why."""
+    """Place of a volume, and the reasons."""
 
     outcome: PlacementOutcome
     #: The answer as a sentence.

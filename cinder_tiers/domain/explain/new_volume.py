@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where a new volume would go, and why: `decide()` on what the APIs show.
+"""Place of a new volume, from `decide()` and what the APIs show.
 
-Says what is hidden from the user where that matters, and never guesses. Must
-not know how an API is asked, nor how the answer is shown.
+Reports facts that are hidden from the user where they matter, and never
+guesses. Must not know how an API is called, nor how the answer is shown.
 """
 
 import collections.abc
@@ -70,7 +70,7 @@ class _Named:
 def explain_create(
     *, question: NewVolume, known: facts.VisibleCloud, policy: decision.Policy
 ) -> explanation.Explanation:
-    """Where the volume of a question would go.
+    """Explain where the volume of a question would go.
 
     :param question: what is asked.
     :param known: what the user may see.
@@ -185,7 +185,7 @@ def visible_types_note(known: facts.VisibleCloud) -> tuple[str, ...]:
 def _named_type(
     question: NewVolume, known: facts.VisibleCloud
 ) -> _Named | None:
-    """Who names the type; `default_volume_type` of cinder.conf names none."""
+    """Return the named type and its source, but no default of Cinder."""
     default, image = known.default_type, question.image
     asked: dict[decision.TypeSource, _Names] = {
         decision.TypeSource.REQUEST: lambda: (
@@ -364,7 +364,7 @@ def _by_published_tags(
     known: facts.VisibleCloud,
     policy: decision.Policy,
 ) -> explanation.Explanation | None:
-    """What the tags of public tiers in Glance tell of an image.
+    """Explain an image by the tags of public tiers in Glance.
 
     :returns: None when Cinder shows the tiers themselves, the tags do not
         count, or they are not published.

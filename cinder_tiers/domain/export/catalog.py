@@ -301,10 +301,10 @@ def _location(
     backend: str,
     known: inventory.Inventory,
 ) -> rbd_location.Location | None:
-    """Where the backends of a name keep volumes.
+    """Return the place of the volumes of the backends of a name.
 
     :raises export_pools.Undetermined: no backend of the name reports.
-    :raises ValueError: at several places.
+    :raises ValueError: they keep volumes in several places.
     """
     serving = [
         one

@@ -204,7 +204,7 @@ def _backend(found: cinder_state.VolumeType) -> str | None:
 def _extra_specs(
     found: cinder_state.VolumeType, remarks: Remarks
 ) -> dict[str, str]:
-    """Those that are neither managed nor name a backend."""
+    """Return the extra specs that are not managed and name no backend."""
     specs = {}
     spellings = collections.Counter(
         map(cinder_state.as_databases_compare, found.extra_specs)

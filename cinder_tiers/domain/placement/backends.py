@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which backends serve a volume type, by their capabilities.
+"""Backends that serve a volume type, found by their capabilities.
 
 The rules are those of Cinder's CapabilitiesFilter (cinder/scheduler/filters/
 capabilities_filter.py and extra_specs_ops.py, 29.0.0), for who is not inside

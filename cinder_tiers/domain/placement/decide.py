@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which tier serves a volume: the rules, as one pure function.
+"""Choice of the tier that serves a volume, as one pure function.
 
 Both doors and `openstack tier explain` call `decide()`, so that what is
 explained is what happens. Must not know where its arguments came from

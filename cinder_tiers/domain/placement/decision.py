@@ -80,7 +80,7 @@ class FixedBy(enum.Enum):
 
 
 class TypeSource(enum.Enum):
-    """Who named the volume type of a request, strongest first."""
+    """Sources that can name the volume type of a request, strongest first."""
 
     REQUEST = 'request'
     IMAGE = 'image'
@@ -106,7 +106,7 @@ class OnNoAccess(enum.Enum):
 
 
 class TagTrust(enum.Enum):
-    """Whose images' tags count for a project."""
+    """Images whose tags count for a project."""
 
     OWN = 'own'
     OWN_AND_PUBLIC = 'own_and_public'
@@ -114,7 +114,7 @@ class TagTrust(enum.Enum):
 
 
 class ProjectType(enum.Enum):
-    """When the default type of a project counts."""
+    """Rank of the default type of a project."""
 
     FIRST = 'first'
     """Before the tags of the image, as in Cinder."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which backends serve only private tiers that a project may not use.
+"""Backends that serve only private tiers that a project may not use.
 
 A backend that serves no tier is for all; so is one that serves, beside a
 private tier, another tier that the project may use, if the type of that names

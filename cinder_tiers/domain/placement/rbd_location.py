@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where backends of Cinder's RBD driver keep volumes, as they report it.
+"""Places where backends of Cinder's RBD driver report to keep volumes.
 
 Must not know any tier, nor how backends are listed.
 """
@@ -15,7 +15,7 @@ _UUID = re.compile('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', re.IGNORECASE)
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Location:
-    """Where a backend of Cinder's RBD driver keeps volumes."""
+    """Place where a backend of Cinder's RBD driver keeps volumes."""
 
     fsid: str
     #: cephx user of cinder-volume, without `client.`.
@@ -24,7 +24,7 @@ class Location:
 
 
 def location_of(backend: backends.Backend) -> Location | None:
-    """Where a backend keeps volumes; None when it is not Cinder's RBD driver.
+    """Return the place of a backend's volumes; None for other drivers.
 
     The driver reports CLUSTER:CONF:FSID:USER:POOL (cinder/volume/drivers/
     rbd.py, 29.0.0); only a CONF may hold a colon.

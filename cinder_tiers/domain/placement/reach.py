@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which volume types lead to the backends of tiers, and are none of these.
+"""Volume types that lead to the backends of tiers without being tiers.
 
 Whoever may use such a type has volumes on the storage of the tier without
 what the type of the tier gives and takes. Upgrade check and audit ask here.
@@ -52,7 +52,7 @@ class Reach:
 
     @property
     def remedy(self) -> str:
-        """What to do."""
+        """Advice to the operator."""
         name = self.volume_type.name
         # The update of OpenStackClient is refused (400 of Cinder 29.0.0).
         close = (

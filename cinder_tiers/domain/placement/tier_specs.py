@@ -304,7 +304,7 @@ def read_tiers(
 
 
 def _turn(one: TypeReading) -> tuple[object, ...]:
-    """Which of several types is a tier: that which is named like it."""
+    """Return the sort key by which the type named like a tier comes first."""
     alike = cinder_state.as_databases_compare
     return (
         one.name != one.mark,
@@ -329,7 +329,7 @@ def first_named(
         decision.TypeSource, collections.abc.Callable[[], _Named | None]
     ],
 ) -> tuple[decision.TypeSource, _Named] | None:
-    """Who names the volume type of a request, and what: the strongest one.
+    """Return the strongest source that names a volume type, and the type.
 
     :param asked: {who may name it: what they name, if anything}; those that
         are weaker than the one who names a type are not asked.

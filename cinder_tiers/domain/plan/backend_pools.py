@@ -77,7 +77,7 @@ def served_pools(
     backends: collections.abc.Iterable[backends_of_cinder.Backend],
     fsids: Fsids,
 ) -> collections.abc.Iterator[Served]:
-    """Where backends keep the volumes of each managed tier with a pool.
+    """Find the places of the volumes of each managed tier with a pool.
 
     :param backends: all that report to Cinder's scheduler.
     :returns: in the order of the file.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How full the OSDs of a CRUSH rule are before and after a change.
+"""Fill level of the OSDs of a CRUSH rule before and after a change.
 
 Pure. Must not know what the change is.
 """
@@ -19,7 +19,7 @@ Added = collections.abc.Mapping[int, float]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FillLevel:
-    """How full a group of OSDs is; ratios from 0, above 1 when too much."""
+    """Fill level of a group of OSDs: ratios from 0, above 1 if too full."""
 
     osds: int
     #: Of all of them together.

@@ -292,7 +292,7 @@ def volumes_grants(
 
 
 def _name(cluster: catalogs.Cluster, default: str) -> str:
-    """That of the file, unless it is the one who may do everything."""
+    """Return the user of the file, or the default in place of admin."""
     return f'client.{default if cluster.user == "admin" else cluster.user}'
 
 
@@ -306,7 +306,7 @@ def _reading(cluster: catalogs.Cluster) -> collections.abc.Iterator[str]:
 def _prefixes(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> tuple[str, ...]:
-    """Of the commands that apply sends for a catalog."""
+    """Return the commands that apply sends for a catalog."""
     pools = _storages(catalog, cluster)
     return (
         *_POOL_WRITES,

@@ -144,7 +144,7 @@ def copies_kept_by_chance(
     size_after: int,
     ordered: bool,
 ) -> float:
-    """How many copies stay where they are after an independent draw.
+    """Return how many copies stay in place after an independent draw.
 
     So do the copies of a placement group that gets another number, and those
     under a CRUSH rule that takes another tree: each device class has a tree
@@ -189,7 +189,7 @@ def copies_kept_by_tree(
     domains: tuple[str | None, str | None],
     size: int,
 ) -> float:
-    """How many copies stay under a rule with another failure domain only.
+    """Return how many copies stay if only the failure domain changes.
 
     In the same tree the draws are the same, but for those that one of the
     rules refuses since the bucket has a copy already. A copy is refused so

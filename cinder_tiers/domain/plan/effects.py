@@ -326,7 +326,7 @@ def _copies_kept(
     shares: tuple[data_movement.Shares, data_movement.Shares],
     osds: tuple[ceph_state.Osd, ...],
 ) -> float:
-    """How many of the copies stay where they are.
+    """Return how many of the copies stay where they are.
 
     Those of placement groups with the same number stay as far as the rule
     allows; the others stay by chance.

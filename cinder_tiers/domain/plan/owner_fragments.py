@@ -85,7 +85,7 @@ def rook(catalog: catalogs.Catalog) -> tuple[Fragment, ...]:
 def _wanted(
     catalog: catalogs.Catalog, cluster: catalogs.Cluster
 ) -> tuple[tier_pools.TierPools, ...]:
-    """Of each tier, without its cache: Rook has none."""
+    """Return the pools of each tier, without its cache: Rook has none."""
     return tuple(
         tier_pools.pools_of(dataclasses.replace(tier.rbd, cache=None))
         for tier in catalog.tiers_of(cluster.name)
@@ -156,7 +156,7 @@ def _erasure_coded(
 def rook_values(
     pool: ceph_state.Pool,
 ) -> dict[str, tuple[str, str, object]]:
-    """Where Rook has what a pool should have.
+    """Return the fields of Rook for a pool.
 
     :param pool: as it is wanted.
     :returns: {field of the pool: (section of `spec`, name in it, value)}.

@@ -39,9 +39,9 @@ class Plan:
 
     @property
     def refused(self) -> _Actions:
-        """Those that only an operator may do.
+        """Actions that only an operator may allow.
 
-        While there is one, none of the plan is carried out.
+        While there is one, no part of the plan is executed.
         """
         return tuple(
             action for action in self.actions if action.refusal is not None

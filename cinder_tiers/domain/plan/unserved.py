@@ -150,7 +150,7 @@ def _remedy(
     names: collections.abc.Container[object],
     suggestion: collections.abc.Callable[[str], str],
 ) -> str:
-    """What to do.
+    """Return the advice to the operator.
 
     :param names: each `volume_backend_name` that is reported.
     :param suggestion: suggestion of a name, `did you mean ...? ` or nothing.

@@ -40,12 +40,12 @@ def no_problems(*unused: object) -> Problems:
 
 
 def no_types(*unused: object) -> frozenset[str]:
-    """Of a kind whose plan does not depend on who has a volume type."""
+    """Return no types: the plan does not depend on access to volume types."""
     return frozenset()
 
 
 def nothing(*unused: object) -> collections.abc.Iterator[str]:
-    """Of a kind whose updates take nothing away."""
+    """Yield nothing: updates of the kind take nothing away."""
     return iter(())
 
 

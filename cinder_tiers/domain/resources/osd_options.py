@@ -426,9 +426,9 @@ def not_heeded(
     reasons: collections.abc.Mapping[str, str],
     schemas: collections.abc.Mapping[str, ceph_state.OptionSchema],
 ) -> collections.abc.Iterator[str]:
-    """Of options that are set as they should be, why OSDs do not use them.
+    """Explain why OSDs do not use options that are already set.
 
-    To set them once more would change nothing.
+    Setting them once more would change nothing.
 
     :param names: names of options that are not in effect everywhere.
     :param wanted: {option: value that should be in effect}.

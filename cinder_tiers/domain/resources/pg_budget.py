@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How many placement groups OSDs may have, looked at before pools are made.
+"""Limit of placement groups per OSD, checked before pools are made.
 
 Ceph refuses a pool, or more placement groups of one, when the OSDs of its
 CRUSH rule would have more than `mon_max_pg_per_osd` of them on average
@@ -94,7 +94,7 @@ class Budget:
         return self._osds[alike]
 
     def _shared_by(self, osds: frozenset[int], others: frozenset[int]) -> int:
-        """How many OSDs are among both."""
+        """Return the number of OSDs in both sets."""
         if (osds, others) not in self._shared:
             self._shared[osds, others] = len(osds & others)
         return self._shared[osds, others]

@@ -43,7 +43,7 @@ class CircuitBreaker:
 
     @property
     def stops_several(self) -> bool:
-        """Whether it stops two projects or more, without a success since."""
+        """Return whether two projects or more are stopped, without success."""
         return (
             sum(
                 row.failures >= self._threshold
@@ -55,7 +55,7 @@ class CircuitBreaker:
         )
 
     def admits(self, project: str, *, failures: int, retry_s: float) -> bool:
-        """Whether a call may be made now; the caller then makes it.
+        """Return whether a call may be made now; the caller then makes it.
 
         :param project: id of the project for which it is made.
         :param failures: failures in a row that stop the project.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What placement must know of an image, asked of Glance.
+"""Facts on an image that placement needs, read from Glance.
 
 Must not know what the tags mean. No text of the image may leave this module
-but in `ImageFacts`: errors name its kind only.
+except in `ImageFacts`: errors name only its kind.
 """
 
 import collections.abc
@@ -50,13 +50,15 @@ class ImageRefused(ImageUnreadable):
         is_answer: bool = True,
         is_final: bool = True,
     ) -> None:
-        """A refusal.
+        """Create a refusal.
 
-        :param text: what is said, safe to log.
-        :param is_lasting: whether every user of the project is refused: a new
-            token ends an expired one's refusal.
-        :param is_answer: whether Glance was asked at all.
-        :param is_final: whether Cinder is refused as well when it asks next.
+        :param text: message that is safe to log.
+        :param is_lasting: whether every user of the project is refused; a
+            refusal of an expired token ends with a new one.
+        :param is_answer: whether Glance gave the answer; False if it was not
+            asked.
+        :param is_final: whether Glance will refuse Cinder, too, when it asks
+            next.
         """
         super().__init__(text)
         self.is_lasting = is_lasting
@@ -84,7 +86,7 @@ class ImageFacts:
 
     @property
     def is_open(self) -> bool:
-        """Whether Glance shows it to every project that knows its id."""
+        """Return whether Glance shows the image to all projects, by its id."""
         return self.image.visibility in ('public', 'community')
 
 

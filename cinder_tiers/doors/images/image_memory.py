@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What Glance answered, and for how long it counts.
+"""Answers of Glance, and how long they are valid.
 
-Must not know who asks, nor how. Not safe by itself for many threads: its user
-holds a lock.
+Must not know who asks, nor how. Not thread-safe: its user holds a lock.
 """
 
 import collections.abc
@@ -49,7 +48,7 @@ class ImageMemory:
         size: int,
         clock: collections.abc.Callable[[], float] = time.monotonic,
     ) -> None:
-        """Nothing is remembered yet.
+        """Create an empty memory.
 
         :param size: images remembered at most, each of about 1 KiB; a larger
             one counts as several.
@@ -66,9 +65,9 @@ class ImageMemory:
         )
 
     def fresh(self, keys: tuple[Key, ...]) -> glance.ImageFacts | None:
-        """An image for which Glance need not be asked.
+        """Return an image that need not be read from Glance again, or None.
 
-        :param keys: where it may be.
+        :param keys: keys under which the image may be stored.
         """
         for key in keys:
             entry = self._entry(key)
@@ -83,9 +82,9 @@ class ImageMemory:
         self,
         keys: tuple[Key, ...],
     ) -> tuple[glance.ImageFacts, float] | None:
-        """What was known last, and its age in seconds.
+        """Return the last known facts and their age in seconds, or None.
 
-        :param keys: where it may be.
+        :param keys: keys under which the image may be stored.
         """
         for key in keys:
             entry = self._entry(key)
@@ -102,13 +101,14 @@ class ImageMemory:
         fresh_s: float,
         stale_s: float,
     ) -> glance.ImageFacts:
-        """Remember an image, in place of what all its keys had.
+        """Remember an image, and replace the entries of all its keys.
 
-        :param keys: that of all projects first, that of a name last.
-        :param is_by_id: whether the id is what was asked for; a name may mean
+        :param keys: keys of the image; that of all projects first, that of a
+            name last.
+        :param is_by_id: whether the image was requested by id; a name may mean
             another image soon.
         :param fresh_s: seconds for which Glance is not asked again.
-        :param stale_s: seconds for which it is kept for the case that Glance
+        :param stale_s: seconds for which the image is kept in case Glance
             fails.
         :returns: the image; the same object as before if it is equal.
         """
@@ -136,7 +136,7 @@ class ImageMemory:
     def drop(self, keys: tuple[Key, ...]) -> None:
         """Forget an image.
 
-        :param keys: where it may be.
+        :param keys: keys under which the image may be stored.
         """
         for key in keys:
             self._entries.pop(key, None)

@@ -11,18 +11,17 @@ from cinder import exception
 def image_of(
     read_metadata: collections.abc.Callable, context: typing.Any, ident: str
 ) -> str | None:
-    """Id of the image, as Cinder stored it with the volume.
+    """Return the id of the image that Cinder stored with the volume.
 
-    A member may write another id there (os-set_image_metadata). It gains
-    nothing by that: it chooses among the tiers that its project may use, as
-    it does when it creates a volume, and of the images of others those count
-    that count for a create.
+    A member may write another id there (os-set_image_metadata). This gains
+    nothing: it can only select tiers that its project may use, as when it
+    creates a volume, and the same trust in images of others applies.
 
-    :param read_metadata: the function of Cinder's database layer for the
-        kind of thing.
-    :param ident: of the volume or the snapshot.
-    :returns: None when it was not made from an image.
-    :raises Exception: whatever Cinder's database layer raises.
+    :param read_metadata: function of Cinder's database layer for the kind of
+        object.
+    :param ident: id of the volume or the snapshot.
+    :returns: None if it was not made from an image.
+    :raises Exception: Cinder's database layer failed.
     """
     try:
         rows = read_metadata(context.elevated(), ident)

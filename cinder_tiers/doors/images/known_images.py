@@ -38,7 +38,7 @@ Fetch = collections.abc.Callable[
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class CacheLimits:
-    """How long and how often; see the options of the same meaning."""
+    """Limits of calls to Glance and of its cached answers; see the options."""
 
     timeout_s: float
     max_calls: int
@@ -60,7 +60,7 @@ class RememberedImage:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Question:
-    """Who asks for what."""
+    """A lookup: requester, image reference and limits."""
 
     context: cinder_context.RequestContext
     project: str
@@ -71,10 +71,10 @@ class _Question:
 
     @property
     def keys(self) -> tuple[image_memory.Key, ...]:
-        """Where an answer may be.
+        """Keys under which an answer may be stored.
 
-        By its id, for all and for the project, however the reference spells
-        it; and by the whole reference as a name.
+        By its id in normal form, for all projects and for this one; and by the
+        whole reference as a name.
         """
         by_name = (self.ref, self.project, image_memory.BY_NAME)
         if self.ident is None:
@@ -83,7 +83,7 @@ class _Question:
 
     @property
     def is_private(self) -> bool:
-        """Whether the tenant chose the text that Glance gets to see.
+        """Return whether the tenant chose the text that is sent to Glance.
 
         A tenant may know a name that makes Glance hang.
         """
@@ -107,7 +107,7 @@ class _Flight:
 
     @property
     def is_private(self) -> bool:
-        """Whether the tenant may have made it fail.
+        """Return whether the tenant may have caused the failure of the call.
 
         Any tenant can ask for ids that no image has.
         """
@@ -115,13 +115,13 @@ class _Flight:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Who shares it."""
+        """Project and reference of the requests that share this call."""
         return self.question.project, self.question.ref
 
     def late(self, limits: CacheLimits) -> glance.ImageUnreadable:
-        """Why who waited for it has nothing.
+        """Return the error for a request that waited in vain.
 
-        :param limits: of the one who waited.
+        :param limits: limits of the request that waited.
         """
         return self.failure(
             f'no call to Glance was free within {limits.timeout_s:g} s; at '
@@ -131,7 +131,7 @@ class _Flight:
         )
 
     def failure(self, text: str) -> glance.ImageUnreadable:
-        """Why the image is not known.
+        """Return the error that the image is not known.
 
         What the tenant may have made fail is as if Glance refused: it must
         not have a volume without a tier by that.
@@ -144,7 +144,7 @@ class _Flight:
 
 
 class Images:
-    """All images that one process remembers."""
+    """Cache of images in one process."""
 
     def __init__(
         self,
@@ -153,11 +153,11 @@ class Images:
         fetch: Fetch = glance.fetch_image,
         clock: collections.abc.Callable[[], float] = time.monotonic,
     ) -> None:
-        """Create a memory that is empty.
+        """Create an empty cache.
 
-        :param size: images remembered at most.
-        :param fetch: what asks Glance; runs in a thread of its own.
-        :param clock: seconds since any instant.
+        :param size: maximum number of remembered images.
+        :param fetch: reads an image from Glance; runs in a thread of its own.
+        :param clock: returns seconds of a monotonic clock.
         """
         self._fetch = fetch
         self._clock = clock
@@ -175,7 +175,7 @@ class Images:
 
     @property
     def breaker_is_open(self) -> bool:
-        """Whether it is open for several projects, as Glance fails for all."""
+        """Return whether the breaker stops several projects at present."""
         return self._breaker.stops_several
 
     @property
@@ -197,13 +197,13 @@ class Images:
         ref: str,
         project: str | None = None,
     ) -> glance.ImageFacts | None:
-        """An image for which Glance need not be asked, or None.
+        """Return an image that need not be read from Glance, or None.
 
-        The same object as long as what is known of the image is the same.
+        Returns the same object as long as the known facts are unchanged.
 
-        :param ref: as for `glance.fetch_image`.
-        :param project: id of the project that asks; unless given, only what
-            every project may see is found.
+        :param ref: reference as in `glance.fetch_image`.
+        :param project: id of the project that asks; without it, only images
+            that every project may see are found.
         """
         keys: tuple[image_memory.Key, ...] = ((ref,),)
         if project is not None:
@@ -220,12 +220,13 @@ class Images:
         ref: str,
         limits: CacheLimits,
     ) -> RememberedImage:
-        """An image, from memory or from Glance.
+        """Read an image from memory or from Glance.
 
-        :param ref: as for `glance.fetch_image`.
-        :param limits: the bounds of this call.
-        :raises glance.ImageRefused: it is not shown to the user.
-        :raises glance.ImageUnreadable: Glance did not answer in time, failed
+        :param ref: reference as in `glance.fetch_image`.
+        :param limits: limits of this call.
+        :raises glance.ImageRefused: Glance does not show the image to the
+            user.
+        :raises glance.ImageUnreadable: Glance did not answer in time, failed,
             or is not asked at the moment, and no older answer is known.
         """
         ident, is_id = glance.plain_ref(ref)
@@ -276,7 +277,7 @@ class Images:
                     raise boarded.failure(str(error)) from error
 
     def _board(self, question: _Question) -> _Flight | glance.ImageFacts:
-        """What is remembered, a call under way, or a new one."""
+        """Return the remembered image, a call in progress, or a new call."""
         limits = question.limits
         with self._lock:
             facts = self._memory.fresh(question.keys)

@@ -11,11 +11,12 @@ import threading
 
 
 class Places:
-    """So many places, of which one project has at most half.
+    """A limited number of places; one project gets at most half of them.
 
-    Also while no other project waits: what hangs cannot be taken back for who
-    comes later. A place that becomes free goes to the project that has the
-    fewest, and among those to who waits longest. Safe for use by many threads.
+    The half also applies while no other project waits, because a call that
+    hangs cannot be taken back for a later one. A free place goes to the
+    project with the fewest places, and among equals to the one that has waited
+    longest. Thread-safe.
     """
 
     def __init__(self) -> None:
@@ -41,12 +42,12 @@ class Places:
             return self._taken[project]
 
     def take(self, project: str, *, number: int, timeout_s: float) -> bool:
-        """Take a place, and wait for it if need be.
+        """Take a place, and wait for one if necessary.
 
         :param project: id of the project that gets it.
-        :param number: how many places there are; at least 1.
-        :param timeout_s: seconds to wait at most.
-        :returns: whether it was to be had.
+        :param number: number of places; at least 1.
+        :param timeout_s: maximum wait in seconds.
+        :returns: whether a place was taken.
         """
         turn = project, threading.Event()
         with self._lock:

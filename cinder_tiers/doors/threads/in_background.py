@@ -22,7 +22,7 @@ Item = typing.TypeVar('Item')
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Later:
-    """What is to be called at an instant of the monotonic clock."""
+    """A call that is due at an instant of the monotonic clock."""
 
     call: collections.abc.Callable[[], float | None]
     at: float
@@ -41,11 +41,11 @@ class InBackground(typing.Generic[Item]):
         *,
         queue_size: int,
     ) -> None:
-        """No thread is started before the first item.
+        """Create a queue; the thread is started with the first item.
 
-        :param handle: what to do with an item; what it raises is logged and
-            does not end the thread.
-        :param queue_size: items that wait at most.
+        :param handle: handles an item; its exceptions are logged and do not
+            end the thread.
+        :param queue_size: maximum number of waiting items.
         """
         self._name = name
         self._handle = handle
@@ -58,11 +58,11 @@ class InBackground(typing.Generic[Item]):
         self._thread: threading.Thread | None = None
 
     def leave(self, item: Item) -> bool:
-        """Have an item handled soon.
+        """Queue an item.
 
-        :param item: it must not change any more.
-        :returns: whether there was room; without it nothing is done.
-        :raises RuntimeError: no thread can be started.
+        :param item: the item, which must not change any more.
+        :returns: False if the queue was full and the item was dropped.
+        :raises RuntimeError: the thread could not be started.
         """
         if self._thread is None:
             self._start()

@@ -45,10 +45,10 @@ class SharedWork:
         *,
         clock: Clock = time.monotonic,
     ) -> None:
-        """No thread is started before the work is asked for.
+        """Define the work; the thread is started with the first request.
 
-        :param work: what to do; what it raises is logged.
-        :param clock: seconds since any instant.
+        :param work: the work; its exceptions are logged.
+        :param clock: returns seconds of a monotonic clock.
         """
         self._work = work
         self._clock = clock

@@ -47,7 +47,7 @@ class VolumeType:
     offers: frozenset[decision.Feature] = frozenset()
 
     def may_use(self, context: cinder_context.RequestContext) -> bool:
-        """Whether Cinder gives it to a request."""
+        """Return whether Cinder gives the type to a request."""
         return (
             self.projects is None
             or bool(context.is_admin)
@@ -103,7 +103,7 @@ class AppliedState:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Parsed:
-    """What was read of a volume type, and what it means."""
+    """A volume type: its database row and the parsed values."""
 
     row: volume_type_rows.TypeRow
     volume_type: VolumeType
@@ -161,15 +161,15 @@ class TypeReader:
     """
 
     def __init__(self) -> None:
-        """Nothing was read yet."""
+        """Create a reader that has read nothing."""
         self._known: dict[str, _Parsed] = {}
         self._state = AppliedState()
 
     def read(self, context: cinder_context.RequestContext) -> AppliedState:
-        """All tiers; the very same state as before when nothing changed.
+        """Read all tiers; returns the same object if nothing changed.
 
-        :param context: any; its rights do not matter.
-        :raises Exception: whatever Cinder's database layer raises.
+        :param context: any context; its rights do not matter.
+        :raises Exception: Cinder's database layer failed.
         """
         found = {}
         for row in volume_type_rows.read_types(context):
@@ -186,10 +186,10 @@ class TypeReader:
 
 
 def read_applied(context: cinder_context.RequestContext) -> AppliedState:
-    """All tiers, in four queries.
+    """Read all tiers, in four queries.
 
-    :param context: any; its rights do not matter.
-    :raises Exception: whatever Cinder's database layer raises.
+    :param context: any context; its rights do not matter.
+    :raises Exception: Cinder's database layer failed.
     """
     return TypeReader().read(context)
 
@@ -212,13 +212,13 @@ class AppliedTiers:
         wait_s: float = 5.0,
         pauses_s: tuple[float, ...] = (0.1, 0.5),
     ) -> None:
-        """Nothing is remembered yet, and no thread is started.
+        """Create an empty memory; no thread is started.
 
-        :param read: what asks the database; by default a `TypeReader`.
-        :param clock: seconds since any instant.
-        :param wait_s: seconds for which a request waits for a read of
-            another thread at most.
-        :param pauses_s: between tries of the first read.
+        :param read: reads the database; by default a `TypeReader`.
+        :param clock: returns seconds of a monotonic clock.
+        :param wait_s: seconds that a request waits at most for a read of
+            another thread.
+        :param pauses_s: seconds between the tries of the first read.
         """
         self._read = TypeReader().read if read is None else read
         self._clock = clock
@@ -235,17 +235,18 @@ class AppliedTiers:
     def get(
         self, context: cinder_context.RequestContext, *, ttl_s: float
     ) -> AppliedState:
-        """The state as it is remembered.
+        """Return the remembered state.
 
-        It is read anew, by another thread, a little before it is older than
-        `ttl_s`, so that no request waits while there are some all the time.
-        Who finds it older waits for that: for a second at most, or for
-        longer when it is very old, as after an hour without requests.
+        Another thread reads it anew a little before it is older than `ttl_s`,
+        so that under a steady flow of requests none waits. A request that
+        finds it older waits for the read: for a second at most, or longer if
+        the state is very old, as after an hour without requests.
 
-        :param context: of the request that needs it.
-        :param ttl_s: seconds for which it is remembered; with 0 each request
-            reads by itself.
-        :raises Exception: it was never read, and the database layer raises.
+        :param context: context of the request.
+        :param ttl_s: seconds for which the state is remembered; 0: each
+            request reads it itself.
+        :raises Exception: the state was never read, and the database layer
+            failed.
         """
         known = self._state
         if known is None:
@@ -274,15 +275,16 @@ class AppliedTiers:
         context: cinder_context.RequestContext,
         stale: AppliedState | None = None,
     ) -> AppliedState:
-        """The state as it is now, or was when another request read it anew.
+        """Return the current state, or one that another request just read.
 
-        Many requests may find at one time that a tier is gone: the first
-        reads, the others wait for it.
+        If many requests find at the same time that a tier is gone, the first
+        reads, and the others wait for it.
 
-        :param context: of the request that needs it.
-        :param stale: a state that is too old; any other will do.
-        :raises TimeoutError: another read has not ended in time.
-        :raises Exception: whatever the database layer raises.
+        :param context: context of the request.
+        :param stale: the outdated state; any other one is returned without a
+            read.
+        :raises TimeoutError: another read did not end in time.
+        :raises Exception: Cinder's database layer failed.
         """
         if not self._lock.acquire(timeout=self._wait_s):
             raise TimeoutError
@@ -359,7 +361,7 @@ class ProjectDefaults:
         size: int = _MOST_PROJECTS,
         clock: collections.abc.Callable[[], float] = time.monotonic,
     ) -> None:
-        """Nothing is remembered yet.
+        """Create an empty memory.
 
         :param size: projects that are remembered at most.
         :param clock: seconds since any instant.
@@ -376,13 +378,14 @@ class ProjectDefaults:
         *,
         ttl_s: float,
     ) -> str | None:
-        """The id of the default type that was set for a project, if any.
+        """Return the id of the default type set for a project, or None.
 
-        While the database does not answer, what is remembered serves on.
+        While the database fails, the remembered value is used.
 
-        :param context: of the request that needs it.
-        :param ttl_s: seconds for which it is remembered; 0 asks each time.
-        :raises Exception: it was never read, and the database layer raises.
+        :param context: context of the request.
+        :param ttl_s: seconds for which it is remembered; 0: each call reads
+            it.
+        :raises Exception: it was never read, and the database layer failed.
         """
         if not project_id:
             return None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""In which availability zones each tier has backends.
+"""Availability zones in which each tier has backends.
 
 Cinder's scheduler knows the pools and what they can do, its database knows
 the zones of their services. A thread of its own asks both, so no request
@@ -49,7 +49,7 @@ class PoolsMissing(Exception):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Task:
-    """What is left to the thread."""
+    """Work that is left to the thread."""
 
     state: applied.AppliedState
     #: Of the request that came upon it.
@@ -60,7 +60,7 @@ class _Task:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Report:
-    """What the scheduler said last of a pool, as a `Matcher` reads it."""
+    """Last report of a pool by the scheduler, as a `Matcher` reads it."""
 
     backend: str
     seen_at: float
@@ -81,7 +81,7 @@ class _Zones:
     until: float = float('-inf')
 
     def covers(self, name: str, state: applied.AppliedState) -> bool:
-        """Whether a tier of another state is the same in this one."""
+        """Return whether a tier is the same in this state and another one."""
         if self.state is None:
             return False
         here, there = self.state.types.get(name), state.types.get(name)
@@ -104,7 +104,7 @@ class BackendZones:
         clock: collections.abc.Callable[[], float] = (time.monotonic),
         first_wait_s: float = 0.0,
     ) -> None:
-        """Nothing is asked before the first request.
+        """Create an empty memory; nothing is read before the first request.
 
         :param clock: seconds since any instant.
         :param first_wait_s: seconds for which requests wait at most for the
@@ -153,12 +153,12 @@ class BackendZones:
         return answer.zones
 
     def requested(self, named: object) -> tuple[str | None, str | None]:
-        """The zone of a new volume, as Cinder's API will choose it.
+        """Return the zone of a new volume, as Cinder's API will choose it.
 
-        :param named: what the request names, hostile; None when it names
-            none.
-        :returns: the zone, or None when none is named or Cinder refuses it;
-            and the zone of a volume for which none is named.
+        :param named: availability zone of the request, as the tenant wrote it;
+            None if there is none.
+        :returns: the zone, or None if none is named or Cinder refuses it; and
+            the zone for a request that names none.
         """
         options = cfg.CONF
         default = (
@@ -409,9 +409,9 @@ def _same(old: Zones, new: Zones) -> Zones:
 def _distinction(
     report: _Report, names: list[str] | None
 ) -> collections.abc.Hashable:
-    """What sets a report apart from others of the same zones.
+    """Return a key that differs for reports that may match differently.
 
-    :param names: of the capabilities that matter; None: all do.
+    :param names: names of the capabilities that matter; None: all.
     """
     get = report.capabilities.data.get
     if names is not None:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which backends a volume type allows, by Cinder's own matching code.
+"""Matching of backends and volume types, by Cinder's own code.
 
-A verdict depends on nothing but the capabilities that the extra specs name,
-so it is remembered by their values: Cinder copies all capabilities of all
-pools anew for each request, although they change rarely. Must not know any
-tier or request.
+A verdict depends only on the capabilities that the extra specs name, so it is
+remembered by their values: Cinder copies all capabilities of all pools anew
+for each request, although they rarely change. Must not know any tier or
+request.
 """
 
 import collections.abc
@@ -29,7 +29,7 @@ class SchedulerBackend(typing.Protocol):
 
     @property
     def capabilities(self) -> collections.abc.Mapping[str, object] | None:
-        """What it reported."""
+        """Reported capabilities."""
 
 
 class Matcher:
@@ -39,7 +39,7 @@ class Matcher:
         self,
         extra_specs: collections.abc.Mapping[str, str],
     ) -> None:
-        """Nothing is matched yet.
+        """Create a matcher without verdicts.
 
         :param extra_specs: {key: value} of a volume type.
         """
@@ -98,12 +98,12 @@ class Matcher:
             return self._judge_all(backends)
 
     def weights(self, weighed: list) -> list[float]:
-        """For each backend 0 if it may serve a volume of the type, or else 1.
+        """Return 0 for each backend that the type allows, or else 1.
 
-        For a weigher, so of the backends that all filters let through.
+        For a weigher, so the backends are those that all filters let through.
 
         :param weighed: WeighedHost objects of Cinder's scheduler.
-        :raises Exception: whatever Cinder's matching raises.
+        :raises Exception: Cinder's matching failed.
         """
         known, values = self._weights_by_strings, self._values
         try:
@@ -121,14 +121,14 @@ class Matcher:
         return [_WEIGHT[True]] * len(weighed)
 
     def _of_backend_name(self, backends: list) -> list:
-        """As `keep` where nothing but the name of the backend is asked for.
+        """Do the work of `keep` for specs that name only the backend.
 
         The name is also an attribute of BackendState, which earlier filters
         have brought into the processor's caches, while the capabilities are
-        new copies: they are looked at for what the attribute lets through.
-        After a new name was reported the attribute may lag behind them (it
-        waits for a newer timestamp, 29.0.0); then such a backend is left out
-        for as long, but never when it is the only one.
+        new copies: they are read only for backends that match by the
+        attribute. After a new name was reported the attribute may lag behind
+        (it waits for a newer timestamp, 29.0.0); such a backend is left out
+        for as long, but never if it is the only one.
         """
         known = self._by_strings
         (name,) = _BACKEND_NAME

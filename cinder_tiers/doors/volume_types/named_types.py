@@ -31,10 +31,9 @@ def is_closed(
     context: cinder_context.RequestContext,
     project: str | None,
 ) -> bool:
-    """Whether a volume type is of a private tier that is not for a volume.
+    """Return whether a type is of a private tier closed to a project.
 
-    :param volume_type: any.
-    :param context: of who asks.
+    :param context: context of the request.
     :param project: id of the project of the volume.
     """
     return (
@@ -48,14 +47,13 @@ def is_closed(
 def is_closed_now(
     volume_type: applied.VolumeType, context: cinder_context.RequestContext
 ) -> bool:
-    """The same for the project of a request, whatever is remembered.
+    """Do the work of `is_closed` with a fresh read, for the request's project.
 
-    For a request of which Cinder asks nobody whether the type may be used. It
-    takes a query for the type of a tier.
+    For a request for which Cinder does not check whether the type may be used.
+    Needs a query for the type of a tier.
 
-    :param volume_type: any.
-    :param context: of who asks.
-    :raises Exception: whatever Cinder's database layer raises.
+    :param context: context of the request.
+    :raises Exception: Cinder's database layer failed.
     """
     if context.is_admin or not volume_type.extra_specs.get(cinder_state.NAME):
         return False
@@ -65,7 +63,7 @@ def is_closed_now(
 def _is_open_now(
     context: cinder_context.RequestContext, volume_type: applied.VolumeType
 ) -> bool:
-    """Whether Cinder gives a type to a request.
+    """Return whether Cinder gives a type to a request.
 
     What is remembered may be older than the access to it.
 
@@ -82,7 +80,7 @@ class NamedTypes:
     """Finds volume types as Cinder does, mostly from memory."""
 
     def __init__(self, *, get: Get, read_anew: ReadAnew) -> None:
-        """Nothing is remembered of projects yet.
+        """Create an empty memory of projects' default types.
 
         :param get: gives the applied state as it is remembered.
         :param read_anew: gives it as it is now.
@@ -98,15 +96,15 @@ class NamedTypes:
         *,
         source: decision.TypeSource = decision.TypeSource.REQUEST,
     ) -> decision.NamedType:
-        """A volume type that was named, as Cinder takes the name.
+        """Look up a named volume type like Cinder does.
 
-        :param context: of the request; Cinder looks the type up with it.
-        :param ident: name or id of the type, hostile text.
-        :param source: who named it.
-        :returns: a type that follows the image only if the project may use
-            it; what it may not use, or what does not exist, is for Cinder to
-            refuse.
-        :raises Exception: whatever Cinder's database layer raises.
+        :param context: context of the request, with which Cinder looks the
+            type up.
+        :param ident: name or id of the type, as a tenant wrote it.
+        :param source: where the type is named.
+        :returns: a type that follows the image only if the project may use it;
+            Cinder itself refuses types that do not exist or are not allowed.
+        :raises Exception: Cinder's database layer failed.
         """
         found = self.find(context, ident)
         if found is None or not (
@@ -185,13 +183,13 @@ class NamedTypes:
         context: cinder_context.RequestContext,
         image_type: str | None,
     ) -> tuple[decision.NamedType | None, frozenset[decision.Feature]]:
-        """The type of a request that names none, in Cinder's order.
+        """Find the type of a request that names none, in Cinder's order.
 
-        :param image_type: what the image names, hostile text; None when it
-            names none.
-        :returns: what the image or the project names, if one does, and what
-            the type gives that Cinder takes.
-        :raises Exception: whatever Cinder's database layer raises.
+        :param image_type: type that the image names, as a tenant wrote it, or
+            None.
+        :returns: the type that the image or the project names, if any; and the
+            features of the type that Cinder will use.
+        :raises Exception: Cinder's database layer failed.
         """
         found = tier_specs.first_named(
             {

@@ -43,10 +43,10 @@ class TypeRow:
 
 
 def read_types(context: cinder_context.RequestContext) -> list[TypeRow]:
-    """All volume types that are not deleted, in any order.
+    """Read all volume types that are not deleted, in any order.
 
-    :param context: any; its rights do not matter.
-    :raises Exception: whatever Cinder's database layer raises.
+    :param context: any context; its rights do not matter.
+    :raises Exception: Cinder's database layer failed.
     """
     with db_api.main_context_manager.reader.using(context) as session:
         types = session.execute(

@@ -26,17 +26,16 @@ ReportProgress = collections.abc.Callable[[str], None]
 
 
 def show_nothing(line: str) -> None:
-    """What a caller that shows no progress gives as `ReportProgress`."""
+    """Discard a progress line."""
 
 
 class CacheTiers:
-    """Sets up cache tiers, changes what needs no flushing, removes them.
+    """Sets up, changes and removes cache tiers.
 
-    :param read_usage: how full a cluster is.
-    :param report_progress: gets a line now and then while Ceph empties a
-        cache.
-    :param wait_s: seconds without progress after which a removal is given
-        up.
+    :param read_usage: reads the usage of a cluster.
+    :param report_progress: called with a line now and then while Ceph empties
+        a cache.
+    :param wait_s: seconds without progress after which a removal is given up.
     """
 
     def __init__(
@@ -60,10 +59,10 @@ class CacheTiers:
         current: ceph_state.CacheTier | None,
         consented: bool = False,
     ) -> None:
-        """Does what is lacking, what sends clients to the cache last.
+        """Write the differences, and send clients to the cache last.
 
-        :param consented: whether it may take the cache away, or limit it to
-            less than it holds.
+        :param consented: whether the operator allows removing the cache, or
+            limiting it to less than it holds.
         :raises errors.ActionFailed: when the cache would have to be flushed,
             could not be emptied, is to be set up and holds objects, or holds
             more than it may.
@@ -124,7 +123,7 @@ class CacheTiers:
         current: ceph_state.CacheTier,
         wanted: ceph_state.CacheTier,
     ) -> None:
-        """What the plan saw may have grown since.
+        """Check that the cache still fits its new limits.
 
         :raises errors.ActionFailed: the cache holds more than it may.
         """
@@ -179,7 +178,7 @@ class CacheTiers:
 
 
 def _count_objects(session: ceph.Session, pool: str) -> tuple[int, list[str]]:
-    """How many objects a pool holds, and the names of some."""
+    """Return the number of objects in a pool, and the names of some."""
     names = session.objects(pool)
     some = list(itertools.islice(names, _NAMED_OBJECTS))
     return len(some) + sum(1 for _ in names), some
@@ -264,7 +263,7 @@ class _Removal:
         return found
 
     def _check(self, *, mode: str, overlay: bool) -> None:
-        """What was written is in effect.
+        """Check that the written mode and overlay are in effect.
 
         :raises errors.ActionFailed: it is not.
         """
@@ -318,7 +317,7 @@ class _Removal:
         return _count_objects(self._session, self._cache)
 
     def _check_empty(self, tier: ceph_state.CacheTier) -> None:
-        """Nothing may be in the cache only.
+        """Check that no data are in the cache only.
 
         :raises errors.ActionFailed: something is in it.
         """

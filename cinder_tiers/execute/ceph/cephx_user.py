@@ -23,15 +23,15 @@ class CephxUsers:
         current: ceph_state.CephxUser | None,
         consented: bool = False,
     ) -> None:
-        """Creates the user, or replaces its capabilities.
+        """Create the user, or replace its capabilities.
 
-        Those that are wanted hold those that the plan saw.
+        The wanted capabilities include those that the plan saw.
 
-        :param consented: whether it may change a user of others; it takes
-            nothing away from it all the same.
-
-        :raises errors.ActionFailed: when it has got others since, which Ceph
-            would take away, or lost some, which would come back.
+        :param consented: whether the operator allows changing a user of
+            others; even then no capability is taken away.
+        :raises errors.ActionFailed: the user has gained capabilities since the
+            plan, which Ceph would take away, or lost some, which would come
+            back.
         """
         if current and wanted.of_others and not consented:
             raise errors.ActionFailed(

@@ -164,13 +164,13 @@ def _read(data: bytes) -> _Map:
 def with_rule(
     data: bytes, name: str, parts: collections.abc.Iterable[RulePart]
 ) -> bytes:
-    """The same map with one rule more, for replicated pools.
+    """Return a CRUSH map with one more rule, for replicated pools.
 
-    A monitor that is given a broken map crashes, and so does the next one.
-    So what is written is read again, and must be the same but for the rule.
+    A monitor that gets a broken map crashes, and so does the next one. So the
+    new map is read again, and must differ by nothing but the rule.
 
-    :param name: of the rule, which no other has.
-    :param parts: of it, in their order: the first copy is the primary.
+    :param name: name of the rule, which no other rule has.
+    :param parts: parts of the rule, in order: the first copy is the primary.
     :raises NotUnderstood: this cannot be done safely.
     """
     before = _read(data)

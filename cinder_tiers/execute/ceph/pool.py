@@ -54,11 +54,11 @@ class Pools:
         current: ceph_state.Pool | None,
         consented: bool = False,
     ) -> None:
-        """Creates the pool unless it exists, then sets what differs.
+        """Create the pool unless it exists, then set the differences.
 
-        :param consented: whether it may set what moves data.
-        :raises errors.ActionFailed: when what differs would move data and
-            no consent was given, or when Ceph cannot change it.
+        :param consented: whether the operator allows changes that move data.
+        :raises errors.ActionFailed: a difference would move data and there is
+            no consent, or Ceph cannot change it.
         """
         session = self._sessions[key.of_cluster]
         if current is None:
@@ -105,7 +105,7 @@ class Pools:
     def _left(
         self, session: ceph.Session, wanted: ceph_state.Pool
     ) -> ceph_state.Pool | None:
-        """What an interrupted apply left of a pool; None: nothing.
+        """Return the draft of the pool that an interrupted apply left, if any.
 
         :raises errors.ActionFailed: it cannot become the pool.
         """
@@ -250,7 +250,7 @@ def _set_size(
     wanted: ceph_state.Pool,
     sure: collections.abc.Mapping[str, bool],
 ) -> None:
-    """Sets size and min_size, so that OSDs see both at the same time.
+    """Set size and min_size so that OSDs see both at the same time.
 
     With each size Ceph chooses a min_size, such as 1 for two copies
     (OSDMonitor, "pool set"), and it has no command for both. Monitors make
@@ -260,7 +260,7 @@ def _set_size(
     it is set once more. The next plan shows what a kill leaves.
 
     :param set_: sets a variable of the pool.
-    :param sure: what else Ceph asks for with the size.
+    :param sure: further arguments that Ceph requires with the size.
     """
     least = wanted.min_size or current.min_size
     if least is None:
@@ -306,7 +306,7 @@ def _check_allowed(
     *,
     consented: bool,
 ) -> None:
-    """What moves data needs consent, and some of it Ceph cannot change.
+    """Check that a field may be changed, by Ceph and with this consent.
 
     :raises errors.ActionFailed: it may not be set.
     """
@@ -334,7 +334,7 @@ def _check_allowed(
 
 
 def _turn(change: difference.Difference, wanted: ceph_state.Pool) -> int:
-    """When a field is set: some guard others, or would change them back."""
+    """Return the rank of a field: some guard others, or would change them."""
     field = change.field
     if field in _GUARDS:
         return 5 if change.after == 'true' else 0

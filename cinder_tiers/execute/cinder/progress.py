@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a failed write to Cinder or Glance has changed, as far as is known."""
+"""Failures of writes to Cinder or Glance, with the changes made so far."""
 
 from cinder_tiers.clients import openstack as openstack_client
 from cinder_tiers.domain import errors
@@ -15,14 +15,14 @@ def failure(
     refused: str | None = None,
     service: str = 'Cinder',
 ) -> errors.ActionFailed:
-    """The failure of an action whose request was not carried out.
+    """Return the failure of an action whose request was not carried out.
 
-    :param key: what was written.
+    :param key: key of the object that was written.
     :param error: one of openstack_client.API_ERRORS.
-    :param done: names of the changes that were made before.
-    :param refused: what is said of a refusal; None: that the service
-        refused to change it, and the error.
-    :param service: its name.
+    :param done: names of the changes made before the failure.
+    :param refused: text for a refusal; None: the service "refused to change"
+        the object, with the error.
+    :param service: name of the service.
     """
     made = f'changed before the failure: {", ".join(done)}; ' if done else ''
     left = '"openstack tier plan" shows what is left to do'

@@ -27,13 +27,12 @@ class ProjectDefaults:
         current: cinder_state.ProjectDefaults | None,
         consented: bool = False,
     ) -> None:
-        """Makes the type the default type of these projects and no others.
+        """Make the type the default type of these projects and no others.
 
-        :param consented: whether it may replace those default types without
-            our mark that the plan showed, and take the type from projects of
-            which the file says nothing.
-        :raises errors.ActionFailed: when Cinder refuses, or when an operator
-            would have to consent.
+        :param consented: whether the operator allows replacing the default
+            types without our mark that the plan showed, and taking the type
+            from projects that the file does not mention.
+        :raises errors.ActionFailed: Cinder refuses, or consent is missing.
         """
         has = current.default_for if current else frozenset()
         if not consented and has & wanted.kept_unless_allowed:

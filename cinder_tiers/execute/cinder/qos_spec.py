@@ -40,13 +40,12 @@ class QosSpecs:
         current: cinder_state.QosSpec | None,
         consented: bool = False,
     ) -> None:
-        """Creates, updates or deletes the QoS spec, and associates it.
+        """Create, update or delete the QoS spec, and associate it.
 
-        :param consented: whether it may delete, and take volume types from
-            the QoS specs that `wanted` replaces.
-        :raises errors.ActionFailed: when Cinder refuses, when another volume
-            type has got it since the plan was made, or when an operator would
-            have to consent.
+        :param consented: whether the operator allows deleting the spec, and
+            taking volume types from the QoS specs that `wanted` replaces.
+        :raises errors.ActionFailed: Cinder refuses, another volume type was
+            associated since the plan was made, or consent is missing.
         """
         if wanted is None:
             self._delete(key, consented)
@@ -229,7 +228,7 @@ class _Limits:
 def _is_of_others(
     current: cinder_state.QosSpec | None, wanted: cinder_state.QosSpec
 ) -> bool:
-    """Whether a write would touch what a plan treats as unmanaged."""
+    """Return whether a write would touch what a plan treats as unmanaged."""
     if cinder_state.ReplacingQosSpec.names_in(wanted):
         return True
     return (

@@ -19,7 +19,7 @@ class Rows(typing.Protocol):
     """The keys and values of an object of Cinder."""
 
     def read(self) -> Specs:
-        """Those that it has."""
+        """Return the current keys and values."""
 
     def write(self, key: str, value: str) -> None:
         """Sets one."""
@@ -29,10 +29,10 @@ class Rows(typing.Protocol):
 
 
 def remove(removed: str, wanted: Specs, rows: Rows) -> None:
-    """Removes a key, after all that is wanted was written.
+    """Remove a key after all wanted keys were written.
 
-    :param removed: is not among those that are wanted.
-    :param wanted: all that the object should have, and has by now.
+    :param removed: key that is not in `wanted`.
+    :param wanted: all keys and values that the object must have.
     """
     left = rows.read()
     # To the database it was one that was written, or removed, before.

@@ -26,12 +26,13 @@ class TypeEncryptions:
         current: cinder_state.TypeEncryption | None,
         consented: bool = False,
     ) -> None:
-        """Sets the encryption of the type in one call.
+        """Set the encryption of the type in one call.
 
-        :param consented: whether the type may be unmanaged.
-        :raises errors.ActionFailed: when Cinder refuses, as it does once a
-            volume has the type, when the type is gone, or when it lost the
-            ownership marker since the plan was made, without consent.
+        :param consented: whether the operator allows changing an unmanaged
+            type.
+        :raises errors.ActionFailed: Cinder refuses, as it does once a volume
+            has the type; the type is gone; or it lost the ownership marker
+            since the plan was made, and consent is missing.
         """
         try:
             self._write(wanted, key, current, consented)

@@ -39,12 +39,11 @@ class VolumeTypes:
         current: cinder_state.VolumeType | None,
         consented: bool = False,
     ) -> None:
-        """Creates, updates or deletes the type.
+        """Create, update or delete the type.
 
-        :param consented: whether it may delete, take over a type without our
-            mark, and take access away.
-        :raises errors.ActionFailed: when Cinder refuses, or when an operator
-            would have to consent.
+        :param consented: whether the operator allows deleting the type, taking
+            over a type without our mark, and removing access.
+        :raises errors.ActionFailed: Cinder refuses, or consent is missing.
         """
         if current is not None and not consented:
             _check_harmless(key, current, wanted)
@@ -284,7 +283,7 @@ class VolumeTypes:
 
 @dataclasses.dataclass(frozen=True)
 class _ExtraSpecs:
-    """Of a volume type."""
+    """Extra specs of a volume type."""
 
     block_storage: volume_types.BlockStorage
     #: Of the type.
@@ -309,7 +308,7 @@ def _check_harmless(
     current: cinder_state.VolumeType,
     wanted: cinder_state.VolumeType | None,
 ) -> None:
-    """What a plan without consent never does.
+    """Check that a change needs no consent of the operator.
 
     :raises errors.ActionFailed: something came up since the plan was made.
     """
@@ -339,7 +338,7 @@ def _check_harmless(
 
 
 def _refused(key: actions.Key, error: Exception) -> str:
-    """What Cinder said, and the way out where it has a known one."""
+    """Describe a refusal of Cinder, with the remedy if it is known."""
     if _IN_USE in str(error):
         return (
             f'{key} got its first volume since the plan was made, and '

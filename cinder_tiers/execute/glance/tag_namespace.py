@@ -32,12 +32,12 @@ class TagNamespaces:
         current: glance_state.TagNamespace | None,
         consented: bool = False,
     ) -> None:
-        """Creates, changes or deletes it, in as few calls as Glance has.
+        """Create, change or delete the namespace, in as few calls as possible.
 
-        :param consented: whether one without the ownership marker is
-            replaced, and what others put into it deleted.
-        :raises errors.ActionFailed: Glance refuses; or it lost the marker, or
-            got content of others, since the plan was made.
+        :param consented: whether the operator allows replacing a namespace
+            without the ownership marker, and deleting content of others.
+        :raises errors.ActionFailed: Glance refuses; or the namespace lost the
+            marker, or got content of others, since the plan was made.
         """
         if current is not None and not consented:
             _check_ours(current, wanted, key)

@@ -39,7 +39,7 @@ LAST_BUCKET_NS = MOST_NS - 2**26
 
 @functools.cache
 def fio_buckets() -> Mapping[str, int]:
-    """Every bucket that a fio can print, as it spells it: {text: ns}.
+    """Return {text: ns} of every bucket, with the text that fio prints.
 
     ``stat.c`` plat_idx_to_val: the buckets of the first two groups are 1 ns
     wide, those of each further group twice as wide as those of the one
@@ -161,11 +161,11 @@ class LatencyHistogram:
 def from_columns(
     latencies_ns: Iterable[int], counts: Iterable[int]
 ) -> LatencyHistogram:
-    """Make a histogram of buckets and, in the same order, their counts.
+    """Make a histogram from buckets and their counts, in the same order.
 
-    :param latencies_ns: ascending, each once
+    :param latencies_ns: values of the buckets, ascending, each once
     :param counts: at least 1
-    :raises ValueError: they are not like this, or a count does not fit 64
+    :raises ValueError: the columns violate this, or a count does not fit 64
         bits
     """
     histogram = LatencyHistogram.__new__(LatencyHistogram)

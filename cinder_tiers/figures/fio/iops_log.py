@@ -49,7 +49,7 @@ class LogError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Sent:
-    """What a guest sends of one run of fio; logs may be empty."""
+    """Files that a guest sends of one run of fio; logs may be empty."""
 
     #: json+ of fio
     output: bytes
@@ -115,13 +115,13 @@ class Seconds(Sequence[tuple[int, float]]):
     def __init__(self, begin_ms: int, values: Iterable[float]) -> None:
         """Keep values.
 
-        :param begin_ms: of the first of them
+        :param begin_ms: begin of the first value
         """
         self._begin_ms = begin_ms
         self._values = array('d', values)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of values."""
         return len(self._values)
 
     def __getitem__(self, at: Any) -> Any:
@@ -151,7 +151,7 @@ class Seconds(Sequence[tuple[int, float]]):
 def _told_steps(
     components: Iterable[Sequence[tuple[int, float]]], first_ms: int
 ) -> int:
-    """From the first line to the last: how many seconds."""
+    """Return the number of seconds from the first line to the last."""
     ends_ms = [series[-1][0] for series in components]
     steps = (max(ends_ms) - first_ms + STEP_MS // 2) // STEP_MS + 1
     if steps > 1 and max(ends_ms) - min(ends_ms) > STEP_MS // 2:
@@ -180,15 +180,15 @@ def _whole(
 def parse_directions(
     log: bytes, *, runtime_ms: int, end_ms: int | None = None
 ) -> dict[str, tuple[tuple[int, float], ...]]:
-    """Values of each second, of each direction, all processes together.
+    """Return the values of each second and direction, summed over processes.
 
-    :param log: lines as fio writes them, or none
-    :param runtime_ms: how long fio says that it ran, without the ramp
+    :param log: lines as fio writes them, or empty
+    :param runtime_ms: runtime that fio reports, without the ramp
     :param end_ms: fio's ``timestamp_ms``, just before it ends; None if unknown
-    :returns: {read, write or trim: ((begin of the second in ms, value), ...)},
-        of those that have lines, all of the same seconds without gaps, on the
-        clock of fio's ``timestamp_ms``; empty without lines
-    :raises LogError: a line is none of fio's, or the times cannot be right
+    :returns: {read, write or trim: ((begin of the second in ms, value), ...)}
+        of the directions that have lines, all for the same seconds without
+        gaps, on the clock of fio's ``timestamp_ms``; empty without lines
+    :raises LogError: a line is not fio's, or the times are not plausible
     """
     components = _components(log)
     if not components:
@@ -231,7 +231,7 @@ def _added_up(
 def total(
     directions: Mapping[str, Sequence[tuple[int, float]]],
 ) -> Sequence[tuple[int, float]]:
-    """All directions of ``parse_directions`` together; empty of none."""
+    """Sum the directions of ``parse_directions``; empty without directions."""
     if not directions:
         return ()
     each = list(directions.values())

@@ -55,7 +55,7 @@ _STEP = re.compile(rb'[1-9][0-9]{3,7}')
 
 @dataclass(frozen=True, kw_only=True)
 class LogWindow:
-    """What completed in some seconds, in one direction of one process."""
+    """Completions within some seconds, in one direction of one process."""
 
     #: read, write or trim
     direction: str
@@ -65,7 +65,7 @@ class LogWindow:
 
 
 class GuestLatencies:
-    """What a guest sent of one run of fio; a value, never changed.
+    """Latencies that a guest sent of one run of fio; immutable.
 
     A large fleet has some hundred thousand windows, which are in memory until
     its run ends: kept as columns, they take a fifth of what they take as
@@ -87,8 +87,9 @@ class GuestLatencies:
     def __init__(self, *, step_ms: int, windows: Sequence[LogWindow]) -> None:
         """Keep windows.
 
-        :param windows: at least one, with the latencies of ``buckets_ns``; of
-            a direction of a process, each begins where the one before it ended
+        :param windows: at least one, with the latencies of ``buckets_ns``;
+            windows of the same direction and process follow each other without
+            gaps
         """
         self.step_ms = step_ms
         self._directions = tuple(each.direction for each in windows)
@@ -107,7 +108,7 @@ class GuestLatencies:
 
     @property
     def windows(self) -> tuple[LogWindow, ...]:
-        """All of them, in their order."""
+        """Return the windows in their order."""
         values = buckets_ns()
         found, first = [], 0
         for direction, begin_ms, end_ms, length in zip(
@@ -134,7 +135,7 @@ class GuestLatencies:
 
     @property
     def last_ms(self) -> int:
-        """When the last window ends."""
+        """Return the end of the last window."""
         return max(self._ends_ms)
 
     def moved(self, shift_ms: int) -> 'GuestLatencies':
@@ -169,11 +170,11 @@ class Counted:
 
 
 def step_seconds(runtime_seconds: int, processes: int) -> int:
-    """How long the times of a run are, so that a guest's console holds them.
+    """Choose the window length so that a guest's console can hold the windows.
 
-    :param runtime_seconds: of fio, without the ramp
-    :param processes: of fio, each of which writes lines
-    :returns: at least 1
+    :param runtime_seconds: runtime of fio, without the ramp
+    :param processes: number of fio processes, each of which writes lines
+    :returns: seconds, at least 1
     """
     most = max(1, min(_MOST_TIMES, _MOST_LINES // processes))
     return -(-runtime_seconds // most)
@@ -192,7 +193,7 @@ def buckets_ns() -> tuple[int, ...]:
 
 @functools.cache
 def _places() -> Mapping[int, int]:
-    """Of each of ``buckets_ns``, where it is."""
+    """Return {latency: its index in ``buckets_ns``}."""
     return {ns: at for at, ns in enumerate(buckets_ns())}
 
 
@@ -217,15 +218,16 @@ def _histogram(text: bytes, line: bytes) -> histogram.LatencyHistogram:
 def parse(
     log: bytes, *, begins_ms: int, runtime_ms: int, total_ios: int
 ) -> GuestLatencies | None:
-    """The windows of all directions and processes.
+    """Parse the windows of all directions and processes.
 
-    :param log: what the guest sent, or nothing
-    :param begins_ms: when fio began to count, on the clock of the lines
-    :param runtime_ms: how long fio says that it ran, without the ramp
-    :param total_ios: that fio counted in all
-    :returns: on the clock of the lines, in their order; None without lines
-    :raises iops_log.LogError: a line is none that a guest writes, the times
-        cannot be right, or there are more completions than fio counted
+    :param log: text that the guest sent, or empty
+    :param begins_ms: begin of fio's measurement, on the clock of the lines
+    :param runtime_ms: runtime that fio reports, without the ramp
+    :param total_ios: number of I/Os that fio counted
+    :returns: windows in their order, on the clock of the lines; None without
+        lines
+    :raises iops_log.LogError: a line is not one that a guest writes, the times
+        are not plausible, or there are more completions than fio counted
     """
     head, *lines = log.splitlines() or [b'']
     if not any(lines):
@@ -301,10 +303,10 @@ def parse(
 
 
 def in_equal_times(latencies: GuestLatencies) -> Counted:
-    """All directions and processes together, time by time.
+    """Merge directions and processes into windows of equal length.
 
-    A window counts for the time in which it ends: that of a stall has the
-    I/Os that were in flight all the while.
+    A window counts for the time in which it ends: that of a stall has the I/Os
+    that were in flight during all of it.
     """
     step_ms = latencies.step_ms
     first_ms = min(each.end_ms for each in latencies.windows)
@@ -324,13 +326,13 @@ def in_equal_times(latencies: GuestLatencies) -> Counted:
 
 
 def together(guests: Sequence[Counted]) -> Counted:
-    """Several guests' latencies, time by time, on their common clock.
+    """Merge the latencies of several guests on their common clock.
 
-    A time of a guest counts for the one that it has most in common with.
+    A window of a guest counts for the one with which it overlaps most.
 
-    :param guests: at least one, all with times of the same length
-    :returns: the times that all of them have
-    :raises ValueError: there is none, or times are not of the same length
+    :param guests: at least one, all with windows of the same length
+    :returns: the windows that all guests have
+    :raises ValueError: there is none, or the windows differ in length
     """
     lengths = {each.step_ms for each in guests}
     if len(lengths) != 1:

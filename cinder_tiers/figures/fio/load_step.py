@@ -43,7 +43,7 @@ def curve_name(pattern: fio_pattern.Pattern) -> str:
 
 
 def asked_iops(pattern: fio_pattern.Pattern) -> int | None:
-    """What one volume is asked for; None if it is not paced by IOPS."""
+    """Return the IOPS requested of one volume; None if IOPS set no pace."""
     if pattern.rate_iops is None:
         return None
     return pattern.rate_iops * pattern.numjobs * len(pattern.directions)
@@ -64,15 +64,15 @@ def _wrong(pattern: fio_pattern.Pattern) -> Iterator[str]:
 def paced(
     patterns: Iterable[fio_pattern.Pattern], steps: Sequence[int]
 ) -> tuple[fio_pattern.Pattern, ...]:
-    """Each pattern in steps of load.
+    """Make a pattern for each step of load.
 
-    :param patterns: of one direction and one process, not paced themselves
-    :param steps: I/Os per second that each volume of each guest is asked for,
+    :param patterns: patterns of one direction and one process, without a rate
+    :param steps: I/Os per second requested of each volume of each guest,
         rising
-    :returns: pattern by pattern, each under a name such as
+    :returns: the steps, pattern by pattern, with names such as
         ``randwrite-4k.r20``
-    :raises ValueError: steps that do not rise from 1, or patterns that cannot
-        be paced; all that is wrong
+    :raises ValueError: the steps do not rise from 1, or patterns cannot be
+        paced; names all problems
     """
     if not steps or list(steps) != sorted(set(steps)) or steps[0] < 1:
         raise ValueError(

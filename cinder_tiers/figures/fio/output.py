@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One guest's fio output, read with suspicion.
+"""One guest's fio output, checked strictly.
 
 The text comes from inside a guest and over its console: anything may be
 wrong with it, and a wrong number is worse than none.  So the shape is
@@ -62,7 +62,7 @@ _OF_NO_IO = LatencyMoments(count=0, mean_ns=0.0, max_ns=0)
 
 @dataclass(frozen=True, kw_only=True)
 class Direction:
-    """What was read, or what was written."""
+    """Reads, or writes, of a job."""
 
     #: read or write
     name: str
@@ -99,7 +99,7 @@ class Syncs:
 
 @dataclass(frozen=True, kw_only=True)
 class FioResult:
-    """What one fio job did, reads and writes taken together and apart."""
+    """Result of one fio job, in total and for each direction."""
 
     #: fio's ``--name``
     jobname: str
@@ -227,15 +227,15 @@ def _completed(
     *,
     where: str,
 ) -> int:
-    """How many I/Os of one side were completed in its runtime.
+    """Count the I/Os of one direction that completed in its runtime.
 
     fio's total_ios counts I/Os when they are submitted (ioengines.c
-    td_io_queue).  Those in flight at the end of a ramp are not in it, but the
-    runtime has the time in which those in flight at its end complete, so that
-    fio's iops is too low by up to iodepth I/Os.  io_bytes counts all that
-    complete (io_u.c io_completed), so of blocks of one size it tells how many.
-    N lacks those that complete from the end of a ramp until a process submits
-    again: few, but a process that is paced may wait for long.
+    td_io_queue).  It lacks those in flight at the end of a ramp, but the
+    runtime includes the time in which those in flight at its end complete, so
+    that fio's iops is too low by up to iodepth I/Os.  io_bytes counts all that
+    complete (io_u.c io_completed), so with blocks of one size it gives their
+    number.  N lacks those that complete from the end of a ramp until a process
+    submits again: few, but a paced process may wait for long.
 
     :raises ResultError: bytes and latencies are not of the same I/Os
     """
@@ -258,7 +258,7 @@ def _direction(
     in_flight: int,
     block_bytes: int | None,
 ) -> Direction | None:
-    """One side of a job, whose counters agree with each other; None if unused.
+    """Parse one direction of a job and check its counters; None if unused.
 
     fio divides both rates by the same runtime in whole ms (stat.c
     add_ddir_status_json), so they are exact, however short it is.  Every
@@ -495,7 +495,7 @@ def _in_flight(job: object, of_job: str) -> int:
 
 
 def _engine(job: object, of_job: str) -> str | None:
-    """With which engine a job says that it ran; None if it does not."""
+    """Return the engine that a job reports, or None."""
     options = _field(job, 'job options', (dict,), of_job)
     engine = options.get('ioengine')
     return engine if isinstance(engine, str) else None
@@ -526,7 +526,7 @@ def _syncs(job: object, of_job: str) -> Syncs | None:
 
 
 def merged_syncs(found: Sequence[Syncs | None]) -> Syncs | None:
-    """Calls of several jobs or guests; None if one has none.
+    """Merge the sync calls of several jobs or guests; None if one has none.
 
     :param found: at least one
     """
@@ -544,11 +544,11 @@ def parse(
 ) -> FioResult:
     """Read the json+ output of a fio run with one job.
 
-    :param text: all of fio's output
-    :param jobname: the ``--name`` that was ordered
-    :param ordered: what else was; None: that is not known
-    :raises ResultError: not JSON, not of the shape fio writes, another job,
-        a job that failed or did no I/O, or counters that contradict each
+    :param text: complete output of fio
+    :param jobname: the expected ``--name``
+    :param ordered: the ordered pattern; None if unknown
+    :raises ResultError: not JSON, not of the shape that fio writes, another
+        job, a job that failed or did no I/O, or counters that contradict each
         other or the order
     """
     return parse_each(text, jobname=jobname, ordered=ordered, jobs=1)[0]
@@ -563,13 +563,12 @@ def parse_each(
 ) -> tuple[FioResult, ...]:
     """Read the json+ output of a fio run with equal jobs side by side.
 
-    :param text: all of fio's output
-    :param jobname: the ``--name`` of each
-    :param jobs: how many were ordered
-    :param ordered: what each was to do; None: that is not known
-    :returns: what each did, in the order of the command line
-    :raises ResultError: as ``parse`` says, of any of them, or there are more
-        or fewer
+    :param text: complete output of fio
+    :param jobname: the expected ``--name`` of each job
+    :param jobs: the expected number of jobs
+    :param ordered: the pattern that each job was given; None if unknown
+    :returns: result of each job, in the order of the command line
+    :raises ResultError: see ``parse``; or the number of jobs differs
     """
     document = _document(text)
     version = _field(document, 'fio version', (str,), 'fio output')
@@ -603,7 +602,7 @@ def _result(
     version: str,
     timestamp_ms: int | None,
 ) -> FioResult:
-    """What one job did.
+    """Parse the result of one job.
 
     :raises ResultError: see ``parse``
     """
@@ -655,7 +654,7 @@ def _result(
 
 
 def merged_moments(found: Sequence[LatencyMoments]) -> LatencyMoments:
-    """One kind of latency of several jobs or guests.
+    """Merge one kind of latency of several jobs or guests.
 
     :param found: at least one
     """
@@ -668,7 +667,7 @@ def merged_moments(found: Sequence[LatencyMoments]) -> LatencyMoments:
 
 
 def merged_slat(found: Sequence[Direction]) -> LatencyMoments | None:
-    """Submission latencies of several jobs or guests; None if one has none.
+    """Merge submission latencies of jobs or guests; None if one has none.
 
     :param found: at least one
     """
@@ -677,7 +676,7 @@ def merged_slat(found: Sequence[Direction]) -> LatencyMoments | None:
 
 
 def _side_by_side(found: Sequence[Direction]) -> Direction:
-    """One direction of jobs that ran at the same time."""
+    """Merge one direction of jobs that ran at the same time."""
     return Direction(
         name=found[0].name,
         iops=sum(each.iops for each in found),
@@ -693,9 +692,9 @@ def _side_by_side(found: Sequence[Direction]) -> Direction:
 
 
 def together(found: Sequence[FioResult]) -> FioResult:
-    """Jobs that ran side by side as one: rates add up, histograms merge.
+    """Merge jobs that ran side by side: rates add up, histograms merge.
 
-    :param found: at least one, of one run of fio
+    :param found: at least one, all from one run of fio
     """
     if len(found) == 1:
         return found[0]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What fio is asked to do, as data, and the arguments that say so.
+"""Workloads of fio as data, and their command line arguments.
 
-A pattern says what an application does to its disk; the profile adds how it
+A pattern describes how an application uses its disk; the profile adds how it
 is measured.  The file or device is not named here: only the guest knows it.
 
 Option names and meanings: fio 3.33 HOWTO.  This module must not know guests,
@@ -89,7 +89,7 @@ def queue_depth(iodepth: int, ioengine: str | None) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Pattern:
-    """One way of using a disk.
+    """A way of using a disk.
 
     Exactly one of ``bs``, ``bsrange`` and ``bssplit`` is given.
     """
@@ -294,7 +294,7 @@ class Pattern:
 
     @property
     def directions(self) -> tuple[str, ...]:
-        """What it does: read, write or both."""
+        """Return the directions of the pattern: read, write or both."""
         if self.rw in MIXES:
             return ('read', 'write')
         return (self.rw.removeprefix('rand'),)
@@ -306,13 +306,13 @@ class Pattern:
 
     @property
     def in_flight_bytes(self) -> int:
-        """What a guest has in flight at most."""
+        """Return the maximum number of bytes that a guest has in flight."""
         return self.bs_bytes * self.iodepth * self.numjobs
 
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """How patterns are measured, the same for all of them."""
+    """Method of measurement, the same for all patterns."""
 
     #: MiB that each guest fills first and then works on
     region_mib: int
@@ -409,7 +409,7 @@ def round_argv(
 
 
 def _size_argv(pattern: Pattern, profile: Profile) -> tuple[str, ...]:
-    """Where the jobs of a pattern work: each in whole blocks of its own."""
+    """Return the arguments that give each job whole blocks of its own."""
     size_mib = pattern.size_mib or profile.region_mib
     if size_mib > profile.region_mib:
         raise ValueError(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 
-"""Whether all guests mean the same when they say a time.
+"""Check that the clocks of all guests agree.
 
 A guest whose clock stands still for a while (a suspended server), jumps or
 drifts starts at the right time by its own clock, and reports no error; only
@@ -49,7 +49,7 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True, kw_only=True)
 class FirstSeen:
-    """When an event was heard first, in ms on the host's clock."""
+    """Times of an event and of its first reading, in ms."""
 
     #: when it was, on the guest's clock; None if it does not say
     said_ms: int | None
@@ -62,7 +62,7 @@ class FirstSeen:
 
 @dataclass(frozen=True, kw_only=True)
 class _Claim:
-    """What an event says of host time minus leader's time."""
+    """Bounds that an event sets on host time minus leader's time."""
 
     outcome: verdict.GuestOutcome
     slot: schedule.Slot
@@ -78,7 +78,7 @@ def _claims(
     heard: Mapping[Key, FirstSeen],
     late_after_ms: int,
 ) -> Iterator[_Claim]:
-    """In order of time, of the slots of which a result is there."""
+    """Yield the claims of slots that have a result, in order of time."""
     for found in outcome.slots:
         for name in ('START', 'END'):
             seen = heard.get((name, found.slot.number))
@@ -102,10 +102,10 @@ def _claims(
 
 
 def _deepest(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Where the most spans lie over each other; none without a span.
+    """Return the ranges where the most spans overlap; empty without spans.
 
-    Mostly one.  Of several, the lower one comes first: delays make claims too
-    high, and nothing too low.
+    Usually there is one.  Of several, the lower one comes first: delays make
+    claims too high, and nothing makes them too low.
     """
     edges = []
     for begin_ms, end_ms in spans:
@@ -138,12 +138,12 @@ def _agreed(claims: Iterable[_Claim]) -> list[tuple[int, int]]:
 
 
 def _objection(claims: Sequence[_Claim], agreed: tuple[int, int]) -> str:
-    """What is wrong with the clock at the first of a guest's claims.
+    """Explain why the clock is wrong at the first of a guest's claims.
 
-    What is behind stays behind, but what is heard late need not: so the later
-    claims speak for it, or, where there is none, an undamaged console.
+    A clock that is behind stays behind, but an event that is heard late need
+    not: so the later claims decide, or, without any, an undamaged console.
 
-    :param claims: the one in question and all later ones
+    :param claims: the claim to judge and all later ones
     """
     claim = claims[0]
     # What most agree on may hold some whose clock is behind by a little.
@@ -169,7 +169,7 @@ def _objection(claims: Sequence[_Claim], agreed: tuple[int, int]) -> str:
 def _by_block(
     claims: Iterable[_Claim],
 ) -> dict[int, list[tuple[int, int]]]:
-    """What is agreed on in each part of the run, and a bit around it."""
+    """Return the agreed clock offsets per block of the run, with a margin."""
     blocks: dict[int, list[_Claim]] = {}
     for claim in claims:
         block = claim.at_ms // _BLOCK_MS
@@ -253,11 +253,13 @@ def reject_wrong_clocks(
     *,
     late_after_ms: int,
 ) -> list[verdict.GuestOutcome]:
-    """Outcomes in which complete slots by a wrong clock are complete no more.
+    """Return the outcomes, with slots by a wrong clock not complete any more.
 
-    :param outcomes: of all guests
-    :param heard: {guest: {event: when it was heard}}; of START and END
-    :param late_after_ms: how far a clock may be off beside what hearing takes
+    :param outcomes: outcomes of all guests
+    :param heard: {guest: {event: when it was heard}}, with the events START
+        and END
+    :param late_after_ms: how far a clock may be off, in addition to delays of
+        hearing
     """
     claims = {
         outcome.guest: list(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a tier should do, from its disks alone.
+"""Expected speed of a tier, from its disks alone.
 
 The rule of thumb for small random I/O on hard disks: a read costs one disk
 I/O, a write one on the disk of each replica, and all disks share the load.

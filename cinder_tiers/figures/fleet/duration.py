@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How long a run takes, and how long each part of it may take.
+"""Duration of a run, and time limits of its parts.
 
 The turns are known to the second, since they are a schedule.  The rest depends
-on the cloud: it is estimated from rates, which are assumptions for a small
-cloud or those of a former run, and the time limits leave room for a cloud that
-is half as fast.
+on the cloud: it is estimated from rates, which are assumed for a small cloud
+or taken from an earlier run, and the time limits allow for a cloud that is
+half as fast.
 """
 
 from collections.abc import Mapping
@@ -47,8 +47,8 @@ _MOST_RATE = 10**5
 def check_amounts(amounts: Any, most: int = _MOST) -> None:
     """Check all numbers of a dataclass: they may come from a file.
 
-    :param most: that is within reason
-    :raises ValueError: names every one that is negative or beyond reason
+    :param most: highest plausible number
+    :raises ValueError: names every field that is negative or too high
     """
     wrong = [
         field.name
@@ -62,7 +62,7 @@ def check_amounts(amounts: Any, most: int = _MOST) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Rates:
-    """How fast a cloud is, in seconds unless said otherwise.
+    """Speed of a cloud, in seconds unless noted otherwise.
 
     The defaults are assumed, for a small cloud.
     """
@@ -97,7 +97,7 @@ ASSUMED = Rates()
 
 @dataclass(frozen=True, kw_only=True)
 class Extent:
-    """How much there is in a run of what takes time."""
+    """Amounts in a run on which its duration depends."""
 
     #: of all tiers
     guests: int
@@ -120,7 +120,7 @@ class Extent:
 
     @property
     def boots(self) -> int:
-        """How many boots there are one after another."""
+        """Return the number of boots that follow each other."""
         return (
             -(-self.guests // BOOTS_AT_ONCE) if self.by_clock else self.guests
         )
@@ -128,7 +128,7 @@ class Extent:
 
 @dataclass(frozen=True, kw_only=True)
 class Duration:
-    """How long the parts of a run take, in seconds."""
+    """Durations of the parts of a run, in seconds."""
 
     #: until all volumes are there
     volumes: int
@@ -166,7 +166,7 @@ class Duration:
 
     @property
     def wait(self) -> int:
-        """From when all have filled their regions to a start by wall time."""
+        """Seconds from the last filled region to a start by wall time."""
         return max(
             0,
             (self.after or 0)
@@ -178,7 +178,7 @@ class Duration:
 
     @property
     def seconds(self) -> int:
-        """All parts together."""
+        """Return the sum of all parts."""
         return (
             self.volumes
             + self.boot
@@ -191,9 +191,9 @@ class Duration:
         )
 
     def of_kept_fleet(self, *, fills: bool, deletes: bool) -> 'Duration':
-        """The same run on guests that a former run has kept.
+        """Return the duration of the run on guests that an earlier run kept.
 
-        They are given orders in place of being made.
+        The guests get new orders instead of being created.
 
         :param fills: whether they write their regions again
         :param deletes: whether they are deleted at the end
@@ -224,20 +224,21 @@ def estimate(
 ) -> Duration:
     """Estimate how long a run takes.
 
-    :param plan: of all tiers
-    :param profile: says how much each guest fills, and how often
-    :param guests: of all tiers together
-    :param tier_mib_per_second: what a tier takes of large writes, of all its
+    :param plan: schedule of all tiers
+    :param profile: profile with the size and number of fills of each guest
+    :param guests: number of guests of all tiers together
+    :param tier_mib_per_second: large writes that a tier accepts from all its
         guests together, at least 1
     :param by_clock: whether they start by wall time, and boot at once
     :param after_seconds: see ``Duration.after``; None: twice what booting and
         filling should take, and some slack
-    :param volumes_per_guest: that are made
-    :param measured_per_guest: of these, on how many fio works, with a region
-        on each
+    :param volumes_per_guest: number of volumes created for each guest
+    :param measured_per_guest: number of these on which fio works, with a
+        region on each
     :param fill: whether regions are filled
-    :param precondition_seconds: for rounds before the first turn, at most
-    :param rates: how fast the cloud is
+    :param precondition_seconds: maximum duration of rounds before the first
+        turn
+    :param rates: speed of the cloud
     """
     regions = guests * measured_per_guest
     last = plan.slots[-1]
@@ -287,14 +288,14 @@ def estimate(
 
 
 def time_limits_seconds(*expected: Duration) -> Mapping[str, int]:
-    """How long to wait for each part: twice what is expected, and never short.
+    """Return the time limit of each part: twice the estimate, or a minimum.
 
-    A cloud that was fast in a former run may be slow today: with an estimate
-    from assumed rates beside that from its own, the longer one counts.
+    A cloud that was fast in an earlier run may be slow today: of an estimate
+    from assumed rates and one from its own, the longer one counts.
 
-    :param expected: as ``estimate`` gave them, at least one
+    :param expected: estimates of ``estimate``, at least one
     :returns: the keys of the scenario's ``timeouts_seconds``; ``volumes`` is
-        for making and for deleting them, ``boot`` for one server's disks and
+        for creating and for deleting them, ``boot`` for one server's disks and
         for all servers at the end, ``end`` for the last results
     """
     limits = [_limits_seconds(each) for each in expected]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 
-"""What a guest's times are worth on the common clock, from its event GO.
+"""Conversion of a guest's times to the common clock, from its event GO.
 
-With a start by volume the common clock is the leader's, counted from its
-boot, and guests measured how far theirs are from it.  With a start by wall
-time it is wall time, and a guest knows only what it was given of its own.
+With a start by volume the common clock is the leader's, counted from its boot,
+and guests measured how far theirs are from it.  With a start by wall time it
+is wall time, and a guest knows only its own.
 
 Pure; ``fleet.sh`` and ``fleet_clock.sh`` print the event.
 """
@@ -25,7 +25,7 @@ _UNKNOWN = 'it could not find out who keeps its clock'
 
 @dataclass(frozen=True, kw_only=True)
 class GuestClock:
-    """How a guest's times become those of the common clock."""
+    """Relation of a guest's clock to the common clock."""
 
     #: its uptime minus the common clock; None: it did not say
     shift_ms: int | None
@@ -42,9 +42,9 @@ class GuestClock:
 
 
 def parse_go_event(event: frames.Event | None) -> GuestClock:
-    """What a guest said of its clock.
+    """Parse what a guest reported of its clock.
 
-    :param event: its event GO; None if it gave none
+    :param event: its event GO, or None
     """
     shift_ms, error_ms, samples, start_ms = (
         event.integer(key) if event else None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What guests say of themselves beside their figures, read with suspicion.
+"""Reports of guests about themselves, checked strictly.
 
-``facts.sh`` says it: the event FACTS once, and in END what CPUs did.  Texts
-come from inside a guest: they are cleaned and cut.  Pure.
+``facts.sh`` prints them: the event FACTS once, and the use of CPUs in END.
+Texts come from inside a guest: they are cleaned and cut.  Pure.
 """
 
 import re
@@ -44,11 +44,12 @@ _SPENT = {
 def spent_seconds(
     console: frames.GuestConsole, part: str, most_seconds: float
 ) -> float | None:
-    """How long a guest took for a part of what it does before it is ready.
+    """Return the time that a guest took for a part of its preparation.
 
-    :param part: ``fill``, its region, or ``rounds``, before the first turn
-    :param most_seconds: that have gone by; what is longer is not believed
-    :returns: None if it did not say
+    :param part: ``fill`` for its region, or ``rounds`` for those before the
+        first turn
+    :param most_seconds: elapsed time; a longer duration is rejected
+    :returns: None if the guest did not report it
     """
     at = {event.name: event.integer('at') for event in console.events}
     begin, end = (at.get(name) for name in _SPENT[part])
@@ -59,10 +60,10 @@ def spent_seconds(
 
 
 def system(console: frames.GuestConsole) -> guest_system.GuestSystem | None:
-    """What a guest is.
+    """Parse a guest's report of its system.
 
-    :param console: all that was heard of it
-    :returns: None if it did not say
+    :param console: text heard from the guest
+    :returns: None if the guest did not report it
     """
     event = console.event('FACTS')
     if event is None:
@@ -90,11 +91,11 @@ def system(console: frames.GuestConsole) -> guest_system.GuestSystem | None:
 def cpu_use(
     ended: frames.Event, known: guest_system.GuestSystem | None
 ) -> guest_system.CpuUse | None:
-    """What became of a guest's CPUs in a slot.
+    """Parse the use of a guest's CPUs in a slot.
 
-    :param ended: the guest's END of it
-    :param known: what the guest is
-    :returns: None if it did not say, or says what cannot be
+    :param ended: the guest's event END of the slot
+    :param known: the guest's system
+    :returns: None if it was not reported, or is not plausible
     """
     ticks, busy, steal, since_boot = (
         ended.integer(key) for key in ('ticks', 'busy', 'steal', 'stolen')

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a guest is, as far as it can see, and what it did with its CPUs.
+"""System and CPU use of a guest, as far as it can see them.
 
 Records of the result file.  This module must not know how guests report.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class GuestSystem:
-    """What a guest says of itself; null what it could not see."""
+    """System of a guest as it reported it; null if it sees no value."""
 
     #: as the kernel calls it
     cpu_model: str | None = None
@@ -34,13 +34,13 @@ class GuestSystem:
 
     @property
     def tells_steal(self) -> bool:
-        """Whether its kernel knows the time that the host took from it."""
+        """Return whether the kernel knows the time that the host took."""
         return self.hypervisor in ('kvm', 'xen')
 
 
 @dataclass(frozen=True, kw_only=True)
 class CpuUse:
-    """What became of all CPUs of a guest while fio ran."""
+    """Use of a guest's CPUs while fio ran."""
 
     #: they worked, for the guest's kernel or its processes
     busy_percent: float
@@ -50,13 +50,13 @@ class CpuUse:
 
 
 def in_one_text(values: Iterable[str | None]) -> str | None:
-    """What some guests say of one thing.
+    """Summarize the values that guests report for one fact.
 
     >>> in_one_text(["kvm", "kvm"]), in_one_text(["none", None, "bfq"])
     ('kvm', 'differs: bfq, none, and some do not say')
 
-    :param values: of each guest; None: it does not say
-    :returns: None if none of them says
+    :param values: value of each guest; None if it reported none
+    :returns: None if no guest reported a value
     """
     values = list(values)
     found = sorted({value for value in values if value is not None})

@@ -30,7 +30,7 @@ START_SKEW_LIMIT_SHARE = 0.025
 
 @dataclass(frozen=True, kw_only=True)
 class GuestSlot:
-    """What one guest did in one slot."""
+    """Result of one guest in one slot."""
 
     #: its name
     guest: str
@@ -70,12 +70,11 @@ class GuestSlot:
 def start_remark(
     skew_ms: int, error_ms: float | None, measured_ms: int
 ) -> str:
-    """What is to be said against a common start; empty if nothing.
+    """Return the objection to a common start; empty if there is none.
 
-    :param skew_ms: from the first to the last start
-    :param error_ms: the true skew is longer by at most this; None: unknown
-    :param measured_ms: the time in which all guests were measured; 0 if there
-        is none
+    :param skew_ms: time from the first to the last start
+    :param error_ms: the true skew is longer by at most this; None if unknown
+    :param measured_ms: time in which all guests were measured; 0 without any
     """
     if error_ms is None:
         return f'started within {skew_ms} ms, with unknown clock error'
@@ -97,7 +96,7 @@ def start_remark(
 
 @dataclass(frozen=True, kw_only=True)
 class FleetDirection:
-    """What all guests of a tier read in one slot, or what they wrote."""
+    """Reads, or writes, of all guests of a tier in one slot."""
 
     #: sum of the guests'
     iops: float
@@ -117,7 +116,7 @@ class FleetDirection:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetSlot:
-    """What all guests of a tier did in one slot."""
+    """Result of all guests of a tier in one slot."""
 
     #: how many are in the figures
     guests: int

@@ -23,7 +23,7 @@ _SECONDS_AROUND = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Precondition:
-    """What guests write before the first turn."""
+    """Writes of guests before the first turn."""
 
     #: what fio does in a round; it writes
     pattern: fio_pattern.Pattern
@@ -56,18 +56,18 @@ class Precondition:
 
     @property
     def seconds(self) -> int:
-        """How long all rounds take, at most."""
+        """Return the maximum duration of all rounds."""
         return self.most_rounds * (self.round_seconds + _SECONDS_AROUND)
 
     @property
     def least_seconds(self) -> int:
-        """How long the fewest rounds take that can be steady."""
+        """Return the duration of the fewest rounds that can be steady."""
         return rounds.WINDOW * (self.round_seconds + _SECONDS_AROUND)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Preconditioned:
-    """What one guest wrote before the first turn."""
+    """Writes of one guest before the first turn."""
 
     #: KiB of each round, in order of time
     rounds_kib: tuple[int, ...]
@@ -78,12 +78,12 @@ class Preconditioned:
 
 
 def told(console: frames.GuestConsole) -> Preconditioned | None:
-    """What a guest says of its rounds.
+    """Parse a guest's report of its rounds.
 
-    Whether they were steady is judged here, whatever the guest says of it.
+    Whether they were steady is judged here, regardless of the guest's report.
 
-    :param console: all that was heard of it
-    :returns: None if it has no round
+    :param console: text heard from the guest
+    :returns: None without rounds
     """
     found: dict[int, int] = {}
     for event in console.events:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""When which tier runs which pattern.
+"""Schedule of tiers and patterns.
 
 Tiers share disks, network and the hosts' cores, so they take turns: every
 slot belongs to one tier and one pattern, slots follow one another, and within
@@ -45,7 +45,7 @@ _Item = tuple[fio_pattern.Pattern, int | None]
 
 @dataclass(frozen=True, kw_only=True)
 class Slot:
-    """One tier's turn with one pattern."""
+    """A tier's turn with a pattern."""
 
     #: position in the schedule, from 0
     number: int
@@ -65,7 +65,7 @@ class Slot:
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """All turns, one after another, or those of all tiers at once."""
+    """The sequence of turns, of one tier at a time or of all at once."""
 
     #: in order of time, at least one, ``slots[n].number == n``; those of a
     #: pattern that begin at the same time are as long
@@ -79,7 +79,7 @@ class Schedule:
 
     @property
     def seconds(self) -> int:
-        """From T0 to the end of the last slot."""
+        """Seconds from T0 to the end of the last slot."""
         return self.slots[-1].begin_seconds + self.slots[-1].seconds
 
     def up_to(self, repeat: int) -> 'Schedule':
@@ -98,9 +98,9 @@ class Schedule:
         return tuple(slot for slot in self.slots if slot.tier == tier)
 
     def of_guest(self, tier: str, position: int) -> tuple[Slot, ...]:
-        """The slots in which one guest runs.
+        """Return the slots in which one guest runs.
 
-        :param position: of the guest among those of its tier, from 0
+        :param position: position of the guest in its tier, from 0
         """
         return tuple(
             slot
@@ -117,18 +117,18 @@ def gap_seconds(
     tier_mib_per_second: int,
     least_seconds: int = GAP_SECONDS,
 ) -> int:
-    """How much longer a slot is than the time that fio is ordered to run.
+    """Return how much longer a slot is than fio's ordered runtime.
 
-    fio waits for what is in flight at its end, and counts from the first
+    fio waits for I/Os that are in flight at its end, and counts from the first
     completion after the ramp: with many large blocks in flight and a slow
     tier, both take longer than a run.  So does fsync at the end, which writes
     out the cache of each volume.
 
-    :param guests: that run at once, times the volumes of each
-    :param ramp_seconds: run, but not counted
-    :param tier_mib_per_second: what the tier takes of large writes, of all
+    :param guests: number of guests that run at once, times the volumes of each
+    :param ramp_seconds: time that fio runs but does not count
+    :param tier_mib_per_second: large writes that the tier accepts from all
         guests together, at least 1
-    :param least_seconds: with nothing large in flight
+    :param least_seconds: minimum, when nothing large is in flight
     """
     drain_seconds = max(
         -(
@@ -151,10 +151,10 @@ def gap_seconds(
 def pattern_of_step(
     pattern: fio_pattern.Pattern, guests: int
 ) -> fio_pattern.Pattern:
-    """The pattern under the name that it has with so many guests.
+    """Return the pattern under its name for a number of guests.
 
-    A name of its own, such as ``randwrite-4k.g12``: fio gives it back with
-    the result, so results of two steps cannot be taken for each other.
+    The unique name, such as ``randwrite-4k.g12``, comes back with fio's
+    result, so that results of two steps cannot be confused.
 
     :param guests: at least 1
     :raises ValueError: the name would be too long
@@ -230,36 +230,38 @@ def plan(
     volumes_per_guest: int = 1,
     side_by_side: bool = False,
 ) -> Schedule:
-    """Lay out all patterns of one tier, then of the next, and so on.
+    """Schedule all patterns of one tier, then of the next, and so on.
 
-    When all have had their turn, the next repeat begins: what changes slowly,
-    such as a cache that fills or a neighbour that comes and goes, then shows
-    as a difference between repeats and not as one between tiers or patterns.
+    After all turns, the next repeat begins: slow changes, such as a cache that
+    fills or a neighbour that comes and goes, then show as a difference between
+    repeats and not between tiers or patterns.
 
     With a seed, the order of tiers and that of patterns is drawn for each odd
-    repeat, and reversed for the next, so that what one turn leaves to the next
-    is not taken for a property of the tier that always has it: a repeat is a
-    block of a randomised block design, and of each two repeats every tier is
-    before every other one once.
+    repeat, and reversed for the next, so that an effect of one turn on the
+    next is not taken for a property of the tier that always has it: a repeat
+    is a block of a randomised block design, and in each two repeats every tier
+    is before every other one once.
 
     Side by side, a pattern is the turn of all tiers; only the order of
     patterns is drawn.
 
     :param tiers: names, each once, at least one
-    :param patterns: their names each once, at least one
-    :param profile: its times give, with the gap, the length of a slot
-    :param repeats: how often, at least once
-    :param guest_steps: each pattern runs with so many guests of the tier in
-        turn, ascending, and is then called as ``pattern_of_step`` says;
-        empty: once, with all
-    :param guests_per_tier: how many run where there are no steps
-    :param volumes_per_guest: on how many at once each of them runs it
+    :param patterns: patterns with unique names, at least one
+    :param profile: profile whose times give, with the gap, the length of a
+        slot
+    :param repeats: number of repeats, at least 1
+    :param guest_steps: numbers of guests of the tier, ascending, with which
+        each pattern runs in turn, renamed as in ``pattern_of_step``; empty:
+        once, with all
+    :param guests_per_tier: number of guests that run if there are no steps
+    :param volumes_per_guest: number of volumes on which each of them works at
+        once
     :param tier_mib_per_second: see ``gap_seconds``
     :param least_gap_seconds: see ``gap_seconds``
     :param seed: None: tiers and patterns in the order given, in each repeat
-    :param side_by_side: all tiers at once; they must share no disk
+    :param side_by_side: whether all tiers run at once; they must share no disk
     :raises ValueError: no tier, no pattern, no repeat, a name twice, steps
-        that do not rise from 1, or one tier side by side
+        that do not rise from 1, or side by side with a single tier
     """
     _check(tiers, patterns, repeats, guest_steps)
     if side_by_side and len(tiers) < 2:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What became of each guest, decided from what was heard of it.
+"""Verdict on each guest, decided from its console.
 
 Pure: consoles and schedule in, outcomes out.  A guest that did not do all of
-its slots properly is never passed over in silence: it gets a verdict and the
+its slots properly is never passed over silently: it gets a verdict and the
 reason in words.
 """
 
@@ -27,7 +27,7 @@ from cinder_tiers.figures.protocol import frames
 
 
 class GuestVerdict(enum.Enum):
-    """What to say of a guest, or of a guest in one slot; worst first."""
+    """Verdicts on a guest, or on a guest in one slot; worst first."""
 
     LOST = 'lost'  # its console fell silent
     BROKEN = 'broken'  # could not prepare or take part
@@ -41,7 +41,7 @@ class GuestVerdict(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class SlotOutcome:
-    """One guest in one slot."""
+    """Outcome of one guest in one slot."""
 
     #: the slot
     slot: schedule.Slot
@@ -55,7 +55,7 @@ class SlotOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class GuestOutcome:
-    """One guest in the whole run."""
+    """Outcome of one guest in the whole run."""
 
     #: its name
     guest: str
@@ -110,12 +110,12 @@ _OVER = {
 
 
 def has_ended(console: frames.GuestConsole) -> bool:
-    """Whether the guest's script said its last word."""
+    """Return whether the guest's script has reported its end."""
     return any(console.event(name) for name in ('DONE', 'FAILED', 'LATE'))
 
 
 def is_complete(console: frames.GuestConsole) -> bool:
-    """Whether listening on can bring nothing more.
+    """Return whether further reading cannot bring anything new.
 
     A guest that did all its slots prints everything again, as often as its
     DONE says; it need not be heard by who has it all.
@@ -133,7 +133,7 @@ def is_complete(console: frames.GuestConsole) -> bool:
 
 
 def _silence(console: frames.GuestConsole) -> tuple[GuestVerdict, str]:
-    """Why a guest did not take part: its own word, or the lack of it."""
+    """Explain why a guest did not take part, if possible in its words."""
     for name in ('LATE', 'BROKEN', 'FAILED'):
         event = console.event(name)
         if event is not None:
@@ -173,15 +173,14 @@ def _logs(
     started_ms: int,
     ended_ms: int,
 ) -> dict[str, Any]:
-    """What changed during a run, by the fields of ``merge.GuestSlot``.
+    """Return the logs of a run, by the fields of ``merge.GuestSlot``.
 
-    fio's logs have the wall clock, everything else the time since the boot.
-    fio notes the wall clock when it writes its output, just before it ends:
-    that is where the two meet, to what fio needs to exit.
+    fio's logs use the wall clock, everything else the time since boot.  fio
+    notes the wall clock when it writes its output, just before it ends: there
+    the two are matched, up to the time that fio needs to exit.
 
-    :returns: on the common clock; nothing if the guest sent nothing
-    :raises iops_log.LogError: a log cannot be used, or does not lie within
-        the run
+    :returns: values on the common clock; empty if the guest sent nothing
+    :raises iops_log.LogError: a log is invalid, or does not lie within the run
     """
     directions = iops_log.parse_directions(
         sent.iops, runtime_ms=result.runtime_ms, end_ms=result.timestamp_ms
@@ -240,9 +239,9 @@ def _moved(
 def _check_within(
     first_ms: int, last_ms: int, started_ms: int, ended_ms: int
 ) -> None:
-    """Whether values can be of a run.
+    """Check that values can be of a run.
 
-    :raises iops_log.LogError: they cannot
+    :raises iops_log.LogError: the values lie outside of the run
     """
     if (
         first_ms < started_ms - _SERIES_OUTSIDE_MS
@@ -257,12 +256,12 @@ def _check_within(
 def _times_ms(
     event: frames.Event, slot: schedule.Slot, *, shift_ms: int, start_ms: int
 ) -> tuple[int, int, int]:
-    """Planned, real start and end of an END event on the leader's clock.
+    """Return the planned start, real start and end of an END event.
 
-    :param shift_ms: of the guest's clock
+    :param shift_ms: shift of the guest's clock
     :param start_ms: T0 on the leader's clock
-    :raises frames.DamagedResult: they are none that the script could have
-        found: it plans by T0 and the schedule, and ends after it began
+    :raises frames.DamagedResult: the script cannot have printed such times: it
+        plans by T0 and the schedule, and ends after it began
     """
     times = [
         time - shift_ms
@@ -292,10 +291,10 @@ def _measured(
     sent: iops_log.Sent,
     cpu: guest_system.CpuUse | None,
 ) -> merge.GuestSlot:
-    """What a guest did on the common clock.
+    """Return a guest's result on the common clock.
 
-    :raises frames.DamagedResult: fio says that it ran longer
-    :raises iops_log.LogError: the log cannot be used
+    :raises frames.DamagedResult: fio reports a longer runtime
+    :raises iops_log.LogError: a log is invalid
     """
     planned_ms, started_ms, ended_ms = times_ms
     result = fio_output.together(list(of_volumes.values()))
@@ -324,7 +323,7 @@ def _measured(
 def _lateness(
     measured: merge.GuestSlot, slot_ms: int, late_after_ms: int
 ) -> str:
-    """Why a result does not belong to its slot's window, or empty."""
+    """Explain why a result is outside of its slot's window; empty if not."""
     if abs(measured.start_error_ms) > late_after_ms:
         return (
             f'started {measured.start_error_ms} ms after its time,'
@@ -415,14 +414,14 @@ def judge(
     position: int = 0,
     volumes: Sequence[str] = ('',),
 ) -> GuestOutcome:
-    """Decide what became of one guest.
+    """Decide the outcome of one guest.
 
-    :param console: all that was heard of it
-    :param plan: slots of all tiers
-    :param late_after_ms: a start further from its time does not count
-    :param position: of the guest among those of its tier, from 0
-    :param volumes: ids of those that fio works on, in the order of its
-        orders; of a single one it need not be known
+    :param console: text heard from the guest
+    :param plan: schedule of all tiers
+    :param late_after_ms: a start that deviates by more does not count
+    :param position: position of the guest in its tier, from 0
+    :param volumes: ids of the volumes on which fio works, in the order of the
+        guest's orders; the id of a single one may be unknown
     """
     clock = guest_clock.parse_go_event(console.event('GO'))
     slots = [
@@ -467,9 +466,9 @@ def by_slot(outcomes: Sequence[GuestOutcome]) -> dict[int, list[OfGuest]]:
 
 
 def complete(of_guests: Sequence[OfGuest]) -> list[merge.GuestSlot]:
-    """What the guests did that are complete in a slot.
+    """Return the results of the guests that are complete in a slot.
 
-    :param of_guests: all of the slot, as ``by_slot`` has them
+    :param of_guests: all guests of the slot, from ``by_slot``
     """
     return [
         found.measured

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 
-"""Whether each guest's volumes lie in the tier that is to be measured.
+"""Check that each guest's volumes lie in the tier to be measured.
 
-Figures of a volume that landed elsewhere are those of another tier.  Who
-knows Cinder's volume type of a tier says so; where none does, volumes of
-one tier must at least agree, whichever guest has them.
+Figures of a volume that landed elsewhere are those of another tier.  If
+Cinder's volume type of a tier is known, it is expected; otherwise volumes of
+one tier must at least agree, regardless of the guest.
 
 Pure: this module must not know Cinder.
 """
@@ -32,7 +32,7 @@ def _objection(
     of_tier: Sequence[str | None],
     expected: str | None,
 ) -> str:
-    """What is wrong with the types of a guest's volumes, or empty."""
+    """Explain why the types of a guest's volumes are wrong; empty if right."""
     accepted = _most_have(of_tier) if expected is None else (expected,)
     wrong = sorted({each or 'none' for each in found if each not in accepted})
     if not wrong:
@@ -54,13 +54,13 @@ def reject_wrong_volume_types(
     found: Mapping[str, Sequence[str | None]],
     expected: Mapping[str, str],
 ) -> list[verdict.GuestOutcome]:
-    """Outcomes in which no figure is of a volume on the wrong tier.
+    """Return the outcomes, with volumes on a wrong tier excluded.
 
-    :param outcomes: of all guests
-    :param found: {guest: volume type of each of its volumes, None if that has
-        none}
-    :param expected: {tier: its volume type}, of the tiers of which it is
-        known; of others, the type that most of their volumes have
+    :param outcomes: outcomes of all guests
+    :param found: {guest: volume type of each of its volumes, or None without
+        one}
+    :param expected: {tier: its volume type} for tiers where it is known; for
+        others, the type of most of their volumes is expected
     """
     of_tiers: dict[str, list[str | None]] = {}
     for outcome in outcomes:

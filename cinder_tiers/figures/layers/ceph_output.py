@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What Ceph's own benchmarks and commands say, read with suspicion.
+"""Output of Ceph's own benchmarks and commands, checked strictly.
 
-JSON of ``rados bench``, ``ceph tell osd.N bench`` and what describes a pool.
-Seen with Ceph 16.2; figures that contradict each other are refused.
+JSON of ``rados bench``, ``ceph tell osd.N bench`` and of commands that
+describe a pool.  Seen with Ceph 16.2; figures that contradict each other are
+refused.
 
-``rados bench`` reports no percentiles, and has no ramp.  But it says how many
-operations were finished after each second, so that what came before a ramp
-was over is left out here.
+``rados bench`` reports no percentiles, and has no ramp.  But it reports how
+many operations were finished after each second, so that operations before the
+end of a ramp are excluded here.
 """
 
 from collections.abc import Mapping
@@ -37,7 +38,7 @@ class AnswerError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Rate:
-    """What one benchmark did."""
+    """Rate that one benchmark reached."""
 
     #: that were counted
     operations: int
@@ -115,12 +116,12 @@ def _field(mapping: object, key: str, kind: type, what: str) -> Any:
 
 
 def rados_bench(text: bytes, *, ramp_seconds: int) -> Rate:
-    """What ``rados bench --format json`` has found.
+    """Parse the output of ``rados bench --format json``.
 
-    :param text: all of its output
-    :param ramp_seconds: what was finished before is not counted, unless the
+    :param text: complete output
+    :param ramp_seconds: operations finished before are not counted, unless the
         run was over earlier
-    :raises AnswerError: it must not be used
+    :raises AnswerError: the output is not usable
     """
     what = 'rados bench'
     found = _document(text, what)
@@ -159,11 +160,11 @@ def rados_bench(text: bytes, *, ramp_seconds: int) -> Rate:
 
 
 def osd_bench_total_bytes(block_bytes: int, seconds: int) -> int:
-    """How much one OSD bench is to write, so that the OSD does not refuse.
+    """Choose the bytes that an OSD bench writes, so that the OSD accepts it.
 
-    :param block_bytes: of each write
-    :param seconds: it should last at least so long on a hard disk
-    :returns: whole blocks
+    :param block_bytes: size of each write
+    :param seconds: desired minimum duration on a hard disk
+    :returns: bytes, a multiple of the block size
     """
     if block_bytes < OSD_BENCH_LARGE_BYTES:
         return block_bytes * min(
@@ -173,10 +174,10 @@ def osd_bench_total_bytes(block_bytes: int, seconds: int) -> int:
 
 
 def osd_bench(text: bytes) -> Rate:
-    """What ``ceph tell osd.N bench`` has found.
+    """Parse the answer of ``ceph tell osd.N bench``.
 
-    :param text: its answer in JSON
-    :raises AnswerError: it must not be used
+    :param text: answer in JSON
+    :raises AnswerError: the answer is not usable
     """
     what = 'OSD bench'
     found = _document(text, what)
@@ -197,7 +198,7 @@ def osd_bench(text: bytes) -> Rate:
 
 
 def one_after_another(rates: Sequence[Rate]) -> Rate:
-    """Several benchmarks of the same kind as one.
+    """Add up benchmarks of the same kind that followed each other.
 
     :param rates: at least one
     """
@@ -245,13 +246,13 @@ def pool(
     groups: bytes,
     profile: bytes | None,
 ) -> model.TierPool:
-    """What a pool is made of.
+    """Describe what a pool consists of.
 
     :param pools: answer to ``ceph osd pool ls detail``
-    :param tree: to ``ceph osd tree``
-    :param groups: to ``ceph pg ls-by-pool NAME``
-    :param profile: to ``ceph osd erasure-code-profile get``, of an erasure
-        coded pool; else None
+    :param tree: answer to ``ceph osd tree``
+    :param groups: answer to ``ceph pg ls-by-pool NAME``
+    :param profile: answer to ``ceph osd erasure-code-profile get`` for an
+        erasure coded pool; else None
     :raises AnswerError: an answer is wrong, or the pool is not healthy
     """
     what = f'placement groups of pool {name!r}'

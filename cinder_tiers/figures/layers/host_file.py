@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an admin says of the host that measures the layers below guests.
+"""File with the host that measures the layers below guests.
 
-A small YAML file: where Ceph is, as whom, and which disks may be measured raw.
-A disk that is written to loses what is on it, so that is said here, for each
-disk by itself, and nowhere else; nothing is ever chosen.
+A small YAML file that an admin writes: where Ceph is, the user, and the disks
+that may be measured raw.  A disk that is written to loses its content, so each
+such disk must be listed in this file; none is ever chosen automatically.
 
-Here is what the file may say; plugins read it and look at the disks.
+This module defines the format; plugins read the file and check the disks.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _USER = re.compile(r'[A-Za-z0-9_.-]{1,64}')
 
 @dataclass(frozen=True, kw_only=True)
 class Ceph:
-    """How to reach Ceph from this host."""
+    """Access to Ceph from this host."""
 
     #: absolute path of ceph.conf
     conf: str = '/etc/ceph/ceph.conf'
@@ -60,9 +60,10 @@ class Host:
     raw: tuple[RawDisk, ...] = ()
 
     def raw_disk(self, device_classes: tuple[str, ...]) -> RawDisk | None:
-        """The disk that stands for OSDs of one class; None if there is none.
+        """Return the disk that represents OSDs of one class; None without one.
 
-        :param device_classes: of a pool's OSDs; several have no such disk
+        :param device_classes: device classes of a pool's OSDs; several have no
+            such disk
         """
         return next(
             (
@@ -75,7 +76,7 @@ class Host:
 
 
 class _HostFileReader:
-    """Says by file and key what is wrong."""
+    """Reader that reports problems by file and key."""
 
     def __init__(self, file: str) -> None:
         self._file = file
@@ -155,11 +156,11 @@ def _raw(reader: _HostFileReader, value: object) -> Iterator[RawDisk]:
 
 
 def host(document: object, file: str) -> Host:
-    """What a file says.
+    """Parse the host file.
 
-    :param document: its content, as YAML gives it
-    :param file: its name, for messages
-    :raises cinder_tiers.domain.errors.ProblemsFound: all that is wrong
+    :param document: content of the file as YAML parses it
+    :param file: name of the file, for messages
+    :raises cinder_tiers.domain.errors.ProblemsFound: all problems of the file
     """
     reader = _HostFileReader(file)
     top = reader.mapping(document, _KEYS, 'the file')

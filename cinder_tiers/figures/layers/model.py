@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What each layer between a disk and a guest does, and should do.
+"""Measured and expected speed of each layer from a disk to a guest.
 
 The layers, from below: one raw disk; the OSDs of a tier's pool, each alone
 with its disk; RADOS, which keeps several copies; librbd; a guest.  Each is
-judged by the layer below it, so that it is seen which one loses.
+judged by the layer below it, which shows where speed is lost.
 
-What a layer should do is counted in disks.  A raw disk is one.  All OSDs of a
-pool together are as many as they are.  From RADOS upwards a read costs one
-disk I/O and a write one for each copy, so that N disks do as many writes as
-N / copies disks: the rule of ``disk_estimate``, here also of large sequential
-I/O, where it is about bandwidth.
+The expected speed of a layer is counted in disks.  A raw disk is one.  All
+OSDs of a pool together are as many as they are.  From RADOS upwards a read
+costs one disk I/O and a write one for each copy, so that N disks do as many
+writes as N / copies disks: the rule of ``disk_estimate``, here also for large
+sequential I/O, where it is about bandwidth.
 
 This module must not know tools, Ceph's commands or Rally.
 """
@@ -30,7 +30,7 @@ WRITES = ('write', 'randwrite')
 
 @dataclass(frozen=True, kw_only=True)
 class TierPool:
-    """What keeps the data of a tier."""
+    """Pool that stores the data of a tier."""
 
     #: of the pool
     name: str
@@ -65,7 +65,7 @@ class TierPool:
 
 @dataclass(frozen=True, kw_only=True)
 class LayerFigures:
-    """What a layer did with one pattern."""
+    """Figures of a layer with one pattern."""
 
     #: I/Os per second, of all disks or clients together
     iops: float
@@ -79,9 +79,9 @@ class LayerFigures:
     remark: str = ''
 
     def rate(self, pattern: fio_pattern.Pattern) -> float:
-        """By which layers are compared, in I/Os per second.
+        """Return the I/Os per second by which layers are compared.
 
-        Of sequential patterns it follows from the bandwidth: of few large
+        For sequential patterns it follows from the bandwidth: of few large
         I/Os, tools count those that end in time, which may be one more or
         less.
         """
@@ -92,7 +92,7 @@ class LayerFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """One layer and one pattern."""
+    """Measurement of one layer with one pattern."""
 
     #: one of ``LAYERS``
     layer: str
@@ -125,7 +125,7 @@ class Judgement:
 
     @property
     def percent_of_theory(self) -> float | None:
-        """Of what the layer below allows; None if that is not known."""
+        """Return the percentage of what the layer below allows, or None."""
         if self.percent_of_below is None or not self.percent_by_theory:
             return None
         return 100 * self.percent_of_below / self.percent_by_theory
@@ -161,18 +161,18 @@ def patterns(given: Sequence[Mapping]) -> tuple[fio_pattern.Pattern, ...]:
 def worth_in_disks(
     layer: str, pattern: fio_pattern.Pattern, pool: TierPool | None
 ) -> float | None:
-    """How many raw disks a layer should be as fast as.
+    """Return how many raw disks a layer should be as fast as.
 
     With 3 OSDs and 3 copies, RADOS writes like one disk and reads like three.
 
-    >>> pool = Pool(name="p", osds=(0, 1, 2), size=3)
+    >>> pool = TierPool(name="p", osds=(0, 1, 2), size=3)
     >>> [worth_in_disks("rados", fio_pattern.Pattern(
     ...     name=rw, rw=rw, bs="4k"), pool) for rw in ("randwrite", "read")]
     [1.0, 3.0]
 
     :param pool: None if it is not known
-    :returns: None without a pool, and of small random I/O on an erasure coded
-        one: chunks that are not written whole are read before
+    :returns: None without a pool, and for small random I/O on an erasure coded
+        pool: chunks that are not written whole are read before
     """
     if layer == 'raw':
         return 1.0
@@ -232,8 +232,9 @@ def judge(
 ) -> list[Judgement]:
     """Judge every layer by the next lower one that has a figure.
 
-    :param found: in any order, each layer and pattern at most once
-    :param pool: None if nothing but guests was measured
+    :param found: measurements in any order, each layer and pattern at most
+        once
+    :param pool: None if only guests were measured
     :returns: by pattern, in the order of their first appearance, then from
         the lowest layer
     """

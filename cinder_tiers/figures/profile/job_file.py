@@ -34,7 +34,7 @@ _LINE_END = re.compile('[\r\v\f\x1c-\x1e\x85\u2028\u2029]')
 
 @dataclass(frozen=True, kw_only=True)
 class _Setting:
-    """One option of one section."""
+    """An option of a section."""
 
     line: int
     option: str
@@ -306,10 +306,10 @@ def profile(
 ) -> named_profile.NamedProfile:
     """Read a job file: each of its jobs becomes a pattern.
 
-    :param file: how messages and the profile's source call the file
-    :param repeats: a job file does not say how often it is run
-    :raises cinder_tiers.domain.errors.ProblemsFound: it cannot be taken over
-        as it is; all problems, each with its line
+    :param file: name of the file in messages and in the profile's source
+    :param repeats: number of repeats, which a job file does not contain
+    :raises cinder_tiers.domain.errors.ProblemsFound: the file cannot be used
+        unchanged; all problems, each with its line
     """
     if len(text) > MAX_BYTES:
         raise errors.ProblemsFound(

@@ -120,7 +120,7 @@ def _whole(unit_bytes: int, unit: str) -> Callable[[str], int]:
 
 
 def _block(value: str) -> str:
-    """As Pattern spells it."""
+    """Return a block size as Pattern spells it."""
     found = _bytes(value)
     for factor, suffix in ((1024**2, 'm'), (1024, 'k')):
         if found and found % factor == 0:
@@ -220,7 +220,7 @@ _READERS = {
 
 
 def refusal(option: str) -> str:
-    """Why an option is refused; empty if it is taken or passed over.
+    """Explain why an option is refused; empty if it is used or passed over.
 
     :param option: its name, after ALIASES
     """
@@ -241,11 +241,11 @@ def refusal(option: str) -> str:
 
 
 def read(option: str, value: str) -> object:
-    """The value of an option.
+    """Return the value of an option.
 
-    :param option: one that is taken over
+    :param option: one of the supported options
     :returns: MiB for size, KiB per second for rate, seconds for times; what
         Pattern expects for the others; None for those that change nothing
-    :raises Unreadable: fio might read it, this does not
+    :raises Unreadable: this module cannot read the value, although fio might
     """
     return _READERS[option](value)

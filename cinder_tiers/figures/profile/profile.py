@@ -26,7 +26,7 @@ MAX_SLOTS = 400
 
 
 class ProfileSize(enum.Enum):
-    """How much of a profile is run."""
+    """Scale at which a profile is run."""
 
     PAPER = 'paper'  # exact numbers
     LAB = 'lab'  # a small cloud, minutes for a pattern
@@ -68,7 +68,7 @@ _LIMITS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """Where the numbers of a profile are from."""
+    """Origin of the numbers of a profile."""
 
     #: key of the paper, such as ``meyer2016``, the job file, or ``task``
     paper: str
@@ -142,9 +142,9 @@ class NamedProfile:
 def check_engine(
     pattern: fio_pattern.Pattern, method: fio_pattern.Profile
 ) -> None:
-    """That a pattern's engine can have as much in flight as it asks for.
+    """Check that a pattern's engine supports the pattern's iodepth.
 
-    :raises ValueError: it waits for each I/O
+    :raises ValueError: the engine waits for each I/O
     """
     engine = pattern.ioengine or method.ioengine
     if pattern.iodepth > 1 and engine in SYNCHRONOUS_ENGINES:
@@ -156,7 +156,7 @@ def check_engine(
 
 
 def _fits(pattern: fio_pattern.Pattern, region_mib: int) -> bool:
-    """Whether what is in flight leaves room to choose another block."""
+    """Return whether what is in flight leaves room to choose another block."""
     return 2 * pattern.in_flight_bytes <= region_mib * 1024**2
 
 
@@ -165,7 +165,7 @@ def _is_cut_away(
     patterns: Sequence[fio_pattern.Pattern],
     region_mib: int,
 ) -> bool:
-    """Whether a size does not fit, and the same load with another one does.
+    """Return whether a size does not fit, but another one of its load does.
 
     A sweep of sizes is cut off where the region ends: with its size cut to
     the region, the pattern would be measured under a size that it has not.
@@ -205,17 +205,17 @@ def _cut_pattern(
 
 
 def at_size(profile: NamedProfile, size: ProfileSize) -> NamedProfile:
-    """The profile at another size.
+    """Return the profile at another size.
 
-    ``paper`` is the profile itself.  ``lab`` and ``smoke`` cut region,
-    ramp, runtime, start delay and repeats down to their limits, never up.  A
-    region keeps room for twice the I/Os in flight of the pattern that has
-    least; patterns whose I/Os in flight take more than half of it are left
-    out, and of a sweep of sizes those that do not fit.  Of the rest, ``smoke``
-    keeps the first and the last of each ``rw``: the ends of a sweep.
+    ``paper`` is the profile itself.  ``lab`` and ``smoke`` cut region, ramp,
+    runtime, start delay and repeats down to their limits, never up.  A region
+    keeps room for twice the I/Os in flight of the pattern with the fewest;
+    patterns whose I/Os in flight take more than half of it are left out, and
+    so are the steps of a sweep of sizes that do not fit.  Of the rest,
+    ``smoke`` keeps the first and the last of each ``rw``: the ends of a sweep.
 
-    :param profile: at size ``paper``
-    :raises ValueError: it is at another size, or nothing would be left
+    :param profile: a profile of size ``paper``
+    :raises ValueError: it has another size, or no pattern would be left
     """
     if profile.size is not ProfileSize.PAPER:
         raise ValueError(
@@ -302,7 +302,7 @@ def changed(
 
 @dataclass(frozen=True, kw_only=True)
 class ProfileUsed:
-    """What was run; assumptions and the like as in ``NamedProfile``."""
+    """Profile that was run; other fields as in ``NamedProfile``."""
 
     #: of the profile
     name: str

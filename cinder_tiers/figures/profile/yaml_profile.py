@@ -37,10 +37,10 @@ class _ProfileFile:
 def profile(document: object, *, file: str) -> named_profile.NamedProfile:
     """Make a profile of size ``paper``.
 
-    :param document: what the file holds, as plain values
-    :param file: how messages call it
-    :raises record.RecordError: something is wrong with it; a line for each
-        thing, with its key
+    :param document: content of the file as plain values
+    :param file: name of the file in messages
+    :raises record.RecordError: the content is invalid; a line with its key for
+        each problem
     """
     try:
         found = record.read(_ProfileFile, document, has_defaults=True)

@@ -107,7 +107,7 @@ def harmless(text: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Missing:
-    """What of a guest's words is known to be missing; false if nothing is."""
+    """Parts of a guest's console known to be missing; false if complete."""
 
     #: numbers below the highest one heard
     events: tuple[int, ...] = ()
@@ -116,12 +116,12 @@ class Missing:
     lines: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        """Whether anything is missing."""
+        """Return whether anything is missing."""
         return bool(self.events or self.lines)
 
     @property
     def count(self) -> int:
-        """How many events and lines; a slot of unknown length counts 1."""
+        """Number of events and lines; a slot of unknown length counts as 1."""
         return len(self.events) + sum(
             len(lines) or 1 for lines in self.lines.values()
         )
@@ -147,10 +147,10 @@ def _unpack(packed: bytes) -> bytes:
 
 
 class GuestConsole:
-    """What was heard of one guest so far.
+    """Events and results heard from one guest so far.
 
-    Consoles are read again and again and overlap: a line that is known is
-    passed over, so the same text may be fed any number of times.
+    Consoles are read repeatedly and overlap: a known line is passed over, so
+    the same text may be fed any number of times.
     """
 
     def __init__(self, *, run: str, guest: str) -> None:
@@ -173,12 +173,12 @@ class GuestConsole:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """All events heard, in the order of their numbers."""
+        """Return the events heard, in the order of their numbers."""
         return tuple(self._events[n] for n in sorted(self._events))
 
     @property
     def damaged_lines(self) -> int:
-        """How many different marked lines were unusable, at most 1000."""
+        """Return the number of different unusable lines, at most 1000."""
         return len(self._damaged)
 
     def event(self, name: str) -> Event | None:
@@ -187,10 +187,10 @@ class GuestConsole:
 
     @property
     def missing(self) -> Missing:
-        """What can be asked for again.
+        """Return the parts that can be requested again.
 
-        Not what is there and wrong, such as two results for one slot: no
-        answer makes it right.
+        Excludes contradictions, such as two results for one slot: no answer
+        resolves them.
         """
         ended = [
             event.integer('slot')
@@ -243,10 +243,10 @@ class GuestConsole:
                 self._damaged.add(line)
 
     def result(self, slot: int) -> bytes:
-        """What was sent of a slot, unpacked.
+        """Return the unpacked result of a slot.
 
-        :raises DamagedResult: it is not here, not whole, or not what it
-            claims to be
+        :raises DamagedResult: the result is missing, incomplete, or does not
+            match its checksum
         """
         claims = self._claims.get(slot, set())
         if not claims and slot in self._too_long:

@@ -35,7 +35,7 @@ from cinder_tiers.figures.stats import steadiness
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Environment:
-    """What others than guests say of what a run was measured on."""
+    """Facts on a run's environment that guests cannot report."""
 
     #: of ``run_result.ENVIRONMENT``, in place of reasons why they are not
     #: known
@@ -280,10 +280,10 @@ def _seconds_together(
 def _together(
     guests: Sequence[merge.GuestSlot],
 ) -> tuple[steadiness.FleetSeries | None, steadiness.Verdict]:
-    """Guests of a slot second by second, and whether they were steady.
+    """Return guests of a slot second by second, and whether they were steady.
 
-    :param guests: those that are complete
-    :returns: None if not all of them sent values
+    :param guests: the complete guests
+    :returns: None as the series if not all of them sent values
     """
     found = _seconds_together({guest.guest: guest.series for guest in guests})
     if found is not None:
@@ -373,13 +373,14 @@ def slot_of(
     guests: tuple[run_result.GuestFigures, ...],
     has_latency_windows: bool,
 ) -> run_result.SlotResult:
-    """A slot of what its guests measured.
+    """Build the result of a slot from its guests.
 
-    :param complete: those whose figures count
-    :param number: of the slot in its run
-    :param repeat: that it is of its pattern
+    :param complete: guests whose figures count
+    :param number: number of the slot in its run
+    :param repeat: number of the repeat of its pattern
     :param guests: figures of each guest of the slot, complete or not
-    :param has_latency_windows: whether latencies of each few seconds are kept
+    :param has_latency_windows: whether to keep the latencies of each few
+        seconds
     """
     series, steady = _together(complete)
     bandwidth = _seconds_together(
@@ -440,11 +441,11 @@ def pattern_result(
     looks: int = 1,
     asked: run_result.AskedLoad | None = None,
 ) -> run_result.PatternResult:
-    """A pattern's figures over its repeats.
+    """Summarize a pattern over its repeats.
 
     :param slots: one for each repeat
     :param looks: see ``intervals.confidence``
-    :param asked: of all guests; None: as much as they could do
+    :param asked: load requested of all guests; None if unlimited
     """
     estimate_mean = functools.partial(intervals.estimate_mean, looks=looks)
     complete = [
@@ -486,7 +487,7 @@ def _asked(
     *,
     has_guest_steps: bool,
 ) -> run_result.AskedLoad | None:
-    """What a pattern asked of all guests of its slots."""
+    """Return the load that a pattern requests of all guests of its slots."""
     of_volume = load_step.asked_iops(pattern)
     if of_volume is None:
         return None
@@ -625,7 +626,7 @@ def _guest(
 def _clone_or_flat(
     asked: run_result.Fact, seen: run_result.Fact | None
 ) -> run_result.Fact:
-    """What volumes are: Ceph's word, and how they were asked for."""
+    """Return what volumes are: from Ceph, and as they were requested."""
     if seen is None or not asked.value or not seen.value:
         return asked if seen is None or asked.value else seen
     return run_result.Fact(
@@ -668,24 +669,24 @@ def build_result(
     has_latency_windows: bool = False,
     task: str | None = None,
 ) -> run_result.RunResult:
-    """Put together what is kept of a run.
+    """Assemble the result of a run.
 
-    :param run: its nonce
+    :param run: nonce of the run
     :param ended_at: ISO 8601, UTC
-    :param outcomes: of all guests, good and bad
-    :param environment: all of ``run_result.ENVIRONMENT`` that guests do not
-        tell
+    :param outcomes: outcomes of all guests, good and bad
+    :param environment: all facts of ``run_result.ENVIRONMENT`` that guests do
+        not report
     :param images: {tier: its image}, in the order of the task
-    :param volume_types: {tier: the types of the volumes that fio works on}
+    :param volume_types: {tier: the types of the volumes on which fio works}
     :param hosts: {guest: host of its server}
-    :param measured_on: what others than guests say
-    :param stopping: why the repeats ended; None: their number was fixed
-    :param preconditioning: what guests were to write before the first turn
-    :param cost: how long it took; None: it is not known
-    :param run_of_fleet: of its guests, from 1
-    :param has_latency_windows: whether latencies of short times are kept as
+    :param measured_on: facts that do not come from guests
+    :param stopping: reason why the repeats ended; None: their number was fixed
+    :param preconditioning: writes ordered before the first turn
+    :param cost: duration of the run; None if unknown
+    :param run_of_fleet: number of the run on its guests, from 1
+    :param has_latency_windows: whether to keep latencies of short times as
         histograms, which take much of a file
-    :param task: title of the task that ran it; None: it is not known
+    :param task: title of the task that ran it; None if unknown
     :raises ValueError: a fact of the environment is missing
     """
     # Their images are in the order of the task, whatever that of turns is.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Why figures of a run should be read with care.
+"""Reasons to read the figures of a run with care.
 
 Pure: a run in, reasons out.  Each reason has a rule here, and its limit has a
 name; a rule is a function of a run, and ``_RULES`` lists them in the order in
@@ -64,14 +64,14 @@ def _some(names: Iterable[str]) -> str:
 
 
 def _name(tier: str, pattern: str) -> str:
-    """What a pattern of a tier is called, where a caveat is about it."""
+    """Return the name of a tier's pattern, as caveats use it."""
     return f'{tier} {pattern}'
 
 
 def of_pattern(
     found: Iterable[run_result.Caveat], tier: str, pattern: str
 ) -> tuple[run_result.Caveat, ...]:
-    """Those of some caveats that are about one pattern of one tier."""
+    """Return the caveats on one pattern of one tier."""
     return tuple(
         caveat
         for caveat in found
@@ -148,10 +148,10 @@ def _peaks(
         [run_result.GuestFigures, guest_system.CpuUse], float | None
     ],
 ) -> str:
-    """Guests with their highest percentages over the slots, in words.
+    """Name guests with their highest percentages over the slots.
 
-    :param percent_of: of one guest in one slot, and what its CPUs did; None
-        where nothing is wrong
+    :param percent_of: takes a guest in a slot and the use of its CPUs; returns
+        None if there is nothing to object
     """
     found: dict[str, float] = {}
     for slot in pattern.slots:
@@ -213,7 +213,7 @@ def _busy_cpus(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
 
 
 def _rate(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
-    """What an older fio does not do as it was ordered."""
+    """Explain what an older fio does not do as ordered."""
     patterns = [
         each.name
         for each in run.profile.patterns
@@ -266,7 +266,7 @@ def _unsteady(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
 
 
 def _stalls(run: run_result.RunResult) -> Iterator[tuple[str, str]]:
-    """Of a whole tier, or else of some of its guests."""
+    """Yield stalls of a whole tier, or else of some of its guests."""
     for name, pattern in _patterns(run):
         of_tier = [
             (stall_s, slot)
@@ -514,9 +514,9 @@ _RULES = (
 
 
 def find_caveats(run: run_result.RunResult) -> tuple[run_result.Caveat, ...]:
-    """All reasons, the gravest first; empty if there is none.
+    """Return all caveats, the gravest first; empty without any.
 
-    :param run: its own caveats are not looked at
+    :param run: the run, whose stored caveats are ignored
     """
     return tuple(
         run_result.Caveat(about=about, text=text)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is kept of a Ceph cluster that a run was measured on.
+"""Record of the Ceph cluster on which a run was measured.
 
-Records of the result file: the cluster as it was before and after the
-measurement, and what changed.  This module must not know how Ceph is asked.
+Records of the result file: the cluster before and after the measurement, and
+the changes.  This module must not know how Ceph is queried.
 """
 
 from collections.abc import Iterator
@@ -148,9 +148,9 @@ def _pools_changed(before: CephReading, after: CephReading) -> Iterator[str]:
 
 
 def changes(watch: CephWatch) -> list[str]:
-    """What happened to the cluster during the run; a clause for each.
+    """Describe changes of the cluster during the run; a clause for each.
 
-    What came and went between the two readings is seen only of OSDs.
+    Changes that were undone between the two readings show for OSDs only.
     """
     before, after = watch.before, watch.after
     if before is None or after is None:
@@ -192,7 +192,7 @@ def changes(watch: CephWatch) -> list[str]:
 
 
 def busy_with(reading: CephReading) -> str:
-    """What placement groups did beside serving clients; empty if nothing."""
+    """Describe the work of placement groups other than I/O of clients."""
     return ', '.join(
         f'{count} {state}'
         for state, count in sorted(reading.pg_states.items())

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a run told of its time before, beside the time that it took.
+"""Estimated and actual duration of a run.
 
-A former run says how fast its cloud is: the rates of the next estimate.  Pure.
+An earlier run gives the speed of its cloud: the rates of the next estimate.
+Pure.
 """
 
 from collections.abc import Sequence
@@ -26,9 +27,9 @@ class RunPart:
 
 
 def parts(cost: run_result.Cost) -> tuple[RunPart, ...]:
-    """What was told and what it took, in the order in which it happens.
+    """Return estimate and duration of each part, in chronological order.
 
-    A start by wall time is waited for: all from when servers are active to
+    A start by wall time includes waiting: everything from active servers to
     the last result is then one part.
     """
     told = cost.told
@@ -79,21 +80,21 @@ def together(found: Sequence[RunPart]) -> RunPart:
 
 
 def source(told: duration.Duration) -> str:
-    """Where the rates of an estimate are from, in words."""
+    """Describe the source of an estimate's rates."""
     if not told.rates_of:
         return 'rates assumed for a small cloud'
     return f'rates of run {told.rates_of}'
 
 
 def rates(run: run_result.RunResult, *, by_clock: bool) -> duration.Rates:
-    """How fast the cloud of a former run is.
+    """Return the speed of the cloud of an earlier run.
 
-    Guests that shared hosts shared their cores, so that the time to a sign of
-    life grows with their number; guests that each had a host take as long
-    however many there are.
+    Guests that shared hosts shared their cores, so that the time to the first
+    sign of life grows with their number; guests with a host each take the same
+    time regardless of their number.
 
     :param by_clock: whether the guests of the next run start by wall time
-    :raises ValueError: the run cannot say it
+    :raises ValueError: the run lacks the necessary figures
     """
     cost = run.cost
     extent = cost.told.extent if cost else None

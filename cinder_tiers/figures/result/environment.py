@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What all guests of a run say of their systems, as facts of its environment.
+"""Reports of all guests on their systems, as facts of the environment.
 
-Pure.  Each guest's own words are beside its figures in the result file.
+Pure.  Each guest's own report is next to its figures in the result file.
 """
 
 from collections.abc import Sequence
@@ -44,9 +44,9 @@ def _steal(outcomes: Sequence[verdict.GuestOutcome]) -> run_result.Fact:
 def from_guests(
     outcomes: Sequence[verdict.GuestOutcome],
 ) -> dict[str, run_result.Fact]:
-    """Facts of ``run_result.ENVIRONMENT`` that guests know.
+    """Return the facts of ``run_result.ENVIRONMENT`` that guests know.
 
-    :param outcomes: of all guests, good and bad
+    :param outcomes: outcomes of all guests, good and bad
     """
     systems = [
         outcome.system or guest_system.GuestSystem() for outcome in outcomes

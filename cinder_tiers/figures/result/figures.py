@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One figure of one repeat, by the names that expectations have for it.
+"""Figures of a repeat, by the names used in expectations.
 
 Pure.  Limits, orders and comparisons are about these figures and no others.
 """
@@ -38,11 +38,11 @@ def is_about(
     run: run_result.RunResult,
     pattern: run_result.PatternResult,
 ) -> bool:
-    """Whether a pattern does what a limit is about: reads have no writes.
+    """Return whether a limit applies to a pattern: reads have no writes.
 
-    :param limit: of any quantity
-    :param run: which has the pattern; one that its profile does not name
-        may do anything, but has no syncs where none was counted
+    :param limit: limit of any quantity
+    :param run: run with the pattern; a pattern that its profile does not name
+        may do anything, but has no syncs if none was counted
     """
     if limit.direction is None:
         return True
@@ -60,7 +60,7 @@ def is_about(
 def _directions(
     merged: run_result.MergedFigures, limit: expectations.Limit
 ) -> list[run_result.DirectionFigures]:
-    """Those that a limit is about; empty if there are none."""
+    """Return the directions to which a limit applies."""
     return [
         figures
         for name, figures in (merged.directions or {}).items()
@@ -82,7 +82,7 @@ def clat_of(
 
 
 def _ios(merged: run_result.MergedFigures, limit: expectations.Limit) -> int:
-    """How many I/Os a limit is about."""
+    """Return the number of I/Os to which a limit applies."""
     clat = clat_of(merged, limit)
     return clat.histogram().count if clat else 0
 
@@ -99,7 +99,7 @@ def _total_latency_ms(
 
 
 def _mean_ms(found: Sequence[tuple[run_result.Moments, int]]) -> float:
-    """Of moments, each of so many I/Os."""
+    """Return the mean latency in ms, weighted by I/Os."""
     return (
         math.fsum(moments.mean_ns * ios for moments, ios in found)
         / sum(ios for _moments, ios in found)
@@ -120,7 +120,7 @@ def _throughput(
 
 
 def _share(percent: float) -> fractions.Fraction:
-    """What is left of a percentage, as written: 99.9 is no binary number."""
+    """Return the complement of a percentage, exactly: 99.9 is not binary."""
     return 1 - fractions.Fraction(str(percent)) / 100
 
 
@@ -134,9 +134,9 @@ def ios_needed(percent: float) -> int:
 
 
 def has_percentile(ios: int, percent: float) -> bool:
-    """Whether so many I/Os say where a percentile lies.
+    """Return whether a number of I/Os suffices for a percentile.
 
-    :param ios: of one repeat, all guests together, or of one guest
+    :param ios: I/Os of one repeat, of all guests together or of one guest
     :param percent: 1 or more, less than 100
     """
     return ios >= ios_needed(percent)
@@ -153,11 +153,11 @@ def _iops_of_time(slot: run_result.SlotResult, percent: float) -> float | None:
 def figure(
     slot: run_result.SlotResult, limit: expectations.Limit
 ) -> float | None:
-    """The limited quantity of a repeat, in the unit of the limit.
+    """Return the limited quantity of a repeat, in the unit of the limit.
 
-    :param slot: in which a guest is complete
-    :returns: None if it has no such figure: nothing was done that has a
-        latency or could be shared, or the result does not tell (``not_told``)
+    :param slot: a slot with a complete guest
+    :returns: None if the figure does not exist: no I/O had a latency or could
+        be shared, or the result lacks it (``not_told``)
     """
     if limit.time_percent is not None:
         return _iops_of_time(slot, limit.time_percent)
@@ -206,10 +206,10 @@ def of_complete(
 def not_told(
     slots: Sequence[run_result.SlotResult], limit: expectations.Limit
 ) -> str:
-    """Why a result does not have a quantity at all; empty if it may have.
+    """Explain why a result lacks a quantity; empty if it may have it.
 
-    :param slots: in which all guests are complete
-    :param limit: of any quantity
+    :param slots: slots in which all guests are complete
+    :param limit: limit of any quantity
     """
     if limit.time_percent is not None:
         if all(slot.series for slot in slots):
@@ -240,10 +240,10 @@ def not_told(
 def too_long_for_fio(
     slots: Sequence[run_result.SlotResult], limit: expectations.Limit
 ) -> str:
-    """Why a figure may be larger than it is shown; empty if it is not.
+    """Explain why a figure may be larger than shown; empty if it is not.
 
-    :param slots: in which all guests are complete, and which have the figure
-    :param limit: of any quantity
+    :param slots: slots with the figure in which all guests are complete
+    :param limit: limit of any quantity
     """
     if limit.percent is None:
         return ''
@@ -281,15 +281,15 @@ def nothing_done(limit: expectations.Limit) -> str:
 def too_few_ios(
     slots: Sequence[run_result.SlotResult], limit: expectations.Limit
 ) -> str:
-    """Why a figure rests on too few I/Os; empty if it does not.
+    """Explain why a figure is based on too few I/Os; empty if it is not.
 
-    A percentile needs some I/Os above it.  Of one direction of a mix, any
-    figure needs some: it may be a small part of all I/Os.  What a share of
-    the seconds reached needs so many that one of them may be left out.
+    A percentile needs some I/Os above it.  For one direction of a mix, any
+    figure needs some: it may be a small part of all I/Os.  IOPS reached in a
+    share of the seconds need enough seconds that one may be left out.
 
-    :param slots: in which all guests are complete, at least one, and which
-        have the figure
-    :param limit: of any quantity
+    :param slots: at least one, with the figure, in which all guests are
+        complete
+    :param limit: limit of any quantity
     """
     if limit.time_percent is not None:
         found = min(len(slot.series) for slot in slots)
@@ -321,13 +321,13 @@ def too_few_ios(
 def resolution(
     slots: Sequence[run_result.SlotResult], limit: expectations.Limit
 ) -> float:
-    """Relative width of what cannot be distinguished.
+    """Return the relative width of differences that cannot be seen.
 
-    Total latencies have no buckets, but are held to the same: a cautious
-    claim needs no finer one.
+    Total latencies have no buckets, but the same width applies to them: a
+    cautious claim needs no finer one.
 
-    :param slots: in which all guests are complete, at least one
-    :param limit: of any quantity
+    :param slots: at least one, in which all guests are complete
+    :param limit: limit of any quantity
     """
     if limit.unit == 'ms':
         return BUCKET_WIDTH

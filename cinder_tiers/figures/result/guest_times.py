@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Of which guests a result has values over time: of those that are drawn.
+"""Selection of the guests whose values over time are kept.
 
-Those of all guests in all repeats would be nearly all of the file of a large
-fleet, and nobody reads them: a report draws a dozen guests of a tier, in one
-repeat of each pattern.  What is merged of all guests is in every repeat.
+The values of all guests in all repeats would be nearly all of the file of a
+large fleet, and are not needed: a report draws a dozen guests of a tier, in
+one repeat of each pattern.  Merged values of all guests are in every repeat.
 """
 
 from collections.abc import Collection
@@ -41,7 +41,7 @@ def by_iops(
 
 
 def some(found: Sequence[_Each], most: int) -> Sequence[_Each]:
-    """Some of many, evenly by rank, the first and the last among them.
+    """Return some of many, evenly by rank, with the first and the last.
 
     :param most: at least 2
     """
@@ -59,10 +59,10 @@ def guests_of(slot: run_result.SlotResult) -> frozenset[str]:
 
 
 def only_drawn(run: run_result.RunResult) -> run_result.RunResult:
-    """A run without the values over time of guests that are not drawn.
+    """Return a run without values over time of guests that are not drawn.
 
-    :param run: which may have them of all guests in all repeats, as files of
-        earlier versions do
+    :param run: run that may have them for all guests in all repeats, like
+        files of earlier versions
     """
 
     def drawn(pattern: run_result.PatternResult) -> run_result.PatternResult:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a run found, as one file that can be read years later.
+"""Result of a run, as one file that can be read years later.
 
 JSON; ``etc/cinder-tiers/result.schema.json`` is its schema.  The version
-counts up with every change that a reader could stumble over; this code reads
-its own and refuses others.  A field that is new in a version is
-``record.omitted``, so that files of before are read.
+counts up with every incompatible change; this code reads its own version and
+refuses others.  A field that is new within a version is ``record.omitted``, so
+that older files can be read.
 
-Every figure has its unit in its name.  What is not known is null and has a
-reason beside it, never a default.
+Every figure has its unit in its name.  An unknown value is null with a reason
+next to it, never a default.
 
 This module must not know guests' consoles, Rally, or where files lie.
 """
@@ -108,7 +108,7 @@ class Latencies:
 
 @dataclass(frozen=True, kw_only=True)
 class VolumeFigures:
-    """One of the volumes that a guest works on at the same time."""
+    """Figures of one of several volumes on which a guest works at once."""
 
     #: its id in Cinder
     volume: str
@@ -123,7 +123,7 @@ class VolumeFigures:
 
 
 def _check_values(*columns: Sequence[float]) -> None:
-    """Whether numbers of a file can be drawn, whatever they are of.
+    """Check that numbers of a file can be drawn.
 
     :raises ValueError: one is below 0 or above 10^18
     """
@@ -136,7 +136,7 @@ def _check_values(*columns: Sequence[float]) -> None:
 
 
 def _check_figures(**figures: float | None) -> None:
-    """Whether figures of a file can be computed with.
+    """Check that figures of a file can be used in calculations.
 
     :param figures: {name of a field: its value}
     :raises ValueError: names each that is below 0 or above 10^18
@@ -151,7 +151,7 @@ def _check_figures(**figures: float | None) -> None:
 
 
 def _check_times(step_ms: int, *columns: Sequence[float]) -> None:
-    """Whether values of equal times can be drawn.
+    """Check that values of equal times can be drawn.
 
     :raises ValueError: they have no such length, or see ``_check_values``
     """
@@ -219,10 +219,10 @@ _OVER_TIME: dict[frozenset[str], type[RatesOverTime | LatencyOverTime]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class GuestFigures:
-    """One guest in one slot, on the common clock.
+    """Figures of one guest in one slot, on the common clock.
 
-    That is the leader's, counted from the leader's boot, or wall time, counted
-    from the epoch, where the start was by wall time.
+    The common clock is the leader's, counted from the leader's boot, or wall
+    time, counted from the epoch, if the start was by wall time.
     """
 
     #: its name
@@ -296,7 +296,7 @@ class Moments:
 
 @dataclass(frozen=True, kw_only=True)
 class DirectionFigures:
-    """What all complete guests of a slot read, or what they wrote."""
+    """Reads, or writes, of all complete guests of a slot."""
 
     #: sum of the guests'
     iops: float
@@ -339,7 +339,7 @@ class SyncFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class DirectionEstimates:
-    """What was read, or written, over the repeats of a pattern."""
+    """Reads, or writes, over the repeats of a pattern."""
 
     #: over the repeats in which all guests are complete
     iops: intervals.Estimate
@@ -355,7 +355,7 @@ class DirectionEstimates:
 
 @dataclass(frozen=True, kw_only=True)
 class MergedFigures:
-    """All complete guests of a slot together."""
+    """Figures of all complete guests of a slot together."""
 
     #: how many
     guests: int
@@ -428,7 +428,7 @@ class LatencyWindow:
 
 @dataclass(frozen=True, kw_only=True)
 class SlotResult:
-    """One tier running one pattern once."""
+    """One run of one pattern on one tier."""
 
     #: place in the schedule, from 0
     number: int
@@ -457,7 +457,7 @@ class SlotResult:
 
     @property
     def measured(self) -> MergedFigures:
-        """What its complete guests did together.
+        """Return the figures of the complete guests together.
 
         :raises ValueError: no guest is complete
         """
@@ -508,7 +508,7 @@ class AskedLoad:
 
 @dataclass(frozen=True, kw_only=True)
 class PatternResult:
-    """All repeats of one pattern on one tier."""
+    """Repeats of one pattern on one tier."""
 
     #: its name in the profile
     pattern: str
@@ -574,7 +574,7 @@ class TypeAsMeasured:
 
 @dataclass(frozen=True, kw_only=True)
 class TierResult:
-    """One tier's part."""
+    """Results of one tier."""
 
     #: its label
     tier: str
@@ -596,9 +596,9 @@ class TierResult:
 
 @dataclass(frozen=True, kw_only=True)
 class PatternRun:
-    """One run of a pattern, with the pattern and the tier that it is of.
+    """A run of a pattern, with its pattern and tier.
 
-    Not a part of the file, but a way to read it.
+    Not a part of the file, but a view of it.
     """
 
     #: whose guests ran
@@ -619,7 +619,7 @@ class PatternRun:
 
 @dataclass(frozen=True, kw_only=True)
 class GuestResult:
-    """One guest in the whole run."""
+    """Result of one guest in the whole run."""
 
     #: its name
     guest: str
@@ -658,7 +658,7 @@ class GuestResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Caveat:
-    """Why figures of a run should be read with care."""
+    """A reason to read the figures of a run with care."""
 
     #: the kind of reason, in a word or two
     about: str
@@ -668,7 +668,7 @@ class Caveat:
 
 @dataclass(frozen=True, kw_only=True)
 class Stopping:
-    """Why the repeats ended, where their number was not fixed."""
+    """Reason why the repeats ended, if their number was not fixed."""
 
     #: half of each 95 % interval of IOPS, in percent of the mean, at most
     interval_percent: float
@@ -690,7 +690,7 @@ class Stopping:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """How long a run took, beside what was told before it."""
+    """Duration of a run, and its estimate."""
 
     #: in seconds, at most where the run may end early
     told: duration.Duration
@@ -724,7 +724,7 @@ class Cost:
 
     @property
     def took_seconds(self) -> float:
-        """All parts but deleting."""
+        """Return the sum of all parts except deleting."""
         return (
             self.volumes_s
             + self.boot_s
@@ -735,7 +735,7 @@ class Cost:
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
-    """One run of a fleet."""
+    """Result of one run of a fleet."""
 
     #: of this format
     version: int
@@ -816,7 +816,7 @@ class RunResult:
 
     @property
     def has_guest_steps(self) -> bool:
-        """Whether each pattern ran with the first few guests, then more.
+        """Return whether each pattern ran with rising numbers of guests.
 
         Such a pattern has a name for each step, see
         ``schedule.pattern_of_step``.
@@ -830,7 +830,7 @@ class RunResult:
 
     @property
     def guest_steps(self) -> tuple[int, ...]:
-        """How many guests each pattern ran with in turn; empty: all, once."""
+        """Return the numbers of guests of the steps; empty without steps."""
         if not self.has_guest_steps:
             return ()
         return tuple(
@@ -844,7 +844,7 @@ class RunResult:
         )
 
     def pattern_of(self, result: PatternResult) -> fio_pattern.Pattern:
-        """What the profile says of a pattern, whatever its step.
+        """Return the pattern of the profile, regardless of its step.
 
         :raises ValueError: the profile does not have it
         """
@@ -911,9 +911,9 @@ def _without_times(found: dict[str, object]) -> dict[str, object] | None:
 
 
 def _kept_times() -> dict[str, Callable[[Any], Any]]:
-    """What `record.parsed` is told where values over time are kept.
+    """Return the arguments of `record.parsed` that keep values over time.
 
-    Of millions of numbers most are some thousands, each of which is kept once.
+    Most of millions of numbers are some thousands, each of which is kept once.
     """
     return {
         'object_hook': _read_times,
@@ -923,7 +923,7 @@ def _kept_times() -> dict[str, Callable[[Any], Any]]:
 
 
 def copies(runs: Mapping[str, str]) -> list[str]:
-    """Which files are results of one run, and so no further observations.
+    """Find files that are results of the same run.
 
     :param runs: {name of a file: nonce of its run}
     :returns: a sentence for each such run
@@ -942,11 +942,11 @@ def copies(runs: Mapping[str, str]) -> list[str]:
 def read(text: str | bytes, *, has_times: bool = True) -> RunResult:
     """Read a file of our version.
 
-    :param has_times: whether rates and latencies over time are kept, of the
-        guests and of the slots: nothing but charts needs them, and of a large
-        fleet they are most of what a result takes in memory
-    :raises record.RecordError: it is no result file, has another version, or
-        contradicts its format; all that is wrong
+    :param has_times: whether rates and latencies over time of guests and slots
+        are kept: only charts need them, and they take most of the memory of a
+        large fleet's result
+    :raises record.RecordError: it is not a result file, has another version,
+        or contradicts its format; names all problems
     """
     try:
         value = record.parsed(
@@ -1020,12 +1020,12 @@ def _check_once(run: RunResult) -> None:
 
 
 def _check(pattern: PatternResult) -> None:
-    """What stands beside each other must fit each other.
+    """Check that dependent values match.
 
-    Percentiles must be those of their bins, and all directions must have the
-    seconds of the series.
+    Percentiles must match their bins, and all directions must have the seconds
+    of the series.
 
-    :raises ValueError: they are not
+    :raises ValueError: they do not match
     """
     for slot in pattern.slots:
         for name, values in (slot.series_of_directions or {}).items():

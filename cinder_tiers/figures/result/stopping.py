@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the repeats of a run are enough, and what its result says of it.
+"""Check whether the repeats of a run are enough, for its result.
 
-Pure: figures of tiers in, what is too wide out.  When there is a look, and
-what it costs, is in ``stats.stopping``.
+Pure: figures of tiers in, intervals that are too wide out.  ``stats.stopping``
+explains when there is a look, and what it costs.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ Patterns = Mapping[str, Sequence[run_result.PatternResult]]
 def _series(
     patterns: Patterns, rule: stopping.StoppingRule
 ) -> Iterator[stopping.RepeatSeries]:
-    """All intervals that a rule is about."""
+    """Yield the intervals to which a rule applies."""
     for tier, of_tier in patterns.items():
         for pattern in of_tier:
             slots = figures.complete(pattern.slots)
@@ -50,9 +50,10 @@ def _series(
 def too_wide(
     patterns: Patterns, rule: stopping.StoppingRule
 ) -> Sequence[stopping.Wide]:
-    """Intervals that are wider than the rule wants; empty: it is enough.
+    """Return the intervals that are wider than the rule wants.
 
-    :param patterns: with the repeats so far
+    :param patterns: patterns with the repeats so far
+    :returns: empty if the rule is satisfied
     """
     return stopping.wide(_series(patterns, rule), looks=len(rule.looks))
 
@@ -64,11 +65,11 @@ def record(
     repeats: int,
     looks: int,
 ) -> run_result.Stopping:
-    """What a result says of the end of its repeats.
+    """Return the record of the end of the repeats.
 
-    :param patterns: with all repeats that count
-    :param repeats: how many these are
-    :param looks: how many there were; after the last repeats, too
+    :param patterns: patterns with all repeats that count
+    :param repeats: number of these repeats
+    :param looks: number of looks, including the one after the last repeats
     """
     wide = too_wide(patterns, rule)
     if wide:

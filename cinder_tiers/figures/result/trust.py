@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What of a run may be shown, and what of it is not known to be good.
+"""Rules on which figures of a run may be shown, and with which doubts.
 
 Pure: the one gate through which tables, charts and claims take figures.  A
-percentile of too few I/Os is none, whoever shows it; what a run does not tell
-of itself is a reason to read it with care, just as what it tells against
-itself (``caveats``).  Nothing is added to result files: a file of an older
-release passes the same gate.
+percentile of too few I/Os is never shown; missing facts on a run are a reason
+to read it with care, just like its ``caveats``.  Nothing is added to result
+files: a file of an older release passes the same gate.
 """
 
 from collections.abc import Collection
@@ -42,11 +41,11 @@ _SLOW_IOPS = 100
 def percentile_ns(
     clat: run_result.Latencies | None, percent: float
 ) -> int | None:
-    """A percentile of the latencies of one repeat.
+    """Return a percentile of the latencies of one repeat, in ns.
 
-    :param clat: of all guests together; None: there are none
+    :param clat: latencies of all guests together, or None
     :param percent: 1 or more, less than 100
-    :returns: None of too few I/Os
+    :returns: None if there are too few I/Os
     """
     if clat is None:
         return None
@@ -113,14 +112,14 @@ def least_ios(slots: Sequence[run_result.SlotResult]) -> int:
 
 
 def runtime_needed_s(runtime_s: int, ios: int, percent: float) -> int | None:
-    """For how long a pattern must run to have a percentile, as fast as it is.
+    """Return the runtime that a pattern needs for a percentile.
 
     >>> runtime_needed_s(6, 62, 99)
     97
 
-    :param runtime_s: that had so many I/Os
-    :param ios: fewest of a repeat
-    :returns: None if there were no I/Os to go by
+    :param runtime_s: runtime in which it had this number of I/Os
+    :param ios: lowest number of I/Os of a repeat
+    :returns: None without I/Os
     """
     if not ios:
         return None
@@ -130,10 +129,10 @@ def runtime_needed_s(runtime_s: int, ios: int, percent: float) -> int | None:
 def _lacks(
     run: run_result.RunResult, percent: float
 ) -> tuple[dict[str, str], str]:
-    """What lacks a percentile, and what would have it.
+    """Find patterns that lack a percentile, and what they would need.
 
-    :returns: ({pattern of a tier: how many I/Os it has}, the same of all in
-        one sentence); both empty if all have it
+    :returns: ({pattern of a tier: its number of I/Os}, all of them in one
+        sentence); both empty if none lacks it
     """
     least = [
         (f'{tier.tier} {pattern.pattern}', least_ios(pattern.slots))
@@ -161,7 +160,7 @@ def _lacks(
 
 
 def why_dashes(run: run_result.RunResult) -> str:
-    """Why percentiles of a run are not shown; empty if all are.
+    """Explain why percentiles of a run are not shown; empty if all are.
 
     :returns: a sentence, and which runtime would have them
     """
@@ -175,11 +174,11 @@ def why_dashes(run: run_result.RunResult) -> str:
 
 
 def before_run(runtime_s: int, repeats: int) -> str:
-    """What a run will not be able to say, whatever it finds.
+    """Explain what a run cannot show, regardless of its result.
 
-    :param runtime_s: of each repeat
-    :param repeats: at least
-    :returns: a line with what would be able to; empty if there is nothing
+    :param runtime_s: runtime of each repeat
+    :param repeats: minimum number of repeats
+    :returns: a line with the necessary settings; empty if nothing is missing
     """
     found = []
     if repeats < _LEAST_REPEATS:
@@ -212,13 +211,13 @@ def before_run(runtime_s: int, repeats: int) -> str:
 def _of_some(
     found: Mapping[str, str], names: Collection[str], of_all: str
 ) -> Iterator[str]:
-    """A text of each pattern or tier, or one if it holds of all.
+    """Yield a text for each pattern or tier, or one if it applies to all.
 
-    What is known of one is not doubted because of another one.
+    A fact known of one is not doubted because of another one.
 
-    :param found: {tier, or pattern of a tier: text}, of some
-    :param names: of all
-    :param of_all: the text if it is all of them
+    :param found: {tier, or pattern of a tier: text}, for those concerned
+    :param names: names of all
+    :param of_all: text to use if all are concerned
     """
     if found and len(found) == len(names):
         yield of_all
@@ -375,7 +374,7 @@ _NOT_KNOWN = (
 
 
 def caveats(run: run_result.RunResult) -> tuple[run_result.Caveat, ...]:
-    """Why a run should be read with care: what is bad, what is not known.
+    """Return the reasons to read a run with care: known and possible faults.
 
     :returns: the gravest first; empty only if all is known, and good
     """
@@ -402,9 +401,9 @@ def kinds(
     tier: str,
     pattern: str,
 ) -> tuple[str, ...]:
-    """In short, the caveats that hold of a pattern of a tier.
+    """Return the kinds of caveats that apply to a pattern of a tier.
 
-    :returns: those of the whole run included
+    :returns: kinds, including those of caveats on the whole run
     """
 
     def concerns(text: str) -> bool:

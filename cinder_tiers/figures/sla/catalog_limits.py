@@ -19,10 +19,10 @@ _VERSION = 1
 def problems(
     expected: Mapping[str, object], *, where: str
 ) -> Iterator[errors.Problem]:
-    """All that is wrong with expectations of tiers.
+    """Yield all problems of expectations of tiers.
 
-    :param expected: {tier: what should be its expectations}
-    :param where: how messages call it
+    :param expected: {tier: its expectations, unchecked}
+    :param where: name of the source in messages
     """
     for tier, of_tier in expected.items():
         for fault in expectations.faults(of_tier):
@@ -38,13 +38,13 @@ def problems(
 def read_catalog(
     document: object, *, file: str
 ) -> dict[str, expectations.Expectations]:
-    """What a catalog expects of its tiers.
+    """Read a catalog's expectations of its tiers.
 
-    :param document: what the file holds, as plain values
-    :param file: how messages call it
+    :param document: content of the file as plain values
+    :param file: name of the file in messages
     :returns: {tier: its expectations}, without tiers that have none
     :raises cinder_tiers.domain.errors.ProblemsFound: not a tiers file, or an
-        expectation is wrong; all problems
+        invalid expectation; all problems
     """
     catalog = document if isinstance(document, Mapping) else {}
     if 'include' in catalog:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether a run kept to what was asked of it: limits, order, places, losses.
+"""Judgement of a run by its criteria: limits, order, places, losses.
 
 The figure of a limit is the mean over the repeats in which all guests are
 complete.  From two repeats on, its 95 % interval decides: a limit is *held*
@@ -46,7 +46,7 @@ _WANTED_PERCENT = 10.0
 
 
 class CriterionOutcome(enum.Enum):
-    """What can be said of one thing that was asked for."""
+    """Outcomes of a criterion."""
 
     HELD = 'held'
     BROKEN = 'broken'
@@ -57,7 +57,7 @@ class CriterionOutcome(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionFinding:
-    """One thing that was asked for, and what came of it."""
+    """A criterion and its outcome."""
 
     outcome: CriterionOutcome
     #: names tier and pattern, what was found and the limit
@@ -66,9 +66,9 @@ class CriterionFinding:
     has_too_few_ios: bool = False
 
     def passes(self, *, unsure_passes: bool) -> bool:
-        """Whether it is good enough.
+        """Return whether the outcome is good enough.
 
-        :param unsure_passes: whether "cannot tell" is
+        :param unsure_passes: whether "cannot tell" passes
         """
         return self.outcome in (
             CriterionOutcome.HELD,
@@ -153,12 +153,12 @@ class ExpectedOrder:
 
     @property
     def common(self) -> str:
-        """What all of them have in common: the pattern, or the tier."""
+        """Return the pattern or tier that all compared items share."""
         return (self.tiers if len(self.tiers) == 1 else self.patterns)[0]
 
     @property
     def places(self) -> tuple[_Place, ...]:
-        """What is compared, from the best to the worst."""
+        """Return the compared items, from the best to the worst."""
         if len(self.tiers) == 1:
             return tuple(
                 _Place(name=name, tier=self.tiers[0], pattern=name)
@@ -171,7 +171,7 @@ class ExpectedOrder:
 
     @property
     def quantity(self) -> str:
-        """What is compared, with its direction."""
+        """Return the compared quantity with its direction."""
         (found,) = expectations.of_directions(
             [self.by], [self.direction] if self.direction else []
         )
@@ -188,13 +188,13 @@ class ExpectedOrder:
 
     @property
     def limit(self) -> expectations.Limit:
-        """What is compared, as a limit of it."""
+        """Return the compared quantity as a limit."""
         return expectations.quantity(self.quantity)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Criteria:
-    """What is asked of a run."""
+    """Criteria for a run."""
 
     #: {tier: expectations}, all of which the run must have tried
     required: Mapping[str, expectations.Expectations] = field(
@@ -309,7 +309,7 @@ def _not_in_run(names: Mapping[str, object]) -> str:
 def _slots(
     result: run_result.RunResult, tier: str, pattern: str
 ) -> tuple[run_result.SlotResult, ...] | str:
-    """All repeats, or why there are none."""
+    """Return the slots of a pattern, or the reason why there are none."""
     tiers = {each.tier: each for each in result.tiers}
     if tier not in tiers:
         return _not_in_run(tiers)
@@ -322,7 +322,7 @@ def _slots(
 def _why_none(
     slots: Sequence[run_result.SlotResult], limit: expectations.Limit
 ) -> str:
-    """Why ``figures.of_complete`` has none."""
+    """Explain why ``figures.of_complete`` has no figure."""
     complete = figures.complete(slots)
     if not complete:
         return 'no repeat has all guests'
@@ -357,7 +357,7 @@ def _amount(value: float, limit: expectations.Limit) -> str:
 
 
 def _title(limit: expectations.Limit) -> str:
-    """How texts call what is limited."""
+    """Return the name of a limited quantity in texts."""
     plain = {
         'iops': 'all guests',
         'mib_per_s': 'all guests',
@@ -392,9 +392,9 @@ def _expected(
     wanted: Mapping[str, expectations.Expectations],
     if_not_run: CriterionOutcome,
 ) -> Iterator[CriterionFinding]:
-    """A finding for each limit.
+    """Yield a finding for each limit.
 
-    :param if_not_run: what to say of tiers and patterns that did not run
+    :param if_not_run: outcome for tiers and patterns that did not run
     """
     for tier, expected in wanted.items():
         for pattern, limits in expected.items():
@@ -602,12 +602,12 @@ def _of_pair(
     probability: float,
     claims: int,
 ) -> CriterionFinding:
-    """Whether the first is better than the second, by as much as is asked.
+    """Judge whether the first side is better by the required margin.
 
-    :param found: of the second to the first
-    :param probability: that they differ by just what is asked, corrected for
-        other claims
-    :param claims: how many there are
+    :param found: difference of the second to the first
+    :param probability: probability that they differ by just the margin,
+        corrected for other claims
+    :param claims: number of claims
     """
     low, high = found.interval_percent()
     text = (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether runs that were made apart differ, each of them one observation.
+"""Comparison of runs made separately, each as one observation.
 
 The repeats of a run know nothing of how another run on the same storage would
 differ: it has another fleet, in another place, at another time.  Such noise
@@ -33,7 +33,7 @@ _FREEDOM_OF_OTHERS = 5
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """One quantity of one pattern, in all runs of a comparison."""
+    """Values of one quantity of one pattern, in all runs of a comparison."""
 
     #: runs of the one side, at least one
     first: Runs
@@ -59,7 +59,7 @@ class Figures:
 
 
 def together(patterns: Sequence[Figures]) -> Figures:
-    """The geometric mean of patterns, of each run that has all of them.
+    """Return the geometric mean over patterns, for runs that have all.
 
     :param patterns: at least one
     """
@@ -105,20 +105,21 @@ def of_runs(
     history: Sequence[Sequence[float]] = (),
     resolution: float,
 ) -> differences.LogDifference:
-    """Of runs that were made apart, each of them one observation.
+    """Compare runs that were made separately, each as one observation.
 
-    How much runs of the same storage vary is taken from all groups of them
-    together, or few runs that happen to agree would seem to have no noise.
-    For the same reason it is at least the variance that the mean of a run has
-    by its own repeats.  A side that varies more by itself counts with that,
-    and many runs of the other side tell no more about it than as many as it
-    has (the conservative end of Welch, Biometrika 34, 1947, 28-35).  One run
-    alone is taken to vary as the others do.
+    The variation between runs of the same storage is pooled over all groups;
+    otherwise a few runs that happen to agree would seem to have no noise.  For
+    the same reason it is at least the variance that the mean of a run has by
+    its own repeats.  The error is at least that of each side's own variation,
+    and the degrees of freedom are limited by the side with fewer runs (the
+    conservative end of Welch, Biometrika 34, 1947, 28-35).  A single run is
+    assumed to vary like the others.
 
-    :param first: for each run a figure of each repeat, more than 0
-    :param second: likewise
-    :param history: other runs of the same storage, for their variation alone
-    :param resolution: relative width of the bucket that a figure lies in
+    :param first: figures of each repeat of each run, more than 0
+    :param second: the same for the other side
+    :param history: other runs of the same storage, used for their variation
+        only
+    :param resolution: relative width of the bucket in which a figure lies
     :raises ValueError: no group has two runs, a side has none, or a figure is
         not more than 0
     """
@@ -174,7 +175,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _squares(values: Sequence[float]) -> float:
-    """Of the distances from the mean, summed."""
+    """Return the sum of squared distances from the mean."""
     mean = _mean(values)
     return math.fsum((each - mean) ** 2 for each in values)
 
@@ -182,15 +183,15 @@ def _squares(values: Sequence[float]) -> float:
 def with_common_noise(
     found: Sequence[differences.LogDifference],
 ) -> list[differences.LogDifference]:
-    """None of them with less noise than they have on average.
+    """Return the differences with at least their common noise.
 
-    Of a few observations some agree by chance, of noise in levels more often
-    than of normal noise; among many quantities those would be claimed.  Where
-    one run alone is compared, none has less noise than any other: a single
-    observation from a heavy tail has no other one that says so.
+    By chance, some of few observations agree, with noise in levels more often
+    than with normal noise; among many quantities those would be claimed.  If a
+    single run is compared, all get the highest noise: a single observation
+    from a heavy tail cannot be recognized as such.
 
-    :param found: of one quantity, each of another pattern
-    :returns: in the same order
+    :param found: differences of one quantity, each for another pattern
+    :returns: differences in the same order
     """
     common = math.sqrt(
         math.fsum(each.deviation**2 for each in found) / (len(found) or 1)
@@ -213,7 +214,7 @@ def with_common_noise(
 
 @functools.cache
 def can_differ(first: int, second: int, history: int = 0) -> bool:
-    """Whether so many runs can show a difference.
+    """Return whether so many runs can show a difference.
 
     That all runs of one side are in one level and all others in another must
     not be likely, whatever the share of the levels is: 3 against 3 can show
@@ -238,10 +239,10 @@ def can_differ(first: int, second: int, history: int = 0) -> bool:
 
 
 def history_needed(first: int, second: int) -> int:
-    """How many other runs of the first storage make ``can_differ`` true.
+    """Return how many other runs of the first storage can show a difference.
 
     :param first: number of runs of one side, at least one
-    :param second: likewise
+    :param second: number of runs of the other side, at least one
     """
     return next(
         history
@@ -251,13 +252,14 @@ def history_needed(first: int, second: int) -> int:
 
 
 def claims_together(firsts: int, others: int) -> tuple[int, int]:
-    """For how many claims each of the first, and of the others, counts.
+    """Return the corrections of the first claims and of the others.
 
-    Each half of them may be false as often as the other, so that a few first
-    claims are not corrected for many others.
+    Each half may be wrong equally often, so that a few first claims are not
+    corrected for many others.
 
     :param firsts: number of first claims
     :param others: number of the others
+    :returns: the number of claims for which a claim of each half is corrected
     """
     if not firsts or not others:
         return firsts, others

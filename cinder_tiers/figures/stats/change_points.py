@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where a series of measurements changed its level, and whether it did.
+"""Detection of level changes in a series of measurements.
 
-The values between two places are set against all others, for each two places;
-a change that stays is one whose second place is the end. Where both differ
-most, by the squares that this explains, is a cut if chance rarely gives as
-much: by a permutation test, as every order of the values is as likely if
-nothing changed. Each part is then looked at in the same way. That is circular
-binary segmentation (Olshen et al., Biostatistics 5, 2004, 557-572); a single
-place at a time would not see a level that goes and comes back. At the end each
-place is tested again between its neighbours, so that one of two places that
-belonged together is not kept for the other's sake.
+The values between two places are compared with all others, for every two
+places; a change that stays is one whose second place is the end. The place
+where both differ most, by the squares that this explains, is a cut if chance
+rarely gives as much: by a permutation test, as every order of the values is as
+likely if nothing changed. Each part is then treated in the same way. That is
+circular binary segmentation (Olshen et al., Biostatistics 5, 2004, 557-572); a
+single place at a time would not see a level that goes and comes back. At the
+end each place is tested again between its neighbours, so that one of two
+places that belonged together is not kept for the other's sake.
 
 Not every order is as likely if values wander, each like the one before.
 ``outlast_wandering`` keeps the changes that are more than that.
@@ -19,7 +19,7 @@ Change points of benchmarks by permutation are from Daly et al., "The Use of
 Change Point Detection to Identify Software Performance Regressions in a
 Continuous Integration System" (ICPE 2020), which Apache Otava implements. It
 is not used because it requires numpy 2.2.0 and the clients of BigQuery and
-Slack, which cannot be installed beside what OpenStack's constraints have.
+Slack, which conflict with OpenStack's constraints.
 
 Must not know what the values are of.
 """
@@ -65,25 +65,25 @@ class ChangePoint:
 
 
 def _explained(orders: numpy.ndarray, end: int) -> numpy.ndarray:
-    """What setting the first values of orders against the others explains.
+    """Return the squares explained by splitting orders after some values.
 
-    The squared distance of the means of both, weighted by their numbers: what
-    the sum of squares shrinks by.
+    This is the squared distance of the means of both parts, weighted by their
+    numbers: the decrease of the sum of squares.
 
-    :param orders: a column for each, with the mean 0
+    :param orders: a column for each order, with the mean 0
     """
     return _gain(orders[:end].sum(axis=0), end, len(orders))
 
 
 def _gain(total: numpy.ndarray, inside: int, count: int) -> numpy.ndarray:
-    """What parts explain whose values have these sums; those of all have 0."""
+    """Return the squares explained by parts with these sums; the mean is 0."""
     return total**2 * (count / (inside * (count - inside)))
 
 
 def _places(inside: int, count: int) -> list[slice]:
-    """Where parts of so many values may begin.
+    """Return the places where parts of a length may begin.
 
-    A part in front or behind that is there must not be one value.
+    A part before or after it, if there is one, must have LEAST_VALUES or more.
     """
     rest = count - inside
     if not rest:
@@ -125,13 +125,13 @@ def _probability(
     explained: Callable[[numpy.ndarray], numpy.ndarray],
     least: float,
 ) -> float:
-    """How often as much is explained by chance.
+    """Estimate how often chance explains as much.
 
-    Ends when it is known not to be less than the least probability, which is
-    soon where nothing changed.
+    Ends as soon as it is known not to be less than the least probability,
+    which is soon if nothing changed.
 
-    :param values: with the mean 0
-    :param explained: of each column
+    :param values: values with the mean 0
+    :param explained: computes the explained squares of each column
     """
     found = explained(values[:, None])[0]
     if not found > 0:
@@ -168,7 +168,7 @@ def _cut(values: numpy.ndarray, least: float) -> list[int]:
 def _confirmed(
     series: numpy.ndarray, places: Sequence[int], least: float
 ) -> list[ChangePoint]:
-    """Those places that are changes between their neighbours."""
+    """Return the places that are changes between their neighbours."""
     kept = sorted(places)
     while True:
         found = []
@@ -195,10 +195,10 @@ def _confirmed(
 def find(
     values: Sequence[float], *, least_probability: float
 ) -> list[ChangePoint]:
-    """All change points of a series, in order of time.
+    """Return the change points of a series, in order of time.
 
-    :param values: in order of time; finite
-    :param least_probability: a cut that chance makes as often is none
+    :param values: finite values in order of time
+    :param least_probability: a cut that chance makes as often is dropped
     :returns: empty for a series of fewer than four values
     :raises ValueError: a value is not finite
     """
@@ -227,16 +227,16 @@ def outlast_wandering(
     *,
     least_probability: float,
 ) -> list[ChangePoint]:
-    """Keep the changes that values which wander by themselves rarely make.
+    """Keep the changes that wandering values rarely make by themselves.
 
-    As many values are worth fewer if each is like the one before (Bartlett,
-    Journal of the Royal Statistical Society 98, 1935, 536-543), by how much
-    is estimated from what they are apart from the level of their part. The
-    least change is left out until all are clear.
+    Values that each resemble the one before count as fewer (Bartlett, Journal
+    of the Royal Statistical Society 98, 1935, 536-543); by how much is
+    estimated from their deviations from the level of their part. The least
+    change is dropped until all are clear.
 
-    :param values: in order of time; finite
-    :param changes: of ``find``
-    :param least_probability: as of ``find``
+    :param values: finite values in order of time
+    :param changes: change points of ``find``
+    :param least_probability: see ``find``
     """
     series = numpy.asarray(values, dtype=float)
     kept = list(changes)
@@ -289,13 +289,13 @@ def _worth_of_one(apart: numpy.ndarray, squares: float, parts: int) -> float:
 
 
 def least_values(*, least_probability: float) -> int:
-    """Fewest values of a series in which a change can be found.
+    """Return the length from which a series can show a change.
 
-    Of two levels without any noise, with as many values on each. How few
-    orders of the values explain as much depends on their number alone, so that
-    no change, however large, is found in fewer.
+    Computed for two levels without any noise, with as many values on each. How
+    few orders of the values explain as much depends on their number alone, so
+    that no change, however large, is found in a shorter series.
 
-    :param least_probability: as of ``find``, more than 0
+    :param least_probability: see ``find``; more than 0
     """
     count, in_a_row = 2 * LEAST_VALUES - 1, 0
     while in_a_row < _IN_A_ROW:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether two sides differ, by how much, and how many repeats show it.
+"""Difference of two sides, its significance, and the repeats to show it.
 
 What is compared is a ratio, so all is done with natural logarithms: what
 makes storage slower makes it so by a factor, and "twice as fast" is as far
@@ -46,7 +46,7 @@ _LEAST_LOGARITHM = -36.0
 
 @dataclass(frozen=True, kw_only=True)
 class LogDifference:
-    """Of the second side to the first, in natural logarithms."""
+    """Difference of the second side to the first, in natural logarithms."""
 
     #: mean
     mean: float
@@ -82,12 +82,12 @@ class LogDifference:
         return percent(self.mean)
 
     def interval_percent(self, *, claims: int = 1) -> tuple[float, float]:
-        """Its ends, which hold for all claims together with 95 %.
+        """Return the ends of the interval, which hold for all claims at 95 %.
 
-        It is without 0 exactly if ``p_differs`` times the claims is small
+        It excludes 0 exactly if ``p_differs`` times the claims is small
         enough.
 
-        :param claims: how many are made together
+        :param claims: number of claims made together
         """
         half = max(
             self.resolution,
@@ -99,9 +99,9 @@ class LogDifference:
         return percent(self.mean - half), percent(self.mean + half)
 
     def p_differs(self, margin: float = 0.0) -> float:
-        """How likely such a mean is if there is no difference, two-sided.
+        """Return the two-sided probability of such a mean if nothing differs.
 
-        :param margin: so much either way is none
+        :param margin: differences up to this, either way, count as none
         """
         if abs(self.mean) <= margin + self.resolution:
             return 1.0
@@ -115,10 +115,10 @@ class LogDifference:
         )
 
     def p_beside(self, bound: float) -> float:
-        """How likely such a mean is if the difference is the bound, two-sided.
+        """Return the two-sided probability of such a mean if it is the bound.
 
-        Of ``p_differs`` it is the same for a bound of 0.  If it is small, the
-        difference lies on the side of the bound on which the mean is.
+        Equals ``p_differs`` for a bound of 0.  If it is small, the difference
+        lies on the side of the bound on which the mean is.
 
         :param bound: a logarithm, of either sign
         """
@@ -133,13 +133,13 @@ class LogDifference:
         )
 
     def p_within(self, margin: float) -> float:
-        """How likely such a mean is if the difference exceeds the margin.
+        """Return the probability of such a mean if the margin is exceeded.
 
         The larger of two one-sided tests (Schuirmann, Journal of
         Pharmacokinetics and Biopharmaceutics 15, 1987, 657-680).
 
-        What cannot be distinguished may be off by as much in all repeats, so
-        that no number of them makes up for it.
+        An error up to the resolution may be the same in all repeats, so that
+        no number of them makes up for it.
 
         :param margin: more than 0
         """
@@ -175,7 +175,7 @@ def logarithm(change_percent: float) -> float:
 
 
 def mean_logarithm(values: Sequence[float]) -> float:
-    """The logarithm of the geometric mean.
+    """Return the logarithm of the geometric mean.
 
     :param values: at least one, each more than 0
     """
@@ -183,16 +183,17 @@ def mean_logarithm(values: Sequence[float]) -> float:
 
 
 def value(logarithm: float) -> float:
-    """What a logarithm is of."""
+    """Return the value of a logarithm."""
     return math.exp(logarithm)
 
 
 def logarithms(values: Sequence[float], *, least: int = 2) -> list[float]:
-    """The natural logarithms of the figures of a side.
+    """Return the natural logarithms of the figures of a side.
 
-    :param values: each more than 0
-    :param least: how many are needed
-    :raises ValueError: they are fewer, or one is not finite or more than 0
+    :param values: figures, each more than 0
+    :param least: required number of figures
+    :raises ValueError: there are fewer, or one is not finite or not more than
+        0
     """
     if len(values) < least:
         raise ValueError(f'{len(values)} repeats: expected at least {least}')
@@ -208,14 +209,14 @@ def of_blocks(
     resolution: float,
     looks: int = 1,
 ) -> LogDifference:
-    """Of sides that had their turns in the same repeats.
+    """Compare sides that had their turns in the same repeats.
 
     :param first: a figure of each repeat, more than 0
-    :param second: of the same repeats, in the same order
-    :param resolution: relative width of the bucket that a figure lies in
-    :param looks: of the run, see ``LogDifference``
-    :raises ValueError: less than two repeats, a figure that is not more than
-        0, or not the same number of both
+    :param second: figures of the same repeats, in the same order
+    :param resolution: relative width of the bucket in which a figure lies
+    :param looks: number of looks of the run, see ``LogDifference``
+    :raises ValueError: fewer than two repeats, a figure that is not more than
+        0, or different numbers of repeats
     """
     ones, others = logarithms(first), logarithms(second)
     found = [other - one for one, other in zip(ones, others, strict=True)]
@@ -236,11 +237,11 @@ def of_blocks(
 def of_variation(
     variation_percent: float, *, is_paired: bool
 ) -> LogDifference:
-    """Of two sides whose noise is given, taken as it is.
+    """Return a difference of two sides with a given noise.
 
     :param variation_percent: coefficient of variation of the repeats of each
-        side, more than 0; of sides in the same repeats, of what they do not
-        have in common
+        side, more than 0; for sides in the same repeats, that of the part
+        which they do not share
     :param is_paired: whether both sides have their turns in the same repeats
     """
     return _of_noise(
@@ -305,16 +306,17 @@ def repeats_needed(
     margin: float = 0.0,
     power: float = POWER,
 ) -> int | None:
-    """How many repeats of each side show a difference of the wanted size.
+    """Return the repeats of each side that show a difference of this size.
 
-    As one of several claims, with the exact power of the t test.
+    Uses the exact power of the t test, for one of several claims.
 
-    :param difference: as some repeats showed it, for its deviation and how it
-        was found
+    :param difference: difference in earlier repeats, for its deviation and
+        method
     :param wanted: natural logarithm of the ratio, more than 0
-    :param claims: how many are made together
-    :param margin: so much either way is none, see ``LogDifference.p_differs``
-    :param power: that it is found if it is there, more than 0, less than 1
+    :param claims: number of claims made together
+    :param margin: see ``LogDifference.p_differs``
+    :param power: probability of finding an existing difference, more than 0,
+        less than 1
     :returns: None if MOST_REPEATS are not enough
     """
     if wanted <= margin + difference.resolution:
@@ -340,12 +342,12 @@ def text_of_need(
     repeats: int = 0,
     observations: str = 'repeats',
 ) -> str:
-    """A clause on the repeats that show a difference of the wanted size.
+    """Return a clause on the repeats that show a difference of this size.
 
     :param wanted_percent: the size
-    :param needed: what ``repeats_needed`` answers
-    :param repeats: how many there were; 0 before there are any
-    :param observations: what they are called
+    :param needed: the result of ``repeats_needed``
+    :param repeats: number of existing repeats; 0 before there are any
+    :param observations: name of the repeats
     """
     if needed is None:
         return (
@@ -367,18 +369,19 @@ def repeats_for_none(
     claims: int = 1,
     power: float = POWER,
 ) -> int | None:
-    """How many repeats show that a difference is within a margin.
+    """Return the repeats that show that a difference is within a margin.
 
-    If there is none at all, with the two one-sided tests of ``p_within``.
-    Both reject with at least 1 less the probabilities that each does not: for
-    a power of more than a half that bound is close (Phillips, Journal of
-    Pharmacokinetics and Biopharmaceutics 18, 1990, 137-144, has the exact
-    integral).
+    Assumes that there is no difference, with the two one-sided tests of
+    ``p_within``. Both reject with at least 1 less the probabilities that each
+    does not: for a power of more than a half that bound is close (Phillips,
+    Journal of Pharmacokinetics and Biopharmaceutics 18, 1990, 137-144, has the
+    exact integral).
 
-    :param difference: for its deviation and how it was found
+    :param difference: difference in earlier repeats, for its deviation and
+        method
     :param margin: natural logarithm of the ratio, more than 0
-    :param claims: how many are made together
-    :param power: that it is shown, more than 0, less than 1
+    :param claims: number of claims made together
+    :param power: probability of showing it, more than 0, less than 1
     :returns: None if MOST_REPEATS are not enough
     """
     room = margin - difference.resolution

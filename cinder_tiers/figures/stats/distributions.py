@@ -40,15 +40,15 @@ def student_quantile(freedom: float, below: float) -> float:
 
 
 def student_above(freedom: float, value: float) -> float:
-    """How likely Student's t is above a value.
+    """Return the probability that Student's t is above a value.
 
-    :param freedom: may be infinite
+    :param freedom: degrees of freedom; may be infinite
     """
     return float(special.stdtr(freedom, -value))
 
 
 def noncentral_below(freedom: float, distance: float, value: float) -> float:
-    """How likely the noncentral t is below a value.
+    """Return the probability that the noncentral t is below a value.
 
     :param distance: noncentrality
     :returns: not finite where the tail is beyond a double
@@ -57,7 +57,7 @@ def noncentral_below(freedom: float, distance: float, value: float) -> float:
 
 
 def noncentral_above(freedom: float, distance: float, value: float) -> float:
-    """How likely the noncentral t is above a value.
+    """Return the probability that the noncentral t is above a value.
 
     :param distance: noncentrality
     :returns: not finite where the tail is beyond a double
@@ -71,9 +71,9 @@ def chi_squared_quantile(freedom: float, below: float) -> float:
 
 
 def binomial_at_least(least: int, tries: int, chance: float) -> float:
-    """How likely so many of independent tries succeed, or more.
+    """Return the probability that enough of independent tries succeed.
 
-    :param least: at most the tries
+    :param least: required successes, at most the tries
     """
     if least <= 0:
         return 1.0
@@ -81,10 +81,11 @@ def binomial_at_least(least: int, tries: int, chance: float) -> float:
 
 
 def range_of_five(freedom: float) -> float:
-    """The studentized range of 5 means that 1 % of them exceed.
+    """Return the studentized range that 1 % of 5 means exceed.
 
-    :param freedom: of the estimate of the noise, at least 2; above 20 that of
-        the tenth below, which hardly differs, and above 200 that of 200
+    :param freedom: degrees of freedom of the estimate of the noise, at least
+        2; above 20 that of the tenth below, which hardly differs, and above
+        200 that of 200
     """
     whole = int(freedom)
     return _RANGE_OF_FIVE[whole if whole <= 20 else min(whole // 10 * 10, 200)]

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How far a figure can be trusted; ``differences``: whether two differ.
+"""Confidence intervals of figures; ``differences`` compares figures.
 
-What is independent.  The I/Os of a run, and its values of each second, are
-not: a deferred write, a compaction or a neighbour is felt for many of them,
-so that an interval from 300 seconds as 300 values is far too narrow.  Repeats
-are taken to be independent: between two of them all other patterns and tiers
-have had their turn (``schedule.plan``).  So the observations are repeats, one
-number each, and the interval is Student's for their mean: right for few
-values, and for means of many I/Os nearly normal whatever one I/O is like.
+The independent observations are repeats.  The I/Os of a run, and its values of
+each second, are not independent: a deferred write, a compaction or a neighbour
+affects many of them, so that an interval from 300 seconds as 300 values is far
+too narrow.  Repeats are assumed to be independent: between two of them all
+other patterns and tiers have had their turn (``schedule.plan``). So each
+repeat is one number, and the interval is Student's for their mean: right for
+few values, and for means of many I/Os nearly normal regardless of the
+distribution of one I/O.
 
 This module must not know what the values are of.
 """
@@ -51,7 +52,7 @@ class Estimate:
 
     @property
     def spread_is_wide(self) -> bool:
-        """Whether observations differ by more than SPREAD_LIMIT_PERCENT."""
+        """Return whether the spread is more than SPREAD_LIMIT_PERCENT."""
         return (
             self.spread_percent is not None
             and self.spread_percent > SPREAD_LIMIT_PERCENT
@@ -80,10 +81,10 @@ def _student(freedom: float, confidence: float) -> float:
 
 
 def confidence(looks: int) -> float:
-    """Of Student's interval, so that 95 % hold.
+    """Return the confidence of Student's interval for which 95 % hold.
 
-    :param looks: how often it may be looked at, and repeats end if it is
-        narrow; 1: their number is fixed
+    :param looks: how often the repeats may end because the interval is narrow;
+        1: their number is fixed
     """
     return CONFIDENCE if looks == 1 else _LOOKED_CONFIDENCE
 
@@ -97,7 +98,7 @@ def quantile(freedom: float, *, looks: int = 1) -> float:
 
 
 def estimate_mean(values: Sequence[float], *, looks: int = 1) -> Estimate:
-    """Mean over repeats with Student's 95 % interval.
+    """Return the mean over repeats with Student's 95 % interval.
 
     :param values: one figure of each repeat, at least one
     :param looks: see ``confidence``
@@ -137,7 +138,7 @@ def estimate_mean(values: Sequence[float], *, looks: int = 1) -> Estimate:
 
 
 def _exponential(logarithm: float) -> float:
-    """What no float can be is infinite."""
+    """Return the exponential, or infinity if a float cannot hold it."""
     try:
         return math.exp(logarithm)
     except OverflowError:
@@ -147,10 +148,10 @@ def _exponential(logarithm: float) -> float:
 def estimate_geometric_mean(
     values: Sequence[float], *, looks: int = 1
 ) -> Estimate:
-    """Geometric mean over repeats with Student's 95 % interval of logarithms.
+    """Return the geometric mean with Student's 95 % interval of logarithms.
 
-    That is the mean by which sides are compared (``differences``), so that
-    what is shown of two sides has the ratio that is claimed of them.
+    Sides are compared by this mean (``differences``), so that the shown means
+    of two sides have the claimed ratio.
 
     :param values: one figure of each repeat, at least one, none negative
     :param looks: see ``confidence``
@@ -186,9 +187,9 @@ def estimate_geometric_mean(
 
 
 def fairness(values: Sequence[float]) -> float:
-    """Jain's index: 1 if all got the same, 1/n if one got everything.
+    """Return Jain's index: 1 if all got the same, 1/n if one got everything.
 
-    :param values: what each guest got, at least one, none negative
+    :param values: share of each guest, at least one, none negative
     :raises ValueError: there is none, one is negative, or all are 0
     """
     found = _checked(values)

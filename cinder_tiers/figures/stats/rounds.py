@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether rounds of writing have become steady.
+"""Rule that decides whether rounds of writing have become steady.
 
 The Solid State Storage Performance Test Specification of the SNIA (version
 2.0, definition of Steady State): of the last five rounds, the highest and the
@@ -29,7 +29,7 @@ SLOPE_PERCENT = round(100 * steadiness.SLOPE_LIMIT)
 
 @dataclass(frozen=True, kw_only=True)
 class RoundsVerdict:
-    """What the rule says of the last rounds."""
+    """Verdict of the rule on the last rounds."""
 
     #: whether both limits are kept
     is_steady: bool
@@ -40,7 +40,7 @@ class RoundsVerdict:
 def judge(values: Sequence[float]) -> RoundsVerdict:
     """Apply the rule to the last rounds.
 
-    :param values: of all rounds in order of time, none negative
+    :param values: all rounds in order of time, none negative
     """
     if len(values) < WINDOW:
         return RoundsVerdict(

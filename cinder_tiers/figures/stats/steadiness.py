@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether a run was steady, judged afterwards; and where it stood still.
+"""Verdict on the steadiness of a finished run, and its stalls.
 
 The Solid State Storage Performance Test Specification of the SNIA (version
 2.0, definition of Steady State) calls a measurement window steady if
@@ -97,7 +97,7 @@ class Window:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What the rule says, with its numbers."""
+    """Verdict of the rule, with its numbers."""
 
     #: None if it cannot be judged
     steady: bool | None
@@ -116,10 +116,10 @@ class Verdict:
 
 
 def unknown(reason: str, *, longest_stall_s: float | None = None) -> Verdict:
-    """The verdict on what cannot be judged.
+    """Return the verdict on a series that cannot be judged.
 
-    :param reason: why not, in words
-    :param longest_stall_s: as in the verdict
+    :param reason: why it cannot be judged, in words
+    :param longest_stall_s: the field of the verdict
     """
     return Verdict(
         steady=None,
@@ -198,9 +198,9 @@ def find_stalls(values: Sequence[float] | np.ndarray) -> list[Stall]:
 
 
 def longest_stall_s(values: Sequence[float]) -> float:
-    """The longest of the stalls, to 0.1 s; 0 if there is none.
+    """Return the length of the longest stall, to 0.1 s; 0 without stalls.
 
-    :param values: as of ``find_stalls``
+    :param values: see ``find_stalls``
     """
     return _longest_s(find_stalls(values))
 
@@ -210,7 +210,7 @@ def _longest_s(stalls: Sequence[Stall]) -> float:
 
 
 def in_words(stalls: Sequence[Stall]) -> str:
-    """How many there are and how long; empty if there is none."""
+    """Describe number and length of stalls; empty without stalls."""
     if not stalls:
         return ''
     longest = _longest_s(stalls)
@@ -221,7 +221,7 @@ def in_words(stalls: Sequence[Stall]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _Noise:
-    """What scatters in a series, as an AR(1) process."""
+    """Noise of a series, as an AR(1) process."""
 
     #: of a mean of n values it is this / n
     variance: float
@@ -230,11 +230,11 @@ class _Noise:
 
 
 def _noise(residuals: np.ndarray, parameters: int) -> _Noise:
-    """Noise of a series from what a fit left.
+    """Estimate the noise of a series from the residuals of a fit.
 
     :param residuals: a row for each part that was fitted by itself; of
         several, the median counts
-    :param parameters: of each fit: 1 a mean, 2 a line
+    :param parameters: parameters of each fit: 1 for a mean, 2 for a line
     """
     parts, length = residuals.shape
     freedom = length - parameters
@@ -369,7 +369,7 @@ def _check(series: Series) -> None:
 
 
 def common_window(spans: Mapping[str, Window]) -> Window:
-    """From the latest start to the earliest end: all ran side by side.
+    """Return the window from the latest start to the earliest end.
 
     :param spans: {guest: its run on the common clock}, at least one
     :returns: of length 0 if they never did
@@ -394,7 +394,7 @@ def on_common_clock(series: Series, *, offset_ms: int) -> list:
 
 @dataclass(frozen=True, kw_only=True)
 class FleetSeries:
-    """All guests of a slot, second by second."""
+    """Guests of a slot together, second by second."""
 
     #: in which all of them ran
     window: Window
@@ -405,15 +405,15 @@ class FleetSeries:
 def resample(
     series: Series, starts_ms: Sequence[int], step_ms: int
 ) -> list[float]:
-    """Means over steps of the common clock of values that hold for one step.
+    """Resample a series to steps of the common clock, as means.
 
     A value at t holds from t to t + step, so that two of them overlap a step
-    of the common clock; each counts for its share.  What no value holds for
-    counts as 0: the guest did nothing then, or said nothing.
+    of the common clock; each counts for its share.  Gaps count as 0: the guest
+    did nothing then, or reported nothing.
 
-    :param series: in order of time
-    :param starts_ms: of the steps, in order of time
-    :param step_ms: length of a step, and of what a value holds for
+    :param series: values in order of time
+    :param starts_ms: starts of the steps, in order of time
+    :param step_ms: length of a step, and of the time for which a value holds
     """
     found = []
     first = 0

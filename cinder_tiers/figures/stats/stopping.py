@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""When repeats are enough: an interval is narrow, or the bound is reached.
+"""Rule for ending repeats: an interval is narrow, or the limit is reached.
 
 Whoever looks at an interval after each repeat and stops as soon as it is
 narrow stops too often where a few repeats are alike by chance: simulated, the
@@ -38,7 +38,7 @@ _GROWTH = 1.25
 
 @dataclass(frozen=True, kw_only=True)
 class StoppingRule:
-    """Until when repeats go on."""
+    """Rule that ends the repeats."""
 
     #: half of each interval of IOPS, in percent of the mean, at most
     interval_percent: float
@@ -72,7 +72,7 @@ class StoppingRule:
 
     @property
     def looks(self) -> tuple[int, ...]:
-        """After how many repeats there is a look; the last is the bound."""
+        """Repeats after which there is a look; the last is most_repeats."""
         found = [LEAST_REPEATS]
         while found[-1] < self.most_repeats:
             more = math.ceil(found[-1] * _GROWTH)
@@ -129,10 +129,10 @@ def _half_percent(series: RepeatSeries, looks: int) -> float:
 
 
 def wide(series: Iterable[RepeatSeries], *, looks: int) -> Sequence[Wide]:
-    """The intervals that are too wide, those that are furthest off first.
+    """Return the intervals that are too wide, the widest first.
 
-    :param series: all that the rule is about
-    :param looks: how many were planned
+    :param series: all series to which the rule applies
+    :param looks: number of planned looks
     """
     found = [
         Wide(

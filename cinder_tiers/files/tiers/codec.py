@@ -1145,7 +1145,7 @@ def schema() -> dict[str, object]:
 def read(
     value: dict[str, object], *, source: catalogs.CatalogSource
 ) -> catalogs.Catalog:
-    """The catalog that plain values mean.
+    """Return the catalog of plain values.
 
     :param value: sound by the schema, or without the parts that are not.
     :param source: where they were written.

@@ -192,7 +192,7 @@ def _with_entry(
 
 
 def _end(node: yaml.Node) -> int:
-    """Where the text of a node ends; that of a block begins the next one."""
+    """Return the end of a node's text; a block ends where the next begins."""
     while isinstance(node, yaml.CollectionNode) and not node.flow_style:
         last = node.value[-1]
         node = last[1] if isinstance(node, yaml.MappingNode) else last

@@ -86,7 +86,7 @@ def _override(
     subschema: dict[str, typing.Any],
     definitions: dict[str, dict[str, typing.Any]],
 ) -> dict[str, typing.Any]:
-    """The schema of what takes the place of a value, or changes a mapping.
+    """Return the schema of a value that replaces or changes another one.
 
     Nothing is required in it, and it may be null. A list takes the place of
     another as a whole, so what holds for its items holds for these.

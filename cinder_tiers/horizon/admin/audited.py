@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is on each tier, and what of it is wrong, in a few calls.
+"""Usage and problems of each tier, read in a few calls.
 
-Reads a page of volumes and a page of images: for all of them there is
-`openstack tier audit --volumes`.
+Reads one page of volumes and one page of images; `openstack tier audit
+--volumes` reads all of them.
 """
 
 import collections
@@ -67,7 +67,7 @@ class AuditedTiers:
 
     @property
     def has_more(self) -> bool:
-        """Whether there may be more volumes."""
+        """Return whether there may be more volumes."""
         return self.volumes == MOST
 
 

@@ -8,7 +8,7 @@ from cinder_tiers.horizon import block_storage
 
 
 class StorageTiers(horizon.Panel):
-    """For whoever may see the backends, which an explanation needs."""
+    """Panel for users who may see the backends, which explanations need."""
 
     name = 'Storage Tiers'
     slug = 'storage_tiers'

@@ -37,7 +37,7 @@ class IndexView(views.HorizonTemplateView):
     page_title = 'Storage Tiers'
 
     def get_context_data(self, **kwargs: object) -> dict[str, object]:
-        """What the template shows; what fails is named there."""
+        """Return the context of the template, with the problems met."""
         context = super().get_context_data(**kwargs)
         told: list[str] = []
         asked = self.request.GET.get('volume', '').strip()[:_MOST_CHARS]

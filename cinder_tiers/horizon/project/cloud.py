@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the member's pages read from the cloud, and the tags that they write.
+"""The cloud as the member's pages read it, and the tags that they write.
 
 No call lists volumes; of images, one page is read.
 """
@@ -24,10 +24,10 @@ _PATCH = 'application/openstack-images-v2.1-json-patch'
 def tier_tags(
     connection: openstack.connection.Connection, known: facts.VisibleCloud
 ) -> frozenset[str] | None:
-    """Normal forms of the tags of tiers, as far as the user may know them.
+    """Return the normal forms of the tier tags that the user may know.
 
-    :param known: what Cinder shows to the user.
-    :returns: None when neither Cinder nor Glance shows them.
+    :param known: the part of Cinder that the user may see.
+    :returns: None if neither Cinder nor Glance shows them.
     :raises errors.Unreachable: Glance does not answer, or refuses.
     """
     found = offers.visible_tags(known)
@@ -37,10 +37,10 @@ def tier_tags(
 def own_images(
     connection: openstack.connection.Connection, project: str
 ) -> list[facts.KnownImage]:
-    """The newest images of a project, at most MOST_IMAGES.
+    """Return the newest images of a project, at most MOST_IMAGES.
 
-    :param connection: of a member of the project.
-    :param project: its id.
+    :param connection: connection of a member of the project.
+    :param project: id of the project.
     :raises errors.Unreachable: Glance does not answer.
     """
     with openstack_client.asking('Glance did not list images'):
@@ -62,12 +62,11 @@ def write_tags(
     image_id: str,
     tags: list[str],
 ) -> None:
-    """Gives an image these tags, and no others.
+    """Replace the tags of an image.
 
     The tags are in the body: no text of a user is part of a URL.
 
-    :param connection: of a user who may change the image.
-    :param image_id: its id.
+    :param connection: connection of a user who may change the image.
     :raises errors.Unreachable: Glance does not answer, or refuses.
     """
     with openstack_client.asking(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a project may choose among, has of each, and may still have.
+"""Tiers that a project can choose, its usage of each, and what is left.
 
-Computes only. Must not know how anything of it is asked for, nor shown.
+Computes only. Must not know how the data are read or shown.
 """
 
 import collections.abc
@@ -49,7 +49,7 @@ class Offer:
 
     @property
     def shown_name(self) -> str:
-        """Its name, made harmless."""
+        """Name of the tier, made safe to show."""
         return text.printable(self.name)
 
     @property
@@ -59,9 +59,9 @@ class Offer:
 
 
 def offers(known: facts.VisibleCloud) -> list[Offer]:
-    """The tiers that a user may choose among, or else the volume types.
+    """Return the tiers that a user can choose, or else the volume types.
 
-    :param known: what the user may see.
+    :param known: the part of the cloud that the user may see.
     """
     retired: dict[str, list[str]] = {}
     for one in known.types:
@@ -99,7 +99,7 @@ def offers(known: facts.VisibleCloud) -> list[Offer]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Share:
-    """What a project has of a tier, and what it may still have."""
+    """A project's usage of a tier, and its remaining quota."""
 
     name: str
     volumes: int
@@ -115,7 +115,7 @@ def share(
     project: project_quota.Quota,
     of_types: collections.abc.Mapping[str, project_quota.Quota],
 ) -> Share:
-    """What a project has of a tier, on retired volume types, too.
+    """Compute the share of a project, including retired volume types.
 
     :param project: the quota of the project.
     :param of_types: {name of a volume type: its quota}
@@ -138,9 +138,9 @@ def _least(*limits: int | None) -> int | None:
 
 
 def visible_tags(known: facts.VisibleCloud) -> frozenset[str] | None:
-    """Normal forms of the tags of tiers; None when Cinder hides them.
+    """Return the normal forms of tier tags; None if Cinder hides them.
 
-    :param known: what the user may see.
+    :param known: the part of the cloud that the user may see.
     """
     if facts.EXTRA_SPECS in known.hidden:
         return None
@@ -162,7 +162,7 @@ class TaggedImage:
 
     @property
     def shown_of_tiers(self) -> list[str]:
-        """Those that are of tiers, made harmless."""
+        """Return the tags of tiers, made safe to show."""
         return [*map(text.printable, self.of_tiers)]
 
 
@@ -193,14 +193,14 @@ def retagged(
     shown: collections.abc.Collection[str],
     chosen: collections.abc.Collection[str],
 ) -> list[str]:
-    """The tags that an image gets.
+    """Compute the new tags of an image.
 
-    Only what the user changed is changed: tags that others set or published
-    while the form was open stay as they are.
+    Changes only the tags that the user changed: tags that others set or
+    published while the form was open stay.
 
-    :param present: those that it has.
-    :param shown: normal forms of those of tiers that it had in the form.
-    :param chosen: normal forms of those of tiers that it shall have.
+    :param present: current tags of the image.
+    :param shown: normal forms of the tier tags that it had in the form.
+    :param chosen: normal forms of the tier tags that the user selected.
 
     >>> retagged(['Database', 'linux'], ['database'], ['archive'])
     ['archive', 'linux']

@@ -8,7 +8,7 @@ from cinder_tiers.horizon import block_storage
 
 
 class StorageTiers(horizon.Panel):
-    """For whoever may list the volumes of the project."""
+    """Panel for users who may list the volumes of the project."""
 
     name = 'Storage Tiers'
     slug = 'storage_tiers'

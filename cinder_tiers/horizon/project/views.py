@@ -32,7 +32,7 @@ class IndexView(views.HorizonTemplateView):
     page_title = 'Storage Tiers'
 
     def get_context_data(self, **kwargs: object) -> dict[str, object]:
-        """What the template shows; what fails is named there."""
+        """Return the context of the template, with the problems met."""
         context = super().get_context_data(**kwargs)
         told: list[str] = []
         context['problems'] = told
@@ -93,7 +93,7 @@ def _images(
 
 
 def _may_tag(request: http.HttpRequest) -> bool:
-    """Whether the user may change images of the own project."""
+    """Return whether the user may change images of the own project."""
     return policy.check(
         (('image', 'modify_image'),),
         request,
@@ -102,7 +102,7 @@ def _may_tag(request: http.HttpRequest) -> bool:
 
 
 class TagForm(forms.Form):
-    """Which of the tags of tiers an image shall have."""
+    """Choice of the tier tags of an image."""
 
     tags = forms.MultipleChoiceField(
         required=False,
@@ -167,7 +167,7 @@ class TagView(views.HorizonFormView):
         return {'tags': [*map(image_tags.normalize_tag, present)]}
 
     def get_context_data(self, **kwargs: object) -> dict[str, object]:
-        """What the template shows."""
+        """Return the context of the template."""
         return super().get_context_data(**kwargs) | {
             'problems': self.problems,
             'image_name': self._name(),

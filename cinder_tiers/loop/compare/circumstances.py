@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What differs between two runs beside the storage that they are about.
+"""Differences between two runs other than the compared storage.
 
-Pure.  It is shown before any figure: a ratio of two runs is the ratio of all
-that was different between them.
+Pure.  They are shown before any figure: a ratio of two runs is the ratio of
+everything that differed between them.
 """
 
 from collections.abc import Iterator
@@ -85,7 +85,7 @@ def _plain(
 
 
 def _rounds(before: precondition.Precondition | None) -> str:
-    """What guests wrote before the first turn, in words."""
+    """Describe the writes of guests before the first turn."""
     if before is None:
         return 'no rounds'
     pattern = before.pattern
@@ -97,7 +97,7 @@ def _rounds(before: precondition.Precondition | None) -> str:
 
 
 def _cpus(guests: Sequence[run_result.GuestResult]) -> run_result.Fact:
-    """How many CPUs each guest has: those of the flavor."""
+    """Return the number of CPUs of each guest, which is that of the flavor."""
     value = guest_system.in_one_text(
         None
         if guest.system is None or guest.system.cpus is None
@@ -110,7 +110,7 @@ def _cpus(guests: Sequence[run_result.GuestResult]) -> run_result.Fact:
 
 
 def _hosts(guests: Sequence[run_result.GuestResult]) -> run_result.Fact:
-    """On how many hosts guests ran, as far as a project may know."""
+    """Return the number of guests' hosts, as far as a project may know."""
     hosts = {guest.host for guest in guests}
     known = bool(hosts) and None not in hosts
     return run_result.Fact(
@@ -130,10 +130,10 @@ def of_runs(
     second: run_result.RunResult,
     tiers: Mapping[str, str],
 ) -> Iterator[Circumstance]:
-    """What is not the same in two runs.
+    """Yield the differences between two runs.
 
-    :param tiers: {tier of the first: tier of the second that it is compared
-        with}
+    :param tiers: {tier of the first run: tier of the second run compared with
+        it}
     """
     for name in FACTS:
         yield from _differs(

@@ -18,7 +18,7 @@ from cinder_tiers.loop.compare import junit
 
 
 class _Reason(columns.FormattableColumn):
-    """Why it is found: a number for people, the text for programs."""
+    """Reason of a finding: a number for people, the text for programs."""
 
     _value: tuple[int, str]
 
@@ -32,9 +32,9 @@ class _Reason(columns.FormattableColumn):
 
 
 def _table(reasons: Sequence[str]) -> results_command.Table:
-    """The table of claims.
+    """Return the columns of the table of claims.
 
-    :param reasons: of all of them, each once
+    :param reasons: all reasons, each once
     """
     return {
         'Result': lambda claim: claim.side,
@@ -101,10 +101,10 @@ def find(
 def _compare(
     parsed_args: argparse.Namespace,
 ) -> tuple[comparison.Comparison, bool]:
-    """What was found, and whether it does not show what a gate asks for.
+    """Return the comparison, and whether it fails the gate.
 
-    Of tiers of one run, that something is told of each pair, or at least of
-    one; of runs, that none is worse by more than the least difference.
+    The gate for tiers of one run: there is a finding for each pair, or at
+    least for one; for runs: none is worse by more than the least difference.
     """
     question = comparison.Question(
         quantities=results.quantities(parsed_args, comparison.QUANTITIES),

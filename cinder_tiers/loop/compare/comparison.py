@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What can be claimed of tiers of one run, of runs, or of treatments.
+"""Claims on tiers of one run, on runs, or on treatments.
 
-Pure.  All claims of one comparison are made together: of sixteen patterns
-with two quantities each, one or two would differ by chance, so each is
-corrected for the others, and so is its interval.
+Pure.  All claims of one comparison are made together: of sixteen patterns with
+two quantities each, one or two would differ by chance, so each claim and its
+interval is corrected for the others.
 
-Of runs that were made apart, each run is one observation, and the first claim
-is of the geometric mean of all patterns.
+For runs that were made separately, each run is one observation, and the first
+claim is on the geometric mean of all patterns.
 """
 
 from collections.abc import Collection
@@ -41,11 +41,11 @@ QUANTITIES = ('iops', 'p99_ms')
 
 
 class ComparisonError(errors.LinesError, ValueError):
-    """What is asked for cannot be compared; says why."""
+    """The requested comparison is not possible; the text says why."""
 
 
 def no_pattern(quantities: Sequence[str]) -> ComparisonError:
-    """That no pattern has a quantity, as when only writes are asked for."""
+    """Return the error that no pattern has any of the quantities."""
     return ComparisonError(
         f'no pattern has {" or ".join(quantities)}: expected one that does'
         f' what is asked for'
@@ -53,7 +53,7 @@ def no_pattern(quantities: Sequence[str]) -> ComparisonError:
 
 
 class DifferenceFinding(enum.Enum):
-    """What can be said of the second side."""
+    """Findings on the second side."""
 
     BETTER = 'better'
     WORSE = 'worse'
@@ -64,7 +64,7 @@ class DifferenceFinding(enum.Enum):
 
 
 class Within(enum.Enum):
-    """In what both sides had their turns; its effect is then in neither."""
+    """Units that both sides share, whose effects cancel out."""
 
     #: they were measured apart
     NOTHING = ''
@@ -85,7 +85,7 @@ class Within(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What is to be found out."""
+    """Parameters of a comparison."""
 
     #: names as in ``expectations.find_quantity``
     quantities: tuple[str, ...] = QUANTITIES
@@ -129,7 +129,7 @@ class Question:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """One quantity of one pattern, the second side against the first."""
+    """Claim on a quantity of a pattern: the second side against the first."""
 
     #: name of the second side, if there are several; else empty
     side: str = ''
@@ -188,7 +188,7 @@ class Claim:
 
     @property
     def sentence(self) -> str:
-        """What is claimed, in one line, without saying of what."""
+        """Return the claim in one line, without its subject."""
         if self.difference_percent is None:
             return f'{self.finding.value}: {self.reason}'
         interval = (
@@ -204,7 +204,7 @@ class Claim:
         )
 
     def is_no_worse(self, least_difference_percent: float) -> bool:
-        """Whether it is shown not to be worse by more than so much."""
+        """Return whether it is shown not to be worse by more than so much."""
         if self.low_percent is None or self.high_percent is None:
             return False
         margin = differences.logarithm(least_difference_percent)
@@ -244,7 +244,7 @@ class Claim:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """All that is claimed together, and what to know before."""
+    """Claims that are made together, and their circumstances."""
 
     #: what was not the same beside the storage, in words
     circumstances: tuple[str, ...]
@@ -252,7 +252,7 @@ class Comparison:
     claims: tuple[Claim, ...]
 
     def count(self, finding: DifferenceFinding) -> int:
-        """How many claims have a finding."""
+        """Return the number of claims with a finding."""
         return sum(claim.finding is finding for claim in self.claims)
 
 
@@ -274,7 +274,7 @@ class _Observed:
 
 @dataclass(frozen=True, kw_only=True)
 class _Side:
-    """One pattern of one tier, in one run or in several."""
+    """A pattern of a tier, in one run or in several."""
 
     tier: str
     #: one tuple of slots for each run
@@ -337,18 +337,17 @@ def pairs_of_tiers(
     *,
     patterns: Collection[str],
 ) -> Comparison:
-    """Compare each two tiers, in some patterns.
+    """Compare every two tiers, in some patterns.
 
-    So that the best of all may be named afterwards: a comparison with the one
-    that looks best would not know of how many it is the best.  Tiers of a
-    single run are compared within each repeat, those that are in the same runs
-    within each run, and others as ``runs`` does it.
+    This allows naming the best tier afterwards: a comparison with only the one
+    that looks best would ignore the number of candidates.  Tiers of a single
+    run are compared within each repeat, those that are in the same runs within
+    each run, and others like in ``runs``.
 
-    :param found: at least one
+    :param found: runs, at least one
     :param patterns: names in the profiles
-    :returns: for each two tiers that have one of the patterns
-    :raises ComparisonError: less than two tiers, or no pattern of what is
-        asked for
+    :returns: claims for every two tiers that have one of the patterns
+    :raises ComparisonError: fewer than two tiers, or no pattern has a quantity
     """
     of_tiers: dict[str, list[run_result.RunResult]] = {}
     for run in found:
@@ -399,19 +398,19 @@ def runs(
 ) -> Comparison:
     """Compare runs with other runs, tier by tier.
 
-    Each run is one observation, whatever its repeats: they know nothing of
+    Each run is one observation, regardless of its repeats: they cannot show
     how another fleet on the same storage would differ.  The first claims are
-    of the geometric mean of all patterns of a tier.
+    on the geometric mean of all patterns of a tier.
 
-    :param first: at least one
+    :param first: runs of the first side, at least one
     :param others: {name of a side: its runs, at least one}, each compared
         with the first
-    :param tiers: {tier of the first: tier of the others}; None: those of the
-        same name, and one that a side lacks is not compared
-    :param history: former runs of the first storage, for how much runs vary;
-        those that are on a side count there
-    :raises ComparisonError: a tier is not in a run, or none is in all, or no
-        pattern is of what is asked for
+    :param tiers: {tier of the first side: tier of the others}; None: tiers of
+        the same name, and those that a side lacks are not compared
+    :param history: earlier runs of the first storage, which show how much runs
+        vary; runs that are on a side only count there
+    :raises ComparisonError: a tier is not in a run, no tier is in all, or no
+        pattern has a quantity
     """
     observed = []
     found: dict[str, None] = {}
@@ -453,7 +452,7 @@ def runs(
 
 @dataclass(frozen=True, kw_only=True)
 class SweptTreatment:
-    """What a sweep has changed, with a run of each block."""
+    """A treatment of a sweep, with a run of each block."""
 
     name: str
     #: {number of the block: the run}, at least one
@@ -471,16 +470,16 @@ def treatments(
 ) -> Comparison:
     """Compare treatments with the default, within each block of a sweep.
 
-    Each run is one observation, whatever its repeats.  Of the quantities, one
-    that says of a pattern what another one says already is left out, so that
-    no claim counts twice: bandwidth beside IOPS of one block size, and reads
-    beside all I/Os of a pattern that only reads.
+    Each run is one observation, regardless of its repeats.  A quantity that
+    repeats another one for a pattern is left out, so that no claim counts
+    twice: bandwidth next to IOPS of one block size, and reads next to all I/Os
+    of a pattern that only reads.
 
     :param default: {number of the block: the run of the default}
-    :param others: each has a block in common with the default
-    :param tiers: that are compared; None: all that are in all runs
-    :raises ComparisonError: a tier is not in a run, or none is in all, or no
-        pattern is of what is asked for
+    :param others: treatments, each with a block in common with the default
+    :param tiers: tiers to compare; None: all that are in all runs
+    :raises ComparisonError: a tier is not in a run, no tier is in all, or no
+        pattern has a quantity
     """
     observed = []
     found = list(_changed_default(default))
@@ -524,7 +523,7 @@ def treatments(
 def _changed_default(
     default: Mapping[int, run_result.RunResult],
 ) -> Iterator[str]:
-    """What was not the same in all runs of the default."""
+    """Yield the differences between the runs of the default."""
     (begin, first), *others = sorted(default.items())
     for block, run in others:
         for each in circumstances.of_runs(
@@ -567,7 +566,7 @@ def _saying_more(
     side: Sequence[run_result.RunResult],
     quantities: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """Those quantities that no other one of them makes superfluous."""
+    """Drop quantities that another quantity makes redundant."""
     try:
         known = list(same_pattern.named(pattern, side))
     except ValueError:
@@ -696,14 +695,14 @@ def _all_together(observed: Sequence[_Observed]) -> Iterator[_Observed]:
 
 
 def _geometric_mean_of(side: between_runs.Runs) -> float:
-    """Of a side, with the same weight for each run."""
+    """Return the geometric mean of a side, with equal weight for each run."""
     return _geometric_mean(list(map(_geometric_mean, side.values())))
 
 
 def _of_runs(
     claim: Claim, found: between_runs.Figures, *, is_least: bool
 ) -> _Observed:
-    """What runs that were made apart show, each of them one observation."""
+    """Compare runs that were made separately, each as one observation."""
     counts = len(found.first), len(found.second)
     observed = _Observed(
         claim=claim,
@@ -971,7 +970,7 @@ def _figures(side: _Side, limit: expectations.Limit) -> between_runs.Runs:
 def _figures_of_history(
     history: Sequence[_Side], quantity: str, limit: expectations.Limit
 ) -> between_runs.Runs:
-    """Those of runs that can be used; the place in the history names each."""
+    """Return {position in the history: figures} of the usable runs."""
     found = {}
     for place, side in enumerate(history):
         if side.reason or side.lost or quantity in side.without:
@@ -983,7 +982,7 @@ def _figures_of_history(
 
 
 def _lost(first: _Side, second: _Side, within: Within) -> str:
-    """Why a run of a side has no figure; empty if all have, or may lack it.
+    """Explain why a run of a side has no figure; empty if that is no loss.
 
     A run that is lost must not be taken for one in which nothing was done.
     """
@@ -994,7 +993,7 @@ def _lost(first: _Side, second: _Side, within: Within) -> str:
 
 
 def _not_told(first: _Side, second: _Side, limit: expectations.Limit) -> str:
-    """Why a side does not have a quantity at all; empty if both have."""
+    """Explain why a side lacks a quantity entirely; empty if both have it."""
     for side in (first, second):
         reason = figures.not_told(_complete(side), limit)
         if reason:
@@ -1055,12 +1054,12 @@ def _values(
 
 
 def _observations(first: _Side, second: _Side, within: Within) -> str:
-    """What a side has several of, for messages."""
+    """Return the name of a side's observations, for messages."""
     return (Within.RUNS if within is Within.NOTHING else within).value
 
 
 def _looks(first: _Side, second: _Side) -> int:
-    """By how many planned looks a claim is corrected."""
+    """Return the number of planned looks for which a claim is corrected."""
     if max(len(first.runs), len(second.runs)) > 1:
         # Runs are the observations, and were not looked at between.
         return 1
@@ -1068,7 +1067,7 @@ def _looks(first: _Side, second: _Side) -> int:
 
 
 def _geometric_mean(values: Sequence[float]) -> float:
-    """Of at least one value; 0 if one of them is."""
+    """Return the geometric mean of values; 0 if one is 0 or less."""
     if min(values) <= 0:
         return 0.0
     return differences.value(differences.mean_logarithm(values))
@@ -1098,7 +1097,7 @@ def _too_few(
     limit: expectations.Limit,
     within: Within,
 ) -> str:
-    """Why such values show nothing; empty if they may."""
+    """Explain why values show nothing; empty if they may."""
     observations = _observations(first, second, within)
     # Whether runs that were made apart are too few, ``_of_runs`` says.
     least = 1 if within is Within.NOTHING else 2
@@ -1134,10 +1133,10 @@ def _too_few_of(
     observations: str,
     least: int,
 ) -> str:
-    """Why the values of one side show nothing; empty if they may.
+    """Explain why the values of a side are too few; empty if they suffice.
 
-    :param observations: what the values are of
-    :param least: how many are needed
+    :param observations: name of the observations
+    :param least: required number of values
     """
     if len(values) < least:
         count = (
@@ -1171,9 +1170,9 @@ def _complete(*sides: _Side) -> list[run_result.SlotResult]:
 def _decide(
     observed: Sequence[_Observed], question: Question
 ) -> tuple[Claim, ...]:
-    """All claims, corrected for each other.
+    """Decide all claims, corrected for each other.
 
-    :raises ComparisonError: there is nothing to claim
+    :raises ComparisonError: there are no claims
     """
     if not observed:
         raise no_pattern(question.quantities)
@@ -1303,7 +1302,7 @@ def _decided(
 
 
 def _how(observed: _Observed) -> str:
-    """By what test, and of how many observations."""
+    """Name the test, and the number of observations."""
     fewer, more = sorted(observed.counts)
     if observed.runs is None:
         return (
@@ -1325,11 +1324,11 @@ def to_see(
     repeats: int = 0,
     observations: str = 'repeats',
 ) -> str:
-    """A clause on how many repeats show the wanted difference.
+    """Return a clause on the repeats that show the wanted difference.
 
     :param needed: see ``Claim.repeats_needed``
-    :param repeats: how many there were; 0 before there are any
-    :param observations: what they are called
+    :param repeats: number of existing repeats; 0 before there are any
+    :param observations: name of the observations
     """
     wanted = f'{question.wanted_difference_percent:g} %'
     least = question.least_difference_percent

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How many repeats or runs a wanted difference needs, and how long they take.
+"""Number of repeats or runs that show a difference, and their duration.
 
-Pure.  The noise is that of runs that were made before, or is given;
-the number is the one that a comparison tells afterwards, by the same formula
-(``differences.repeats_needed``).  The time is that of the former run, and, for
-what is not in its result, the estimate that each run begins with.
+Pure.  The noise is that of earlier runs, or is given; the number comes from
+the same formula as in a comparison (``differences.repeats_needed``). The time
+is that of the earlier run, and, for parts missing in its result, the estimate
+that each run begins with.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ LEAST_RUNS = 6
 
 
 class Between(enum.Enum):
-    """What is to be compared."""
+    """Objects to compare."""
 
     #: tiers of one run, within each repeat
     TIERS = 'tiers'
@@ -36,7 +36,7 @@ class Between(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Need:
-    """What one quantity of one pattern asks for."""
+    """Repeats that one quantity of one pattern needs."""
 
     #: whose figures they are; empty if the noise is stated
     tier: str = ''
@@ -64,7 +64,7 @@ class Need:
 
 @dataclass(frozen=True, kw_only=True)
 class Needs:
-    """What all claims of a comparison ask for, made together."""
+    """Repeats that all claims of a comparison need, made together."""
 
     #: one for each claim
     needs: tuple[Need, ...]
@@ -73,12 +73,12 @@ class Needs:
 
     @property
     def repeats(self) -> int | None:
-        """So that all of them are shown; None if one has no number."""
+        """Return the repeats that show all claims; None if one is unknown."""
         return _most([need.repeats for need in self.needs])
 
     @property
     def seconds(self) -> int | None:
-        """Of a run with so many repeats; None if it is not known."""
+        """Return the duration of a run with these repeats; None if unknown."""
         return _most([need.seconds for need in self.needs])
 
 
@@ -94,11 +94,11 @@ def of_run(
     *,
     reference: str | None = None,
 ) -> Needs:
-    """How many repeats, to compare tiers, by the noise of a run.
+    """Return the repeats that compare tiers, by the noise of a run.
 
-    :param reference: tier that the others are compared with; None: the first
-    :raises comparison.ComparisonError: there is a single tier, or none of
-        that name, or no pattern of what is asked for
+    :param reference: tier with which the others are compared; None: the first
+    :raises comparison.ComparisonError: there is a single tier, none of that
+        name, or no pattern has a quantity
     """
     claims = comparison.tiers_of_run(run, question, reference=reference).claims
     return _of_claims(claims, question, lambda needed: _seconds(run, needed))
@@ -107,11 +107,11 @@ def of_run(
 def of_runs(
     history: Sequence[run_result.RunResult], question: comparison.Question
 ) -> Needs:
-    """How many runs of each side, by how much runs of one storage vary.
+    """Return the runs of each side, by the variation of runs of one storage.
 
-    :param history: in order of time, at least LEAST_RUNS
-    :raises comparison.ComparisonError: they are too few, or have no tier in
-        common, or no pattern of what is asked for
+    :param history: runs in order of time, at least LEAST_RUNS
+    :raises comparison.ComparisonError: they are too few, have no tier in
+        common, or no pattern has a quantity
     """
     if len(history) < LEAST_RUNS:
         raise comparison.ComparisonError(
@@ -143,7 +143,7 @@ def _of_claims(
 def _seconds_of_runs(
     run: run_result.RunResult, runs: int | None
 ) -> int | None:
-    """How long so many runs of one side take; None: not known."""
+    """Return the duration of the runs of one side; None if unknown."""
     seconds = _seconds(run, run.profile.repeats)
     return None if runs is None or seconds is None else runs * seconds
 
@@ -156,13 +156,13 @@ def of_variation(
     claims: int,
     run: run_result.RunResult | None = None,
 ) -> Needs:
-    """By a noise that is given.
+    """Return the repeats for a given noise.
 
     :param variation_percent: coefficient of variation of the repeats, or the
         runs, of each side
-    :param claims: how many are to be made together, at least 1
-    :param run: for the time; None: it is not known
-    :raises comparison.ComparisonError: no such numbers
+    :param claims: number of claims made together, at least 1
+    :param run: run that gives the duration; None: the duration stays unknown
+    :raises comparison.ComparisonError: a number is out of range
     """
     wrong = []
     if not 0 < variation_percent < 1000:
@@ -251,7 +251,7 @@ def _need(
 
 
 def _seconds(run: run_result.RunResult, repeats: int | None) -> int | None:
-    """How long such a run takes with so many repeats; None: not known."""
+    """Return the duration of a run with these repeats; None if unknown."""
     if repeats is None:
         return None
     try:
@@ -276,7 +276,7 @@ def _seconds(run: run_result.RunResult, repeats: int | None) -> int | None:
 def _estimate(
     run: run_result.RunResult,
 ) -> tuple[schedule.Schedule, duration.Duration]:
-    """One repeat as it would be planned, and what is around it."""
+    """Return the schedule of one repeat, and the estimate of the rest."""
     guests = run.guests_per_tier * len(run.tiers)
     plan = schedule.plan(
         [tier.tier for tier in run.tiers],
@@ -295,7 +295,7 @@ def _estimate(
 
 
 def _seconds_of_repeat(run: run_result.RunResult) -> float | None:
-    """From the beginning of a repeat to that of the next, as it was planned.
+    """Return the planned time from a repeat's start to the next one's.
 
     Each repeat has the same turns, in whatever order.
     """

@@ -140,7 +140,7 @@ def _summary(
     parsed_args: argparse.Namespace,
     between: repeats.Between,
 ) -> str:
-    """All claims together in one line."""
+    """Summarize all claims in one line."""
     wanted = f'to see {parsed_args.difference:g} %'
     if found.claims > 1:
         wanted += f' in each of {found.claims} claims'

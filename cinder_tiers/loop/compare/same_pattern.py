@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether runs that have a pattern of one name did the same.
+"""Check that patterns of one name are the same in several runs.
 
-Pure.  What a pattern does is in the profile of each run; a name alone says
-nothing.
+Pure.  The profile of each run defines its patterns; a name alone says nothing.
 """
 
 from collections.abc import Collection
@@ -17,11 +16,11 @@ from cinder_tiers.figures.result import result as run_result
 def named(
     pattern: str, side: Sequence[run_result.RunResult]
 ) -> dict[fio_pattern.Pattern, str]:
-    """{what a profile says of a pattern: the first run that has it}.
+    """Return {pattern in a profile: first run that has it} for a name.
 
-    :param pattern: name in the results
-    :param side: that may have it
-    :raises ValueError: a profile does not have it
+    :param pattern: name of the pattern in the results
+    :param side: runs that may have it
+    :raises ValueError: a profile lacks the pattern
     """
     known: dict[fio_pattern.Pattern, str] = {}
     for run in side:
@@ -41,10 +40,10 @@ def not_the_same(
     side: Sequence[run_result.RunResult],
     varied: Collection[str] = (),
 ) -> str:
-    """Why runs of a pattern are not runs of the same; empty if they are.
+    """Explain why runs of a pattern differ in it; empty if they do not.
 
-    :param pattern: name in the results
-    :param side: that may have it
+    :param pattern: name of the pattern in the results
+    :param side: runs that may have it
     :param varied: fields of patterns that differ on purpose
     """
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How the figures of tiers changed over runs that follow one another.
+"""Changes of the figures of tiers over successive runs.
 
 Pure.  A run is one observation, the geometric mean of its repeats: repeats of
 one run have its fleet in common, and would make every run a change.
@@ -24,7 +24,7 @@ from cinder_tiers.loop.compare import same_pattern
 
 
 class TrendFinding(enum.Enum):
-    """What happened to a quantity."""
+    """Findings on a quantity over time."""
 
     BETTER = 'better'
     WORSE = 'worse'
@@ -48,7 +48,7 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True)
 class Level:
-    """One change, or that there is none."""
+    """A change, or the finding that there is none."""
 
     tier: str
     #: name in the profile
@@ -99,15 +99,14 @@ def over_time(
     runs: Sequence[run_result.RunResult],
     quantities: Sequence[str] = comparison.QUANTITIES,
 ) -> list[Level]:
-    """Changes of each quantity of each pattern of each tier.
+    """Find changes of each quantity of each pattern of each tier.
 
-    :param runs: at least two, different ones, in any order; the time at which
-        they ended orders them
+    :param runs: at least two different runs, in any order; they are ordered by
+        the time at which they ended
     :param quantities: names as in ``expectations.find_quantity``
-    :returns: by tier, pattern and quantity, in order of time
-    :raises comparison.ComparisonError: a quantity is unknown, or none of the
-        patterns has one, there are fewer than two runs, or it is not known
-        when one ended
+    :returns: levels by tier, pattern and quantity, in order of time
+    :raises comparison.ComparisonError: a quantity is unknown, no pattern has
+        one, there are fewer than two runs, or the end of one is unknown
     """
     comparison.Question(quantities=tuple(quantities))
     if len(runs) < 2:
@@ -140,7 +139,7 @@ def over_time(
 
 
 def _ended_at(run: run_result.RunResult) -> datetime.datetime:
-    """When a run ended, in UTC, which a time without an offset is in."""
+    """Return the end of a run in UTC, which is assumed without an offset."""
     try:
         found = datetime.datetime.fromisoformat(run.ended_at)
         if found.tzinfo is None:
@@ -193,7 +192,7 @@ def _observed(
 
 
 def _has(run: run_result.RunResult, pattern: str, tier: str | None) -> bool:
-    """Whether a run has a pattern on a tier; None: on any."""
+    """Return whether a run has a pattern on a tier; None: on any."""
     return any(
         one.pattern == pattern and bool(one.slots)
         for each in run.tiers
@@ -247,7 +246,7 @@ def _distinguished(
     series: Sequence[_Observation],
     changes: Sequence[change_points.ChangePoint],
 ) -> list[change_points.ChangePoint]:
-    """Those whose levels differ by more than the figures resolve."""
+    """Keep changes whose levels differ by more than the resolution."""
     found = list(changes)
     width = max((each.resolution for each in series), default=0.0)
     while found:
@@ -335,7 +334,7 @@ def _changed(
     tier: str,
     pattern: str,
 ) -> Iterator[str]:
-    """What else was not the same, the pattern itself before all."""
+    """Yield other differences at a change, that of the pattern first."""
     reason = same_pattern.not_the_same(pattern, [before, first])
     if reason:
         yield reason

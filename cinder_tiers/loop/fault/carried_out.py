@@ -77,12 +77,12 @@ def end(
 
 
 def before(target: faults.Target) -> str:
-    """How an OSD is before a fault and after it, in words."""
+    """Return the state of an OSD before and after a fault, in words."""
     return IN if target.fault.kind is faults.FaultKind.OSD_OUT else UP
 
 
 def stand(target: faults.Target, osds: Osds) -> str:
-    """How an OSD is, in words; `before` if nothing is to be undone.
+    """Return the state of an OSD, in words; `before` if nothing is to undo.
 
     :param osds: reads the OSDs.
     :raises errors.TiersError: Ceph does not answer or refuses.

@@ -39,7 +39,7 @@ RECORD_COLUMNS = (
 def plan_rows(
     prepared: preparation.Prepared,
 ) -> collections.abc.Iterator[cells.Row]:
-    """What is to come, under PLAN_COLUMNS."""
+    """Yield the rows of the plan, under PLAN_COLUMNS."""
     for slot in prepared.sweep.slots:
         for target in prepared.struck.targets if prepared.struck else ():
             yield (
@@ -92,7 +92,7 @@ def _moment(at: float | None) -> str | None:
 
 
 def _seconds(begin: float | None, end: float | None) -> float | None:
-    """From one moment to another, in seconds."""
+    """Return the seconds from one moment to another."""
     if begin is None or end is None:
         return None
     return round(end - begin, 1)

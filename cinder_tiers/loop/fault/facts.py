@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a cluster is like, as far as a fault may endanger it. Pure."""
+"""Facts of a cluster that show whether a fault may endanger it. Pure."""
 
 import collections.abc
 import dataclasses
@@ -18,7 +18,7 @@ KEPT_DOWN = frozenset({'noup', 'noout'})
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Health:
-    """Whether a cluster is in order."""
+    """Health of a cluster."""
 
     #: HEALTH_OK, HEALTH_WARN or HEALTH_ERR.
     status: str
@@ -31,11 +31,11 @@ class Health:
 
     @property
     def is_ok(self) -> bool:
-        """Whether nothing is left to recover."""
+        """Return whether the cluster is healthy, with nothing to recover."""
         return self.status == OK and not self.unclean
 
     def __str__(self) -> str:
-        """For people."""
+        """Describe the health for people."""
         found = [
             *self.checks,
             *(
@@ -48,7 +48,7 @@ class Health:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OsdStatus:
-    """How an OSD is at the moment."""
+    """State of an OSD at a moment."""
 
     is_up: bool
     #: 1: in; 0: out; between: data are kept off it.

@@ -11,7 +11,7 @@ import enum
 
 
 class FaultKind(enum.Enum):
-    """What is done to the cluster."""
+    """Kinds of faults."""
 
     #: An OSD is marked out, so that its data are moved, and in again.
     OSD_OUT = 'osd_out'
@@ -57,13 +57,13 @@ class Fault:
 
     @property
     def ends_s(self) -> float:
-        """When it ends, in seconds after the moment that is counted from."""
+        """End of the fault, in seconds after the moment of counting."""
         return self.at_s + self.for_s
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Faults:
-    """All faults of a file."""
+    """Faults of a file."""
 
     #: In order of the file.
     faults: tuple[Fault, ...] = ()
@@ -86,7 +86,7 @@ class Target:
     osd: int | None = None
 
     def __str__(self) -> str:
-        """For people."""
+        """Describe the target for people."""
         if self.fault.kind in OF_OSDS:
             return f'osd.{self.osd}'
         if self.fault.kind is FaultKind.DEEP_SCRUB:
@@ -100,13 +100,13 @@ class Target:
 
     @property
     def is_to_mend(self) -> bool:
-        """Whether it has to be undone; a scrub ends by itself."""
+        """Return whether the fault must be undone; a scrub ends by itself."""
         return self.fault.kind is not FaultKind.DEEP_SCRUB
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Struck:
-    """What the faults of a file strike."""
+    """Targets of the faults of a file."""
 
     #: Name of the cluster in the tiers file.
     cluster: str

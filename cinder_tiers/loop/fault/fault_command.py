@@ -50,9 +50,9 @@ Example: openstack tier fault fault.yaml --catalog tiers.yaml --out results
     def announce(
         self, prepared: preparation.Prepared, *, length: str | None = None
     ) -> None:
-        """Says how long it takes, and in which cluster faults are made.
+        """Report the duration, and the cluster in which faults are made.
 
-        :param length: how long, in a line; None: all slots of the sweep.
+        :param length: the duration, in a line; None: all slots of the sweep.
         """
         super().announce(prepared, length=length)
         if prepared.struck is not None:

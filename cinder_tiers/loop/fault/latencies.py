@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a fault did to a percentile of latency: before, during and after it.
+"""Percentiles of latency before, during and after a fault.
 
-Latencies are those of windows of a few seconds (``result.LatencyWindow``).
-A window belongs to what was before a fault if it ends before the first fault
-begins, to what was after it if it begins after its end and ends before the
-next fault begins, and to the fault if it overlaps it.  Histograms are merged,
-percentiles never averaged.
+Latencies are those of windows of a few seconds (``result.LatencyWindow``). A
+window belongs to the time before the faults if it ends before the first one
+begins; to the time after a fault if it begins after its end and ends before
+the next fault begins; and to the fault if it overlaps it.  Histograms are
+merged, percentiles never averaged.
 
 This module must not know what the fault was, nor where windows came from.
 """
@@ -42,7 +42,7 @@ class FaultLatencies:
     after: LatencyPart
 
     def reasons(self, percent: float = PERCENT) -> tuple[str, ...]:
-        """Why parts of it are not known, a text for each."""
+        """Explain why parts are not known, a text for each."""
         return tuple(
             f'p{percent:g} {name}: {part.ios} I/Os, expected at least'
             f' {figures.ios_needed(percent)}'
@@ -73,13 +73,13 @@ def around_each(
     spans: Sequence[response.Span],
     percent: float = PERCENT,
 ) -> tuple[FaultLatencies, ...]:
-    """The percentile around each of several faults.
+    """Return the percentile around each of several faults.
 
-    :param windows: of the directions that are asked for, in any order
-    :param spans: of the faults, on the clock of the windows in seconds, in
-        any order
-    :param percent: which percentile, greater than 0, less than 100
-    :returns: in the order of the spans
+    :param windows: windows of the requested directions, in any order
+    :param spans: spans of the faults, on the clock of the windows in seconds,
+        in any order
+    :param percent: percentile, greater than 0, less than 100
+    :returns: latencies in the order of the spans
     """
     first_s = min(
         (each.began_at - each.clock_error_s for each in spans),

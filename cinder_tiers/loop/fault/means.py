@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What makes faults: Ceph, and the operator's own commands."""
+"""Execution of faults: by Ceph, and by the operator's own commands."""
 
 import collections.abc
 import dataclasses
@@ -29,7 +29,7 @@ _ENDED, _UNKNOWN = 'ended', 'not known'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Mended:
-    """What a fault has left, and what became of it."""
+    """Result of undoing a fault."""
 
     target: faults.Target
     #: As it was found.
@@ -40,17 +40,17 @@ class Mended:
 
     @property
     def name(self) -> str:
-        """As a journal has it."""
+        """Name of the fault in a journal."""
         return self.target.name
 
     @property
     def before(self) -> str:
-        """As it is to be."""
+        """State to which the target must return."""
         return before(self.target)
 
     @property
     def is_back(self) -> bool:
-        """Whether nothing of it is left."""
+        """Return whether the target is as before the fault."""
         return self.outcome in (
             run_restore.RestoreOutcome.AS_BEFORE,
             run_restore.RestoreOutcome.BROUGHT_BACK,
@@ -58,7 +58,7 @@ class Mended:
 
 
 def before(target: faults.Target) -> str:
-    """How the target of a fault is before and after it, in words."""
+    """Return the state of a target before and after a fault, in words."""
     if target.fault.kind is faults.FaultKind.COMMAND:
         return _ENDED
     return of_ceph.before(target)
@@ -74,10 +74,10 @@ class FactsReader(typing.Protocol):
             [frozenset[int]], collections.abc.Iterable[int]
         ],
     ) -> cluster_facts.ClusterFacts:
-        """What a fault has to know of the cluster."""
+        """Read the facts of the cluster that a fault needs."""
 
     def health(self) -> cluster_facts.Health:
-        """Whether the cluster is in order."""
+        """Return the health of the cluster."""
 
     def osds(self) -> collections.abc.Mapping[int, cluster_facts.OsdStatus]:
         """{id: OSD} at the moment."""
@@ -87,15 +87,15 @@ class FactsReader(typing.Protocol):
 
 
 class Means:
-    """Makes the faults of one cluster.
+    """Executes the faults of one cluster.
 
-    :param session: with the cluster.
-    :param reader: reads it.
-    :param pool: that holds the data of the tier.
+    :param session: session with the cluster.
+    :param reader: reads the cluster.
+    :param pool: pool that holds the data of the tier.
     :param are_ended: whether it is known that no command has begun a fault,
-        as it is unless a process was killed.
-    :param folder: in which commands of the operator are run; '': that of this
-        process.
+        which holds unless a process was killed.
+    :param folder: folder in which commands of the operator run; '': that of
+        this process.
     """
 
     def __init__(
@@ -123,9 +123,9 @@ class Means:
         struck: collections.abc.Sequence[faults.Fault],
         seed: int,
     ) -> tuple[cluster_facts.ClusterFacts, tuple[faults.Target, ...]]:
-        """The cluster, and what faults strike in it.
+        """Return the cluster, and the targets of faults in it.
 
-        :param seed: of what is chosen by chance.
+        :param seed: seed for random choices.
         :raises errors.TiersError: Ceph does not answer or refuses.
         """
 
@@ -155,7 +155,7 @@ class Means:
     def objections(
         self, targets: collections.abc.Sequence[faults.Target]
     ) -> tuple[str, ...]:
-        """What speaks against faults now, a line for each.
+        """Return objections to faults at this moment, a line for each.
 
         :raises errors.TiersError: Ceph does not answer or refuses.
         """
@@ -181,7 +181,7 @@ class Means:
         )
 
     def health(self) -> cluster_facts.Health:
-        """Whether the cluster is in order.
+        """Return the health of the cluster.
 
         :raises errors.TiersError: Ceph does not answer or refuses.
         """
@@ -205,7 +205,7 @@ class Means:
         of_ceph.begin(self._session, target, self._reader.osds)
 
     def is_over(self, target: faults.Target) -> bool:
-        """Whether a fault has ended by itself, as a deep scrub does.
+        """Return whether a fault has ended by itself, as a deep scrub does.
 
         :raises errors.TiersError: Ceph does not answer or refuses.
         """
@@ -235,7 +235,7 @@ class Means:
             of_ceph.end(self._session, target, self._reader.osds)
 
     def stand(self, target: faults.Target) -> str:
-        """How the target of a fault is, in words.
+        """Return the state of the target of a fault, in words.
 
         :raises errors.TiersError: Ceph does not answer or refuses.
         """
@@ -246,9 +246,9 @@ class Means:
         return _UNKNOWN
 
     def mend(self, target: faults.Target, *, wait_s: float = UP_S) -> Mended:
-        """Undoes a fault and looks whether it is undone.
+        """Undo a fault, and check that it is undone.
 
-        :param wait_s: that it may take to show.
+        :param wait_s: seconds that this may take to show.
         :raises errors.Unreachable: Ceph does not answer.
         """
         try:
@@ -281,7 +281,7 @@ class Means:
         )
 
     def _left(self, target: faults.Target, wait_s: float) -> str:
-        """What is left of a fault that was undone; '' for nothing."""
+        """Return what remains of a fault that was undone; '' if nothing."""
         if target.fault.kind is faults.FaultKind.COMMAND:
             return ''
         until = time.monotonic() + wait_s
@@ -304,9 +304,9 @@ def _osds_of(
 
 
 def _run(words: tuple[str, ...], folder: str) -> None:
-    """Runs a command of the operator, without a shell.
+    """Run a command of the operator, without a shell.
 
-    :param folder: in which it is run; '': that of this process.
+    :param folder: folder in which it runs; '': that of this process.
     :raises errors.ActionFailed: it fails, or takes too long.
     """
     try:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What speaks against a fault: whatever would endanger data. Pure.
+"""Objections to a fault: everything that would endanger data. Pure.
 
 A cluster that is not healthy, or that has no copy to spare, gets no fault, and
-no consent helps.
+no consent overrides this.
 """
 
 import collections.abc
@@ -59,10 +59,10 @@ def check(
 def check_consent(
     struck: faults.Struck, allowed: collections.abc.Container[str]
 ) -> None:
-    """Refuses faults in a cluster that the operator has not named.
+    """Refuse faults in a cluster that the operator has not named.
 
-    :param allowed: what was named.
-    :raises errors.Refused: its fsid is not among it.
+    :param allowed: fsids that the operator named.
+    :raises errors.Refused: the cluster's fsid is not among them.
     """
     if struck.fsid not in allowed:
         raise errors.Refused(
@@ -77,7 +77,7 @@ def check_consent(
 def of_health(
     facts: cluster_facts.ClusterFacts,
 ) -> collections.abc.Iterator[str]:
-    """What speaks against any fault."""
+    """Yield objections to any fault."""
     if not facts.health.is_ok:
         yield (
             f'the cluster has {facts.health}; expected {cluster_facts.OK} and '
@@ -88,7 +88,7 @@ def of_health(
 def of_target(
     target: faults.Target, facts: cluster_facts.ClusterFacts
 ) -> collections.abc.Iterator[str]:
-    """What speaks against a fault besides health, a line for each."""
+    """Yield objections to a fault other than health, a line for each."""
     kind = target.fault.kind
     if kind is faults.FaultKind.DEEP_SCRUB:
         flags = facts.flags | facts.pool_flags.get(target.pool, frozenset())

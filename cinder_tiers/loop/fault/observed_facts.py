@@ -32,10 +32,10 @@ _Value = typing.TypeVar('_Value')
 class Reader:
     """Reads one cluster.
 
-    Each method raises errors.TiersError if Ceph does not answer or refuses, or
-    says it in another way than is known.
+    Each method raises errors.TiersError if Ceph does not answer, refuses, or
+    answers in an unknown form.
 
-    :param session: with the cluster.
+    :param session: session with the cluster.
     """
 
     def __init__(self, session: ceph_session.Session) -> None:
@@ -48,16 +48,16 @@ class Reader:
             [frozenset[int]], collections.abc.Iterable[int]
         ],
     ) -> cluster_facts.ClusterFacts:
-        """What a fault has to know of the cluster.
+        """Read the facts of the cluster that a fault needs.
 
-        :param pool: that holds the data of the tier.
-        :param osd_ids: gets the OSDs that hold the tier, and returns those
+        :param pool: pool that holds the data of the tier.
+        :param osd_ids: takes the OSDs that hold the tier, and returns those
             that faults strike.
         """
         return self._known(lambda session: _observe(session, pool, osd_ids))
 
     def health(self) -> cluster_facts.Health:
-        """Whether the cluster is in order."""
+        """Return the health of the cluster."""
         return self._known(
             lambda session: parse_status(session.command('status'))
         )
@@ -205,7 +205,7 @@ def _pools_on(
 def _least(
     session: ceph_session.Session, pool: collections.abc.Mapping
 ) -> int:
-    """From how many copies or chunks the data of a pool can be read."""
+    """Return the fewest copies or chunks from which a pool can be read."""
     if pool_dump.KINDS.get(pool['type']) == 'replicated':
         return 1
     profile = session.command(
@@ -216,7 +216,7 @@ def _least(
 
 
 def _not_to_stop(session: ceph_session.Session, osd_id: int) -> str:
-    """What Ceph says against stopping an OSD; '' for nothing."""
+    """Return Ceph's objection to stopping an OSD; '' if there is none."""
     try:
         answer = session.command('osd ok-to-stop', ids=[str(osd_id)])
     except ceph_session.CephRefused as error:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How the patterns of a run responded to the faults that were made meanwhile.
+"""Responses of a run's patterns to faults that occurred meanwhile.
 
-Guests that start by wall time tell the seconds of their series since the
+Guests that start by wall time report the seconds of their series since the
 epoch, and so are the times of faults.  With a start by a volume the clock is
-that of a guest, and nothing can be said.
+that of a guest, and no response can be determined.
 
 This module must not know how faults were made, nor where results lie.
 """
@@ -69,11 +69,11 @@ def answers(
     made: Sequence[Made],
     rule: response.ResponseRule | None = None,
 ) -> Iterator[Answer]:
-    """How all patterns responded to the faults that began while they ran.
+    """Yield the responses of all patterns to faults that began meanwhile.
 
     :param made: the faults, in any order
-    :param rule: what counts as before; None: the default
-    :raises ValueError: a series is not of one second after the other
+    :param rule: rule for the state before a fault; None: the default
+    :raises ValueError: a series has gaps
     """
     answered: set[int] = set()
     runs = [run for run in result.runs if run.slot.series]
@@ -178,7 +178,7 @@ def _why_none(runs: Sequence[run_result.PatternRun]) -> str:
 def _clock_error_s(
     result: run_result.RunResult, run: run_result.PatternRun
 ) -> float:
-    """By which the clocks of a tier's guests may be off."""
+    """Return the error of the clocks of a tier's guests, in seconds."""
     errors_ms = [
         guest.clock_error_ms
         for guest in result.guests

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How a load responds to a fault: before, during, after, stalls, recovery.
+"""Response of a load to a fault: before, during, after, stalls, recovery.
 
 A series has a value for each second: IOPS or bandwidth, where more is better,
-or a latency, where less is.  What it is before the fault is given by its
-rolling means over a window: from the lowest to the highest of them is the
-interval in which the load is by itself.  A window is as before if its mean is
-not worse than the worse end of that interval by more than a bound.  Then
+or a latency, where less is.  Its rolling means over a window define its normal
+state before the fault: the interval from the lowest to the highest of them. A
+window is as before if its mean is not worse than the worse end of that
+interval by more than a bound.  Then
 
 * the load *has recovered* after the fault from the first second from which all
   windows are as before, until the series ends, and
+
 * it *gets along* with the fault from the first second from which all windows
   are as before, until the fault ends.
 
 Either may be unknown, and then a reason says why: there is no default.  A
-window that begins before the load has recovered may be as before already, so
-a time is too short by at most the window.
+window that begins before the load has recovered may be as before already, so a
+time is too short by at most the window.
 
 The longest stall is that of ``stats.steadiness``, for series of completions.
 
@@ -40,9 +41,9 @@ LEAST_WINDOWS_AFTER = 2
 
 @dataclass(frozen=True, kw_only=True)
 class ResponseRule:
-    """What counts as it was before a fault.
+    """Rule that decides whether a series is as before a fault.
 
-    :raises ValueError: a number that is not possible
+    :raises ValueError: a number is out of range
     """
 
     #: of rolling means, in seconds
@@ -92,7 +93,7 @@ class LoadSeries:
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """From the beginning to the end of a fault, on the clock of the series.
+    """Time of a fault, on the clock of the series.
 
     :raises ValueError: it ends before it begins, or an error below 0
     """
@@ -134,7 +135,7 @@ class SeriesPart:
 
 @dataclass(frozen=True, kw_only=True)
 class Moment:
-    """When something came about, or why that is not known."""
+    """Time of an event, or the reason why it is unknown."""
 
     #: in whole seconds of the series; None if it is not known, or has not
     #: come about
@@ -147,7 +148,7 @@ class Moment:
 
 @dataclass(frozen=True, kw_only=True)
 class Response:
-    """How a series responds to a fault."""
+    """Response of a series to a fault."""
 
     before: SeriesPart
     during: SeriesPart
@@ -161,7 +162,7 @@ class Response:
     recovered: Moment
 
     def recovered_since_beginning_s(self, span: Span) -> float | None:
-        """From the beginning of the fault until the load has recovered."""
+        """Seconds from the beginning of the fault until the load recovered."""
         if self.recovered.after_s is None:
             return None
         return span.ended_at - span.began_at + self.recovered.after_s
@@ -204,7 +205,7 @@ def _limit(worst: float, bound_percent: float) -> float:
 
 
 def _settled(is_bad: np.ndarray) -> int:
-    """From which window on none is bad; their number, if the last one is."""
+    """Return the index of the window after the last bad one; 0 without."""
     bad = np.flatnonzero(is_bad)
     return int(bad[-1]) + 1 if len(bad) else 0
 
@@ -212,7 +213,7 @@ def _settled(is_bad: np.ndarray) -> int:
 def _moment(
     badness: np.ndarray, first: int, end: int, limit: float, rule: ResponseRule
 ) -> Moment:
-    """When the seconds from ``first`` to before ``end`` are as before."""
+    """Return when the seconds from ``first`` to ``end`` are as before."""
     means = _means(badness[first:end], rule.window_s)
     if len(means) < LEAST_WINDOWS_AFTER * rule.window_s:
         return Moment(
@@ -240,19 +241,19 @@ def _moment(
 def respond(
     series: LoadSeries, span: Span, rule: ResponseRule | None = None
 ) -> Response:
-    """How a series responds to a fault.
+    """Compute the response of a series to a fault.
 
     >>> found = respond(
-    ...     Series(begins_at=0, values=(100.0,) * 60 + (0.0,) * 20
-    ...            + (100.0,) * 60),
+    ...     LoadSeries(begins_at=0, values=(100.0,) * 60 + (0.0,) * 20
+    ...                + (100.0,) * 60),
     ...     Span(began_at=60, ended_at=70),
     ... )
     >>> found.longest_stall_s, round(found.recovered.after_s, -1)
     (20.0, 10.0)
 
-    :param series: of one direction
-    :param span: of the fault
-    :param rule: what counts as before; None: the default
+    :param series: series of one direction
+    :param span: span of the fault
+    :param rule: rule for the state before a fault; None: the default
     """
     rule = rule or ResponseRule()
     length = len(series.values)
@@ -306,16 +307,16 @@ def respond(
 def respond_to_each(
     series: LoadSeries, spans: Sequence[Span], rule: ResponseRule | None = None
 ) -> tuple[Response, ...]:
-    """How a series responds to each of several faults.
+    """Compute the responses of a series to several faults.
 
-    Before is what was before the first of them, and the series of one ends
-    where the next one begins.  What faults at the same time did cannot be told
-    apart, and is not determined.
+    The state before is that before the first of them, and the series of one
+    ends where the next one begins.  Effects of simultaneous faults cannot be
+    separated, and are not determined.
 
-    :param series: of one direction
-    :param spans: in any order
-    :param rule: what counts as before; None: the default
-    :returns: in the order of the spans
+    :param series: series of one direction
+    :param spans: spans of the faults, in any order
+    :param rule: rule for the state before a fault; None: the default
+    :returns: responses in the order of the spans
     """
     first = min(
         (span.began_at - span.clock_error_s for span in spans), default=0.0
@@ -379,7 +380,7 @@ def _respond_alone(
 def _unknown_before(
     series: LoadSeries, span: Span, begin: int, rule: ResponseRule
 ) -> str:
-    """Why it is not known what the load is by itself; empty if it is."""
+    """Explain why the normal load is not known; empty if it is."""
     needed = LEAST_WINDOWS_BEFORE * rule.window_s
     length = len(series.values)
     if span.began_at - series.begins_at >= length:

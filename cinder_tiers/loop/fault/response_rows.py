@@ -22,7 +22,7 @@ from cinder_tiers.loop.sweep import results_argument
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Line:
-    """What a row is about: a slot, its fault, and how a load responded."""
+    """Content of a row: a slot, its fault, and the response of a load."""
 
     slot: record.SlotRecord
     fault: str
@@ -35,29 +35,29 @@ class _Line:
 
     @property
     def run(self) -> run_result.PatternRun | None:
-        """What was measured."""
+        """Run of the pattern that was measured."""
         return self.answer.run if self.answer else None
 
     @property
     def iops(self) -> response.Response | None:
-        """How its IOPS responded."""
+        """Response of its IOPS."""
         return self.answer.iops if self.answer else None
 
     @property
     def p99(self) -> latencies.FaultLatencies | None:
-        """How its latency responded."""
+        """Response of its latency."""
         return self.answer.p99 if self.answer else None
 
     @property
     def lasted_s(self) -> float | None:
-        """How long the fault lasted."""
+        """Duration of the fault in seconds."""
         if self.answer is None:
             return None
         return self.answer.made.ended - self.answer.made.began
 
     @property
     def is_counted(self) -> bool:
-        """Whether the exit status is about it.
+        """Return whether the row counts for the exit status.
 
         One direction of a mix may be few I/Os, whose IOPS vary much.
         """
@@ -65,12 +65,12 @@ class _Line:
 
     @property
     def has_not_recovered(self) -> bool:
-        """Whether it is known that the load is not as before."""
+        """Return whether it is known that the load is not as before."""
         return self.iops is not None and self.iops.recovered.is_not_yet
 
     @property
     def is_unknown(self) -> bool:
-        """Whether it is not known if the load is as before."""
+        """Return whether it is not known if the load is as before."""
         return self.iops is None or (
             self.iops.recovered.after_s is None and not self.has_not_recovered
         )
@@ -149,7 +149,7 @@ def find(
 def _lines(
     path: str, one: record.SlotRecord, rule: response.ResponseRule
 ) -> collections.abc.Iterator[_Line]:
-    """What there is to say of a slot."""
+    """Yield the lines of a slot."""
     if one.measured is None:
         # Whatever faults were planned for it.
         yield _Line(
@@ -200,7 +200,7 @@ def _answers(
 
 
 def _why_unsound(one: record.SlotRecord) -> str:
-    """Why the result of a slot is not sound; empty if it is."""
+    """Explain why the result of a slot is not sound; empty if it is."""
     if one.is_sound:
         return ''
     status = one.measured.exit_status if one.measured else None
@@ -224,7 +224,7 @@ def _why_unsound(one: record.SlotRecord) -> str:
 
 
 def _reasons(line: _Line) -> collections.abc.Iterator[str]:
-    """Why figures are not known, and why a result is not sound."""
+    """Explain why figures are unknown, and why a result is not sound."""
     if line.answer is None:
         yield line.reason
         return

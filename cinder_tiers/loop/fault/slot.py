@@ -14,7 +14,7 @@ from cinder_tiers.loop.sweep import record
 
 
 class MeasuringCommand(typing.Protocol):
-    """What measures, such as `measure.Command`."""
+    """A command that measures, such as `measure.Command`."""
 
     def announcement(self, slot: design.TreatmentSlot) -> str:
         """Path of the file in which the command may announce a moment."""
@@ -31,11 +31,12 @@ class MeasuringCommand(typing.Protocol):
 class Measure:
     """Measures each slot with the same faults.
 
-    :param command: measures.
-    :param targets: what they strike.
-    :param means: makes them.
-    :param read_announcement: gives the moment in a file; None: not yet.
-    :param is_to_stop: is asked while health is waited for.
+    :param command: command that measures.
+    :param targets: targets of the faults.
+    :param means: executes the faults.
+    :param read_announcement: returns the moment announced in a file; None: not
+        yet.
+    :param is_to_stop: called while waiting for health; True ends the wait.
     """
 
     def __init__(

@@ -21,24 +21,24 @@ LOOK_EVERY_S = 2.0
 
 
 class FaultMeans(typing.Protocol):
-    """What makes faults."""
+    """Executor of faults."""
 
     def objections(
         self, targets: collections.abc.Sequence[faults.Target]
     ) -> collections.abc.Sequence[str]:
-        """What speaks against faults now, a line for each."""
+        """Return objections to faults at this moment, a line for each."""
 
     def begin(self, target: faults.Target) -> None:
         """Makes a fault."""
 
     def is_over(self, target: faults.Target) -> bool:
-        """Whether a fault has ended by itself."""
+        """Return whether a fault has ended by itself."""
 
     def end(self, target: faults.Target) -> None:
         """Undoes a fault; may be repeated."""
 
     def health(self) -> cluster_facts.Health:
-        """Whether the cluster is in order."""
+        """Return the health of the cluster."""
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -75,14 +75,14 @@ def _steady() -> collections.abc.Callable[[], float]:
 
 
 class Timeline:
-    """The faults of one slot.
+    """Faults of one slot.
 
-    :param targets: in the order of the file.
+    :param targets: targets in the order of the file.
     :param counts_from: `fault.COMMAND` or `fault.ANNOUNCEMENT`.
-    :param announced: gives the moment that the command has announced, in
-        seconds since the epoch; None: not yet.
-    :param clock: the seconds since the epoch; None: those of the host, as its
-        clock goes on from now, whoever sets it meanwhile.
+    :param announced: returns the moment that the command announced, in seconds
+        since the epoch; None: not yet.
+    :param clock: returns seconds since the epoch; None: the host's time at
+        this moment plus the time elapsed since, unaffected by clock changes.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Timeline:
 
     @property
     def records(self) -> tuple[faults.FaultRecord, ...]:
-        """What became of the faults so far, in the order of the file."""
+        """Return the records of the faults so far, in order of the file."""
         return tuple(one.record for one in self._courses)
 
     def step(self) -> None:
@@ -166,12 +166,12 @@ class Timeline:
         is_to_stop: collections.abc.Callable[[], bool],
         pause: collections.abc.Callable[[float], None] = time.sleep,
     ) -> None:
-        """Waits until nothing is left to recover.
+        """Wait until nothing is left to recover.
 
-        What then still is, is noted.
+        Records what remains after that.
 
-        :param seconds: to wait at most.
-        :param is_to_stop: is asked while it is waited.
+        :param seconds: maximum wait.
+        :param is_to_stop: called while waiting; True ends the wait.
         :raises errors.TiersError: Ceph does not answer or refuses.
         """
         if all(one.record.ended is None for one in self._courses):
@@ -215,7 +215,7 @@ class Timeline:
             return False
 
     def _is_in_the_way(self, one: _Course) -> bool:
-        """Whether a fault of an OSD that took longer has not ended."""
+        """Return whether a fault of an OSD must wait for an open one."""
         return one.target.fault.kind in faults.OF_OSDS and any(
             other.is_open and other.target.fault.kind in faults.OF_OSDS
             for other in self._courses

@@ -32,7 +32,7 @@ class CurveError(errors.LinesError, ValueError):
 
 
 class Saturation(enum.Enum):
-    """Whether a tier did what a step asked for."""
+    """Verdicts on a step: whether the tier did the requested load."""
 
     DONE = 'done'
     SATURATED = 'saturated'
@@ -41,7 +41,7 @@ class Saturation(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One load of a curve."""
+    """One step of load of a curve."""
 
     #: its pattern in the result
     pattern: str
@@ -57,11 +57,11 @@ class Step:
     reason: str = ''
 
     def estimate_iops(self, *, looks: int = 1) -> intervals.Estimate:
-        """What was done, over the repeats."""
+        """Return the achieved IOPS, over the repeats."""
         return intervals.estimate_mean(self.iops, looks=looks)
 
     def saturation(self, *, looks: int = 1) -> Saturation:
-        """Whether what was asked for lies outside the interval of it.
+        """Judge whether the volumes did the requested load.
 
         :param looks: see ``intervals.confidence``
         """
@@ -125,15 +125,15 @@ def of_run(
     name: str,
     quantity: expectations.Limit,
 ) -> Curve | None:
-    """A curve of a run.
+    """Read a curve of a run.
 
-    Each is read for itself: what one lost says nothing of another.
+    Each curve is read by itself: losses of one do not affect another.
 
-    :param name: without the steps, see ``names``
-    :returns: None if the run has no such curve, or it does not do what the
-        quantity is about
-    :raises CurveError: it has no repeat that is complete in all steps, or two
-        steps of the same load
+    :param name: name without the steps, see ``names``
+    :returns: None if the run lacks the curve, or the quantity does not apply
+        to it
+    :raises CurveError: no repeat is complete in all steps, or two steps have
+        the same load
     """
     steps = sorted(
         (
@@ -209,10 +209,10 @@ def _step(
 
 
 def joined(parts: Iterable[Curve]) -> Curve:
-    """The same curve of several runs: the repeats of all of them.
+    """Join the same curve of several runs, with the repeats of all.
 
     :param parts: at least one, of the same tier, name and quantity
-    :raises CurveError: they do not have the same steps
+    :raises CurveError: their steps differ
     """
     first, *others = parts
     steps = list(first.steps)

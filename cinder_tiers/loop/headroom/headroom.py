@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How many more volumes of a kind a tier takes until an expectation breaks.
+"""Number of further volumes that a tier carries within an expectation.
 
-``(load of the curve at which it breaks - load there is) / load of a volume``,
-rounded down.  The load there is can be what is sold, all volumes at their
-limit at once, or what is carried now; the two answer different questions and
-are never mixed.  New volumes count with all that they are allowed to do.
+``(load of the curve at which it breaks - existing load) / load of a volume``,
+rounded down.  The existing load can be the sold load, with all volumes at
+their limit at once, or the current load; the two answer different questions
+and are never mixed.  New volumes count with their full limit.
 
 Pure.  Must not know where loads are read.
 """
@@ -19,7 +19,7 @@ from cinder_tiers.loop.headroom import load
 
 
 class RoomFinding(enum.Enum):
-    """What can be said of the room."""
+    """Findings on the headroom."""
 
     ROOM = 'room'
     NONE_LEFT = 'none left'
@@ -46,11 +46,11 @@ class Headroom:
 def headroom(
     within: load.GuestsLoad, *, in_use_iops: float, volume_iops: float
 ) -> Headroom:
-    """How many volumes more.
+    """Return the number of further volumes.
 
-    :param within: at which the expectation breaks
-    :param in_use_iops: that there are already, of the same direction
-    :param volume_iops: of each volume more, greater than 0
+    :param within: load at which the expectation breaks
+    :param in_use_iops: existing load of the same direction
+    :param volume_iops: load of each further volume, greater than 0
     """
     found = _of_load(within, in_use_iops, volume_iops)
     if within.contradiction:
@@ -63,7 +63,7 @@ def headroom(
 def _of_load(
     within: load.GuestsLoad, in_use_iops: float, volume_iops: float
 ) -> Headroom:
-    """What the load shows, whatever contradicts it."""
+    """Return the headroom of a load, ignoring contradictions."""
 
     def fitting(iops: float | None) -> int | None:
         if iops is None:
@@ -103,7 +103,7 @@ def _of_load(
 
 
 def _finding(low: int | None, high: int | None) -> RoomFinding:
-    """What the ends of the number of volumes show; None: not known."""
+    """Return the finding for bounds of the number of volumes, or None."""
     if low is not None and low > 0:
         return RoomFinding.ROOM
     if high is not None and high < 1:

@@ -46,7 +46,7 @@ class _Known:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Bound:
-    """Up to which load something holds."""
+    """Load up to which a limit holds."""
 
     curve: load_curve.Curve
     #: What limits the load, for the column Until.
@@ -100,7 +100,7 @@ class _Within(columns.FormattableColumn):
 
 
 class _Volumes(columns.FormattableColumn):
-    """How many volumes more, with the interval."""
+    """Number of further volumes, with its interval."""
 
     def human_readable(self) -> str:
         room = self._value
@@ -175,9 +175,9 @@ def find(
 
 
 class _Tier:
-    """What is asked of Cinder, Ceph and the tiers file, each once.
+    """Values from Cinder, Ceph and the tiers file, each read once.
 
-    What was told by an argument is not asked for.
+    Values given by an argument are not read.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class _Tier:
         return self._sold
 
     def of_volume(self, direction: str | None) -> _Known:
-        """What a new volume may do."""
+        """Return the allowed IOPS of a new volume."""
         if self._args.per_volume_iops:
             return _Known(
                 value=self._args.per_volume_iops,
@@ -303,7 +303,7 @@ class _Tier:
 
 
 def _circumstances(read: list[run_result.RunResult], tier: str) -> list[str]:
-    """What was not the same in the first result and in others, once."""
+    """Return the differences of the first result to others, once each."""
     first, *others = read
     return list(
         dict.fromkeys(
@@ -355,7 +355,7 @@ def _answers(
 def _bounds(
     read: list[run_result.RunResult], tier: str, name: str, limits: '_Limits'
 ) -> list[Bound]:
-    """Up to which loads of a curve limits and rules of practice hold."""
+    """Return the loads of a curve up to which limits and rules hold."""
     quantities = {
         limit: expectations.limit(limit).quantity for limit, _ in limits
     }
@@ -401,7 +401,7 @@ def _bounds(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sellable:
-    """What a tier bears by a load curve, for what it sells."""
+    """Load that a tier carries according to a curve."""
 
     tier: str
     #: read, write, or None for both, or if not known.
@@ -412,15 +412,15 @@ class Sellable:
 def sellable(
     paths: list[str], declared: catalogs.Catalog | None
 ) -> list[Sellable]:
-    """What the tiers of results bear, curve by curve.
+    """Return the load that the tiers of results carry, curve by curve.
 
-    That is the load up to which each latency holds that the tiers file
-    expects of the curve; without one, 70 % of the most.
+    That is the load up to which each latency holds that the tiers file expects
+    of the curve; without expectations, 70 % of the maximum.
 
-    :param declared: None: nothing is expected.
+    :param declared: the catalog; None: nothing is expected.
     :raises base.CommandFailed: a file cannot be read, or no result has a
         curve.
-    :raises load_curve.CurveError: results do not have the same curve.
+    :raises load_curve.CurveError: the curves of the results differ.
     """
     read = list(results.read_all(paths).values())
     found = []
@@ -513,9 +513,9 @@ def _declared_limits(tier: catalogs.Tier, curve: str) -> _Limits:
 
 
 def _check_same(read: list[run_result.RunResult], curve: str) -> None:
-    """Whether results of a curve are of the same I/Os.
+    """Check that results of a curve are of the same I/Os.
 
-    :raises load_curve.CurveError: a step is not the same pattern in all.
+    :raises load_curve.CurveError: a step has different patterns.
     """
     if len(read) == 1:
         return
@@ -571,7 +571,7 @@ def _found_curve(
 def _direction(
     read: list[run_result.RunResult], tier: str, name: str
 ) -> str | None:
-    """What a curve does: read, write, or None for both, or if not known."""
+    """Return the direction of a curve; None for both, or if unknown."""
     for run in read:
         for pattern in (
             pattern

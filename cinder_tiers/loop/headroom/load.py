@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a load curve says: saturation, knee, 70 %, most load within a limit.
+"""Key loads of a curve: saturation, knee, 70 %, maximum within a limit.
 
 Each is found on the curve of each repeat, and its interval is that over the
-repeats.  What steps or repeats do not show is not guessed: the answer then
-says what is missing.
+repeats.  Values that steps or repeats do not show are not guessed: the answer
+then says what is missing.
 
 The knee is that of Kneedle: Satopaa, Albrecht, Irwin, Raghavan, "Finding a
 'Kneedle' in a Haystack: Detecting Knee Points in System Behavior", ICDCSW
-2011, section III, for a curve that rises and is convex, with the sensitivity
-S = 1 of its section IV.  The 70 % point is a rule of practice and no law: the
+2011, section III, for a curve that rises and is convex, with the sensitivity S
+= 1 of its section IV.  The 70 % point is a rule of practice and no law: the
 response curves of the Ceph Benchmarking Tool are read so.
 
-Between two steps, the inverse of a latency is taken to be linear in the load.
-For M/M/1 this is exact for the mean and for each percentile: the time in the
-system is exponential with the rate mu - lambda (Kleinrock, Queueing Systems,
-volume 1, section 3.2), so that a percentile p has -ln(1 - p) / (mu - lambda).
-Between neighbouring steps of others it is an approximation.
+Between two steps, the inverse of a latency is assumed to be linear in the
+load. For M/M/1 this is exact for the mean and for each percentile: the time in
+the system is exponential with the rate mu - lambda (Kleinrock, Queueing
+Systems, volume 1, section 3.2), so that a percentile p has -ln(1 - p) / (mu -
+lambda). Between neighbouring steps of other systems it is an approximation.
 """
 
 from collections.abc import Sequence
@@ -58,7 +58,7 @@ class GuestsLoad:
 
     @property
     def has_interval(self) -> bool:
-        """Whether something can be claimed of it."""
+        """Return whether the load has an interval, which claims need."""
         return self.iops is not None and self.iops.low is not None
 
 
@@ -78,7 +78,7 @@ def _beyond_steps(
     at_least_iops: float | None = None,
     at_most_iops: float | None = None,
 ) -> GuestsLoad:
-    """What lies beyond an end of the curve."""
+    """Return a load that lies beyond an end of the curve."""
     return GuestsLoad(
         at_least_iops=at_least_iops,
         at_most_iops=at_most_iops,
@@ -115,14 +115,14 @@ def operating_point(curve: load_curve.Curve) -> GuestsLoad:
 
 
 def kneedle(x: Sequence[float], y: Sequence[float]) -> int | None:
-    """Index of the knee of a convex, rising curve; None: it has none.
+    """Return the index of the knee of a convex, rising curve, or None.
 
     Both axes are scaled to 0 to 1.  The knee is where the curve is furthest
     below the diagonal, if by more than the mean distance of neighbours on the
     load axis (sensitivity 1).
 
-    :param x: not falling, at least two
-    :param y: of each of them
+    :param x: loads that do not fall, at least two
+    :param y: latency of each load
 
     >>> kneedle([0, 1, 2, 3, 4, 5], [0, 0.1, 0.2, 0.3, 2, 10])
     4
@@ -251,7 +251,7 @@ def _within_steps(
     found: Sequence[float],
     most_ms: float,
 ) -> GuestsLoad:
-    """What the crossings of all repeats show, as of ``_crossing``."""
+    """Combine the crossings of all repeats from ``_crossing``."""
     first, last = usable[0], usable[-1]
     if 0 in found:
         breaks = not any(found)
@@ -277,9 +277,9 @@ def _within_steps(
 def _not_of_load(
     curve: load_curve.Curve, usable: Sequence[load_curve.Step]
 ) -> str:
-    """That the latency is that of pauses, and not of load; empty: it is not.
+    """Explain that the latency comes from pauses, not load; empty if not.
 
-    Less load would not shorten them.
+    Less load would not shorten pauses.
     """
     done = [step for step in usable if step is not curve.first_saturated()]
     if not done:
@@ -302,10 +302,10 @@ def _not_of_load(
 
 
 def _advice(curve: load_curve.Curve, way: int, end: load_curve.Step) -> str:
-    """What would show more than the steps that have a latency.
+    """Advise which steps would show more than those with a latency.
 
-    :param way: 1: of more load; -1: of less
-    :param end: the last of them
+    :param way: 1: steps of more load; -1: steps of less
+    :param end: the last step in this direction
     """
     words = 'more' if way > 0 else 'less'
     place = curve.steps.index(end) + way
@@ -343,10 +343,10 @@ def _crossing(
     *,
     is_saturated: bool,
 ) -> float:
-    """Where a rising curve exceeds a latency.
+    """Return the load at which a rising curve exceeds a latency.
 
-    :param is_saturated: whether the last step was not done
-    :returns: 0 if it does from the first step on; infinity if nowhere
+    :param is_saturated: whether the last step was not reached
+    :returns: 0 if the first step exceeds it; infinity if no step does
     """
     if y[0] > most_ms:
         return 0.0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What of a tier is not as it was when a result of it was measured. Pure."""
+"""Changes of a tier since a result of it was measured. Pure."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ def of_type(
 ) -> Iterator[str]:
     """Name each difference of a tier's volume type as a clause.
 
-    :param now: with the volume type of the tier.
+    :param now: state that includes the volume type of the tier.
     """
     name = tier.type_name
     yield from _differing(

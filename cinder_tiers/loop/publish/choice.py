@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which figures of results go on the cards of tiers, and why others do not.
+"""Choice of the figures that go on the cards of tiers.
 
-Pure. A figure that is not to be trusted is not chosen: one of a single repeat
-or of too few I/Os has no interval, and what a run tells against itself holds
-of all that it has. Must not know how a card is kept.
+Pure. Untrustworthy figures are not chosen: one of a single repeat or of too
+few I/Os has no interval, and the caveats of a run apply to all of its figures.
+Must not know how a card is kept.
 """
 
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ _CLOCKS_DIFFER = datetime.timedelta(minutes=10)
 
 @dataclass(frozen=True, kw_only=True)
 class Chosen:
-    """What is to be published of a tier."""
+    """Figures of a tier to publish."""
 
     tier: str
     #: minute in UTC, as in a card; of several results, of the first
@@ -66,7 +66,7 @@ class Chosen:
 
 @dataclass(frozen=True, kw_only=True)
 class _Part:
-    """One tier of one result."""
+    """A tier of a result."""
 
     path: str
     run: run_result.RunResult
@@ -80,14 +80,14 @@ def choose(
     *,
     now: datetime.datetime,
 ) -> tuple[Chosen, ...]:
-    """The figures of each tier of some results.
+    """Choose the figures of each tier of some results.
 
-    :param wanted: names of tiers; none: all of the results.
-    :param now: with its offset. A card from a clock that is fast would let no
-        later result take its place.
-    :returns: in the order of the catalog.
+    :param wanted: names of tiers; empty: all of the results.
+    :param now: time with a UTC offset. A card from a clock that is fast would
+        keep later results from replacing it.
+    :returns: choices in the order of the catalog.
     :raises errors.ProblemsFound: a result does not fit the catalog, or the
-        results do not fit each other; all that is wrong.
+        results do not fit each other; all problems.
     """
     parts = [
         _Part(path=path, run=run, tier=tier)
@@ -128,7 +128,7 @@ def _unfit(
     catalog: catalogs.Catalog,
     latest: datetime.datetime,
 ) -> Iterator[errors.Problem]:
-    """What was measured, and is not a tier of the catalog."""
+    """Yield measured tiers that do not fit the catalog."""
     for path, run in {one.path: one.run for one in parts}.items():
         ended_at = _ended_at(run)
         if ended_at is None or ended_at > latest:
@@ -182,7 +182,7 @@ def _unfit(
 
 
 def _twice(parts: Sequence[_Part]) -> Iterator[errors.Problem]:
-    """Which of two figures counts, only who measured them can say."""
+    """Yield figures that two results contain; only the user can choose."""
     for one, other in itertools.combinations(parts, 2):
         if one.tier.tier != other.tier.tier:
             continue
@@ -299,9 +299,9 @@ def _figure(
 def out_of_date(
     chosen: Chosen, card: cards.Card, reasons: Sequence[str]
 ) -> Iterator[errors.Problem]:
-    """What is known of a tier since it was measured.
+    """Yield newer facts on a tier than its measurement.
 
-    :param card: that the tier has.
+    :param card: current card of the tier.
     :param reasons: why its figures are not those of today's tier.
     """
     published = card.measured and card.measured.ended_at
@@ -331,11 +331,11 @@ def measured(
     tier: catalogs.Tier,
     state: ceph_state.CephState | None,
 ) -> cards.Measured:
-    """What a card says of a tier, with what it depends on as it is now.
+    """Return the figures for a card, with what they depend on today.
 
-    :param chosen: with figures.
-    :param tier: of which they are.
-    :param state: of the tier's cluster; None when it has none.
+    :param chosen: choice that has figures.
+    :param tier: tier of the figures.
+    :param state: state of the tier's cluster; None without one.
     """
     return cards.Measured(
         ended_at=chosen.ended_at,
@@ -348,10 +348,10 @@ def measured(
 def type_objections(
     runs: Runs, tier: catalogs.Tier, now: cinder_state.CinderState
 ) -> Iterator[errors.Problem]:
-    """What results say of a tier's volume type that is not so any more.
+    """Yield facts on a tier's volume type that changed since the results.
 
-    :param runs: those that have the tier.
-    :param now: with the volume type, unless there is none.
+    :param runs: results that include the tier.
+    :param now: state of Cinder, with or without the volume type.
     """
     if tier.type_name not in now.volume_types:
         return
@@ -375,10 +375,10 @@ def objections(
     tier: catalogs.Tier,
     state: ceph_state.CephState | None,
 ) -> Iterator[errors.Problem]:
-    """What results say of Ceph that is not so any more.
+    """Yield facts on Ceph that changed since the results.
 
-    :param runs: those that have the tier.
-    :param state: of the tier's cluster; None when it has none.
+    :param runs: results that include the tier.
+    :param state: state of the tier's cluster; None without one.
     """
     if state is None or tier.rbd is None:
         return

@@ -139,7 +139,7 @@ Example: openstack tier publish result.json --tier database
         planned: collections.abc.Sequence[actions.Action],
         parsed_args: argparse.Namespace,
     ) -> bool:
-        """Whether to write; sets the exit status if not."""
+        """Return whether to write; sets the exit status if not."""
         if parsed_args.yes or not planned:
             return True
         stdin, stderr = self.app.stdin, self.app.stderr
@@ -167,7 +167,7 @@ Example: openstack tier publish result.json --tier database
         )
 
     def _report(self, result: actions.Result) -> None:
-        """One line on standard error, unless --quiet."""
+        """Write one line on standard error, unless --quiet."""
         text = f'{result.action.key}: {result.outcome.value}'
         if result.reason:
             self.log.error('%s', cells.printable(f'{text}: {result.reason}'))
@@ -184,9 +184,9 @@ def _measured(
     actual: actual_state.ActualState,
     plan: plans.Plan,
 ) -> dict[str, cards.Measured]:
-    """What is to be said of each tier.
+    """Return the figures of each tier to publish.
 
-    :raises errors.ProblemsFound: results do not fit what exists.
+    :raises errors.ProblemsFound: results do not fit the existing tiers.
     """
     found, problems = {}, []
     for one in chosen:
@@ -235,7 +235,7 @@ def _continued(
 def _drift(
     catalog: catalogs.Catalog, tier: catalogs.Tier, plan: plans.Plan
 ) -> collections.abc.Iterator[errors.Problem]:
-    """What is not as the tiers file says, so that its fingerprint is not."""
+    """Yield deviations from the tiers file, which change the fingerprint."""
     wrong = [
         str(action.key)
         for action in plan.actions
@@ -254,7 +254,7 @@ def _drift(
 
 
 def _descriptions(action: actions.Action) -> tuple[str, str]:
-    """Those of a volume type, before and after."""
+    """Return the descriptions of a volume type before and after."""
     before, after = (
         one.description if isinstance(one, cinder_state.VolumeType) else ''
         for one in (action.before, action.after)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What running volumes do, from the output of Ceph or Nova, with suspicion.
+"""Loads of running volumes, from output of Ceph or Nova, checked strictly.
 
 ``rbd perf image iostat --format json``: rates of the last interval, and the
 mean latency in ns (Ceph, ``src/tools/rbd/action/Perf.cc``).  By Little's law,
-I/Os per second times latency in seconds is how many are in flight.
+I/Os per second times latency in seconds is the number in flight.
 
 Server diagnostics of Nova, API version 2.48 and later: counters of each disk
-and an uptime in seconds.  They do not say which volume a disk is, nor a
+and an uptime in seconds.  They contain neither the volume of a disk nor a
 latency.  Counters are of QEMU's process and begin anew when the server is
-stopped and started, rebooted hard or migrated; Nova's uptime goes on, for it
-is since the server was launched (nova/virt/libvirt/driver.py,
+stopped and started, rebooted hard or migrated; Nova's uptime goes on, as it
+counts from the launch of the server (nova/virt/libvirt/driver.py,
 get_instance_diagnostics).
 
 Pure.
@@ -42,7 +42,7 @@ _MOST = 1e15
 
 @dataclass(frozen=True, kw_only=True)
 class Volume:
-    """What one volume does."""
+    """Load of one volume."""
 
     #: RBD image with its pool, or the disk of a server
     name: str
@@ -157,10 +157,10 @@ def _volume(
 
 
 def of_iostat(text: bytes) -> tuple[Volume, ...]:
-    """Volumes of ``rbd perf image iostat --format json``.
+    """Parse the volumes of ``rbd perf image iostat --format json``.
 
-    :param text: all of its output
-    :raises record.RecordError: it is something else; all that is wrong
+    :param text: complete output
+    :raises record.RecordError: the text is something else; names all problems
     """
     what = 'rbd perf image iostat --format json'
     fields = _Fields()

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an application does to its volume, as far as it is known.
+"""Load of an application on its volume, as far as it is known.
 
 A load is known from a job, or from counters of a running volume.  Counters do
-not tell random from sequential I/O, nor how block sizes are spread.  A load is
-compared with a pattern that was measured: what is not known of it fits any.
+not distinguish random from sequential I/O, nor show how block sizes are
+spread.  A load is compared with a measured pattern: unknown properties match
+any.
 
 Pure.  Must not know tiers.
 """
@@ -29,7 +30,7 @@ _LEAST_SHARE_PERCENT = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """One application on one volume."""
+    """Load of one application on one volume."""
 
     #: of the job or the volume
     name: str
@@ -95,7 +96,7 @@ def _mean_block(pattern: fio_pattern.Pattern) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Likeness:
-    """How a load and a pattern differ."""
+    """Differences between a load and a pattern."""
 
     #: why the pattern says nothing of the load; empty if it does
     unlike: tuple[str, ...]
@@ -108,9 +109,9 @@ class Likeness:
 
 
 def compare(load: Load, pattern: Load) -> Likeness:
-    """How a load differs from that of a pattern.
+    """Compare a load with that of a pattern.
 
-    :param pattern: of ``of_pattern``
+    :param pattern: result of ``of_pattern``
     """
     unlike: list[str] = []
     nearly: list[str] = []
@@ -218,7 +219,7 @@ def _durability(pattern: fio_pattern.Pattern) -> str:
 
 
 def _spread(pattern: fio_pattern.Pattern) -> object:
-    """How blocks are spread; the same for all that are of one size."""
+    """Return the spread of block sizes; None if all are of one size."""
     if pattern.bssplit is not None:
         shares: dict[int, int] = {}
         for part in pattern.bssplit.split(':'):

@@ -25,10 +25,11 @@ def of_moves(
     volumes: collections.abc.Sequence[counters.Volume],
     moves: collections.abc.Sequence[recommendation.VolumeAdvice],
 ) -> tuple[order.Orders, list[str]]:
-    """The orders, and the names of images that are not of volumes.
+    """Return the orders, and the names of images that are not of volumes.
 
-    :param volumes: what they do.
-    :param moves: of each; only those to another tier are ordered.
+    :param volumes: the volumes with their loads.
+    :param moves: advice on each volume; only moves to another tier are
+        ordered.
     """
     steps, nameless = [], []
     for volume, move in zip(volumes, moves, strict=True):

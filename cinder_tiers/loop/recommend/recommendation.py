@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which tier a load belongs on, by results on record.
+"""Recommendation of a tier for a load, by recorded results.
 
-Pure.  A load is that of each pattern which is like it (``load.compare``); a
-tier is said to be better only if that is so in all of them, since nobody knows
-which of them the load is.  Every two tiers are compared, and all claims are
-corrected for each other, of all loads: so in at least 95 % of all commands on
-tiers that do not differ, no tier is recommended.
+Pure.  A load may be any of the patterns that are like it (``load.compare``),
+and it is not known which: a tier is called better only if it is so in all of
+them.  Every two tiers are compared, and all claims of all loads are corrected
+for each other: in at least 95 % of all commands on tiers that do not differ,
+no tier is recommended.
 """
 
 from collections.abc import Collection
@@ -27,7 +27,7 @@ QUANTITY = 'p99_ms'
 
 
 class Standing(enum.Enum):
-    """What can be said of a tier for a load."""
+    """Standings of a tier for a load."""
 
     #: better than any other, or none of them is relevantly different
     RECOMMENDED = 'recommended'
@@ -38,7 +38,7 @@ class Standing(enum.Enum):
 
 
 class Placing(enum.Enum):
-    """What can be said of the tier that a volume is on."""
+    """Findings on the tier on which a volume is."""
 
     RIGHT = 'right tier'
     WRONG = 'wrong tier'
@@ -48,7 +48,7 @@ class Placing(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class TierPlace:
-    """One tier for a load."""
+    """Standing of one tier for a load."""
 
     #: its name in the results
     tier: str
@@ -60,7 +60,7 @@ class TierPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class Recommendation:
-    """Where a load belongs."""
+    """Recommendation for a load."""
 
     #: what was asked about
     load: loads.Load
@@ -76,7 +76,7 @@ class Recommendation:
 
     @property
     def tiers(self) -> tuple[str, ...]:
-        """Those it belongs on: none, one, or several that are as good."""
+        """Return the recommended tiers: none, one, or several as good ones."""
         return tuple(
             place.tier
             for place in self.places
@@ -86,7 +86,7 @@ class Recommendation:
 
 @dataclass(frozen=True, kw_only=True)
 class VolumeAdvice:
-    """What can be said of where a volume is."""
+    """Advice on the tier of a volume."""
 
     #: of the volume
     recommendation: Recommendation | None
@@ -104,7 +104,7 @@ class VolumeAdvice:
 
 @dataclass(frozen=True, kw_only=True)
 class PlacingAdvice:
-    """All that is said together, and what to know before."""
+    """Claims that are made together, and their circumstances."""
 
     #: what was not the same beside the tiers, in words
     circumstances: tuple[str, ...]
@@ -121,13 +121,14 @@ def recommend(
     *,
     tiers: Collection[str] | None = None,
 ) -> PlacingAdvice:
-    """Compares the tiers in the patterns that are like the loads.
+    """Compare the tiers in the patterns that are like the loads.
 
-    :param found: results on record, at least one
-    :param wanted: at least one
-    :param question: of one quantity or more; a tier must not be worse in any
-    :param tiers: which of the results'; None: all
-    :raises comparison.ComparisonError: the results are not of two tiers
+    :param found: recorded results, at least one
+    :param wanted: loads, at least one
+    :param question: parameters with one quantity or more; a tier must not be
+        worse in any
+    :param tiers: tiers of the results to compare; None: all
+    :raises comparison.ComparisonError: the results have fewer than two tiers
     """
     if tiers is not None:
         found = [_with_tiers(run, tiers) for run in found]
@@ -226,13 +227,13 @@ class _Pairs:
     def has(
         self, first: str, second: str, finding: comparison.DifferenceFinding
     ) -> bool:
-        """Whether the second tier has a finding in some pattern."""
+        """Return whether the second tier has a finding in some pattern."""
         return any(
             claim.finding is finding for claim in self.of(first, second)
         )
 
     def is_settled(self, first: str, second: str) -> bool:
-        """Whether the second is nowhere worse, nor may be."""
+        """Return whether the second is nowhere worse, nor may be."""
         return bool(self.of(first, second)) and all(
             claim.finding
             in (
@@ -243,7 +244,7 @@ class _Pairs:
         )
 
     def is_better(self, first: str, second: str) -> bool:
-        """Whether the second is better somewhere, and nowhere worse."""
+        """Return whether the second is better somewhere, and nowhere worse."""
         return self.is_settled(first, second) and self.has(
             first, second, comparison.DifferenceFinding.BETTER
         )
@@ -265,7 +266,7 @@ class _Pairs:
 
 
 def _gain(quantity: str, difference_percent: float) -> float:
-    """How much better the second side is, in percent; less than 0: worse."""
+    """Return the gain of the second side in percent; negative: worse."""
     is_least = expectations.quantity(quantity).is_least
     return (1 if is_least else -1) * difference_percent
 
@@ -332,12 +333,12 @@ def moves(
     *,
     doubts: Mapping[str, str] | None = None,
 ) -> tuple[VolumeAdvice, ...]:
-    """What can be said of volumes where they are.
+    """Return advice on the current tier of volumes.
 
-    :param advice: whose loads have the names of the volumes
-    :param placed: {volume: tiers that it may be on; empty: it is on none};
+    :param advice: advice whose loads have the names of the volumes
+    :param placed: {volume: tiers on which it may be; empty: it is on none};
         those without a load are idle
-    :param doubts: {volume without a load: why it need not be idle}
+    :param doubts: {volume without a load: why it may not be idle}
     """
     of_load = {each.load.name: each for each in advice.recommendations}
     return tuple(

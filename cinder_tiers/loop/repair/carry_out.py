@@ -86,15 +86,16 @@ def carry_out(
     pace: pace.Pace | None = None,
     poll_s: float = _POLL_S,
 ) -> list[StepResult]:
-    """Does the steps that are not refused.
+    """Execute the steps that are not refused.
 
-    :param sessions: {cluster: session}, of those with images to write.
-    :param at_once: how many at a time.
-    :param is_to_stop: whether no further step is to begin.
-    :param report: is told each result, one after another.
-    :param say: is told what a step waits for, as a line.
-    :param pace: what steps wait for before they begin; None: nothing.
-    :param poll_s: how often Cinder is asked for the end of a step.
+    :param sessions: {cluster: session}, with the clusters of images to write.
+    :param at_once: maximum number of steps at a time.
+    :param is_to_stop: called before each step; once True, no further step
+        begins.
+    :param report: called with each result, one after another.
+    :param say: called with a line on what a step waits for.
+    :param pace: delays steps before they begin; None: no delay.
+    :param poll_s: seconds between checks whether a step has ended.
     :returns: a result for each step, in their order.
     """
     telling = threading.Lock()
@@ -155,7 +156,7 @@ def carry_out(
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Work:
-    """What steps are carried out with."""
+    """Context in which steps are executed."""
 
     connection: openstack.connection.Connection
     sessions: collections.abc.Mapping[str, ceph_session.Session]
@@ -165,7 +166,7 @@ class _Work:
     poll_s: float
 
     def tell(self, line: str) -> None:
-        """Say a line, while nobody else reports."""
+        """Write a line, while no other thread reports."""
         with self.telling:
             self.say(line)
 

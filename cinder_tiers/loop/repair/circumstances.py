@@ -25,11 +25,11 @@ def observe(
     places: collections.abc.Mapping[str, volume_limits.ClusterPool]
     | None = None,
 ) -> repair.Circumstances:
-    """What Cinder's answer to a repair depends on.
+    """Read the facts on which Cinder's answer to a repair depends.
 
-    :param limits: of the images; None: they are not repaired.
-    :param residency: of volumes; None: clones are not flattened.
-    :param places: of images; with `residency`.
+    :param limits: limits of the images; None: limits are not repaired.
+    :param residency: residency of volumes; None: clones are not flattened.
+    :param places: places of images; given with `residency`.
     :raises errors.TiersError: Cinder does not answer or refuses.
     """
     storage = connection.block_storage

@@ -24,14 +24,14 @@ _NUMBER = re.compile('[0-9]+[KMGTPE]?')
 
 
 class Origin(enum.Enum):
-    """What orders are."""
+    """Origins of orders."""
 
     PLAN = 'plan'
-    """What "tier repair --out" would do."""
+    """Steps that "tier repair --out" would take."""
     RECOMMENDATION = 'recommendation'
-    """What "tier recommend --out" found."""
+    """Moves that "tier recommend --out" advises."""
     RECORD = 'record'
-    """What "tier repair --record" did, or began to do."""
+    """Steps that "tier repair --record" took, or began."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -153,10 +153,10 @@ def of_step(
     outcome: repair.StepOutcome | None = None,
     host: str | None = None,
 ) -> Order:
-    """A step in plain values.
+    """Return a step in plain values.
 
-    :param outcome: of the step; None: it is not known yet.
-    :param host: where its volume was after that.
+    :param outcome: outcome of the step; None: not known yet.
+    :param host: host of its volume after that.
     """
     limits = step.limits
     return Order(
@@ -185,9 +185,9 @@ def wishes(
     orders: Orders,
     ids: collections.abc.Mapping[str, str],
 ) -> dict[str, repair.Wish]:
-    """What is to be looked for at volumes.
+    """Return the wishes of orders for volumes.
 
-    :param ids: {id that a volume is stored under: its own}
+    :param ids: {id under which a volume is stored: its own id}
     :returns: {id of a volume: wish}
     """
     return {

@@ -41,13 +41,12 @@ def read(path: str) -> order.Orders:
 
 
 def write(path: str, orders: order.Orders, *, replace: bool = False) -> None:
-    """Writes orders; the file is whole, and there after a loss of power.
+    """Write orders; the file is complete, and survives a loss of power.
 
-    :param orders: what is written.
-    :param replace: whether a file that exists is replaced, whatever it is;
-        else a plan replaces an older plan only, a recommendation an older
-        recommendation, and a record nothing.
-    :raises errors.TiersError: it cannot be written, or exists.
+    :param replace: whether to replace any existing file; otherwise a plan
+        replaces only an older plan, a recommendation an older recommendation,
+        and a record nothing.
+    :raises errors.TiersError: the file cannot be written, or exists.
     """
     content = record.dumps(orders, indent=1, kind=KIND, version=VERSION)
     if len(content.encode()) > MAX_SIZE_BYTES:
@@ -64,7 +63,7 @@ def write(path: str, orders: order.Orders, *, replace: bool = False) -> None:
 
 
 def _is_older(path: str, origin: order.Origin) -> bool:
-    """Whether a file has orders that are made again when they are needed."""
+    """Return whether a file has older orders of this origin, not a record."""
     if origin is order.Origin.RECORD or not os.path.isfile(path):
         return False
     try:
@@ -74,10 +73,10 @@ def _is_older(path: str, origin: order.Origin) -> bool:
 
 
 def check_cloud(path: str, orders: order.Orders, cloud: str) -> None:
-    """Whether orders were given for this cloud.
+    """Check that orders were given for this cloud.
 
-    :param cloud: identifies the cloud that is there.
-    :raises errors.ActionFailed: they were given for another one.
+    :param cloud: identity of this cloud.
+    :raises errors.ActionFailed: the orders were given for another cloud.
     """
     if orders.cloud not in (None, cloud):
         raise errors.ActionFailed(

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""When the next step of a repair may begin.
+"""Pace of the steps of a repair.
 
-Cinder copies as fast as it can, and no API slows it down. What is left is to
+Cinder copies as fast as it can, and no API slows it down. The only way is to
 begin later: from the start of one step that moves data to the start of the
-next at least as much time passes as its bytes take at the rate that is
-allowed. A volume counts with its size, as it is not known how much is in it.
+next, at least as much time passes as its bytes take at the allowed rate. A
+volume counts with its full size, as its used size is not known.
 """
 
 import collections.abc
@@ -25,7 +25,7 @@ _GIB = 2**30
 
 @dataclasses.dataclass(kw_only=True)
 class Pace:
-    """What steps wait for, one after another."""
+    """Delay of steps, one after another."""
 
     #: Of data that move; None: any number.
     bytes_per_second: float | None = None
@@ -49,9 +49,10 @@ class Pace:
     ) -> str:
         """Wait until a step may begin, or until the repair has ended.
 
-        :param is_ended: whether nobody waits for the step any more.
-        :param say: is told what it waits for, as a line.
-        :returns: why the step is not to begin at all; empty if it may.
+        :param is_ended: called repeatedly; True if the step is no longer
+            wanted.
+        :param say: called with a line on what it waits for.
+        :returns: why the step must not begin at all; empty if it may.
         """
         with self._turn:
             paused_at = said_at = None

@@ -20,7 +20,7 @@ from cinder_tiers import workflow
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Asked:
-    """What is to be repaired."""
+    """Request for a repair."""
 
     kinds: frozenset[repair.RepairKind]
     #: Names of the tiers whose volumes are repaired; None: all.
@@ -41,13 +41,13 @@ def plan(
     catalog: catalogs.Catalog,
     sessions: for_audit.Sessions,
 ) -> repair.RepairPlan:
-    """What is to be done with volumes, as they are now.
+    """Plan the repair of volumes as they are now.
 
-    :param asked: what is to be repaired.
-    :param catalog: for the tiers and their clusters.
-    :param sessions: with the clusters, if limits are repaired.
-    :raises errors.TiersError: Cinder does not answer or refuses, or does not
-        have one of the volumes.
+    :param asked: request for the repair.
+    :param catalog: catalog with the tiers and their clusters.
+    :param sessions: sessions with the clusters, if limits are repaired.
+    :raises errors.TiersError: Cinder does not answer or refuses, or lacks one
+        of the volumes.
     """
     # Before the images, so that a new volume is not missed among them.
     listed = list(workflow.list_volumes(connection, policy=policy))

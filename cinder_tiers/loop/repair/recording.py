@@ -25,12 +25,12 @@ def recorded(
     cloud: str,
     steps: collections.abc.Iterable[repair.RepairStep],
 ) -> collections.abc.Iterator[_Note]:
-    """Writes a record of the steps that are not refused.
+    """Write a record of the steps that are not refused.
 
-    :param path: of a file that is not there yet.
-    :param cloud: identifies the cloud.
-    :param steps: that are going to be carried out.
-    :returns: what is to be told each result.
+    :param path: path of a file that does not exist yet.
+    :param cloud: identity of the cloud.
+    :param steps: steps to be executed.
+    :returns: a function to call with each result.
     :raises errors.TiersError: the file exists, or cannot be written.
     """
     to_do = [one for one in steps if not one.refusal]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What puts volumes right: a step for each, or why there is none.
+"""Repair of volumes: a step for each, or the reason why there is none.
 
-The rules are those of Cinder, so that what it would refuse is said before
-anything is touched. Pure. Must not know how volumes are read, nor how a step
-is carried out.
+The rules are those of Cinder, so that its refusals are known before anything
+is touched. Pure. Must not know how volumes are read, nor how a step is
+executed.
 """
 
 import collections
@@ -26,7 +26,7 @@ _MOVING = ('retyping', 'maintenance', 'extending')
 
 
 class RepairKind(enum.Enum):
-    """What a step puts right."""
+    """Kinds of repair."""
 
     TYPE = 'type'
     """The volume has the former type of a tier; its data stay."""
@@ -43,7 +43,7 @@ class RepairKind(enum.Enum):
 
 
 class StepOutcome(enum.Enum):
-    """What came of a step."""
+    """Outcomes of a step."""
 
     DONE = 'done'
     FAILED = 'failed'
@@ -72,7 +72,7 @@ class QosSpec:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Circumstances:
-    """What Cinder's answer depends on, beside the volumes themselves."""
+    """Facts on which Cinder's answer depends, apart from the volumes."""
 
     #: Ids of volumes that have snapshots.
     with_snapshots: frozenset[str]
@@ -95,7 +95,7 @@ class Circumstances:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RepairStep:
-    """What is to be done with a volume."""
+    """Step that repairs a volume."""
 
     kind: RepairKind
     volume: facts.KnownVolume
@@ -117,7 +117,7 @@ class RepairStep:
 
     @property
     def moved_gib(self) -> int:
-        """At most so much is copied."""
+        """Upper bound of the copied data, in GiB."""
         if self.kind in (RepairKind.TYPE, RepairKind.LIMITS):
             return 0
         return self.volume.size_gib
@@ -140,7 +140,7 @@ class Wish:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RepairPlan:
-    """What is to be done with volumes."""
+    """Steps that repair volumes."""
 
     steps: tuple[RepairStep, ...]
     #: {why it is not known whether a volume is right: of how many}.
@@ -230,7 +230,7 @@ def _unknown(
     circumstances: Circumstances,
     kinds: collections.abc.Container[RepairKind],
 ) -> collections.abc.Iterator[str]:
-    """Why it is not known whether a volume is right."""
+    """Explain why the state of a volume is not known."""
     limits, residency = circumstances.limits, circumstances.residency
     if verdict.state is audit.State.UNKNOWN and (
         RepairKind.TYPE in kinds or RepairKind.PLACEMENT in kinds
@@ -351,7 +351,7 @@ def _recommended(
 def not_entitled(
     volume: facts.KnownVolume, target: facts.KnownType
 ) -> collections.abc.Iterator[str]:
-    """Why a volume must not have a type; Cinder asks only about its user."""
+    """Explain why a volume must not have a type; Cinder checks the user."""
     if target.projects is not None and volume.project not in target.projects:
         yield f'its project may not use the volume type {target.name}'
 
@@ -385,12 +385,11 @@ def objections(
     targets: collections.abc.Iterable[str],
     circumstances: Circumstances,
 ) -> collections.abc.Iterator[str]:
-    """Why Cinder would not do it, or would not end it.
+    """Yield reasons why Cinder would refuse or not complete a step.
 
-    :param retype_to: name of the type that the volume is to have; None: its
-        own.
-    :param migrate_to: the backend that it is migrated to with its type.
-    :param targets: where it may lie afterwards.
+    :param retype_to: name of the new volume type; None: the type stays.
+    :param migrate_to: backend to which the volume is migrated with its type.
+    :param targets: backends on which it may lie afterwards.
     """
     if not (retype_to or migrate_to):
         yield (
@@ -438,7 +437,7 @@ def objections(
 def _may_stay(
     volume: facts.KnownVolume, targets: collections.abc.Iterable[str]
 ) -> bool:
-    """Whether its backend has another pool that it may go to."""
+    """Return whether the volume's backend has another pool for it."""
     backend = (volume.host or '').partition('#')[0]
     return any(
         name.partition('#')[0] == backend and name != volume.host
@@ -447,7 +446,7 @@ def _may_stay(
 
 
 def is_same_place(one: str | None, other: str | None) -> bool:
-    """Whether two hosts of Cinder are one backend and pool.
+    """Return whether two hosts of Cinder are the same backend and pool.
 
     In a cluster of cinder-volumes, another host may have moved a volume.
 
@@ -462,7 +461,7 @@ def _takes_limits_attached(
     after: str,
     qos: collections.abc.Mapping[str, QosSpec],
 ) -> bool:
-    """What `volume_qos_allows_retype` says (cinder/db/sqlalchemy/api.py)."""
+    """Apply `volume_qos_allows_retype` (cinder/db/sqlalchemy/api.py)."""
     specs = [qos.get(name) for name in (before or '', after)]
     return specs[0] == specs[1] or all(
         spec is None or spec.consumer == 'back-end' for spec in specs
@@ -492,7 +491,7 @@ def _limits(
 
 
 def limits_objection(volume: facts.KnownVolume) -> str:
-    """Why the limits of its image are not set; empty if they are."""
+    """Explain why the limits of an image are not set; empty if they are."""
     # Cinder may set them at any time, or leave the image.
     if volume.status in _MOVING:
         return f'its status is {volume.status}'

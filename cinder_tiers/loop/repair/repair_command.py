@@ -248,7 +248,7 @@ done.json
     def _watch(
         self, folder: str | None, catalog: catalogs.Catalog
     ) -> collections.abc.Callable[[], str]:
-        """What says why no further step may begin; empty: one may.
+        """Return a check that says why no further step may begin, or ''.
 
         :raises errors.TiersError: no watch runs.
         """
@@ -276,9 +276,9 @@ done.json
     def _check_orders(
         self, parsed_args: argparse.Namespace, orders: order.Orders | None
     ) -> None:
-        """Whether a file is for this cloud, and for what it is named.
+        """Check that a file is for this cloud, and of the right kind.
 
-        :raises errors.TiersError: it is not.
+        :raises errors.TiersError: the file is not.
         """
         if orders is None:
             return
@@ -327,7 +327,7 @@ done.json
     def _say_left_out(
         self, asked: planning.Asked, plan: repair.RepairPlan
     ) -> None:
-        """How many steps of a file are not there today."""
+        """Report how many steps of a file do not apply today."""
         if asked.orders is None or asked.tiers or asked.volumes:
             return
         ordered = len(asked.orders.steps)
@@ -344,7 +344,7 @@ done.json
         parsed_args: argparse.Namespace,
         asked: planning.Asked,
     ) -> bool:
-        """Whether to carry out the plan; sets the exit status if not."""
+        """Return whether to execute the plan; if not, set the exit status."""
         to_do = [one for one in steps if not one.refusal]
         if not to_do:
             if steps:
@@ -436,14 +436,14 @@ done.json
         return results
 
     def _say(self, line: str) -> None:
-        """One line on standard error, unless --quiet."""
+        """Write one line on standard error, unless --quiet."""
         if self.app.options.verbose_level:
             with contextlib.suppress(OSError):
                 self.app.stderr.write(f'{cells.printable(line)}\n')
 
 
 class _Progress:
-    """How far a repair is; not of its refused steps."""
+    """Progress of a repair, without its refused steps."""
 
     def __init__(
         self, steps: collections.abc.Sequence[repair.RepairStep]
@@ -466,7 +466,7 @@ class _Progress:
 
 
 def _asked(parsed_args: argparse.Namespace) -> planning.Asked:
-    """What is to be repaired.
+    """Return the request of the arguments.
 
     :raises errors.ProblemsFound: a file has no orders.
     """
@@ -486,7 +486,7 @@ def _asked(parsed_args: argparse.Namespace) -> planning.Asked:
 
 
 def _is_reviewed(asked: planning.Asked) -> bool:
-    """Whether a person has looked at the steps, and is not asked."""
+    """Return whether a person has looked at the steps, and is not asked."""
     return (
         asked.orders is not None
         and asked.orders.origin is order.Origin.PLAN
@@ -512,9 +512,9 @@ def _still(
 
 
 def _check(parsed_args: argparse.Namespace) -> None:
-    """Whether arguments go together.
+    """Check that arguments fit together.
 
-    :raises errors.WrongArguments: they do not.
+    :raises errors.WrongArguments: they do not fit together.
     """
     for name in ('yes', 'record', 'undo', 'watch', 'max_bytes_per_second'):
         if parsed_args.out and getattr(parsed_args, name):

@@ -33,7 +33,7 @@ def result_row(result: carry_out.StepResult) -> cells.Row:
 
 
 def text(step: repair.RepairStep) -> str:
-    """What a step does, as the end of a line."""
+    """Describe a step, as the end of a line."""
     if step.retype_to:
         keeps = step.kind is repair.RepairKind.TYPE
         return f'retype to {step.retype_to}{"" if keeps else ", moving data"}'

@@ -33,16 +33,17 @@ def plan(
     tiers: collections.abc.Container[str] | None = None,
     volumes: collections.abc.Container[str] | None = None,
 ) -> list[repair.RepairStep]:
-    """The steps that take a repair back, in the order of the record.
+    """Plan the steps that take a repair back, in the order of the record.
 
-    Of a step that was killed, or that failed, it is not known what was done:
-    what is not as it would have been left is passed over.
+    It is not known what a killed or failed step did: a volume that is not as
+    the step would have left it is passed over.
 
     :param orders: a record of a repair, or the plan that was carried out.
     :param listed: volumes of all projects.
-    :param circumstances: with types, and with limits if the record has some.
-    :param tiers: names of those that volumes were of then; None: all.
-    :param volumes: ids of those whose repair is taken back; None: all.
+    :param circumstances: facts with types, and with limits if the record has
+        some.
+    :param tiers: names of the tiers of the volumes at that time; None: all.
+    :param volumes: ids of the volumes whose repair is taken back; None: all.
     """
     there = {one.volume.volume_id: one for one in listed}
     types = {one.name: one for one in circumstances.types}
@@ -103,7 +104,7 @@ def _changed(
     volume: facts.KnownVolume,
     image: volume_limits.ImageLimits | None,
 ) -> str:
-    """How a volume is not as it was left, as a clause; empty: it is."""
+    """Describe how a volume changed since the repair; empty if it did not."""
     if one.limits is not None:
         if image is None:
             return 'the limits of its image cannot be read any more'
@@ -125,7 +126,7 @@ def _changed(
 def _is_half_done(
     one: order.Order, image: volume_limits.ImageLimits | None
 ) -> bool:
-    """Whether some limits are as they were to be, and some are not."""
+    """Return whether only some limits have their wanted value."""
     had = one.had_limits or {}
     return image is not None and any(
         image.has.get(option) == value != had.get(option)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What `tier watch` says of the tiers of a cloud, while volumes move.
+"""Findings of `tier watch` on the tiers of a cloud, while volumes move.
 
-Reads the series that it keeps, and judges them as it does.
+Reads the series that it keeps, and judges them in the same way.
 """
 
 import collections.abc
@@ -26,13 +26,13 @@ _SOUND = (judgement.TierState.SOUND, judgement.TierState.UNKNOWN)
 
 
 class WatchedTiers:
-    """The tiers of a catalog that have a series in a folder.
+    """Tiers of a catalog that have a series in a folder.
 
-    :param folder: the one that `tier watch --state` names.
-    :param catalog: for the tiers.
-    :param clock: seconds since the epoch.
-    :raises errors.TiersError: none has, or one that has cannot be read, or is
-        not of a watch that runs.
+    :param folder: folder of `tier watch --state`.
+    :param catalog: catalog with the tiers.
+    :param clock: returns seconds since the epoch.
+    :raises errors.TiersError: no tier has a series, or a series cannot be read
+        or does not belong to a running watch.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class WatchedTiers:
         ]
 
     def trouble(self) -> str:
-        """Why no volume should be worked on now; empty if it may be."""
+        """Explain why no volume should be changed now; empty if one may be."""
         now = self._clock()
         if not 0 <= now - self._asked_at < _ASK_EVERY_S:
             try:

@@ -45,12 +45,12 @@ _KINDS = {
 
 
 def blocks(pattern: fio_pattern.Pattern) -> str:
-    """Its block sizes, as fio spells them."""
+    """Return the block sizes of a pattern, as fio spells them."""
     return pattern.bs or pattern.bsrange or pattern.bssplit or ''
 
 
 def in_words(pattern: fio_pattern.Pattern) -> str:
-    """What a pattern does: block size, order, direction and mix.
+    """Describe a pattern: block size, order, direction and mix.
 
     >>> in_words(fio_pattern.Pattern(name="x", rw="randwrite", bs="4k"))
     '4k random writes'
@@ -67,7 +67,7 @@ def _load(
     found: run_result.PatternResult,
     pattern: fio_pattern.Pattern,
 ) -> str:
-    """Which load a step had, behind ``in_words``; empty for no step."""
+    """Describe the load of a step, after ``in_words``; empty without steps."""
     if run.has_guest_steps:
         guests = int(found.pattern.rpartition('.g')[2])
         return f', {report_rows.of_guests(guests)}'
@@ -76,9 +76,9 @@ def _load(
 
 
 def words_of(run: run_result.RunResult) -> dict[str, str]:
-    """What patterns of a result do, each in other words.
+    """Describe the patterns of a result, each with different words.
 
-    :returns: {pattern: words}; of the steps of a load, the last alone
+    :returns: {pattern: words}; for the steps of a load, only the last
     """
     last: dict[str, tuple[str, str]] = {}
     for tier in run.tiers:
@@ -115,7 +115,7 @@ def _times(percent: float) -> str:
 
 
 def _clause(claim: comparison.Claim, first: str, second: str) -> str:
-    """What is found of two sides, in the words of ``answers``."""
+    """Describe the finding on two sides, in the words of ``answers``."""
     finding = claim.finding
     change = claim.change_percent
     if change and finding in _TOLD:
@@ -145,7 +145,7 @@ def _clause(claim: comparison.Claim, first: str, second: str) -> str:
 
 
 def _is_not_told(claim: comparison.Claim) -> bool:
-    """Whether it comes behind those of which a difference is claimed."""
+    """Return whether the claim comes after those with a difference."""
     return claim.finding not in _TOLD
 
 
@@ -214,7 +214,7 @@ def _compared(
 
 
 def _measured(run: run_result.RunResult, quantity: str) -> Iterator[str]:
-    """Of a single tier there is nothing but its figures."""
+    """Yield the figures of single tiers, which are not compared."""
     unit = expectations.quantity(quantity).unit
     words = words_of(run)
     for tier in run.tiers:
@@ -241,12 +241,12 @@ def answers(
     *,
     of_curves: Iterable[str] = (),
 ) -> tuple[str, ...]:
-    """A sentence for each of the first patterns, about the first quantity.
+    """Return a sentence on the first quantity for each of the first patterns.
 
-    :param results: {by which the user knows it: a result}
-    :param claims: of them; empty: nothing is compared
-    :param quantity: shown where nothing is compared
-    :param of_curves: sentences about load curves, which come first
+    :param results: {name that the user knows: result}
+    :param claims: claims on the results; empty: nothing is compared
+    :param quantity: quantity to show if nothing is compared
+    :param of_curves: sentences on load curves, which come first
     """
     if claims:
         found = list(_compared(results, claims))
@@ -273,10 +273,10 @@ def of_effects(
     claims: Sequence[comparison.Claim],
     default: str,
 ) -> Iterator[str]:
-    """A sentence for each pattern of a sweep, about its first quantity.
+    """Yield a sentence for each pattern of a sweep, on its first quantity.
 
-    :param default_run: of a slot of the default
-    :param claims: of all treatments
+    :param default_run: run of a slot of the default
+    :param claims: claims on all treatments
     :param default: name of the treatment that changes nothing
     """
     words = words_of(default_run)
@@ -313,10 +313,7 @@ def of_run(run: run_result.RunResult) -> tuple[str, ...]:
 
 
 def measured(run: run_result.RunResult) -> tuple[str, figure.Table]:
-    """(when, by what and how often, what): all that was measured.
-
-    :param run: of which it is
-    """
+    """Return when, with what and how often a run was measured; its figures."""
     facts = {
         name: run.environment[key].value
         for name, key in (

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What can be claimed of tiers or results side by side, as a table.
+"""Claims on tiers or results, side by side in a table.
 
-What is claimed is found by ``loop.compare``; that nothing can be compared is
-told in place of it, and is no reason to show nothing.
+``loop.compare`` finds the claims; if a comparison is impossible, the reason is
+shown instead, and the rest of the report stays.
 """
 
 import collections
@@ -35,7 +35,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, kw_only=True)
 class Claims:
-    """All claims of a report."""
+    """Claims of a report."""
 
     #: what is compared with what
     caption: str
@@ -51,7 +51,7 @@ class Claims:
 
     @property
     def has_intervals(self) -> bool:
-        """Whether an interval is shown."""
+        """Return whether an interval is shown."""
         return bool(self.table.rows) and any(
             claim.low_percent is not None for claim in self.found
         )
@@ -163,10 +163,10 @@ def of_effects(found: effects.Effects, default: str) -> Claims:
 def of_tiers(
     result: run_result.RunResult, question: comparison.Question
 ) -> Claims:
-    """The tiers of one run, each with the first.
+    """Return claims on the tiers of one run, each against the first.
 
-    :param result: of two tiers or more
-    :param question: what is to be found out
+    :param result: run of two tiers or more
+    :param question: parameters of the comparison
     """
     return _claims(
         f'Each tier compared with {result.tiers[0].tier}, within each repeat.',
@@ -178,10 +178,10 @@ def of_results(
     results: Mapping[str, run_result.RunResult],
     question: comparison.Question,
 ) -> Claims:
-    """Results, each with the first.
+    """Return claims on results, each against the first.
 
     :param results: {name: result}, two or more
-    :param question: what is to be found out
+    :param question: parameters of the comparison
     """
     first, *others = results
     return _claims(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""All that one report shows, of one result or several.
+"""Content of a report, of one result or several.
 
-Nothing is computed here that a result has, or that a comparison of results
-finds; see ``cinder_tiers.figures``.
+Computes nothing that a result has, or that a comparison of results finds; see
+``cinder_tiers.figures``.
 """
 
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ _MOST_SIDE_BY_SIDE = 12
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """What is shown of one result."""
+    """Content on one result."""
 
     #: by which the user knows it
     name: str
@@ -87,7 +87,7 @@ class Report:
 
     @property
     def kinds_of_caveats(self) -> tuple[str, ...]:
-        """Those of all parts, each once."""
+        """Return the kinds of caveats of all parts, each once."""
         return tuple(
             dict.fromkeys(
                 caveat.about for part in self.parts for caveat in part.caveats
@@ -96,7 +96,7 @@ class Report:
 
 
 def _time(cost: run_result.Cost | None) -> Iterator[tuple[str, str]]:
-    """What was told of the time before the run, beside what it took."""
+    """Yield the estimated and the actual duration of a run."""
     if cost is None:
         return
     parts = result_cost.parts(cost)
@@ -211,13 +211,13 @@ def of_sweep(
     summary: tuple[tuple[str, str], ...],
     faulty: Sequence[of_run.FaultySlot] = (),
 ) -> Report:
-    """The report of a sweep, or of a run with faults.
+    """Return the report of a sweep, or of a run with faults.
 
-    :param name: by which the user knows it
-    :param swept: with a sound slot of the default
+    :param name: name that the user knows
+    :param swept: the sweep, with a sound slot of the default
     :param found: its effects; None: it has no treatments
-    :param summary: what it is, as (what, its value)
-    :param faulty: its slots with faults
+    :param summary: its facts, as (name, value)
+    :param faulty: slots with faults
     :raises ValueError: see ``faults.figures``
     """
     measured = [
@@ -270,11 +270,11 @@ def of_tuning(
     tuning: tunings.Tuning,
     slots: Sequence[tuple[str, run_result.RunResult]],
 ) -> Report:
-    """The report of a tuning.
+    """Return the report of a tuning.
 
-    :param name: by which the user knows it
-    :param slots: (block.slot, its sound result), of all blocks, the first one
-        first; at least one
+    :param name: name that the user knows
+    :param slots: (block.slot, its sound result), of all blocks in order; at
+        least one
     """
     first = slots[0][1]
     return Report(
@@ -299,10 +299,10 @@ def of_tuning(
 def _caveats(
     slots: Sequence[tuple[str, run_result.RunResult]], blocks: int
 ) -> tuple[run_result.Caveat, ...]:
-    """Those of all slots, each once.
+    """Return the caveats of all slots, each once.
 
-    :param slots: (by which a slot is known, its result)
-    :param blocks: in which they were; of several, these are the repeats
+    :param slots: (name of the slot, its result)
+    :param blocks: number of their blocks; several count as repeats
     """
     found: dict[run_result.Caveat, list[str]] = {}
     for slot, run in slots:
@@ -366,11 +366,11 @@ def report(
     question: comparison.Question,
     expected: Mapping[str, float] | None = None,
 ) -> Report:
-    """The report of some results.
+    """Return the report of some results.
 
-    :param results: {by which the user knows it: a result}, at least one; the
+    :param results: {name that the user knows: result}, at least one; the
         others are compared with the first
-    :param question: what is to be found out of them
+    :param question: parameters of the comparison
     :param expected: {limit of latency: its value in ms}, drawn in load curves
     """
     of_tiers = {

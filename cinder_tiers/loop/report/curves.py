@@ -78,7 +78,7 @@ def _read(
 def _loads(
     curve: load_curve.Curve, expected: Mapping[str, float]
 ) -> dict[str, load.GuestsLoad]:
-    """What the curve says, by what it is called."""
+    """Return {name: key load} of the curve."""
     found = {
         'knee': load.knee(curve),
         '70 % of the most': load.operating_point(curve),
@@ -120,7 +120,7 @@ def _rows(
 
 
 def _undrawn(group: Sequence[load_curve.Curve]) -> str:
-    """Why no step has a latency, of a chart that has no points."""
+    """Explain why no step of a chart without points has a latency."""
     return 'no step has a latency: ' + '; '.join(
         dict.fromkeys(
             f'{curve.tier}: {step.reason}'

@@ -47,7 +47,7 @@ _COLUMNS = (
 
 
 def _pair(claim: comparison.Claim) -> str:
-    """What is compared with what, as a chart is called."""
+    """Return the name of a comparison, as title of a chart."""
     tiers = claim.second_tier
     if claim.first_tier != claim.second_tier:
         tiers = f'{claim.second_tier} against {claim.first_tier}'
@@ -58,10 +58,10 @@ def bars(
     claims: Sequence[comparison.Claim],
     label: Callable[[comparison.Claim], str],
 ) -> Iterator[figure.Bar]:
-    """A bar of each claim, the ratio of the second side to the first.
+    """Yield a bar for each claim: the ratio of the second side to the first.
 
-    :param claims: one of which the interval is not known has no bar
-    :param label: gives the label of a bar
+    :param claims: claims; those without an interval have no bar
+    :param label: returns the label of a bar
     """
     known = [
         (claim, [effects.in_hundreds(each) for each in change])
@@ -121,9 +121,9 @@ def _chart(
 def figures(
     claims: Sequence[comparison.Claim],
 ) -> tuple[figure.ReportFigure, ...]:
-    """One for each quantity of which a difference is known.
+    """Return a figure for each quantity with a known difference.
 
-    :param claims: of a report; those of which nothing is known are not drawn
+    :param claims: claims of a report; those without a difference are not drawn
     """
     known = [claim for claim in claims if claim.change_percent]
     made = []

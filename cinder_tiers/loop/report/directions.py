@@ -27,7 +27,7 @@ def _mean(row: report_rows.Row, quantity: str) -> float | None:
 def _bar(
     row: report_rows.Row, direction: str, metric: str
 ) -> Iterator[figure.Bar]:
-    """One, or none of too few I/Os."""
+    """Yield a bar, or none if there are too few I/Os."""
     found = row.estimate(f'{direction}_{metric}')
     if found is not None:
         yield figure.Bar(
@@ -75,7 +75,7 @@ def _chart(
 def _charts(
     name: str, group: Sequence[report_rows.Row]
 ) -> Iterator[figure.Chart]:
-    """What was done, and what an application waited for it."""
+    """Yield charts of IOPS, and of the latency for an application."""
     for metric, what, unit in (
         ('iops', 'IOPS', 'IOPS'),
         ('lat_mean_ms', 'mean total latency', 'ms'),

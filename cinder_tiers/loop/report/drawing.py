@@ -106,7 +106,7 @@ def _safe(value: object) -> object:
 
 
 def _cells(text: str) -> int:
-    """How wide a text is; those of East Asia are twice as wide."""
+    """Return the width of a text; characters of East Asia count twice."""
     return sum(1 + (unicodedata.east_asian_width(c) in 'WF') for c in text)
 
 
@@ -160,16 +160,16 @@ def _colour() -> altair.Color:
 
 
 def _number_format(unit: str, digits: int) -> str:
-    """How numbers of a unit are written, as D3 has it.
+    """Return the format of numbers of a unit, for D3.
 
-    Large IOPS are known by their prefixes; those of milliseconds would make
-    850m of 0.85 ms, and 1.2k of a second.
+    Large IOPS have prefixes; for milliseconds those would turn 0.85 ms into
+    850m, and a second into 1.2k.
     """
     return f'.{digits}~s' if unit.startswith('IOPS') else f',.{digits}~r'
 
 
 def _beyond(longest: float) -> float:
-    """Where an axis ends that has room for a number behind a bar."""
+    """Return the end of an axis with room for a number after a bar."""
     end = 1.22 * longest
     return end if 0 < end < math.inf else max(1.0, longest)
 
@@ -310,12 +310,12 @@ def _is_drawn(drawing: figure.LineChart, x: float, y: float) -> bool:
 
 
 def _ticks(values: Sequence[float]) -> list[float] | None:
-    """Numbers beside a logarithmic axis: few, and round.
+    """Return few and round numbers for a logarithmic axis.
 
     Vega's own are all nine of each decade, most of the text of a picture.
 
     :param values: all above 0
-    :returns: None: leave it to Vega
+    :returns: None to leave it to Vega
     """
     if not values:
         return None
@@ -583,7 +583,7 @@ def _dark_style(root: ElementTree.Element) -> str:
 def draw(drawing: figure.Drawing) -> Picture:
     """Draw a chart.
 
-    :param drawing: with at least one mark
+    :param drawing: a drawing with at least one mark
     :raises DrawingError: Vega-Lite refuses it
     """
     # Each chart of a kind has the same shape: to check it again against the

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What each treatment of a sweep is worth: bars, of which the default is 100.
+"""Effect of each treatment of a sweep: bars, with the default at 100.
 
-As in the papers that change one option at a time. What an effect is, and
-whether one can be claimed, is found by ``loop.compare``.
+Like the papers that change one option at a time. ``loop.compare`` defines
+effects, and finds whether one can be claimed.
 """
 
 from collections.abc import Iterator
@@ -146,7 +146,7 @@ def _chart(
 def figures(
     found: effects.Effects, default: str
 ) -> Iterator[figure.ReportFigure]:
-    """One for each quantity, with a chart for each pattern.
+    """Yield a figure for each quantity, with a chart for each pattern.
 
     :param default: name of the treatment that changes nothing
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a run was measured on, as tables."""
+"""Environment of a run, as tables."""
 
 from cinder_tiers.figures.result import result as run_result
 from cinder_tiers.loop.report import figure
@@ -31,7 +31,7 @@ def facts(result: run_result.RunResult) -> figure.Table:
 
 
 def tiers(result: run_result.RunResult) -> figure.Table:
-    """Where the volumes of each tier were, and whether its guests arrived."""
+    """Return the place of each tier's volumes, and its complete guests."""
     rows = []
     for tier in result.tiers:
         guests = [each for each in result.guests if each.tier == tier.tier]

@@ -119,9 +119,9 @@ def _said(answers: Sequence[of_run.Answer]) -> str:
 
 
 def answers(slots: Sequence[of_run.FaultySlot]) -> Iterator[str]:
-    """A sentence for each pattern that a fault met.
+    """Yield a sentence for each pattern that a fault affected.
 
-    :param slots: in their order
+    :param slots: slots in their order
     """
     for slot in slots:
         found = list(of_run.answers(slot.result, slot.made))
@@ -230,10 +230,10 @@ def _row(
 def figures(
     slots: Sequence[of_run.FaultySlot],
 ) -> Iterator[figure.ReportFigure]:
-    """Time lines of all slots with faults, and their numbers.
+    """Yield time lines of all slots with faults, and their numbers.
 
-    :param slots: in their order
-    :raises ValueError: a series is not of one second after the other
+    :param slots: slots in their order
+    :raises ValueError: a series has gaps
     """
     charts: list[figure.Chart] = []
     rows: list[tuple[str | float | None, ...]] = []

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a report shows, as values: figures, their charts and their tables.
+"""Content of a report as values: figures with their charts and tables.
 
-A figure is one question that a reader has: its charts, side by side with one
-for each group of rows, what to know of them, and the same numbers as a table.
-This module must not know how charts are drawn or where numbers are from.
+A figure answers one question of a reader: its charts, side by side with one
+for each group of rows, their caveats, and the same numbers as a table. This
+module must not know how charts are drawn or where numbers are from.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ TOO_FEW_IOS = 'each repeat has too few I/Os for the percentile'
 
 @dataclass(frozen=True, kw_only=True)
 class ColourKey:
-    """What a colour stands for."""
+    """Meaning of a colour."""
 
     name: str
     #: number of its colour and mark, less than STYLES, or that of a claim
@@ -52,13 +52,13 @@ class Bars:
 
     @property
     def marks(self) -> int:
-        """How many bars there are."""
+        """Return the number of bars."""
         return len(self.bars)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shade:
-    """One field of a heat map."""
+    """A field of a heat map."""
 
     row: str
     column: str
@@ -76,7 +76,7 @@ class HeatMap:
 
     @property
     def marks(self) -> int:
-        """How many fields there are."""
+        """Return the number of fields."""
         return len(self.shades)
 
 
@@ -118,13 +118,13 @@ class LineChart:
 
     @property
     def marks(self) -> int:
-        """How many points there are."""
+        """Return the number of points."""
         return sum(len(line.points) for line in self.lines)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dot:
-    """One of several values of a row."""
+    """A value of a row that has several."""
 
     label: str
     style: int
@@ -140,7 +140,7 @@ class Dots:
 
     @property
     def marks(self) -> int:
-        """How many points there are."""
+        """Return the number of points."""
         return len(self.dots)
 
 
@@ -149,7 +149,7 @@ Drawing = Bars | HeatMap | LineChart | Dots
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """Of a table."""
+    """Column of a table."""
 
     title: str
     #: decimal places of its numbers; None: it has texts
@@ -167,7 +167,7 @@ class Table:
 
 @dataclass(frozen=True, kw_only=True)
 class Chart:
-    """One picture with what is said of it."""
+    """A picture with its texts."""
 
     title: str
     drawing: Drawing

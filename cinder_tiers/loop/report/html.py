@@ -116,11 +116,11 @@ def _fewer(
 def page(
     report: report_content.Report, *, most_bytes: int = MOST_BYTES
 ) -> str:
-    """The HTML of a report.
+    """Return the HTML of a report.
 
-    :param report: of results
-    :param most_bytes: of the page; figures are left out, and named, until it
-        has no more, or until only IOPS are left
+    :param report: report of results
+    :param most_bytes: maximum size of the page; figures are left out, and
+        named, until it fits, or until only IOPS are left
     :raises drawing.DrawingError: a chart could not be drawn
     """
     style = _style()

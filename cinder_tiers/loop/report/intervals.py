@@ -113,7 +113,7 @@ def _findings(
     claims: Sequence[comparison.Claim],
     quantity: str,
 ) -> list[str]:
-    """What is claimed of each row: better, worse or nothing."""
+    """Return the claim on each row: better, worse or empty."""
     found = {
         (claim.second_tier, claim.pattern): claim.finding.value
         for claim in claims
@@ -172,11 +172,11 @@ def _means(
 def heat_map(
     rows: Sequence[report_rows.Row], claims: Sequence[comparison.Claim]
 ) -> figure.ReportFigure | None:
-    """Which tier is good at what.
+    """Return a heat map of tiers and patterns.
 
-    :param claims: of its tiers; what they cannot tell is not painted
-    :returns: None if a single tier ran, or a single pattern, of which the
-        intervals say all
+    :param claims: claims on its tiers; uncertain ones are not painted
+    :returns: None if a single tier or a single pattern ran, for which the
+        intervals show everything
     """
     tiers = len({row.tier for row in rows})
     if tiers < 2 or len({row.pattern for row in rows}) < 2:

@@ -69,7 +69,7 @@ def _distribution(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
 
 
 def distributions(rows: Sequence[report_rows.Row]) -> figure.ReportFigure:
-    """How many I/Os took longer than a latency, on logarithmic axes."""
+    """Return charts of the I/Os above each latency, on logarithmic axes."""
     percentiles = tuple(f'{each:g}' for each in run_result.PERCENTILES)
     return figure.ReportFigure(
         title='Latencies',
@@ -171,7 +171,7 @@ def _against(name: str, group: Sequence[report_rows.Row]) -> figure.Chart:
 
 
 def against_iops(rows: Sequence[report_rows.Row]) -> figure.ReportFigure:
-    """What IOPS cost in latency."""
+    """Return charts of latency against IOPS."""
     return figure.ReportFigure(
         title='Latency against IOPS',
         dispensable=3,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What changed within repeats, and from one repeat to the next."""
+"""Changes within repeats, and from one repeat to the next."""
 
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -139,7 +139,7 @@ def _repeat_lines(
 
 
 def _step(lengths: Sequence[int]) -> int:
-    """How many values a point is the mean of."""
+    """Return the number of values that a point averages."""
     most = max(_LEAST_POINTS, _MOST_POINTS // len(lengths))
     return math.ceil(max(lengths) / most)
 

@@ -87,13 +87,14 @@ def find_program() -> str:
 def print_page(
     page: str, program: str, *, most_seconds: float = MOST_SECONDS
 ) -> bytes:
-    """The PDF of a page.
+    """Return the PDF of a page.
 
-    :param page: HTML that needs nothing else
-    :param program: from ``find_program``
-    :param most_seconds: after which the program and its children are killed
-    :raises PrintingError: it cannot be started, ended without a PDF, or took
-        too long
+    :param page: self-contained HTML
+    :param program: program found by ``find_program``
+    :param most_seconds: timeout after which the program and its children are
+        killed
+    :raises PrintingError: the program cannot be started, ended without a PDF,
+        or took too long
     """
     try:
         content, said = _printed(page, program, most_seconds)

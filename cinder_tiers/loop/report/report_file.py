@@ -45,7 +45,7 @@ def _is_pdf(parsed_args: argparse.Namespace) -> bool:
 
 
 def report(parsed_args: argparse.Namespace) -> content.Report:
-    """What is to be shown, of results, of a sweep or of a tuning.
+    """Return the report of results, of a sweep or of a tuning.
 
     :raises base.CommandFailed: a file cannot be read, or a sweep or a
         tuning is named with other files.

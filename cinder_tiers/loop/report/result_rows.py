@@ -69,7 +69,7 @@ class _Caveats(columns.FormattableColumn):
     _value: report_rows.Row
 
     def human_readable(self) -> str:
-        """Those of the row alone: those of the whole run are told once."""
+        """Return the caveats of the row, without those of the run."""
         return (
             ', '.join(
                 dict.fromkeys(caveat.about for caveat in self._value.caveats)
@@ -78,7 +78,7 @@ class _Caveats(columns.FormattableColumn):
         )
 
     def machine_readable(self) -> list[str]:
-        """All of them."""
+        """Return the kinds of all caveats."""
         return list(self._value.kinds)
 
 
@@ -122,9 +122,9 @@ def _judged(
 def _cares(
     run: run_result.RunResult, found: collections.abc.Iterable[str]
 ) -> collections.abc.Iterator[str]:
-    """Why to read a run with care, each kind of reason once.
+    """Yield the caveats of a run, each kind once.
 
-    :param found: what was said of the run
+    :param found: findings on the run
     """
     kinds: dict[str, list[str]] = {}
     for caveat in trust.caveats(run):

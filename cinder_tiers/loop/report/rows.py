@@ -29,7 +29,7 @@ NAMES = (figure.Column(title='Tier'), figure.Column(title='Pattern'))
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One pattern of one tier."""
+    """A pattern of a tier."""
 
     tier: str
     #: its name in the result, with its step
@@ -87,7 +87,7 @@ def of_guests(count: int) -> str:
 
 
 def rows(result: run_result.RunResult) -> tuple[Row, ...]:
-    """All rows of a run, tier by tier, in the order of the profile."""
+    """Return the rows of a run, tier by tier, in the order of the profile."""
     steps = result.has_guest_steps
     known = trust.caveats(result)
     several = len(result.tiers) > 1
@@ -150,10 +150,10 @@ def line_charts(
     found: Iterable[Row],
     chart: Callable[[str, tuple[Row, ...]], figure.Chart],
 ) -> tuple[figure.Chart, ...]:
-    """As ``charts``, of drawings in which a row has no label, but a colour.
+    """Make charts in which a row has a colour instead of a label.
 
-    Of several tiers a colour is a tier, so there is a chart for each number
-    of guests.
+    With several tiers a colour stands for a tier, so there is a chart for each
+    number of guests.
     """
     found = tuple(found)
     of_figure = keys(found)
@@ -179,16 +179,16 @@ def line_charts(
 
 
 def keys_of_chart(group: Iterable[Row]) -> tuple[figure.ColourKey, ...]:
-    """What the colours of a chart of one tier stand for."""
+    """Return the colours of a chart of one tier."""
     return tuple(
         figure.ColourKey(name=row.label, style=row.style) for row in group
     )
 
 
 def keys(found: Iterable[Row]) -> tuple[figure.ColourKey, ...]:
-    """What colours stand for, if that is the same in all charts.
+    """Return the colours if they are the same in all charts.
 
-    :returns: empty if colours mean something else in each chart
+    :returns: empty if colours differ between charts
     """
     tiers = {row.tier: row.style for row in found}
     if len(tiers) < 2:
@@ -202,9 +202,9 @@ def keys(found: Iterable[Row]) -> tuple[figure.ColourKey, ...]:
 def caveats_of(
     group: Iterable[Row], kinds: frozenset[str] | None = None
 ) -> tuple[str, ...]:
-    """What to know of a chart.
+    """Return the caveats of a chart.
 
-    :param kinds: only these; None: all
+    :param kinds: kinds to include; None: all
     """
     found = [
         f'{caveat.about}: {caveat.text}'

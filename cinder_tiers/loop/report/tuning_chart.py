@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a tuning searched, and what it confirmed.
+"""Search and confirmation of a tuning.
 
-What can be said of a candidate is found by ``loop.tune``.
+``loop.tune`` finds what can be claimed of a candidate.
 """
 
 from collections.abc import Iterator
@@ -217,7 +217,7 @@ def _confirmation(tuning: tunings.Tuning) -> figure.ReportFigure:
 
 
 def figures(tuning: tunings.Tuning) -> Iterator[figure.ReportFigure]:
-    """What was confirmed first, for it is what counts; then the search."""
+    """Yield the confirmation, which is what counts, and then the search."""
     yield _confirmation(tuning)
     search = _search(tuning)
     if search is not None:
@@ -225,7 +225,7 @@ def figures(tuning: tunings.Tuning) -> Iterator[figure.ReportFigure]:
 
 
 def summary(tuning: tunings.Tuning) -> tuple[tuple[str, str], ...]:
-    """What a tuning is, and how it ended, as (what, its value)."""
+    """Return the parameters of a tuning and its end, as (name, value)."""
     proposed = tuning.history.proposed
     return (
         ('Tuning of tier', tuning.tier),
@@ -252,7 +252,7 @@ def summary(tuning: tunings.Tuning) -> tuple[tuple[str, str], ...]:
 
 
 def answer(tuning: tunings.Tuning) -> str:
-    """What came of a tuning, in a sentence."""
+    """Return the result of a tuning, in a sentence."""
     for each in judged.candidates(tuning):
         if each.finding is judged.CandidateFinding.PROPOSED:
             gain, low, high = (

@@ -33,7 +33,7 @@ NOT_SET = 'not set'
 def slot_rows(
     prepared: preparation.Prepared,
 ) -> collections.abc.Iterator[cells.Row]:
-    """What a sweep would do, slot by slot, under SLOT_COLUMNS."""
+    """Yield the slots of a prepared sweep, under SLOT_COLUMNS."""
     treatments = {one.name: one for one in prepared.sweep.all_treatments}
     for slot in prepared.sweep.slots:
         yield (

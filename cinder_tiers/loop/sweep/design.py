@@ -50,7 +50,7 @@ class Treatment:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TreatmentSlot:
-    """One measurement of one treatment."""
+    """A measurement of a treatment."""
 
     #: From 1, in the order in which they are measured.
     number: int
@@ -61,13 +61,13 @@ class TreatmentSlot:
 
     @property
     def stem(self) -> str:
-        """Of the names of its files, such as slot-0001."""
+        """Stem of the names of its files, such as slot-0001."""
         return f'{SLOT_STEM}{self.number:04}'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """All of a sweep but the catalog that it starts from."""
+    """Design of a sweep, without its initial catalog."""
 
     tier: str
     #: Without the default.
@@ -111,7 +111,7 @@ class Sweep:
 
     @property
     def minutes(self) -> float | None:
-        """How long all slots take; None: the time of one is not given."""
+        """Duration of all slots; None if the time of one is not given."""
         if self.slot_minutes is None:
             return None
         return self.slot_minutes * self.blocks * (len(self.treatments) + 1)
@@ -124,7 +124,7 @@ Factors = collections.abc.Mapping[
 
 
 def count_of(factors: Factors, way: str) -> int:
-    """How many treatments `treatments_of` would make."""
+    """Return the number of treatments that `treatments_of` would make."""
     counts = [len(values) for values in factors.values()]
     if way == ONE_AT_A_TIME:
         return sum(counts)
@@ -140,7 +140,7 @@ def treatments_of(
     *,
     guest: collections.abc.Container[catalogs.Path] = (),
 ) -> tuple[Treatment, ...]:
-    """The treatments that factors make.
+    """Make the treatments of factors.
 
     >>> place = ('tiers', 'a', 'rbd', 'osd_options', 'osd_max_backfills')
     >>> [one.name for one in treatments_of({place: [1, 4]}, ONE_AT_A_TIME)]
@@ -148,7 +148,7 @@ def treatments_of(
 
     :param way: `ONE_AT_A_TIME`: one for each value of each factor;
         `PRODUCT`: one for each combination of a value of every factor.
-    :param guest: which of the places are options of who measures.
+    :param guest: places that are options of the measuring command.
     """
     chosen: list[tuple[tuple[catalogs.Path, catalogs.Value], ...]]
     if way == ONE_AT_A_TIME:
@@ -204,14 +204,14 @@ def observing(
     treated: collections.abc.Iterable[catalogs.Catalog],
     tier: str,
 ) -> catalogs.Catalog:
-    """A catalog that names all OSD options of some treatments.
+    """Return a catalog that names all OSD options of some treatments.
 
-    What is observed for it serves the plans of all of them. It need not be
-    sound, and is not for a plan of its own.
+    Its observed state serves the plans of all of them. It need not be sound,
+    and is not for a plan of its own.
 
     :param default: the catalog of the tiers file.
-    :param treated: those of the treatments.
-    :param tier: that the treatments are of.
+    :param treated: the catalogs of the treatments.
+    :param tier: name of the tier of the treatments.
     """
     options: dict[str, catalogs.Value] = {}
     for one in (*treated, default):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What each treatment of a sweep is worth, beside the default of its block.
+"""Effect of each treatment of a sweep, against the default of its block.
 
-Pure.  Treatments are compared by ``comparison.treatments``, so the rule is
-that of all comparisons.  Here is what a sweep has besides: a treatment that
-was not in effect has a verdict and no figure, and an effect is a ratio, of
-which the default is 100.
+Pure.  ``comparison.treatments`` compares treatments, so the rule is that of
+all comparisons.  This module adds the specifics of a sweep: a treatment that
+was not in effect has a verdict and no figure, and an effect is a ratio, with
+the default at 100.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ HUNDRED = 100.0
 
 
 class SlotVerdict(enum.Enum):
-    """What became of a slot of a sweep."""
+    """Verdicts on a slot of a sweep."""
 
     SOUND = 'sound'
     NOT_IN_EFFECT = 'not in effect'
@@ -92,7 +92,7 @@ class Unmeasured:
 
 @dataclass(frozen=True, kw_only=True)
 class Effects:
-    """What can be claimed of a sweep."""
+    """Claims on a sweep."""
 
     #: the side of each claim is its treatment
     comparison: comparison.Comparison
@@ -124,9 +124,9 @@ def of_sweep(
 
     All claims of the sweep are corrected for each other.
 
-    :param tiers: that are compared; None: all that are in all runs
-    :raises comparison.ComparisonError: no slot of the default, or of no
-        treatment, is sound, or what ``comparison.treatments`` says
+    :param tiers: tiers to compare; None: all that are in all runs
+    :raises comparison.ComparisonError: no slot of the default, or of any
+        treatment, is sound; or see ``comparison.treatments``
     """
     default = swept.runs(swept.default)
     if not default:

@@ -43,7 +43,7 @@ class _Effect(columns.FormattableColumn):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _EffectLine:
-    """What a row is about."""
+    """Content of a row."""
 
     #: Without any figure, of a treatment that has none.
     claim: comparison.Claim

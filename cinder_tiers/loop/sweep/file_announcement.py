@@ -18,11 +18,11 @@ _MOST_APART_S = 7 * 86400.0
 
 
 def read(path: str) -> float | None:
-    """The moment that was announced.
+    """Read the announced moment.
 
-    :param path: of the file, which the command writes.
+    :param path: path of the file, which the command writes.
     :returns: seconds since the epoch; None: there is none yet.
-    :raises errors.TiersError: the file has something else.
+    :raises errors.TiersError: the file contains something else.
     """
     try:
         content = read_bounded.read(path, max_bytes=_MOST_BYTES)

@@ -88,9 +88,9 @@ PROPERTIES: dict[str, object] = {
 def read(
     value: collections.abc.Mapping, source: catalogs.CatalogSource
 ) -> tuple[faults.Faults, tuple[errors.Problem, ...]]:
-    """The faults of a sweep file, and what is wrong with them.
+    """Return the faults of a sweep file, and its problems.
 
-    :param value: of the file, which has the structure of the schema.
+    :param value: content of the file, which matches the schema.
     :param source: the lines of the file.
     """
     found = faults.Faults(

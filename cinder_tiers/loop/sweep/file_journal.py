@@ -32,7 +32,7 @@ MAX_SIZE_BYTES = 64 * 2**20
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Journal:
-    """What a sweep has to bring back."""
+    """Values that a sweep must restore."""
 
     #: Tells the cloud from others.
     cloud: str
@@ -80,11 +80,11 @@ def all_in(folder: str) -> list[str]:
 
 
 def write(path: str, journal: Journal) -> None:
-    """Writes a journal; it is on the disk when this returns.
+    """Write a journal; it is on the disk when this returns.
 
-    :param path: of the file, which must not exist; only its owner may read
-        it.
-    :raises errors.TiersError: it cannot be written, or exists.
+    :param path: path of the file, which must not exist; only its owner may
+        read it.
+    :raises errors.TiersError: the file cannot be written, or exists.
     """
     text = record.dumps(journal, indent=2, version=VERSION)
     folder = os.path.dirname(path)

@@ -63,9 +63,9 @@ def _mapping(values: dict, expected: str) -> dict[str, object]:
 
 
 def _groups(values: dict, what: str) -> dict[str, object]:
-    """The schema of groups of options.
+    """Return the schema of groups of options.
 
-    :param what: that each option has: a value or a list of values.
+    :param what: content of each option: a value or a list of values.
     """
     one = _mapping(values, f'a mapping of options to {what}')
     return {
@@ -186,12 +186,13 @@ def read_file(
     blocks: int | None = None,
     has_faults: bool = False,
 ) -> SweepFile:
-    """Reads a sweep file.
+    """Read a sweep file.
 
-    :param tiers: the tiers file that it starts from.
-    :param blocks: in place of those of the file, from 1 to `MOST_BLOCKS`.
-    :param has_faults: whether it must have faults, or must not.
-    :raises errors.ProblemsFound: when it cannot be read or is not sound.
+    :param tiers: tiers file from which the sweep starts.
+    :param blocks: number of blocks that replaces that of the file, from 1 to
+        `MOST_BLOCKS`.
+    :param has_faults: True: the file must have faults; False: it must not.
+    :raises errors.ProblemsFound: the file cannot be read or is not sound.
     """
     try:
         text = read_bounded.read(path, max_bytes=MAX_SIZE_BYTES).decode()
@@ -219,12 +220,13 @@ def read_text(
     blocks: int | None = None,
     has_faults: bool = False,
 ) -> SweepFile:
-    """Reads the text of a sweep file.
+    """Read the text of a sweep file.
 
     :param file: name for messages.
-    :param tiers: the tiers file that it starts from.
-    :param blocks: in place of those of the file, from 1 to `MOST_BLOCKS`.
-    :param has_faults: whether it must have faults, or must not.
+    :param tiers: tiers file from which the sweep starts.
+    :param blocks: number of blocks that replaces that of the file, from 1 to
+        `MOST_BLOCKS`.
+    :param has_faults: True: the file must have faults; False: it must not.
     :raises errors.ProblemsFound: with all problems, in the order of the file.
     """
     document = yaml_document.read(text, file=file)

@@ -85,7 +85,7 @@ class _Document:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Results:
-    """What is known of a sweep while it goes on, and afterwards."""
+    """State and records of a sweep, during it and afterwards."""
 
     sweep: design.Sweep
     sweep_file: str
@@ -145,14 +145,14 @@ def ended(results: Results, *, is_brought_back: bool) -> Results:
 
 
 def note_restored(path: str, *, started: str, is_brought_back: bool) -> None:
-    """Has the file of a sweep that was killed say how it ended.
+    """Record in the file of a sweep that was killed how it ended.
 
-    Else it would say for ever that the sweep still runs, or that something is
-    not as before. A file that is not there any more, or is of another sweep,
-    is left.
+    Otherwise the file would always show that the sweep still runs, or that
+    something is not restored. A file that is gone, or belongs to another
+    sweep, is left unchanged.
 
-    :param started: when the sweep was.
-    :param is_brought_back: whether everything now is.
+    :param started: start of the sweep.
+    :param is_brought_back: whether everything is restored now.
     """
     with contextlib.suppress(errors.TiersError):
         found = read(path)
@@ -307,15 +307,12 @@ def _record(one: _Slot) -> slot_records.SlotRecord:
 
 
 def result_path(path: str, result_file: str) -> str:
-    """Where the result of a slot is.
+    """Return the path of the result of a slot.
 
     The folder may have been moved since, and the file may come from anywhere:
-    of a name, only its last part counts, in the folder of the file.
+    only the last part of the name counts, in the folder of the file.
 
-    >>> result_path('out/sweep.json', '/home/a/out/slot-0001.json')
-    'out/slot-0001.json'
-
-    :param path: of the file with the results of the sweep.
-    :param result_file: as it says.
+    :param path: path of the file with the results of the sweep.
+    :param result_file: path that this file contains.
     """
     return os.path.join(os.path.dirname(path), os.path.basename(result_file))

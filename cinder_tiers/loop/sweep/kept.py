@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a sweep changes, with the values to bring back, word for word.
+"""Values that a sweep changes, with those to restore, word for word.
 
-A value that was not set is brought back by removing it, not by setting what
-was in effect. Before anything is changed it is known which values the sweep
-may write to each place. So a value that is neither one of these nor the old
-one was written by another user meanwhile, and is not the sweep's to replace.
+A value that was not set is restored by removing it, not by setting the value
+that was in effect. The values that the sweep may write to each place are known
+before the first change. So a value that is neither one of these nor the old
+one was written by another user meanwhile, and the sweep must not replace it.
 Pure. Must not know where the values are kept, nor how they are written.
 """
 
@@ -60,19 +60,19 @@ KINDS = tuple(_SWEPT)
 
 
 def is_only_values(key: actions.Key) -> bool:
-    """Whether an object that a sweep may change is nothing but its values."""
+    """Return whether an object consists of nothing but its values."""
     return _SWEPT[key.kind].is_only_values
 
 
 def may_be_made(kind: actions.Kind) -> bool:
-    """Whether a sweep may make an object of a kind, and delete it again."""
+    """Return whether a sweep may create, and later delete, such an object."""
     found = _SWEPT.get(kind)
     return found is not None and found.may_be_made
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Setting:
-    """One value that a sweep changes."""
+    """A value that a sweep changes."""
 
     #: As `difference.fields_of` names it.
     field: str
@@ -86,7 +86,7 @@ class Setting:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Kept:
-    """One object of which a sweep changes values."""
+    """An object in which a sweep changes values."""
 
     kind: actions.Kind
     #: None: it is in none.
@@ -105,7 +105,7 @@ class Kept:
 
 
 class Stand(enum.Enum):
-    """How a value is, of those that a sweep changes."""
+    """States of a value that a sweep changes."""
 
     AS_BEFORE = 'as before'
     #: As a treatment has it.
@@ -130,12 +130,12 @@ def name_of(key: actions.Key, field: str) -> str:
 def objections(
     treatment: str, plan: plans.Plan
 ) -> collections.abc.Iterator[str]:
-    """Why a treatment cannot be measured and brought back.
+    """Yield reasons why a treatment cannot be measured and restored.
 
-    A sweep has no consent to give: what `apply` refuses stays refused.
+    A sweep has no consent to give: changes that `apply` refuses stay refused.
 
-    :param treatment: its name.
-    :param plan: from the tier as its file declares it.
+    :param treatment: name of the treatment.
+    :param plan: plan that starts from the tier as its file declares it.
     :returns: a line for each.
     """
     for action in plan.actions:
@@ -183,10 +183,10 @@ def of_plans(
         str, collections.abc.Mapping[str, ceph_state.OptionSchema]
     ],
 ) -> tuple[Kept, ...]:
-    """All values that plans would write, with what is there now.
+    """Return the values that plans would write, with the current ones.
 
-    :param planned: of treatments, without `objections`.
-    :param now: gives the values of an object word for word.
+    :param planned: plans of treatments, without `objections`.
+    :param now: returns the values of an object word for word.
     :param schemas: {cluster: {option of OSDs: schema}}.
     """
     swept: dict[actions.Key, dict[str, set[str]]] = {}
@@ -228,13 +228,13 @@ def of_plans(
 
 
 def stand_of(setting: Setting, now: str | None) -> Stand:
-    """How a value is.
+    """Return the state of a value.
 
     >>> setting = Setting(field='x', before=None, swept=frozenset({'4'}))
     >>> [stand_of(setting, now).value for now in (None, '4', '7')]
     ['as before', 'changed by the sweep', 'changed by another user']
 
-    :param now: as it is; None: not set.
+    :param now: current value; None: not set.
     """
     if now == setting.before:
         return Stand.AS_BEFORE
@@ -247,7 +247,7 @@ def stand_of(setting: Setting, now: str | None) -> Stand:
 
 
 def is_back(setting: Setting, now: str | None) -> bool:
-    """Whether a value that was written again is the one from before.
+    """Return whether a value that was written again is the former one.
 
     Monitors may spell a number otherwise than a former release did.
     """
@@ -273,10 +273,10 @@ def _normal(setting: Setting, value: str | None) -> str | None:
 def stands(
     kept: Kept, now: Fields | None
 ) -> collections.abc.Iterator[tuple[Setting, str | None, Stand]]:
-    """How each value of an object is.
+    """Yield the state of each value of an object.
 
-    :param now: its values; None: it does not exist.
-    :returns: also what another user has added to an object of the sweep.
+    :param now: its values; None: the object does not exist.
+    :returns: also values that another user added to an object of the sweep.
     """
     if not kept.existed and now is None:
         for setting in kept.settings:
@@ -302,12 +302,12 @@ def brought_back(
     current: actions.Resource | None,
     fields: Fields,
 ) -> actions.Resource:
-    """An object with some of its values from before.
+    """Return an object with some of its former values.
 
-    :param key: names it.
-    :param current: as it is.
-    :param fields: {field: value to bring back; None: to be removed}.
-    :raises errors.ActionFailed: it does not exist any more.
+    :param key: key of the object.
+    :param current: the current object.
+    :param fields: {field: value to restore; None: to be removed}.
+    :raises errors.ActionFailed: the object does not exist any more.
     """
 
     def of(beginning: str) -> dict[str, str | None]:

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether hosts have the memory that treatments give to their OSDs.
+"""Check that hosts have the memory that treatments give to their OSDs.
 
 An OSD aims at `osd_memory_target`, and knows nothing of the other OSDs of its
 host, nor of the memory that there is. Where all of them together aim at more,
 the kernel ends processes as soon as their caches are full, which may be days
 after a tuning has ended, on the production cluster.
 
-Refused is what cannot be: more than all memory of a host. How much of it must
-be left for everything else depends on what runs there, which Ceph does not
-know. cephadm takes 0.7 of it for OSDs and the other daemons of a host that
-does nothing else (`mgr/cephadm/autotune_memory_target_ratio`, ceph
+Refused is only the impossible: more than all memory of a host. How much of it
+must be left for everything else depends on its other processes, which Ceph
+does not know. cephadm takes 0.7 of it for OSDs and the other daemons of a host
+that does nothing else (`mgr/cephadm/autotune_memory_target_ratio`, ceph
 doc/cephadm/services/osd.rst, "Automatically tuning OSD memory"), and
-recommends 0.2 for one with guests; what is above the first is told and not
-refused. What lowers the sum is never refused: a host may have too little by
+recommends 0.2 for one with guests; above the first there is a warning. A
+treatment that lowers the sum is never refused: a host may have too little by
 default. The sizes of caches of BlueStore that does not tune them itself
 (`bluestore_cache_size`) count from the next start of an OSD, so that no
 treatment has them in effect. Pure. Must not know how the world is read.
@@ -45,7 +45,7 @@ Reader = collections.abc.Callable[[str, collections.abc.Set[int]], Osds]
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Room:
-    """What a treatment would take of one host."""
+    """Memory that a treatment would need on one host."""
 
     host: str
     there_bytes: int
@@ -69,13 +69,13 @@ class _Room:
 
     @property
     def percent(self) -> float:
-        """How much of the host's memory is needed."""
+        """Percentage of the host's memory that is needed."""
         return 100 * self.needed_bytes / max(self.there_bytes, 1)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MemoryJudgement:
-    """What is to be said of the memory of hosts, a line for each."""
+    """Findings on the memory of hosts, a line for each."""
 
     #: Of treatments that may not be tried.
     objections: tuple[str, ...] = ()
@@ -214,7 +214,7 @@ def _unknown(
 
 
 def _listed(rooms: collections.abc.Sequence[_Room]) -> str:
-    """The host that has the least room, and how many are like it.
+    """Describe the host with the least room, and count similar ones.
 
     :param rooms: at least one, the worst first.
     """

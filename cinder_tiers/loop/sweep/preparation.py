@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a sweep is going to do, all of it known before the first change.
+"""Preparation of a sweep: all of it is known before the first change.
 
 Pure. Must not know how the world is read, nor how it is changed.
 """
@@ -134,7 +134,7 @@ def effective_of(
     kept: collections.abc.Iterable[keeping.Kept],
     actual: actual_state.ActualState,
 ) -> dict[actions.Key, dict[str, str]]:
-    """Of OSDs, what is in effect of the options that a sweep changes."""
+    """Return the values in effect of the OSD options that a sweep changes."""
     found: dict[actions.Key, dict[str, str]] = {}
     for one in kept:
         if one.key.kind is not actions.Kind.OSD_OPTIONS:
@@ -157,7 +157,7 @@ def effective_of(
 def not_default(
     prepared: Prepared, actual: actual_state.ActualState
 ) -> tuple[str, ...]:
-    """What separates the world from the default, a clause for each."""
+    """List the differences between the world and the default, as clauses."""
     made = plans.make(catalog=prepared.catalogs[design.DEFAULT], actual=actual)
     return (
         *differing(made),
@@ -171,7 +171,7 @@ def not_default(
 
 
 def differing(plan: plans.Plan) -> tuple[str, ...]:
-    """What a plan would change, a clause for each value."""
+    """List the changes of a plan, a clause for each value."""
     return tuple(
         f'{action.key}: {one.field} is {one.before}, not {one.after}'
         for action in plan.actions

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What became of a slot of a sweep. Pure."""
+"""Record of a slot of a sweep. Pure."""
 
 import dataclasses
 import enum
@@ -10,7 +10,7 @@ from cinder_tiers.loop.sweep import design
 
 
 class TreatmentVerdict(enum.Enum):
-    """Whether a treatment was in effect while it was measured."""
+    """Verdicts on a treatment: in effect while it was measured, or not."""
 
     IN_EFFECT = 'in effect'
     #: So nothing was measured.
@@ -23,7 +23,7 @@ class TreatmentVerdict(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MeasuredSlot:
-    """What a measurement left behind."""
+    """Record of a measurement."""
 
     #: Of the command; negative: the signal that ended it.
     exit_status: int
@@ -49,7 +49,7 @@ class SlotRecord:
 
     @property
     def is_sound(self) -> bool:
-        """Whether its result may be compared."""
+        """Return whether the slot's result may be compared."""
         return (
             self.verdict is TreatmentVerdict.IN_EFFECT
             and self.measured is not None

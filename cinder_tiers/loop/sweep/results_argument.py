@@ -17,19 +17,19 @@ from cinder_tiers.loop.sweep import record
 
 
 def is_sweep(path: str) -> bool:
-    """Whether a file is the result of a sweep, and not of a run."""
+    """Return whether a file is the result of a sweep, and not of a run."""
     return results.is_of_kind(
         path, sweep_files.KIND, max_bytes=sweep_files.MAX_SIZE_BYTES
     )
 
 
 def read(path: str) -> tuple[sweep_files.Results, effects.Swept]:
-    """A sweep that a user named, with the results of its slots.
+    """Read a sweep that a user named, with the results of its slots.
 
     A result that cannot be read is a slot without a sound result.
 
-    :param path: of its sweep.json
-    :raises base.CommandFailed: cannot be read, or not of a sweep
+    :param path: path of its sweep.json
+    :raises base.CommandFailed: the file cannot be read, or is not of a sweep
     """
     with base.user_errors():
         found = sweep_files.read(path)
@@ -45,9 +45,9 @@ def read(path: str) -> tuple[sweep_files.Results, effects.Swept]:
 
 
 def result_paths(path: str, found: sweep_files.Results) -> list[str]:
-    """Of the results of all slots, whether they can be read or not.
+    """Return the paths of the results of all slots, readable or not.
 
-    :param path: of the file of the sweep
+    :param path: path of the file of the sweep
     """
     return [
         sweep_files.result_path(path, one.measured.result_file)
@@ -123,7 +123,7 @@ def made_faults(
 
 
 def times_of(fault: faults.FaultRecord) -> tuple[float, float] | None:
-    """When a fault began and ended; None: that is not known."""
+    """Return begin and end of a fault; None if they are unknown."""
     if fault.began is None or fault.ended is None or fault.began > fault.ended:
         return None
     return fault.began, fault.ended
@@ -152,7 +152,7 @@ def faulty_slots(
 
 
 def quantities(parsed_args: argparse.Namespace) -> tuple[str, ...]:
-    """What `results.add_quantities` was told, of a sweep."""
+    """Return the quantities of the arguments of `results.add_quantities`."""
     return results.quantities(
         parsed_args,
         effects.OF_ALL if parsed_args.directions else effects.QUANTITIES,
@@ -160,7 +160,7 @@ def quantities(parsed_args: argparse.Namespace) -> tuple[str, ...]:
 
 
 def summary(found: sweep_files.Results) -> tuple[tuple[str, str], ...]:
-    """What a sweep is, as (what, its value), for a report."""
+    """Return the parameters of a sweep, as (name, value), for a report."""
     sweep = found.sweep
     return (
         ('Sweep of tier', sweep.tier),
@@ -188,7 +188,7 @@ def summary(found: sweep_files.Results) -> tuple[tuple[str, str], ...]:
 
 
 def warnings(found: sweep_files.Results) -> tuple[str, ...]:
-    """What to know of a sweep before its effects."""
+    """Return warnings on a sweep that precede its effects."""
     texts = []
     if found.state == sweep_files.RUNNING:
         texts.append(

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a sweep refuses beside what no tiers file may have.
+"""Rules of a sweep in addition to those of a tiers file.
 
-A tiers file may ask for it, since it stays. A sweep takes everything back,
-and these cannot be taken back, or stop the tier while it is measured. Pure.
+A tiers file may declare these values, since it is permanent. A sweep restores
+everything, and these values cannot be restored, or stop the tier while it is
+measured. Pure.
 """
 
 import collections.abc
@@ -45,9 +46,9 @@ def check(
     sweep: design.Sweep,
     sources: collections.abc.Mapping[str, catalogs.CatalogSource],
 ) -> collections.abc.Iterator[errors.Problem]:
-    """What no sweep changes.
+    """Yield values that a sweep must not change.
 
-    :param sources: {treatment: where its values were written}.
+    :param sources: {treatment: source of its values}.
     """
     for treatment in sweep.treatments:
         for place, value in treatment.changes.items():

@@ -29,15 +29,14 @@ _END_S = 60.0
 class Command:
     """Measures each slot with a command.
 
-    :param words: of the command; no shell reads them.
-    :param folder: where results go.
-    :param tier: that is measured.
-    :param is_to_stop: is asked while the command runs; at a yes it is told to
-        end (SIGTERM), and waited for.
-    :param said: where the output of the command goes, a file with a
-        descriptor.
-    :param limit_minutes: after which the command is taken to hang, as on a
-        host that is gone; None: never.
+    :param words: words of the command; no shell reads them.
+    :param folder: folder of the results.
+    :param tier: name of the measured tier.
+    :param is_to_stop: called while the command runs; once True, the command
+        gets SIGTERM, and its end is awaited.
+    :param said: receives the output of the command; a file with a descriptor.
+    :param limit_minutes: minutes after which the command counts as hung, as on
+        a host that is gone; None: never.
     """
 
     def __init__(

@@ -21,7 +21,7 @@ _LOOK_EVERY_S = 0.2
 
 
 class RestoreOutcome(enum.Enum):
-    """What became of a value from before."""
+    """Outcomes of restoring a value."""
 
     #: Nothing was to be done.
     AS_BEFORE = 'as before'
@@ -45,17 +45,17 @@ class Restored:
 
     @property
     def name(self) -> str:
-        """As consent names it."""
+        """Name of the value in a consent."""
         return keeping.name_of(self.key, self.setting.field)
 
     @property
     def before(self) -> str | None:
-        """As it was before; None: not set."""
+        """Former value; None: not set."""
         return self.setting.before
 
     @property
     def is_back(self) -> bool:
-        """Whether the value is the one from before."""
+        """Return whether the value is the former one."""
         return self.outcome in (
             RestoreOutcome.AS_BEFORE,
             RestoreOutcome.BROUGHT_BACK,
@@ -67,12 +67,12 @@ def rehearse(
     *,
     executors: collections.abc.Mapping[actions.Kind, apply.Executor],
 ) -> None:
-    """Removes values that are not set, where that changes nothing.
+    """Remove values that are not set, where that changes nothing.
 
     A user who may set an option may lack the right to remove one (`config
-    rm`). That must be known before the first is set.
+    rm`). This must be known before the first is set.
 
-    :param executors: one for each kind of object.
+    :param executors: {kind: executor}, with all kinds of objects.
     :raises errors.TiersError: values cannot be removed.
     """
     for one in kept:
@@ -98,17 +98,17 @@ def restore(
     allowed: collections.abc.Container[str] = (),
     settle_s: float = 0.0,
 ) -> tuple[Restored, ...]:
-    """Brings back every value that a sweep has changed.
+    """Restore every value that a sweep has changed.
 
-    :param executors: one for each kind of object.
-    :param read: gives an object as it is in effect.
-    :param now: gives the values of an object word for word.
-    :param allowed: names of values that are replaced, although another user
-        has written them.
+    :param executors: {kind: executor}, with all kinds of objects.
+    :param read: returns an object as it is in effect.
+    :param now: returns the values of an object word for word.
+    :param allowed: names of values that are replaced even if another user
+        wrote them.
     :param settle_s: seconds that a write may take to show.
-    :returns: what became of each value, in the order of the objects.
-    :raises errors.TiersError: an object cannot be looked at, since a service
-        does not answer or refuses; all others are brought back.
+    :returns: the outcome for each value, in the order of the objects.
+    :raises errors.TiersError: an object cannot be read, since a service does
+        not answer or refuses; all others are restored.
     """
     found: list[Restored] = []
     failure = None
@@ -251,7 +251,7 @@ def _missing(
     now: keeping.Now,
     settle_s: float,
 ) -> dict[str, str]:
-    """What is not as before after it was written: {field: how it is}."""
+    """Return {field: its state} of fields that were not restored."""
     end = time.monotonic() + settle_s
     while True:
         fields = now(kept.key)

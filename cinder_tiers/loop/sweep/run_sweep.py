@@ -27,18 +27,16 @@ _LOOK_EVERY_S = 0.5
 
 
 class World(typing.Protocol):
-    """Where a sweep takes place."""
+    """World in which a sweep takes place."""
 
     @property
     def executors(
         self,
     ) -> collections.abc.Mapping[actions.Kind, apply.Executor]:
-        """One for each kind of object."""
+        """Executors of all kinds of objects."""
 
     def observe(self) -> actual_state.ActualState:
-        """All that plans are compared with, with the options of all
-        treatments.
-        """
+        """Read the state for plans, with the options of all treatments."""
 
     def read(self, key: actions.Key) -> actions.Resource | None:
         """An object as it is in effect; None when it does not exist."""
@@ -199,9 +197,11 @@ def _check_same(
     treatment: design.Treatment,
     plan: plans.Plan,
 ) -> None:
-    """Only what was written down may be written.
+    """Check that the plan of a treatment is still the prepared one.
 
-    :raises errors.ActionFailed: the plan is another one now.
+    The values to restore are those that the prepared plan changes.
+
+    :raises errors.ActionFailed: the plan differs now.
     """
     if plan != prepared.plans[treatment.name] and [
         (one.key, one.after, one.refusal) for one in plan.actions

@@ -38,9 +38,9 @@ class SweepingLister(base.CatalogLister):
     def announce(
         self, prepared: preparation.Prepared, *, length: str | None = None
     ) -> None:
-        """Says how long it takes, and what it changes for others.
+        """Report the duration, and the changes that affect others.
 
-        :param length: how long, in a line; None: all slots of the sweep.
+        :param length: the duration, in a line; None: all slots of the sweep.
         """
         sweep = prepared.sweep
         minutes = sweep.minutes
@@ -89,9 +89,9 @@ class SweepingLister(base.CatalogLister):
         *,
         length: str | None = None,
     ) -> None:
-        """Says what is to come, and asks a person, if there is one.
+        """Announce the sweep, and ask a person for consent, if there is one.
 
-        :param length: as of `announce`.
+        :param length: see `announce`.
         :raises errors.TiersError: the answer was not yes.
         """
         self.announce(prepared, length=length)
@@ -108,7 +108,7 @@ class SweepingLister(base.CatalogLister):
             )
 
     def report_slot(self, one: record.SlotRecord) -> None:
-        """One line per slot on stderr, unless --quiet."""
+        """Write one line per slot on standard error, unless --quiet."""
         text = (
             f'slot {one.slot.number}, block {one.slot.block}, '
             f'{escaping.printable(one.slot.treatment)}: {one.verdict.value}'
@@ -127,7 +127,7 @@ class SweepingLister(base.CatalogLister):
             self.app.stderr.write(f'{text}\n')
 
     def report_back(self, back: use_cases.BroughtBack) -> None:
-        """What is not as before."""
+        """Log the values that were not restored."""
         for one in back.values:
             if one.is_back:
                 continue
@@ -371,7 +371,7 @@ sh measure.sh
             self.log.error('%d of %d slots have a sound result', sound, wanted)
 
     def _connection(self) -> 'openstack.connection.Connection':
-        """That of an administrator, as far as Keystone answers."""
+        """Return an administrator's connection, which may not answer."""
         try:
             return base.connect(self)
         except errors.Unreachable as error:
@@ -453,11 +453,11 @@ sh measure.sh
 def _check(
     parsed_args: argparse.Namespace, *, has_faults: bool, name_of_file: str
 ) -> None:
-    """Arguments that argparse cannot compare.
+    """Check arguments that argparse cannot compare.
 
-    :param has_faults: whether --allow also names a cluster.
-    :param name_of_file: what the file is.
-    :raises errors.WrongArguments: they do not fit together.
+    :param has_faults: whether --allow may also name a cluster.
+    :param name_of_file: kind of the file, for messages.
+    :raises errors.WrongArguments: the arguments do not fit together.
     """
     problems = []
 

@@ -76,7 +76,7 @@ class Files:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BroughtBack:
-    """What became of the values from before."""
+    """Result of restoring values."""
 
     journal: journals.Journal
     values: tuple[restoring.Restored | fault_means.Mended, ...]
@@ -89,7 +89,7 @@ class BroughtBack:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing is left to bring back."""
+        """Return whether nothing is left to restore."""
         return all(
             one.is_back or one.name in self.accepted for one in self.values
         )
@@ -133,7 +133,7 @@ class _World:
         )
 
     def observe(self) -> actual_state.ActualState:
-        """All that plans are compared with."""
+        """Read the state with which plans are compared."""
         return for_plan.observe(
             catalog=self._observed,
             clusters=self._clusters,
@@ -186,7 +186,7 @@ def _prepared(
     world: _World,
     clusters: dict[str, ceph_clients.Session],
 ) -> tuple[preparation.Prepared, fault_means.Means | None]:
-    """All that is going to be done, and what makes the faults."""
+    """Return the prepared sweep, and the executor of its faults."""
     prepared = preparation.prepare(
         file.sweep,
         file.catalogs,
@@ -216,10 +216,10 @@ def prepare(
     file: sweep_reader.SweepFile,
     open_clusters: workflow.OpenClusters = for_plan.sessions,
 ) -> preparation.Prepared:
-    """What a sweep would do. Writes nothing.
+    """Prepare a sweep. Writes nothing.
 
-    :raises errors.TiersError: a service does not answer, or the sweep cannot
-        be made here; see `preparation.prepare` and `objections.check`.
+    :raises errors.TiersError: a service does not answer, or the sweep is not
+        possible here; see `preparation.prepare` and `objections.check`.
     """
     with open_clusters(file.catalogs[design.DEFAULT]) as clusters:
         world = _world(connection, clusters, file)
@@ -389,11 +389,11 @@ def _held(
 
 @contextlib.contextmanager
 def _stopped_at_once(path: str) -> collections.abc.Iterator[None]:
-    """Says of a Ctrl-C that stops at once what it leaves.
+    """Report the values that an immediate Ctrl-C leaves unrestored.
 
-    By itself, it would end as one after which everything is as before.
+    Without this it would exit as if everything had been restored.
 
-    :raises errors.NotAsBefore: it has something to bring back.
+    :raises errors.NotAsBefore: there are values to restore.
     """
     try:
         yield
@@ -556,23 +556,23 @@ def restore(
 
 
 def without(error: errors.Unreachable) -> _Connection:
-    """A connection with an OpenStack that does not answer, for `restore`.
+    """Return a connection that does not answer, for `restore`.
 
-    Options of OSDs may be why it does not.
+    Options of OSDs may be the reason why OpenStack does not answer.
 
-    :param error: that says so.
+    :param error: the error to raise.
     """
     return typing.cast(_Connection, absent.Absent(error))
 
 
 def _identity(connection: _Connection, state: str) -> str:
-    """What tells the cloud, of which the journal is sought, from others.
+    """Return the identity of the cloud whose journal is sought.
 
     Without Keystone, which knows it, it is that of the only journal.
 
     :param state: folder of journals.
-    :raises errors.Unreachable: Keystone does not answer, and there is none, or
-        more than one.
+    :raises errors.Unreachable: Keystone does not answer, and there is not
+        exactly one journal.
     """
     try:
         return cloud_id.identity_of(connection)
@@ -635,11 +635,11 @@ def _check_clusters(
     journal: journals.Journal,
     clusters: collections.abc.Collection[str],
 ) -> None:
-    """Whether each value of a journal is of a cluster of its tiers file.
+    """Check that each value of a journal is of a cluster of its tiers file.
 
-    :param path: of the journal, which may have been changed by hand.
-    :param clusters: that have a tier of that file.
-    :raises errors.ProblemsFound: one is not.
+    :param path: path of the journal, which may have been changed by hand.
+    :param clusters: names of the clusters that have a tier of that file.
+    :raises errors.ProblemsFound: a value is of another cluster.
     """
     of_values = {
         **{
@@ -694,12 +694,12 @@ def look(
     state: str,
     open_clusters: workflow.OpenClusters = for_plan.sessions,
 ) -> Open | None:
-    """How the values of an open journal are now. Writes nothing.
+    """Read the current values of an open journal. Writes nothing.
 
     :param state: folder of journals.
-    :returns: None when there is no journal.
-    :raises errors.TiersError: a service does not answer, or the journal
-        cannot be read.
+    :returns: None if there is no journal.
+    :raises errors.TiersError: a service does not answer, or the journal cannot
+        be read.
     """
     path = journals.path_in(state, _identity(connection, state))
     journal = journals.read(path)
@@ -741,7 +741,7 @@ def _means_left(
     target: faults.Target,
     journal: journals.Journal,
 ) -> fault_means.Means:
-    """What mends the faults of a process that was killed."""
+    """Return the executor that undoes faults of a killed process."""
     return _means(
         clusters,
         target.cluster,
@@ -754,7 +754,7 @@ def _means_left(
 def _stand(
     target: faults.Target, found: str
 ) -> tuple[str, str | None, str | None, keeping.Stand]:
-    """How a fault is that may not be mended, as a value of `Open`."""
+    """Return the state of a fault that must not be undone, as in `Open`."""
     before = fault_means.before(target)
     return (
         target.name,
@@ -765,7 +765,7 @@ def _stand(
 
 
 def _folder() -> str:
-    """Where this process runs; '' if another has removed it."""
+    """Return the current folder; '' if another process removed it."""
     try:
         return os.getcwd()
     except FileNotFoundError:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How the slots of a tuning are divided between search and confirmation.
+"""Division of the slots of a tuning into search and confirmation.
 
 Pure.
 """
@@ -20,7 +20,7 @@ MEASUREMENTS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
-    """What a number of slots is enough for, before any was measured."""
+    """Expected use of a number of slots, before any was measured."""
 
     #: of the search, at most; 0: the slots are too few
     blocks: int
@@ -33,7 +33,7 @@ class Outlook:
 
     @property
     def least_slots(self) -> int:
-        """With fewer, the search does not begin."""
+        """Fewest slots with which the search begins."""
         return self.reserve + CANDIDATES + 1
 
 
@@ -43,11 +43,11 @@ def reserve(
     wanted_percent: float,
     least_percent: float,
 ) -> int:
-    """Slots that are kept for the confirmation while the search goes on.
+    """Return the slots reserved for the confirmation during the search.
 
-    :param found: by the search, for their noise
-    :param wanted_percent: the gain that is to be seen
-    :param least_percent: a smaller one is none
+    :param found: gains found by the search, for their noise
+    :param wanted_percent: the gain to detect
+    :param least_percent: a smaller gain does not count
     """
     needed = decision.blocks_to_confirm(
         found,
@@ -60,9 +60,9 @@ def reserve(
 
 
 def is_search_affordable(slots_left: float, kept: int) -> bool:
-    """Whether one more block of the search leaves what is kept.
+    """Return whether the reserve remains after one more block of the search.
 
-    :param kept: slots, as of `reserve`
+    :param kept: slots of `reserve`
     """
     return slots_left >= CANDIDATES + 1 + kept
 
@@ -74,12 +74,12 @@ def outlook(
     wanted_percent: float,
     least_percent: float,
 ) -> Outlook:
-    """What a search of some slots will do, by the usual noise.
+    """Return the expected use of slots by a search, for the usual noise.
 
-    :param slots: of the whole budget
-    :param counts: of the values of each option, with that of the tiers file
-    :param wanted_percent: the gain that is to be seen
-    :param least_percent: a smaller one is none
+    :param slots: slots of the whole budget
+    :param counts: number of values of each option, with that of the tiers file
+    :param wanted_percent: the gain to detect
+    :param least_percent: a smaller gain does not count
     """
     kept = reserve(
         (), wanted_percent=wanted_percent, least_percent=least_percent

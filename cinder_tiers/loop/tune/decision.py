@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which candidate of a tuning is worth confirming, and whether it is better.
+"""Choice of the candidates of a tuning to confirm, and the verdict.
 
 A candidate is one value for each option.  A gain is the natural logarithm of
-how much better it was than the default of the same block, so what a block has
-in common is not in it.  The candidate that looks best of many looks better
-than it is: so what is said in the end rests on fresh blocks alone, in which
-the candidates to be confirmed were measured beside the default.
+how much better it was than the default of the same block, which removes the
+effects that a block has in common.  The best of many candidates looks better
+than it is: so the verdict uses only fresh blocks, in which the candidates to
+be confirmed were measured together with the default.
 
 Pure.  Must not know how candidates are searched, nor how they are measured.
 """
@@ -32,7 +32,7 @@ _USUAL_VARIATION_PERCENT = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class Gain:
-    """One measurement of a candidate beside the default of its block."""
+    """A measurement of a candidate against the default of its block."""
 
     candidate: Candidate
     #: natural logarithm; more than 0 is better than the default
@@ -43,7 +43,7 @@ class Gain:
 
 @dataclass(frozen=True, kw_only=True)
 class Confirmation:
-    """What fresh blocks say of a candidate."""
+    """Result of fresh blocks for a candidate."""
 
     candidate: Candidate
     #: to the default, in logarithms; None: fewer than two blocks
@@ -64,7 +64,7 @@ def by_candidate(found: Iterable[Gain]) -> dict[Candidate, list[float]]:
 
 
 def is_default(candidate: Candidate) -> bool:
-    """Whether a candidate changes nothing."""
+    """Return whether a candidate changes nothing."""
     return not any(candidate)
 
 
@@ -88,13 +88,13 @@ def blocks_to_confirm(
     wanted_percent: float,
     least_percent: float,
 ) -> int:
-    """How many fresh blocks show a wanted gain, if it is there.
+    """Return the number of fresh blocks that show a wanted gain.
 
     Fixed before the first of them: they are looked at once, at the end.
 
-    :param candidates: how many are confirmed together, at least 1
-    :param wanted_percent: the gain that is to be seen
-    :param least_percent: a smaller one is none
+    :param candidates: number of candidates confirmed together, at least 1
+    :param wanted_percent: the gain to detect
+    :param least_percent: a smaller gain does not count
     :returns: from LEAST_BLOCKS to MOST_BLOCKS
     """
     needed = differences.repeats_needed(
@@ -109,11 +109,11 @@ def blocks_to_confirm(
 def confirm(
     gains: Mapping[Candidate, Sequence[float]], *, least_percent: float
 ) -> tuple[Confirmation, ...]:
-    """What fresh blocks say of candidates, corrected for each other.
+    """Return the results of fresh blocks, corrected for each other.
 
     :param gains: {candidate: its gain in each block in which both it and the
         default were measured}
-    :param least_percent: a smaller gain is none
+    :param least_percent: a smaller gain does not count
     """
     margin = differences.logarithm(least_percent)
     found = {

@@ -114,10 +114,10 @@ class ExpectedEffects:
 
 
 class _Gains:
-    """The gain of each candidate, if the effects are known.
+    """Gain of each candidate for given effects.
 
-    :param about: the values and candidates that have the effects
-    :param effects: one number for each of its means
+    :param about: effects with their values and candidates
+    :param effects: one number for each mean of `about`
     """
 
     def __init__(self, about: ExpectedEffects, effects: np.ndarray) -> None:
@@ -155,8 +155,8 @@ def effects(
 ) -> ExpectedEffects:
     """Estimate all effects from measurements.
 
-    :param found: at least one
-    :param counts: of the values of each option, with that of the tiers file
+    :param found: measurements, at least one
+    :param counts: number of values of each option, with that of the tiers file
     :param variation_percent: noise of one measurement, more than 0; that of
         the default is in all gains of a block
     """
@@ -216,7 +216,7 @@ def effects(
 def _values(
     candidates: Sequence[decision.Candidate], counts: Sequence[int]
 ) -> list[np.ndarray]:
-    """For each option, a row for each candidate: 1 for the value it has."""
+    """Return for each option a row per candidate, with 1 at its value."""
     return [
         np.array(
             [

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a tuning has measured so far, and what it says.
+"""Measurements of a tuning so far, and their findings.
 
-All that is said of a tuning, by the command and by a report, is found here
-from its blocks.  Pure.  Must not know how candidates are searched.
+The command and the report take all findings on a tuning from here.  Pure. Must
+not know how candidates are searched.
 """
 
 from collections.abc import Sequence
@@ -18,14 +18,14 @@ _LEAST_BLOCKS = 2
 
 
 class BlockPurpose(enum.Enum):
-    """What a block is for."""
+    """Purposes of a block."""
 
     SEARCH = 'search'
     CONFIRM = 'confirm'
 
 
 class End(enum.Enum):
-    """How far a tuning has come."""
+    """Stages of a tuning."""
 
     SEARCHING = 'the search is not over'
     UNCONFIRMED = 'too few blocks to confirm anything'
@@ -34,13 +34,13 @@ class End(enum.Enum):
 
     @property
     def is_over(self) -> bool:
-        """Whether more time would not say more."""
+        """Return whether more time would not say more."""
         return self in (End.NOTHING, End.BETTER)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CandidateOutcome:
-    """What became of a candidate in a block."""
+    """Outcome of a candidate in a block."""
 
     #: the place of the value of each option; 0 is that of the tiers file
     candidate: tuple[int, ...]
@@ -64,11 +64,11 @@ class Taken:
 
     @property
     def slots(self) -> int:
-        """Of its measurements, with that of the default.
+        """Number of its measurements, with that of the default.
 
         A candidate without a figure that breaks a constraint may have been
-        refused, and is none: slots that nothing was done in would make others
-        look shorter, and more of them affordable.
+        refused, and is not counted: slots without work would make others look
+        shorter, and more of them affordable.
         """
         if not self.seconds:
             return 0
@@ -97,10 +97,10 @@ class History:
 
     @property
     def in_vain(self) -> int:
-        """How many of the latest blocks, in a row, have no figure at all.
+        """Number of the latest blocks, in a row, without any figure.
 
-        Those of which each combination was refused are passed over: nothing
-        was measured.
+        Blocks whose combinations were all refused are passed over: nothing was
+        measured.
         """
         measured = [each for each in self.blocks if each.seconds]
         return sum(
@@ -126,7 +126,7 @@ class History:
 
     @property
     def gains(self) -> tuple[decision.Gain, ...]:
-        """Of all measurements of the search, in their order."""
+        """Gains of all measurements of the search, in their order."""
         return self._gains(BlockPurpose.SEARCH)
 
     @property
@@ -155,13 +155,13 @@ class History:
 
     @property
     def blocks_left(self) -> int:
-        """How many blocks of the confirmation are still to be measured."""
+        """Number of blocks that the confirmation still needs."""
         done = sum(each.part is BlockPurpose.CONFIRM for each in self.blocks)
         return max(0, self.planned - done)
 
     @property
     def confirmations(self) -> tuple[decision.Confirmation, ...]:
-        """What fresh blocks say of the candidates, so far."""
+        """Results of fresh blocks for the candidates, so far."""
         confirmed = self.confirmed
         return decision.confirm(
             {each: confirmed[each] for each in self.to_confirm},
@@ -178,12 +178,12 @@ class History:
 
     @property
     def may_be_planned(self) -> bool:
-        """Whether nothing was looked at yet, so that more can be planned."""
+        """Return whether more can be planned, as no block was evaluated."""
         return self.planned < _LEAST_BLOCKS
 
     @property
     def end(self) -> End:
-        """How far it has come."""
+        """Stage that the tuning has reached."""
         if self.finalists is None:
             return End.SEARCHING
         if not self.to_confirm:
@@ -195,11 +195,11 @@ class History:
         return End.NOTHING if self.proposed is None else End.BETTER
 
     def check(self, counts: Sequence[int]) -> None:
-        """Refuses candidates that are none of a space.
+        """Refuse candidates outside of a space.
 
-        :param counts: of the values of each option, with that of the tiers
+        :param counts: number of values of each option, with that of the tiers
             file
-        :raises ValueError: there is one
+        :raises ValueError: a candidate is outside
         """
         found = [
             *(self.finalists or ()),

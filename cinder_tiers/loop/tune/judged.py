@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a tuning says of each of its candidates.  Pure."""
+"""Finding of a tuning on each of its candidates.  Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from cinder_tiers.loop.tune import tuning as tunings
 
 
 class CandidateFinding(enum.Enum):
-    """What can be said of a candidate."""
+    """Findings on a candidate."""
 
     PROPOSED = 'proposed'
     BETTER = 'better'

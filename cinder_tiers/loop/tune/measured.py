@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a run says of a candidate, beside the run of the default.
+"""Comparison of a candidate's run with that of the default.
 
 Pure.
 """
@@ -57,15 +57,15 @@ def gain(
     tier: str,
     goal: str,
 ) -> float | None:
-    """How much better a run is than that of the default.
+    """Return how much better a run is than that of the default.
 
-    The mean of all patterns, as each counts as much as the others.
+    This is the mean over all patterns, with equal weight for each.
 
-    :param tier: that is tuned
+    :param tier: name of the tuned tier
     :param goal: name as in ``expectations.find_quantity``
-    :returns: natural logarithm, more than 0 if better, whether more of the
-        goal is better or less; None: a pattern of the default has no figure
-        in the other run, or there is none
+    :returns: natural logarithm, more than 0 if better, whether the goal is
+        more or less; None: the default has no figure, or the other run lacks
+        the figure of one of its patterns
     """
     limit = expectations.quantity(goal)
     first, second = (_figure(run, tier, limit) for run in (default, treated))

@@ -68,7 +68,7 @@ class _Space:
     def changes(
         self, candidate: _Candidate
     ) -> dict[catalogs.Path, catalogs.Value]:
-        """What a candidate changes."""
+        """Return the changes of a candidate."""
         return {
             place: values[number - 1]
             for (place, values), number in zip(
@@ -78,7 +78,7 @@ class _Space:
         }
 
     def groups(self, candidate: _Candidate) -> dict[str, object]:
-        """What a candidate changes, as sweep files have it."""
+        """Return the changes of a candidate in the form of sweep files."""
         found: dict[str, object] = {}
         for place, value in self.changes(candidate).items():
             holder: dict = found
@@ -90,7 +90,7 @@ class _Space:
 
 
 class TuningRun:
-    """One start of the command."""
+    """A run of the command."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class TuningRun:
             )
 
     def preview(self) -> _Shown:
-        """What would be searched; changes nothing."""
+        """Return the search that would be made; changes nothing."""
         prepared = use_cases.prepare(
             connection=self._connection, file=self._file
         )
@@ -174,7 +174,7 @@ class TuningRun:
         )
 
     def _length(self, outlook: budgets.Outlook) -> str:
-        """What the budget is enough for, in words."""
+        """Describe what the budget suffices for."""
         minutes = self._space.slot_minutes
         slots = int(self._args.budget / 60 / minutes)
         return (
@@ -203,7 +203,7 @@ class TuningRun:
         )
 
     def terms(self, studies: typing.Any) -> 'studies.TuningTerms':
-        """What the search is held to, so that it may go on."""
+        """Return the terms under which the search may be continued."""
         return studies.TuningTerms(
             space={
                 _option(place): len(values) + 1
@@ -246,14 +246,14 @@ class TuningRun:
         self._keep(study)
 
     def _check_blocks(self, path: str, number: int) -> None:
-        """Refuses blocks that nothing says to be of this search.
+        """Refuse existing blocks that cannot be shown to be of this search.
 
-        Those of another one with the same file pass for measured: a search
-        that was begun anew would be over at once, with figures of before.
+        Those of another search with the same file would count as measured: a
+        search that was started again would be over at once, with old figures.
 
-        :param path: of the file of the tuning.
-        :param number: of the block to come.
-        :raises errors.TiersError: there is one.
+        :param path: path of the file of the tuning.
+        :param number: number of the next block.
+        :raises errors.TiersError: there is such a block.
         """
         if os.path.lexists(path):
             return
@@ -503,7 +503,7 @@ class TuningRun:
     def _sweep_file(
         self, number: int, names: dict[str, _Candidate]
     ) -> tuple[sweep_reader.SweepFile, str]:
-        """One block as a sweep, and its text."""
+        """Return a block as a sweep, and its text."""
         text = json.dumps(
             {
                 'version': sweep_reader.VERSION,
@@ -682,7 +682,7 @@ def _declared(value: typing.Any, place: catalogs.Path) -> str:
 def _seconds_of(
     records: collections.abc.Sequence[record.SlotRecord],
 ) -> float:
-    """From the start of the first slot to the end of the last one."""
+    """Return the seconds from the first slot's start to the last one's end."""
     first, last = (
         datetime.datetime.fromisoformat(each)
         for each in (records[0].started, records[-1].ended)

@@ -80,13 +80,13 @@ class Block:
 
     @property
     def slots(self) -> int:
-        """Of its measurements."""
+        """Number of its measurements."""
         return len(self.candidates) + 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class TuningTerms:
-    """What a tuning is held to."""
+    """Terms of a tuning, which stay fixed."""
 
     #: {option: number of its values, with that of the tiers file}
     space: Mapping[str, int]
@@ -112,14 +112,14 @@ class _HeldAlready:
 
 @contextlib.contextmanager
 def opened(path: str) -> Iterator[optuna.storages.BaseStorage]:
-    """The journal of a tuning, for this process alone.
+    """Open the journal of a tuning, for this process alone.
 
-    It is readable by its owner only. A torn last line, of a process that was
-    killed while it wrote, is removed.
+    Only its owner can read it. A torn last line, of a process that was killed
+    while it wrote, is removed.
 
-    :param path: of the file, which is made if it is not there
-    :raises StudyInUseError: another process has it
-    :raises StudyError: it is none
+    :param path: path of the file, which is created if necessary
+    :raises StudyInUseError: another process uses it
+    :raises StudyError: it is not such a journal
     :raises OSError: it cannot be opened
     """
     handle = os.open(
@@ -193,12 +193,12 @@ def _first(terms: TuningTerms) -> tuple[decision.Candidate, ...]:
 
 
 class Study:
-    """One tuning, from its journal on.
+    """A tuning, resumed from its journal.
 
-    :param storage: as of `opened`; None: in memory only
+    :param storage: result of `opened`; None: in memory only
     :param make_sampler: makes a sampler of Optuna that proposes all
         candidates, to compare searches; None proposes those that may be best
-    :raises StudyError: the journal is of another tuning, or of none
+    :raises StudyError: the journal is of another tuning, or not of a tuning
     """
 
     def __init__(
@@ -233,9 +233,9 @@ class Study:
             raise StudyError(f'cannot be read: {error}') from error
 
     def _begun(self, about: str) -> histories.History:
-        """What the journal says.
+        """Return the history in the journal.
 
-        :raises StudyError: it is of another one
+        :raises StudyError: it is of another tuning
         """
         found = self._study.user_attrs
         if found.get(_ABOUT, about) != about:
@@ -281,21 +281,21 @@ class Study:
 
     @property
     def identity(self) -> str:
-        """Of this tuning: another one, even if it is alike, has another."""
+        """Identity of this tuning, unique even among equal tunings."""
         return str(self._study.user_attrs[_ID])
 
     @property
     def history(self) -> histories.History:
-        """All that was measured, and what it says."""
+        """Measurements so far, and their findings."""
         return self._history
 
     def next_block(self, slots_left: float) -> Block | None:
-        """What is to be measured next; None: it is over.
+        """Return the block to measure next; None if the tuning is over.
 
-        Asked again without an answer, or by another process after a kill, it
-        is the same.
+        Without an outcome in between, the next call returns the same block,
+        also in another process after a kill.
 
-        :param slots_left: how many slots the budget still has
+        :param slots_left: slots that remain of the budget
         """
         number = len(self.history.blocks) + 1
         pending = []
@@ -336,10 +336,10 @@ class Study:
         *,
         seconds: float,
     ) -> None:
-        """Takes what became of a block.
+        """Record the outcomes of a block.
 
-        :param outcomes: of each candidate of the block
-        :param seconds: that it took
+        :param outcomes: outcome of each candidate of the block
+        :param seconds: duration of the block
         """
         taken = histories.Taken(
             part=block.part, seconds=seconds, outcomes=tuple(outcomes)
@@ -360,7 +360,7 @@ class Study:
         self._settle()
 
     def _settle(self) -> None:
-        """Tells the sampler of the last block, if it was not told."""
+        """Pass the last block to the sampler, unless it was passed before."""
         if not self._untold:
             return
         outcomes = {
@@ -480,7 +480,8 @@ class Study:
     def _ask(self, effects: expected.ExpectedEffects | None) -> optuna.Trial:
         """Propose a candidate.
 
-        :param effects: by which it may be best; None: one by chance
+        :param effects: effects by which it may be best; None: a random
+            candidate
         """
         whole = [
             trial

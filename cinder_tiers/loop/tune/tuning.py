@@ -47,9 +47,9 @@ class Tuning:
     history: histories.History
 
     def words(self, candidate: decision.Candidate) -> str:
-        """What a candidate changes, as osd_max_backfills=4.
+        """Describe the changes of a candidate, such as osd_max_backfills=4.
 
-        An option is named by its last key, if no other has the same.
+        An option is named by its last key, unless another one has the same.
         """
         short = [each.name.rpartition('.')[2] for each in self.options]
         return ' '.join(

@@ -18,7 +18,7 @@ from cinder_tiers.loop.tune import tuning as tunings
 
 
 def is_tuning(path: str) -> bool:
-    """Whether a file is of a tuning, and not of a run or a sweep."""
+    """Return whether a file is of a tuning, and not of a run or a sweep."""
     return results.is_of_kind(
         path, tunings.KIND, max_bytes=tunings.MAX_SIZE_BYTES
     )
@@ -41,13 +41,13 @@ def read(path: str) -> tunings.Tuning:
 
 
 def block_folder(out: str, number: int, again: int = 1) -> str:
-    """Path of the folder of a block.
+    """Return the path of the folder of a block.
 
     >>> block_folder('out', 7), block_folder('out', 7, again=2)
     ('out/block-0007', 'out/block-0007-2')
 
     :param out: folder of the tuning.
-    :param again: how often it was begun.
+    :param again: number of the start of the block, from 1.
     """
     return os.path.join(
         out, f'block-{number:04}' + (f'-{again}' if again > 1 else '')
@@ -55,7 +55,7 @@ def block_folder(out: str, number: int, again: int = 1) -> str:
 
 
 def block_folders(out: str, number: int) -> list[str]:
-    """Those of a block that are there: one for each start within it."""
+    """Return the existing folders of a block, one for each start."""
     found: list[str] = []
     while os.path.lexists(
         path := block_folder(out, number, again=len(found) + 1)
@@ -65,9 +65,9 @@ def block_folders(out: str, number: int) -> list[str]:
 
 
 def result_paths(path: str, tuning: tunings.Tuning) -> list[str]:
-    """Of the files of all blocks: their sweeps and the results of slots.
+    """Return the paths of the sweeps of all blocks, and of their results.
 
-    :param path: of the file of the tuning.
+    :param path: path of the file of the tuning.
     """
     found = []
     for number in range(1, len(tuning.history.blocks) + 1):
@@ -86,12 +86,12 @@ def result_paths(path: str, tuning: tunings.Tuning) -> list[str]:
 def sound_slots(
     path: str, tuning: tunings.Tuning
 ) -> collections.abc.Iterator[tuple[str, run_result.RunResult]]:
-    """(block.slot, result) of the sound slots of all blocks.
+    """Yield (block.slot, result) of the sound slots of all blocks.
 
-    That of the default is the first of its block. Blocks that cannot be read
-    are left out.
+    The slot of the default is the first of its block. Unreadable blocks are
+    left out.
 
-    :param path: of the file of the tuning.
+    :param path: path of the file of the tuning.
     """
     out = os.path.dirname(path)
     for number in range(1, len(tuning.history.blocks) + 1):

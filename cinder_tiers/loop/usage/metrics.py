@@ -24,10 +24,10 @@ _GIB = 2**30
 
 
 class Collector:
-    """The metrics in the classes of prometheus_client.
+    """Metrics in the classes of prometheus_client.
 
-    :param found: the usage that is shown.
-    :param table: for names and prices.
+    :param found: usage to show.
+    :param table: columns that give names and prices.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Collector:
         self._table = table
 
     def collect(self) -> 'collections.abc.Iterator[metrics_core.Metric]':
-        """All metrics (called by prometheus_client)."""
+        """Return the metrics (called by prometheus_client)."""
         from prometheus_client import core
 
         def family(

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What each project uses of each tier, as far as Cinder's records tell.
+"""Usage of each tier by each project, as far as Cinder's records show it.
 
-The API of Cinder shows the volumes that exist, with their size of now, and two
+The API of Cinder shows the existing volumes, with their current size, and two
 times: when a volume was created, and when its record was last changed. An
 extend, a retype and a transfer change the record (column `updated_at`, which
-each update sets), and so do many other things. So a volume had its size, its
-type and its project for certain since that time, and cannot have had more than
-its size of now before, for a volume never shrinks: both ends are given, and no
-number between them. What is deleted, or left the tier or the project, is in
-neither, since nothing tells of it. Databases keep both times in whole seconds,
-so that either end may be off by one.
+each update sets), and so do many other operations. So a volume certainly had
+its size, its type and its project since that time, and cannot have been larger
+before, for a volume never shrinks: both bounds are given, and no number
+between them. Volumes that were deleted, or left the tier or the project, are
+in neither, since no record shows them. Databases keep both times in whole
+seconds, so that either bound may be off by one.
 
 Pure. Must not know how volumes are read.
 """
@@ -47,16 +47,18 @@ def period(
     *,
     now: datetime.datetime,
 ) -> Period:
-    """The period that a user asked for, as far as it is over.
+    """Return the part of the requested period that is over.
 
     >>> period(None, None, now=datetime.datetime(
     ...     2028, 2, 29, 12, tzinfo=datetime.UTC)).begin.isoformat()
     '2028-02-01T00:00:00+00:00'
 
-    :param begin: None: the first of the month (UTC) in which it ends.
-    :param end: None: now.
-    :param now: all three are aware of their time zone.
-    :raises ValueError: it does not begin before it ends, or before now.
+    :param begin: begin of the period; None: the first of the month (UTC) in
+        which it ends.
+    :param end: end of the period; None: now.
+    :param now: current time; all three are aware of their time zone.
+    :raises ValueError: the period does not begin before its end, or before
+        now.
     """
     last = now if end is None else min(end, now)
     if begin is None:
@@ -88,7 +90,7 @@ class GibHours:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Usage:
-    """What a project has of a tier, or of a volume type without a tier."""
+    """Usage of a tier, or of a volume type without a tier, by a project."""
 
     #: None: the volumes are of no tier, or the user does not see of which.
     tier: str | None
@@ -116,14 +118,14 @@ def of_volumes(
     types: collections.abc.Mapping[str, str],
     limits: collections.abc.Mapping[str, sold.Limits] | None,
 ) -> tuple[Usage, ...]:
-    """The usage of each tier and project, in this order.
+    """Sum up the usage of each tier and project, in this order.
 
-    :param listed: the volumes, each with the tier that the audit finds; what
-        volumes are being copied to does not count.
-    :param over: of GiB-hours.
+    :param listed: volumes, each with the tier that the audit finds; targets of
+        running migrations do not count.
+    :param over: period of the GiB-hours.
     :param types: {tier: name of its volume type}
-    :param limits: {id of a volume type: its limits}; None: not known.
-    :returns: tiers by their names, then what has none.
+    :param limits: {id of a volume type: its limits}; None: unknown.
+    :returns: usage by the names of tiers, then that without a tier.
     """
     sums: dict[tuple[str | None, str | None, str], _Sum] = {}
     for one in listed:
@@ -153,7 +155,7 @@ def of_volumes(
 
 
 class _Sum:
-    """What is added up, in units of which there are no parts."""
+    """Sum in whole units."""
 
     def __init__(self) -> None:
         self._volumes = 0
@@ -222,9 +224,9 @@ class _Sum:
 
 
 def _ticks(volume: facts.KnownVolume, over: Period) -> tuple[int, int]:
-    """For how long it had its size of now: at least, and at most.
+    """Return for how long the size is certain, and for how long possible.
 
-    In microseconds, in which Cinder keeps time.
+    In microseconds, the resolution of the times in Cinder's answers.
     """
     begin = max(over.begin, volume.created_at or over.begin)
     if begin >= over.end:
@@ -241,11 +243,11 @@ def _ticks(volume: facts.KnownVolume, over: Period) -> tuple[int, int]:
 def iops_of_tier(
     found: collections.abc.Iterable[Usage], tier: str, direction: str | None
 ) -> int | None:
-    """What all volumes of a tier may do at once; None: not known.
+    """Return the allowed IOPS of all volumes of a tier; None if unknown.
 
-    :param found: of all projects.
-    :param tier: its name.
-    :param direction: as of `sold.iops_limit`.
+    :param found: usage of all projects.
+    :param tier: name of the tier.
+    :param direction: see `sold.iops_limit`.
     """
     total = 0
     for one in found:

@@ -47,7 +47,7 @@ _NOT_KNOWN = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _ObservedVolumes:
-    """What Cinder shows of volumes, summed up."""
+    """Volumes that Cinder shows, summed up."""
 
     #: Of all projects that the user sees.
     found: tuple[usage.Usage, ...]

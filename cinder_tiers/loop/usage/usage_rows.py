@@ -38,7 +38,7 @@ class GibHoursCell(columns.FormattableColumn):
     """GiB-hours, from at least to at most."""
 
     def human_readable(self) -> str:
-        """One number where both are the same when rounded."""
+        """Return both bounds, or one number if they are equal when rounded."""
         low, high = (
             f'{float(each):.1f}'
             for each in (self._value.at_least, self._value.at_most)
@@ -78,7 +78,7 @@ class PriceRange(columns.FormattableColumn):
     """(at least, at most, currency); all None: there is none."""
 
     def human_readable(self) -> str:
-        """One price where both are the same when rounded."""
+        """Return both prices, or one if they are equal when rounded."""
         low, high, currency = self._value
         if currency is None:
             return '-'
@@ -99,13 +99,13 @@ class PriceRange(columns.FormattableColumn):
 
 
 class UsageColumns:
-    """What a row shows beside the usage itself.
+    """Columns that a row shows in addition to the usage itself.
 
-    :param all_found: the usage of all projects, of which what a tier sells is
-        the sum.
-    :param projects: {id: name}, as far as they are known.
-    :param declared: has the prices; None: there are none.
-    :param sellable: what tiers bear; empty: it is not shown.
+    :param all_found: usage of all projects; the load sold on a tier is its
+        sum.
+    :param projects: {id: name}, without unknown ones.
+    :param declared: catalog with the prices; None: there are none.
+    :param sellable: loads that tiers carry; empty: not shown.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class UsageColumns:
         return cells.printable(self._projects.get(project, project))
 
     def cost_of(self, one: usage.Usage) -> catalogs.TierCost | None:
-        """What the tier, or the volume type, costs; None: it has no price."""
+        """Return the cost of the tier or volume type; None without a price."""
         if self._declared is None:
             return None
         tier = (
@@ -201,7 +201,7 @@ class UsageColumns:
     def _sold(
         self, one: usage.Usage
     ) -> collections.abc.Iterator[tuple[str, dict[str, object]]]:
-        """What all projects together bought of each curve of the tier."""
+        """Yield the load that projects bought of each curve of the tier."""
         for each in self._sellable:
             if each.tier != one.tier:
                 continue

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether the latest windows of a series are on another level than before.
+"""Detection of a new level in the latest windows of a series.
 
 The values are logarithms of latencies: what makes storage slower makes it so
 by a factor. The level of some windows is their midmean, the mean of the middle
@@ -59,7 +59,7 @@ _OF_MEDIAN = 1.4826
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """Of a level, at a place in a series."""
+    """Change of level at a place in a series."""
 
     #: index of the first value of the change
     index: int
@@ -70,19 +70,19 @@ class Change:
 
 
 def latest_level(levels: numpy_typing.ArrayLike) -> float:
-    """The level of the latest short span of a series.
+    """Return the level of the latest short span of a series.
 
-    :param levels: at least one, in order of time
+    :param levels: levels in order of time, at least one
     """
     latest = numpy.asarray(levels, dtype=float)[-SHORT:]
     return float(_midmean(numpy.sort(latest)))
 
 
 def held(levels: numpy_typing.ArrayLike, span: int) -> float:
-    """What nearly all of the latest windows are at or above.
+    """Return the level that nearly all of the latest windows reach.
 
-    :param levels: at least one, in order of time
-    :param span: how many are the latest
+    :param levels: levels in order of time, at least one
+    :param span: number of the latest windows
     """
     latest = numpy.sort(numpy.asarray(levels, dtype=float)[-span:])
     return float(latest[len(latest) // _ONE_IN])
@@ -95,14 +95,14 @@ def find(
     first: int = 0,
     least_percent: float = LEAST_PERCENT,
 ) -> Change | None:
-    """The change that the latest values of a series are behind.
+    """Find the change that the latest values of a series follow.
 
     :param levels: natural logarithms, in order of time; finite
-    :param span: how many are the latest
-    :param first: index of the first since the last change that was found;
-        those before it only tell how far levels are apart
-    :param least_percent: by which one level is at least above the other
-    :returns: None without one, or while there are too few values
+    :param span: number of the latest windows
+    :param first: index of the first level since the last change that was
+        found; earlier ones only show how far levels are apart
+    :param least_percent: minimum by which one level is above the other
+    :returns: None without a change, or while there are too few values
     """
     known = numpy.asarray(levels, dtype=float)
     values = known[first:]
@@ -134,11 +134,11 @@ def _midmean(ordered: numpy.ndarray) -> numpy.ndarray:
 
 
 def _stands_out(known: numpy.ndarray, span: int, rise: float) -> bool:
-    """Whether the latest span differs by more than such spans do.
+    """Return whether the latest span differs by more than such spans do.
 
     :param known: all levels
-    :param span: how many are the latest
-    :param rise: of the level; below 0 if it fell
+    :param span: number of the latest windows
+    :param rise: rise of the level; negative if it fell
     """
     before = known[:-span]
     # Of a level that fell, as of one that rose.
@@ -157,10 +157,10 @@ def _stands_out(known: numpy.ndarray, span: int, rise: float) -> bool:
 
 
 def _deviation(levels: numpy.ndarray, span: int) -> float:
-    """Of levels of spans, some of which may be on another level or a slope.
+    """Return the deviation of levels of spans, robust to shifts and slopes.
 
-    What was on another level for long makes them lie far from their median;
-    what was so for a short time, far from those some time before.
+    A long stay on another level makes levels lie far from their median; a
+    short one makes them lie far from those some time before.
     """
     apart = [
         _OF_MEDIAN
@@ -174,7 +174,7 @@ def _deviation(levels: numpy.ndarray, span: int) -> float:
 
 
 def _median(values: numpy.ndarray) -> float:
-    """As `numpy.median`, which takes twice as long for its checks."""
+    """Do the work of `numpy.median`, whose checks double the time."""
     middle = len(values) // 2
     # Of an even number, the mean of two.
     ordered = numpy.partition(values, (middle - 1, middle))
@@ -218,11 +218,11 @@ def _explained(
     squares: numpy.ndarray,
     count: int,
 ) -> numpy.ndarray:
-    """What a regression on a shape explains of a sum of squares.
+    """Return the part of a sum of squares that a shape explains.
 
-    :param product: sums of the values, of which the mean is 0, by the shape
+    :param product: sums of the values, whose mean is 0, times the shape
     :param total: sums of the shape
     :param squares: sums of the squares of the shape
-    :param count: of the values
+    :param count: number of the values
     """
     return product**2 / (squares - total**2 / count)

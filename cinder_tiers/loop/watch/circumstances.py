@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What else changed in a cluster when the latency of a tier did.
+"""Changes in a cluster at the time when the latency of a tier changed.
 
-What changes at a moment, such as the configuration, is looked for in windows
-that follow one another. What goes up and down, such as the load of an image,
-is compared by its medians before the change and after it, so that what grew
-slowly is seen and what jitters is not; when it began to change is estimated as
-it is of the latency. What differs is named with its time, the nearest first.
-It happened at the same time, and nothing more is said: a cause may be among
-it, or a consequence, or neither.
+Changes at a moment, such as of the configuration, are searched in successive
+windows. Values that fluctuate, such as the load of an image, are compared by
+their medians before and after the change, which shows slow growth and ignores
+jitter; the begin of their change is estimated like that of the latency.
+Differences are named with their time, the nearest first. They happened at the
+same time, and no more is claimed: a cause may be among them, or a consequence,
+or neither.
 
 Pure.
 """
@@ -95,11 +95,11 @@ def around(
     *,
     until: float | None = None,
 ) -> tuple[str, ...]:
-    """What changed at the time of a change, nearest first.
+    """List changes at the time of a change, the nearest first.
 
-    :param windows: in order of time
-    :param since: when the change began, in seconds since the epoch
-    :param until: when it was seen; None: soon after it began
+    :param windows: windows in order of time
+    :param since: begin of the change, in seconds since the epoch
+    :param until: time when it was seen; None: soon after it began
     :returns: sentences, each with its time of day in UTC
     """
     until = max(until or 0.0, since + AFTER_S)
@@ -223,7 +223,7 @@ def _slow_osds(both: _Compared) -> Iterator[tuple[float, str]]:
 
 
 def _commit_ms(status: series.Status, name: str) -> float | None:
-    """Of an OSD; one that is not among the slowest is as others are."""
+    """Return the latency of an OSD; the median unless it is a slow one."""
     if status.osd_ms is None:
         return None
     return status.osd_ms.get(name, _median_ms(status))
@@ -266,9 +266,9 @@ def _images(both: _Compared) -> Iterator[tuple[float, str]]:
 
 
 def _iops(status: series.Status, name: str) -> float | None:
-    """Of an image, at most.
+    """Return an upper bound of the IOPS of an image.
 
-    One that is not among the busiest does no more than the least of them.
+    An image that is not among the busiest does no more than the least of them.
     """
     if status.image_iops is None:
         return None

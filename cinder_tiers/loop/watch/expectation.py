@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether a tier that is watched meets the latencies that are expected of it.
+"""Check that a watched tier meets its expected latencies.
 
 The probe does one I/O of 4 KiB at a time at random places. So the limits of
 latency apply that ``expect`` has for
@@ -50,7 +50,7 @@ _LEAST_WINDOWS = 3
 
 
 class LimitOutcome(enum.Enum):
-    """What can be said of an expectation."""
+    """Outcomes of an expectation."""
 
     MET = 'met'
     BROKEN = 'broken'
@@ -59,7 +59,7 @@ class LimitOutcome(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class LimitFinding:
-    """One limit, and whether it is met."""
+    """A limit, and whether it is met."""
 
     #: pattern and name, such as ``probe.write_p99_ms_max``
     name: str
@@ -139,10 +139,10 @@ def _of_pattern(
 def judge(
     expect: expectations.Expectations, windows: Sequence[series.TierWindow]
 ) -> list[LimitFinding]:
-    """Whether each limit is met now.
+    """Judge whether each limit is met now.
 
-    :param windows: in order of time; the latest end now
-    :returns: empty if no limit is about latencies of the probe's I/Os
+    :param windows: windows in order of time; the latest one ends now
+    :returns: empty if no limit applies to latencies of the probe's I/Os
     """
     return [_judged(each, windows) for each in _limits(expect)]
 

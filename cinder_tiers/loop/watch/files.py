@@ -58,16 +58,16 @@ class SeriesFiles:
             os.close(handle)
 
     def path(self, tier: str) -> str:
-        """Of the file of a tier, whatever is in its name."""
+        """Return the path of a tier's file, for any name."""
         name = urllib.parse.quote(tier, safe='')
         return os.path.join(self._folder, f'watch-{name}.json')
 
     def read(self, tier: str, pools: tuple[str, ...]) -> series.Series:
-        """The series of a tier; an empty one if there is none.
+        """Read the series of a tier; an empty one if there is none.
 
-        :param pools: of the tier; the series of other ones is of another
-            storage and is left.
-        :raises errors.TiersError: the file cannot be read, or is none.
+        :param pools: pools of the tier; a series of other pools is of another
+            storage and is ignored.
+        :raises errors.TiersError: the file cannot be read, or is not a series.
         """
         path = self.path(tier)
         empty = series.Series(tier=tier, pools=pools)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is wrong with a watched tier, since when, and what else changed then.
+"""Verdict on a watched tier: problems, their begin, and circumstances.
 
 Pure.
 """
@@ -35,7 +35,7 @@ REMEMBERED_WINDOWS = 2 * change.SHORT
 
 
 class TierState(enum.Enum):
-    """Of a tier, the worst first."""
+    """States of a tier, the worst first."""
 
     HANGS = 'hangs'
     FAILS = 'fails'
@@ -47,7 +47,7 @@ class TierState(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class TierVerdict:
-    """Of a tier, at the end of its latest window."""
+    """Verdict on a tier at the end of its latest window."""
 
     state: TierState
     #: when it began, seconds since the epoch; None if nothing is wrong
@@ -67,12 +67,12 @@ def added(
     *,
     least_percent: float = change.LEAST_PERCENT,
 ) -> tuple[series.Series, TierVerdict]:
-    """A series with one window more, and what is said of the tier then.
+    """Return a series with one more window, and the verdict on the tier.
 
-    :param kept: of the tier so far
-    :param window: the latest; if the clock was set back before it, what is
-        kept of times after it is left out
-    :param least_percent: by which a latency is greater if it is to be said
+    :param kept: series of the tier so far
+    :param window: the latest window; if the clock was set back before it,
+        later entries of the series are dropped
+    :param least_percent: minimum increase of a latency to report
     """
     kept = _until(kept, window.began_at)
     windows = (*kept.windows, window)[-series.MOST_WINDOWS :]
@@ -93,10 +93,10 @@ def added(
 
 
 def _until(kept: series.Series, moment: float) -> series.Series:
-    """What is kept of times before a moment.
+    """Return the entries of a series before a moment.
 
-    With more, a tier would be slower "since" a time to come until that has
-    passed, and nothing that changes until then would be found.
+    With later ones, a tier would be slower "since" a future time until that
+    has passed, and changes until then would be missed.
 
     :param moment: seconds since the epoch
     """
@@ -167,9 +167,9 @@ def verdict(
     *,
     least_percent: float = change.LEAST_PERCENT,
 ) -> TierVerdict:
-    """What is said of a tier at the end of its latest window.
+    """Return the verdict on a tier at the end of its latest window.
 
-    :param kept: with at least one window
+    :param kept: series with at least one window
     :param least_percent: see ``added``
     """
     wrong = sorted(_wrong(kept, findings, least_percent), key=_rank)
@@ -201,7 +201,7 @@ def verdict(
 
 
 def _is_remembered(kept: series.Series, found: series.LevelChange) -> bool:
-    """Whether a change is still said."""
+    """Return whether a change is still said."""
     after = sum(window.began_at >= found.since for window in kept.windows)
     last_said = max(found.since, found.found_at or 0.0)
     return (
@@ -215,7 +215,7 @@ def _rank(wrong: tuple[TierState, float, str]) -> int:
 
 
 def _named(kept: series.Series, since: float) -> tuple[str, ...]:
-    """Those that were recorded with a change of that time, or are now seen."""
+    """Return the circumstances recorded with a change, or those seen now."""
     for each in kept.changes:
         if each.since == since:
             return each.circumstances

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is known of watched tiers, as metrics of Prometheus in a file.
+"""Facts on watched tiers, as metrics of Prometheus in a file.
 
-For the textfile collector of node_exporter, as the files of
-``metrics_directory`` are. Labels are names of tiers, which the operator chose,
-and words of this project.
+For the textfile collector of node_exporter, like the files of
+``metrics_directory``. Labels are names of tiers, which the operator chose, and
+words of this project.
 """
 
 import collections.abc
@@ -26,7 +26,7 @@ _QUANTILES = (0.5, 0.99)
 class WindowMetricsFile:
     """The file, replaced after each window.
 
-    :param path: as of `metrics_file.MetricsFile`.
+    :param path: see `metrics_file.MetricsFile`.
     :raises errors.TiersError: prometheus_client is not installed.
     """
 
@@ -34,10 +34,10 @@ class WindowMetricsFile:
         self._file = metrics_file.MetricsFile(path)
 
     def write(self, found: collections.abc.Sequence[use_case.Watched]) -> None:
-        """Replaces the file; a reader sees the old one or the new one.
+        """Replace the file atomically: a reader sees the old or the new one.
 
         :param found: all tiers after a window.
-        :raises errors.TiersError: it cannot be written.
+        :raises errors.TiersError: the file cannot be written.
         """
         self._file.write(_WindowCollector(found))
 
@@ -53,7 +53,7 @@ class _WindowCollector:
     def collect(
         self,
     ) -> collections.abc.Iterator['metrics_core.Metric']:
-        """All metrics (called by prometheus_client)."""
+        """Yield the metrics (called by prometheus_client)."""
         from prometheus_client import core
 
         for name, text, labels, samples in _FAMILIES:
@@ -80,7 +80,7 @@ def _since(watched: use_case.Watched) -> _Samples:
 
 
 def _latencies(watched: use_case.Watched) -> _Samples:
-    """Of the period that expectations are judged by."""
+    """Yield latencies of the period by which expectations are judged."""
     windows = watched.kept.windows
     latest = [
         window

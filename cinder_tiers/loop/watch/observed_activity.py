@@ -42,7 +42,7 @@ _POOL_FIELDS = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Activity:
-    """What the pools of a tier and their cluster do; None: not read."""
+    """Activity of a tier's pools and their cluster; None: not read."""
 
     #: Codes of health checks.
     checks: tuple[str, ...] | None = None
@@ -68,9 +68,9 @@ class Activity:
 
 
 class ActivityReader:
-    """Reads what a cluster does, for one tier after the other.
+    """Reads the activity of a cluster, for one tier after the other.
 
-    :param session: with the cluster.
+    :param session: session with the cluster.
     """
 
     def __init__(self, session: ceph_session.Session) -> None:
@@ -83,9 +83,9 @@ class ActivityReader:
         self._asked_for_images: dict[str, float] = {}
 
     def read(self, pools: collections.abc.Sequence[str]) -> Activity:
-        """What the pools of a tier and their cluster do.
+        """Read the activity of a tier's pools and their cluster.
 
-        :param pools: of the tier, first the one that Cinder names.
+        :param pools: pools of the tier, the one that Cinder names first.
         """
         session = self._session
         found: dict[str, typing.Any] = {}
@@ -160,9 +160,9 @@ def parse_status(status: collections.abc.Mapping) -> dict[str, object]:
 def parse_osd_dump(
     dump: collections.abc.Mapping, pools: collections.abc.Sequence[str]
 ) -> dict[str, object]:
-    """Facts of `osd dump`.
+    """Parse `osd dump`.
 
-    :param pools: of which the options are wanted.
+    :param pools: names of the pools whose options are read.
     """
     return {
         'osds_up': tuple(

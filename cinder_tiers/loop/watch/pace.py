@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How often a tier that is watched is probed.
+"""Rate at which a watched tier is probed.
 
-The probe is at most 1 % of the I/Os that the tier's clients do. A tier that is
-idle, or nearly so, is probed all the same, at `LEAST_IOPS`: 1 % of what one
-hard disk can do. Pure.
+The probe is at most 1 % of the I/Os of the tier's clients. A tier that is
+idle, or nearly so, is still probed at `LEAST_IOPS`: 1 % of what one hard disk
+can do. Pure.
 """
 
 #: Of the load of the tier's clients.
@@ -18,9 +18,10 @@ IOS_OF_PAIR = 2
 
 
 def interval_s(client_iops: float | None) -> float:
-    """Seconds from one pair of a write and a read to the next.
+    """Return the seconds between pairs of a write and a read.
 
-    :param client_iops: of the tier's clients without the probe; None: unknown
+    :param client_iops: IOPS of the tier's clients without the probe; None:
+        unknown
 
     >>> interval_s(None), interval_s(300), interval_s(10**6)
     (2.0, 0.6666666666666666, 0.5)

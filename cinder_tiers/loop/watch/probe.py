@@ -22,14 +22,14 @@ class _Operation(typing.Protocol):
 
     @property
     def took_s(self) -> float:
-        """Up to its end, or until now."""
+        """Seconds up to its end, or until now."""
 
     def wait(self, seconds: float) -> bool:
-        """Whether it is complete within some seconds."""
+        """Wait some seconds at most; return whether it is complete."""
 
 
 class ProbedImage(typing.Protocol):
-    """Where I/Os go, such as ``clients.probe_image.ProbeImage``."""
+    """Image for I/Os, such as ``clients.probe_image.ProbeImage``."""
 
     def write(self, place: int, data: bytes) -> _Operation:
         """Begins a write with a flush."""
@@ -39,22 +39,22 @@ class ProbedImage(typing.Protocol):
 
 
 class Stop(typing.Protocol):
-    """That the watch is to end, such as ``threading.Event``."""
+    """Signal that the watch must end, such as ``threading.Event``."""
 
     def wait(self, timeout: float) -> bool:
-        """Whether it is to end, known within some seconds."""
+        """Wait some seconds at most; return whether the watch must end."""
 
     def is_set(self) -> bool:
-        """Whether it is to end."""
+        """Return whether the watch must end."""
 
 
 class Probe:
-    """The I/Os of one tier.
+    """Sends the I/Os of one tier.
 
-    :param image: where they go.
-    :param places: of blocks in it.
-    :param block_bytes: of an I/O.
-    :param stop: ends a window before its time.
+    :param image: image that they use.
+    :param places: number of blocks in it.
+    :param block_bytes: size of an I/O.
+    :param stop: ends a window early.
     """
 
     # How long a stop may go unseen while an I/O is waited for, in seconds.
@@ -73,10 +73,11 @@ class Probe:
     def window(
         self, *, seconds: float, interval_s: float
     ) -> series.TierWindow:
-        """Some seconds of writes and reads.
+        """Write and read for some seconds.
 
-        :param seconds: that it takes.
-        :param interval_s: from one pair of a write and a read to the next.
+        :param seconds: length of the window.
+        :param interval_s: seconds from one pair of a write and a read to the
+            next.
         """
         began_at = time.time()
         until = time.monotonic() + seconds

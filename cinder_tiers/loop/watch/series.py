@@ -50,7 +50,7 @@ _RANGE = re.compile('([0-9]{1,6})(?:-([0-9]{1,6}))?', re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """What a cluster reported at the end of a window.
+    """State of a cluster as reported at the end of a window.
 
     A fact that could not be read is None, and is never compared.
     """
@@ -112,7 +112,7 @@ def ids_of(found: Iterable[str]) -> set[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class TierWindow:
-    """Some seconds of a tier."""
+    """Measurements of a tier over some seconds."""
 
     #: seconds since the epoch
     began_at: float
@@ -132,12 +132,12 @@ class TierWindow:
     def latencies_ms(
         self, direction: str, *, following: 'TierWindow | None' = None
     ) -> tuple[float, ...]:
-        """Of each I/O; of one without completion, how long it is under way.
+        """Return the latency of each I/O; of a pending one, its time so far.
 
-        That is the least that its latency will be.
+        That is a lower bound of its latency.
 
-        :param following: the next window, if an I/O that it has as well is to
-            be left out here
+        :param following: the next window, if an I/O that it contains as well
+            must be left out here
         """
         found = self.write_ms if direction == 'write' else self.read_ms
         if self.pending != direction:
@@ -172,11 +172,11 @@ class TierWindow:
 def latencies_ms(
     windows: Sequence[TierWindow], direction: str
 ) -> Iterator[tuple[float, ...]]:
-    """Of the I/Os of each window, each I/O once.
+    """Yield the latencies of each window, with each I/O once.
 
-    One that hangs for several windows is in the latest of them.
+    An I/O that hangs for several windows is in the latest of them.
 
-    :param windows: that follow one another
+    :param windows: successive windows
     """
     for window, following in itertools.zip_longest(windows, windows[1:]):
         yield window.latencies_ms(direction, following=following)
@@ -202,7 +202,7 @@ class LevelChange:
 
     @property
     def is_worse(self) -> bool:
-        """Whether the latency is greater than before."""
+        """Return whether the latency is greater than before."""
         return self.after_ms > self.before_ms
 
 
@@ -224,7 +224,7 @@ class Hour:
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """All that is kept of a tier."""
+    """Stored data of a tier."""
 
     tier: str
     #: of the tier, first the one that Cinder names
@@ -285,11 +285,11 @@ def read(text: str | bytes) -> Series:
 def _check(
     value: Series | TierWindow | Status | LevelChange | Hour, **most: int
 ) -> None:
-    """Checks the numbers of a record, and how many entries its fields have.
+    """Check the numbers of a record, and the lengths of its fields.
 
-    :param most: of a field, where that is not MOST_VALUES
-    :raises ValueError: a number is negative or beyond reason, or a field has
-        too many entries
+    :param most: maximum length of a field, if that is not MOST_VALUES
+    :raises ValueError: a number is negative or too large, or a field has too
+        many entries
     """
     for name in (one.name for one in fields(value)):
         found = getattr(value, name)

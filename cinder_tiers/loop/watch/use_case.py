@@ -64,10 +64,10 @@ class _WatchedTier:
 def chosen(
     catalog: catalogs.Catalog, names: collections.abc.Sequence[str]
 ) -> tuple[catalogs.Tier, ...]:
-    """The tiers to watch.
+    """Return the tiers to watch.
 
-    :param names: of tiers; none: all.
-    :raises errors.ProblemsFound: the catalog lacks some.
+    :param names: names of tiers; empty: all.
+    :raises errors.ProblemsFound: the catalog lacks some of them.
     """
     missing = [
         errors.Problem(
@@ -100,22 +100,22 @@ def watch(
     window_s: float = series.WINDOW_S,
     open_session: ceph_clients.Open = ceph_clients.session,
 ) -> list[Watched]:
-    """Measures windows, one after the other, and judges each.
+    """Measure windows, one after the other, and judge each.
 
-    :param tiers: of the catalog; those without `rbd` are left out.
-    :param kept: where the series are.
-    :param windows: how many; None: until it is to stop.
-    :param stop: ends it; a window that is not over is left out.
-    :param report: is called with all tiers after each window.
-    :param complain: is called after each window with what could not be
-        written, None if nothing: a disk that is full must not end a watch.
-    :param least_percent: by which a latency is greater if it is to be said.
+    :param tiers: tiers of the catalog; those without `rbd` are left out.
+    :param kept: storage of the series.
+    :param windows: number of windows; None: until `stop`.
+    :param stop: ends the watch; an unfinished window is left out.
+    :param report: called with all tiers after each window.
+    :param complain: called after each window with the error of writing, or
+        None: a full disk must not end a watch.
+    :param least_percent: minimum increase of a latency to report.
     :param window_s: length of a window, in seconds.
     :param open_session: opens a session with a cluster.
     :returns: all tiers after the last window; empty if there was none.
     :raises errors.TiersError: a cluster or a pool cannot be reached, a series
-        cannot be read, or something of the first window or of the last one
-        could not be written.
+        cannot be read, or data of the first or the last window could not be
+        written.
     """
     result: list[Watched] = []
     failure: errors.TiersError | None = None
@@ -238,9 +238,9 @@ def remove(
     kept: files.SeriesFiles,
     open_session: ceph_clients.Open = ceph_clients.session,
 ) -> list[str]:
-    """Removes the images and the series of tiers.
+    """Remove the images and the series of tiers.
 
-    :param kept: where the series are.
+    :param kept: storage of the series.
     :param open_session: opens a session with a cluster.
     :returns: names of the tiers that had an image.
     :raises errors.TiersError: a cluster or a pool cannot be reached, or an

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which latencies a tier reaches again and again, such as in a nightly job.
+"""Latencies that a tier reaches repeatedly, such as in a nightly job.
 
-Kept is how high the latency was in each hour of a week, for some minutes and
-for a quarter of an hour, and how low. A job of each hour or half hour is felt
-in many hours of a day, which have lower latencies beside it; a nightly one,
-and the load of office hours, in the same hours of a day of the week before.
+Stores how high the latency was in each hour of a week, for some minutes and
+for a quarter of an hour, and how low. A job of each hour or half hour shows in
+many hours of a day, which have lower latencies as well; a nightly one, and the
+load of office hours, in the same hours of a day of the week before.
 
 Pure.
 """
@@ -41,12 +41,12 @@ def noted(
     moment: float,
     levels: numpy.ndarray,
 ) -> tuple[series.Hour, ...]:
-    """The hours with a window more; those of over a week ago are left out.
+    """Return the hours with one more window, without those over a week old.
 
-    :param hours: in order of time
+    :param hours: hours in order of time
     :param direction: write or read
     :param moment: seconds since the epoch, not before any of the hours
-    :param levels: logarithms of latencies in ms, the window's the last
+    :param levels: logarithms of latencies in ms; the window's is the last
     """
     now = math.floor(moment / _HOUR_S)
     highest_ms = math.exp(change.held(levels, change.SHORT))
@@ -85,14 +85,14 @@ def unusual(
 ) -> change.Change | None:
     """Find the change that the latest windows follow, unless it is usual.
 
-    What often was high for some minutes may never have been so for longer:
-    each span is compared with spans as long.
+    A latency that is often high for some minutes may never have been so for
+    longer: each span is compared with spans of the same length.
 
-    :param hours: before the latest window
+    :param hours: hours before the latest window
     :param direction: write or read
-    :param began_at: of each window, seconds since the epoch
-    :param levels: of each, the logarithm of a latency in ms
-    :param first: index of the first since the last change
+    :param began_at: begin of each window, seconds since the epoch
+    :param levels: logarithm of a latency in ms, for each window
+    :param first: index of the first window since the last change
     :param least_percent: see ``change.find``
     """
     for span in change.SPANS:
@@ -123,14 +123,14 @@ def is_usual(
     level: float,
     span: int = change.SHORT,
 ) -> bool:
-    """Whether a tier has had a level often, or at this time of day.
+    """Return whether a tier often has a level, or at this time of day.
 
     :param direction: write or read
-    :param since: when it began to change to it, seconds since the epoch; what
-        the tier had since then is not asked
-    :param moment: when it has it, seconds since the epoch
+    :param since: begin of the change to it, seconds since the epoch; later
+        levels are ignored
+    :param moment: current time, seconds since the epoch
     :param level: logarithm of a latency in ms
-    :param span: of so many windows
+    :param span: number of windows
     """
     now = math.floor(moment / _HOUR_S)
     first = math.floor(since / _HOUR_S)

@@ -217,7 +217,7 @@ Example: openstack tier watch --tier database --for 10min -f json
                 signal.signal(one, handler)
 
     def _say(self, watched: 'watching.Watched') -> None:
-        """One line when the state of a tier is another one."""
+        """Write one line when the state of a tier changes."""
         verdict = watched.verdict
         text = f'tier {watched.kept.tier}: {verdict.state.value}'
         if verdict.since is not None:

@@ -29,9 +29,9 @@ class UnknownAnswer(errors.TiersError):
 
 
 class _Asked:
-    """A session that keeps which commands were asked.
+    """A session that records the commands that are sent.
 
-    :param session: in whose place it stands.
+    :param session: the real session.
     """
 
     def __init__(self, session: ceph_session.Session) -> None:

@@ -25,7 +25,7 @@ class ClientIo:
     write_iops: int
 
     def iops(self, direction: str | None) -> int:
-        """Of reads, of writes, or of both together.
+        """Return the IOPS of reads, of writes, or of both together.
 
         :param direction: `read`, `write`, or None for both.
         """
@@ -40,9 +40,10 @@ def parse(
     stats: collections.abc.Iterable[collections.abc.Mapping],
     pools: collections.abc.Container[str],
 ) -> ClientIo:
-    """What `osd pool stats` says of some pools; of none, that is nothing.
+    """Sum the client I/O of some pools; without pools it is zero.
 
-    :param pools: names of those that count.
+    :param stats: answer to `osd pool stats`.
+    :param pools: names of the pools to include.
     """
     rates = [
         one['client_io_rate'] for one in stats if one['pool_name'] in pools
@@ -57,11 +58,11 @@ def parse(
 def observe(
     session: ceph_session.Session, pools: collections.abc.Sequence[str]
 ) -> ClientIo:
-    """What clients do on pools.
+    """Read the client I/O of some pools.
 
-    :param pools: their names.
-    :raises errors.TiersError: Ceph does not answer or refuses, or has no such
-        pool.
+    :param pools: names of the pools.
+    :raises errors.TiersError: Ceph does not answer or refuses, or a pool does
+        not exist.
     """
     stats = session.command('osd pool stats')
     known = {one['pool_name'] for one in stats}

@@ -21,10 +21,10 @@ from cinder_tiers.observe import registry
 def observe(
     session: ceph_session.Session, catalog: catalogs.Catalog
 ) -> ceph_state.CephState:
-    """All state of a cluster that the catalog may compare with.
+    """Read the state of a cluster that the catalog may be compared with.
 
-    :raises errors.TiersError: when Ceph does not answer or refuses, or
-        answers in another form than is known.
+    :raises errors.TiersError: Ceph does not answer, refuses, or answers in an
+        unknown form.
     """
     found = ceph_state.CephState(
         crush_rules={}, erasure_code_profiles={}, pools={}, users={}, osds=()
@@ -53,9 +53,9 @@ def _fields(
 def read(
     session: ceph_session.Session, key: actions.Key
 ) -> actions.Resource | None:
-    """One object; None when it does not exist.
+    """Read one object; None if it does not exist.
 
-    :raises errors.TiersError: when Ceph does not answer or refuses, or
-        answers in another form than is known.
+    :raises errors.TiersError: Ceph does not answer, refuses, or answers in an
+        unknown form.
     """
     return registry.CEPH[key.kind].read(session, key.name)

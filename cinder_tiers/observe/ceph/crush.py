@@ -50,9 +50,9 @@ def observe_profiles(
     catalog: catalogs.Catalog,
     found: ceph_state.CephState,
 ) -> dict[str, object]:
-    """The erasure code profiles that pools of the catalog may use.
+    """Read the erasure code profiles that pools of the catalog may use.
 
-    :param found: with the CRUSH rules and pools.
+    :param found: state with the CRUSH rules and pools.
     """
     profiles: dict[str, ceph_state.ErasureCodeProfile] = {}
     asked: set[str] = set()
@@ -155,7 +155,7 @@ def parse_rule(dumped: dict) -> ceph_state.CrushRule:
 
 
 def _other_form(steps: list[dict]) -> str:
-    """What a rule does that a catalog cannot declare."""
+    """Describe a rule that a catalog cannot declare."""
     places = [one['item_name'] for one in steps if one['op'] == 'take']
     chosen = [one for one in steps if one['op'].startswith('choose')]
     words = ', then '.join(_chosen(one) for one in chosen)

@@ -33,7 +33,7 @@ def rook_namespace(session: ceph_session.Session) -> str | None:
 def cephadm_tunes_memory(
     session: ceph_session.Session, catalog: catalogs.Catalog
 ) -> bool:
-    """Whether cephadm sets an option of OSDs that the catalog declares.
+    """Return whether cephadm sets an option of OSDs that the catalog declares.
 
     :raises errors.TiersError: when Ceph does not answer or refuses.
     """
@@ -52,7 +52,7 @@ def cephadm_tunes_one_of(
     session: ceph_session.Session,
     options: collections.abc.Iterable[collections.abc.Container[str]],
 ) -> bool:
-    """Whether cephadm sets one of some options of OSDs.
+    """Return whether cephadm sets one of some options of OSDs.
 
     It does where `osd_memory_target_autotune` is true for any OSD, as after
     `cephadm bootstrap` since Ceph 17.

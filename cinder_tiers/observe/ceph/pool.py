@@ -48,15 +48,15 @@ def read_pools(
     with_rbd_options: collections.abc.Set[str],
     needs_io: bool = True,
 ) -> dict[str, ceph_state.Pool]:
-    """{name: pool} of all that exist.
+    """Return {name: pool} of all existing pools.
 
-    :param with_rbd_options: names of the pools of which the RBD options are
-        read as well, which takes I/O on the pool.
-    :param needs_io: whether one of these that serves no I/O is an error; else
-        it is one whose RBD options are not known.
-    :raises errors.Unreachable: pools and rules go while they are read, or a
-        pool serves no I/O that needs to.
-    :raises errors.TiersError: when Ceph refuses.
+    :param with_rbd_options: names of the pools whose RBD options are read as
+        well, which takes I/O on the pool.
+    :param needs_io: whether such a pool without I/O is an error; otherwise its
+        RBD options are unknown.
+    :raises errors.Unreachable: pools and rules disappeared while they were
+        read, or a pool serves no I/O although `needs_io`.
+    :raises errors.TiersError: Ceph refuses.
     """
     pools, names = _pools_and_rules(session)
     if any(pool['crush_rule'] not in names for pool in pools):
@@ -119,7 +119,7 @@ def read_pools(
 def _pools_and_rules(
     session: ceph_session.Session,
 ) -> tuple[list[dict], dict[int, str]]:
-    """All pools as Ceph dumps them, and {rule id: rule name}."""
+    """Return all pools as Ceph dumps them, and {rule id: rule name}."""
     pools = session.command('osd pool ls', detail='detail')
     # After the pools: another apply may make a rule, and then its pool.
     return pools, {

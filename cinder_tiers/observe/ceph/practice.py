@@ -33,9 +33,9 @@ def observe(
     catalog: catalogs.Catalog,
     ceph: ceph_state.CephState,
 ) -> practice.PracticeFacts:
-    """What is looked at beside the state of a cluster.
+    """Read facts of a cluster that only the audit's advice needs.
 
-    :param ceph: the state of the same cluster.
+    :param ceph: state of the same cluster.
     """
     pg_targets, unread = {}, ''
     try:
@@ -62,7 +62,7 @@ def _usage(
     catalog: catalogs.Catalog,
     ceph: ceph_state.CephState,
 ) -> usages.ClusterUsage | None:
-    """What pools hold, where one of a tier has a quota."""
+    """Read the usage of pools, if a pool of a tier has a quota."""
     has_quota = any(
         ceph.pools[name].options.get(quota, pool_options.NO_QUOTA)
         != pool_options.NO_QUOTA
@@ -130,7 +130,7 @@ _PLACES = (
 
 
 def _rank(mask: str, osd: ceph_state.Osd) -> int | None:
-    """How narrow a mask is; None when it does not fit the OSD."""
+    """Return how narrow a mask is; None if it does not match the OSD."""
     rank = 0
     for part in filter(None, mask.split('/')):
         kind, _, name = part.partition(':')
@@ -226,10 +226,10 @@ def _op_queue(
     osd_id: int,
     configured: ceph_state.Mclock | None,
 ) -> practice.OpQueue | None:
-    """The queue of an OSD; None when it does not answer.
+    """Read the queue of an OSD; None if it does not answer.
 
-    :param configured: what the monitors have, which stands for the answer of
-        OSDs where the user may not ask them.
+    :param configured: configuration of the monitors, used if the user may not
+        ask the OSDs.
     """
     try:
         return _queue_of(session, osd_id, configured)

@@ -26,7 +26,7 @@ _LOOK_EVERY_S = 0.5
 def attempt(
     session: ceph_session.Session,
 ) -> usage.ClusterUsage | usage.Unknown:
-    """How full a cluster is, or why that could not be determined.
+    """Read the usage of a cluster, or the reason why it is unknown.
 
     A cluster without a manager can be planned for, only without estimates.
     """
@@ -38,9 +38,9 @@ def attempt(
 
 @answers.in_known_form
 def observe(session: ceph_session.Session) -> usage.ClusterUsage:
-    """How full the pools and the OSDs of a cluster are.
+    """Read the usage of the pools and the OSDs of a cluster.
 
-    :raises errors.TiersError: when Ceph does not answer or refuses.
+    :raises errors.TiersError: Ceph does not answer or refuses.
     """
     osd_dump = session.command('osd dump')
     return parse(
@@ -62,14 +62,14 @@ def df(
     wait_s: float | None = None,
     **arguments: object,
 ) -> dict:
-    """What `df` tells, of pools that were just made as well.
+    """Read `df`, including pools that were just created.
 
-    Without it, a quota of such a pool would be refused, as what it stores is
-    not known, and a pool with objects would be taken for an empty one.
+    Without them, a quota of such a pool would be refused, as its usage is not
+    known, and a pool with objects would be taken for an empty one.
 
-    :param pools: names of those that exist.
-    :param wait_s: seconds to wait for those that Ceph has no statistics of,
-        `WAIT_S` by default; what it does not tell after that is missing.
+    :param pools: names of the existing pools.
+    :param wait_s: seconds to wait for pools without statistics, `WAIT_S` by
+        default; those still without are missing in the result.
     """
     until = time.monotonic() + (WAIT_S if wait_s is None else wait_s)
     while True:
@@ -88,11 +88,11 @@ def parse(
     osd_df: collections.abc.Mapping,
     osd_dump: collections.abc.Mapping,
 ) -> usage.ClusterUsage:
-    """The answers of three commands as one value.
+    """Parse the answers of three commands into one value.
 
-    :param df: of `df detail`.
-    :param osd_df: of `osd df`, whose sizes are in KiB.
-    :param osd_dump: of `osd dump`.
+    :param df: answer to `df detail`.
+    :param osd_df: answer to `osd df`, with sizes in KiB.
+    :param osd_dump: answer to `osd dump`.
     """
     return usage.ClusterUsage(
         pools={

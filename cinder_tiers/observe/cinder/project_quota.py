@@ -16,7 +16,7 @@ from cinder_tiers.domain.state import cinder as cinder_state
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class QuotaAmount:
-    """How much there is of something, and how much there may be."""
+    """Use and limit of one quota."""
 
     in_use: int
     #: For requests that are not done yet.
@@ -26,9 +26,9 @@ class QuotaAmount:
 
     @property
     def left(self) -> int | None:
-        """What a new request may take; None: no limit.
+        """Return the amount that a new request may take; None: no limit.
 
-        >>> Amount(in_use=7, reserved=1, limit=10).left
+        >>> QuotaAmount(in_use=7, reserved=1, limit=10).left
         2
         """
         if self.limit is None:
@@ -49,12 +49,13 @@ def read(
     project: str,
     types: collections.abc.Iterable[str],
 ) -> tuple[Quota, dict[str, Quota]]:
-    """The quota of a project, and {name of a volume type: its quota}.
+    """Read the quota of a project, and {volume type name: its quota}.
 
-    :param connection: of a member of the project, or of an administrator.
-    :param project: its id.
-    :param types: names of volume types; one that Cinder has no quota of is
-        left out. Cinder names the types of others, too.
+    :param connection: connection of a member of the project, or of an
+        administrator.
+    :param project: id of the project.
+    :param types: names of volume types; those for which Cinder has no quota
+        are left out. Cinder also names the types of others.
     :raises errors.TiersError: Cinder does not answer, or refuses.
     """
     with openstack_client.asking(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How much of Cinder is read."""
+"""Choice of the parts of Cinder to read."""
 
 import collections.abc
 import dataclasses
@@ -17,7 +17,7 @@ def none(volume_type: cinder_state.VolumeType) -> bool:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Scope:
-    """What is read of volume types beside the types themselves."""
+    """Choice of the details to read in addition to the volume types."""
 
     #: Names of the volume types of the catalog.
     named: collections.abc.Container[str] = ()

@@ -29,16 +29,17 @@ def observe(
     connection: openstack.connection.Connection,
     scope: scopes.Scope,
 ) -> cinder_state.CinderState:
-    """All volume types, private ones included, QoS specs and quotas.
+    """Read all volume types, including private ones, QoS specs and quotas.
 
-    Two calls for each page of types, one for each page of QoS specs, and one
-    for the default quotas, and for the default types of projects where they
-    matter. Several at a time, one for each private type that is ours, named
-    or chosen, and for each encryption that is asked for.
+    Makes two calls for each page of types, one for each page of QoS specs, one
+    for the default quotas, and one for the default types of projects where
+    they matter; and, several at a time, one for each private type that is
+    ours, named or chosen, and for each encryption in the scope.
 
-    :param connection: of an administrator; others do not see extra specs.
-    :param scope: what is read of volume types beside the types themselves.
-    :raises errors.Unreachable: when Cinder does not answer, or refuses.
+    :param connection: connection of an administrator; others do not see extra
+        specs.
+    :param scope: details to read in addition to the volume types.
+    :raises errors.Unreachable: Cinder does not answer, or refuses.
     """
     found = cinder_state.CinderState(volume_types={})
     for kind, one in registry.CINDER.items():
@@ -60,14 +61,15 @@ def with_use(
     by_project: bool = False,
     snapshots_of: collections.abc.Container[str] = (),
 ) -> cinder_state.CinderState:
-    """The same state, and of some volume types how many volumes have them.
+    """Return the state with the number of volumes of some volume types.
 
-    :param found: what exists.
-    :param names: of volume types in it; one call for each, several at a time.
-    :param by_project: whether those of each project are counted as well.
-    :param snapshots_of: names of types of which the snapshots of each project
-        are counted, too; all snapshots of the cloud are read for that.
-    :raises errors.Unreachable: when Cinder does not answer, or refuses.
+    :param found: the state without these numbers.
+    :param names: names of volume types in it; one call for each, several at a
+        time.
+    :param by_project: whether to count the volumes of each project as well.
+    :param snapshots_of: names of types whose snapshots are counted for each
+        project; this reads all snapshots of the cloud.
+    :raises errors.Unreachable: Cinder does not answer, or refuses.
     """
     wanted = frozenset(names)
 
@@ -109,11 +111,11 @@ def with_use(
 def read(
     connection: openstack.connection.Connection, key: actions.Key
 ) -> actions.Resource | None:
-    """One object as it is in effect.
+    """Read one object as it is in effect.
 
-    :param key: names it.
-    :returns: None when it does not exist.
-    :raises errors.Unreachable: when Cinder does not answer, or refuses.
+    :param key: key of the object.
+    :returns: None if it does not exist.
+    :raises errors.Unreachable: Cinder does not answer, or refuses.
     """
     with openstack_client.asking_as_admin(f'show {key}'):
         return registry.CINDER[key.kind].read(connection, key.name)

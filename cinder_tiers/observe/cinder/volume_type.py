@@ -33,9 +33,9 @@ _PROJECT_OF_SNAPSHOT = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Use:
-    """What projects have of a volume type, each {id of a project: how many}.
+    """Use of a volume type by projects; each field is {project id: number}.
 
-    As Cinder counts it for the quotas of the type.
+    Counted like Cinder counts it for the quotas of the type.
     """
 
     volumes: collections.abc.Mapping[str, int]
@@ -129,9 +129,9 @@ def count_volumes(
     connection: openstack.connection.Connection,
     resource: cinder_state.VolumeType,
 ) -> int:
-    """How many volumes of all projects have a volume type.
+    """Count the volumes of all projects with a volume type.
 
-    :raises errors.Unreachable: when Cinder does not answer, or refuses.
+    :raises errors.Unreachable: Cinder does not answer, or refuses.
     """
     with openstack_client.asking_as_admin(
         f'list volumes of volume type {resource.name}'
@@ -157,15 +157,15 @@ def use_by_project(
     *,
     snapshots_of: collections.abc.Container[str] = (),
 ) -> dict[str, Use]:
-    """What each project has of some volume types.
+    """Read each project's use of some volume types.
 
-    The list of snapshots does not tell their types: those of the whole cloud
-    are read, once for all types.
+    The list of snapshots does not report their types: the snapshots of the
+    whole cloud are read, once for all types.
 
-    :param snapshots_of: names of those whose snapshots are counted.
+    :param snapshots_of: names of the types whose snapshots are counted.
     :returns: {name of a type: its use}.
-    :raises errors.Unreachable: when Cinder does not answer, or refuses.
-    :raises errors.NotVisible: when Cinder does not show whose they are.
+    :raises errors.Unreachable: Cinder does not answer, or refuses.
+    :raises errors.NotVisible: Cinder does not show the projects.
     """
     volumes = dict(
         side_by_side.each(
@@ -211,7 +211,7 @@ def _gib_of(rows: collections.abc.Iterable['_VolumeRow']) -> dict[str, int]:
 
 
 class _VolumeRow(typing.NamedTuple):
-    """What counts of a volume, or of a snapshot of one."""
+    """Columns of a volume, or of a snapshot of one, that are counted."""
 
     volume_id: str
     project: str
@@ -246,11 +246,12 @@ def _rows(
     project: tuple[str, str],
     **params: str,
 ) -> collections.abc.Iterator[_VolumeRow]:
-    """All volumes, or snapshots, of all projects.
+    """Yield the volumes, or snapshots, of all projects.
 
-    :param volume_id: the field with the id of the volume.
-    :param project: the field with the project, and the policy that shows it.
-    :raises errors.NotVisible: that is not shown.
+    :param volume_id: name of the field with the id of the volume.
+    :param project: name of the field with the project, and the policy that
+        shows it.
+    :raises errors.NotVisible: Cinder does not show that field.
     """
     what = path.split('/')[1]
     field, policy = project

@@ -44,13 +44,14 @@ def volumes(
     *,
     page: int = PAGE,
 ) -> collections.abc.Iterator[facts.KnownVolume]:
-    """The volumes of all projects, newest first.
+    """Yield the volumes of all projects, newest first.
 
-    :param connection: of an administrator; Cinder shows others their own.
-    :param known: for the volume types.
-    :param page: how many to ask for at a time.
-    :raises errors.Unreachable: Cinder does not answer, or the last volume of
-        a page was deleted before the next was asked for.
+    :param connection: connection of an administrator; Cinder shows others only
+        their own volumes.
+    :param known: facts with the volume types.
+    :param page: number of volumes per call.
+    :raises errors.Unreachable: Cinder does not answer, or the last volume of a
+        page was deleted before the next was read.
     """
     with openstack_client.asking(
         'Cinder did not list all volumes; run the command again if a '
@@ -63,9 +64,9 @@ def volumes(
 
 
 class ListedImages:
-    """The images of all projects, listed when one is first asked for.
+    """The images of all projects, listed when the first one is looked up.
 
-    :param page: how many to ask for at a time.
+    :param page: number of images per call.
     """
 
     def __init__(
@@ -102,10 +103,10 @@ def residency(
     catalog: catalogs.Catalog,
     clusters: survey.Sessions,
 ) -> audit_volumes.Residency:
-    """Which volumes are copy-on-write clones of images.
+    """Find the volumes that are copy-on-write clones of images.
 
-    :param catalog: for the tiers and their clusters' pool of images.
-    :param clusters: {name of the cluster: session, or why there is none}.
+    :param catalog: catalog with the tiers and their clusters' pools of images.
+    :param clusters: {name of the cluster: session, or the reason without one}.
     """
     clones: dict[str, str] = {}
     of_cluster: dict[str, str] = {}
@@ -141,13 +142,13 @@ def limits(
     catalog: catalogs.Catalog,
     clusters: survey.Sessions,
 ) -> volume_limits.VolumeLimits:
-    """The limits of RBD images, and those of the volume types.
+    """Read the limits of RBD images, and those of the volume types.
 
-    Of the pools of tiers, and of those that their backends serve; the calls
-    grow with the images in them.
+    Reads the pools of tiers, and those that their backends serve; the number
+    of calls grows with the images in them.
 
-    :param catalog: for the tiers and their clusters.
-    :param clusters: {name of the cluster: session, or why there is none}.
+    :param catalog: catalog with the tiers and their clusters.
+    :param clusters: {name of the cluster: session, or the reason without one}.
     :raises errors.TiersError: Cinder does not show QoS specs or backends.
     """
     with openstack_client.asking_as_admin('list QoS specs and volume types'):
@@ -178,14 +179,15 @@ def limits(
 def attached(
     connection: openstack.connection.Connection, *, page: int = PAGE
 ) -> dict[str, tuple[volume_limits.Attached, ...]] | str:
-    """Which servers have which volumes, with the limits that Nova keeps.
+    """Read the servers of attached volumes, with the limits that Nova keeps.
 
     Nova reads the attachments of Cinder at each hard reboot, and Cinder writes
-    the limits there once, when a server gets a volume. The calls grow with
-    pages of attachments.
+    the limits there once, when a server gets a volume. The number of calls
+    grows with the pages of attachments.
 
-    :param page: how many to ask for at a time.
-    :returns: {id of a volume: its servers}, or why they could not be read.
+    :param page: number of attachments per call.
+    :returns: {id of a volume: its servers}, or the reason why they are
+        unknown.
     """
     found = survey.attempt(lambda: _read_attached(connection, page))
     return found.reason if isinstance(found, audit.Unread) else found
@@ -225,10 +227,10 @@ def places(
     catalog: catalogs.Catalog,
     clusters: survey.Sessions,
 ) -> dict[str, volume_limits.ClusterPool]:
-    """{backend: where its images are}, of those that may serve tiers.
+    """Return {backend: pool of its images} for backends that may serve tiers.
 
-    :param catalog: for the tiers and their clusters.
-    :param clusters: {name of the cluster: session, or why there is none}.
+    :param catalog: catalog with the tiers and their clusters.
+    :param clusters: {name of the cluster: session, or the reason without one}.
     :raises errors.TiersError: Cinder does not show its backends.
     """
     names = {tier.backend for tier in catalog.ceph_tiers}
@@ -302,7 +304,7 @@ def limits_among(
 
 
 def is_of_volume(image: str) -> bool:
-    """Whether an RBD image has the name of one of Cinder's volumes."""
+    """Return whether an RBD image has the name of one of Cinder's volumes."""
     return image.startswith(_RBD_PREFIX)
 
 

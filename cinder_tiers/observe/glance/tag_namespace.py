@@ -40,12 +40,12 @@ def observe(
 def read(
     connection: openstack.connection.Connection, name: str
 ) -> glance_state.TagNamespace | None:
-    """The namespace.
+    """Read the namespace.
 
-    :param connection: of any user.
-    :param name: there is only one.
-    :returns: None when it does not exist, or Glance has no such namespaces.
-    :raises errors.Unreachable: Glance does not answer, or its policy keeps
+    :param connection: connection of any user.
+    :param name: name of the namespace; there is only one.
+    :returns: None if it does not exist, or if Glance has no such namespaces.
+    :raises errors.Unreachable: Glance does not answer, or its policy hides
         namespaces from the user.
     """
     # The name is ours, and no text of a user.
@@ -65,10 +65,10 @@ def read(
 
 
 def parse(found: collections.abc.Mapping) -> glance_state.TagNamespace:
-    """The namespace as Glance shows it.
+    """Parse Glance's answer.
 
-    :param found: of Glance's answer, which lacks what is empty.
-    :raises TypeError: it has another form than is known.
+    :param found: the answer, which lacks empty fields.
+    :raises TypeError: the answer has an unknown form.
     """
     return glance_state.TagNamespace(
         display_name=openstack_client.text(found.get('display_name') or ''),

@@ -19,7 +19,7 @@ _NO_BACKUPS: tuple[object, ...] = (0, False, [], {}, '')
 
 
 class BypassesTest(tier_test.TierTest):
-    """Of one tenant, with the tagged image."""
+    """Requests of a tenant that try to get around the tier of an image."""
 
     def assert_no_way_around(
         self,
@@ -27,9 +27,9 @@ class BypassesTest(tier_test.TierTest):
             str, collections.abc.Mapping[str, typing.Any]
         ],
     ) -> None:
-        """Each is refused, or makes a volume of the tier of the image.
+        """Assert that each is refused, or makes a volume on the image's tier.
 
-        All are tried, and all that fail are told together.
+        Tries all cases, and reports all failures together.
 
         :param cases: {what is tried: {argument of `ask`, or key of the
             volume: value}}

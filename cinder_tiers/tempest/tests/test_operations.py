@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is done with a volume of a tier leaves it on the tier."""
+"""Operations on a volume of a tier, which leave it on the tier."""
 
 import contextlib
 
@@ -17,13 +17,13 @@ _LIMITS = {'total_iops_sec': '700', 'read_bytes_sec': '9000000'}
 
 
 class OperationsTest(tier_test.TierTest):
-    """Of a tenant, with a volume of the tagged tier."""
+    """Operations of a tenant on a volume of the tagged tier."""
 
     credentials = ('primary', 'alt', 'admin')
 
     @decorators.idempotent_id('388a9304-a0d6-4369-ae42-4a25c1b38cce')
     def test_clone_and_snapshot_stay_on_the_tier(self) -> None:
-        """And a volume of the snapshot, and an extended one."""
+        """Also covers a volume of the snapshot, and an extended one."""
         volume = self.make_volume(imageRef=self.make_image(self.tiers.tag))
         snapshot = self.make_snapshot(volume['id'])
         for request in (
@@ -168,13 +168,13 @@ class GroupsTest(tier_test.TierTest):
 
 
 class LimitsTest(tier_test.TierTest):
-    """What the tier's volume type brings along."""
+    """Quota and access of the tier's volume type."""
 
     needs_admin = True
 
     @decorators.idempotent_id('d48982ba-1af3-43d3-8fbb-5bdbdfa1db92')
     def test_the_quota_of_the_tier_counts(self) -> None:
-        """Also for a request that names no type."""
+        """Also covers a request that names no type."""
         quotas = self.os_admin.volume_quotas_client_latest
         project = self.volumes.project_id
         name = f'volumes_{self.tiers.tier_type}'
@@ -192,7 +192,7 @@ class LimitsTest(tier_test.TierTest):
 
 
 class QosTest(tier_test.TierTest):
-    """With a tier that is made here: those of a cloud may have no QoS."""
+    """QoS of a tier that is created here: those of a cloud may have none."""
 
     needs_admin = True
 
@@ -210,7 +210,7 @@ class QosTest(tier_test.TierTest):
 
     @decorators.idempotent_id('7b36a94a-0559-4f03-a46b-f7566b3c3ee2')
     def test_the_qos_of_the_tier_reaches_the_connection(self) -> None:
-        """What a host is told when it connects the volume."""
+        """A host that connects the volume receives the QoS."""
         volume = self.make_volume(imageRef=self.make_image(self.tier['name']))
         self.assertEqual(self.tier['name'], volume['volume_type'])
         action = f'volumes/{volume["id"]}/action'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where volumes go: by the image, and by whom a type is named."""
+"""Placement of volumes by their image, and by a named type."""
 
 import time
 
@@ -24,7 +24,7 @@ class PlacementTest(tier_test.TierTest):
 
     @decorators.idempotent_id('2cce9a45-cc44-4680-9d98-0f117278c38b')
     def test_without_a_tag_it_is_the_fallback(self) -> None:
-        """Of an untagged image, of an unknown tag, and blank."""
+        """Covers an untagged image, an unknown tag, and a blank volume."""
         for request in (
             {'imageRef': self.make_image()},
             {'imageRef': self.make_image(tier_test.unique_name('tag'))},
@@ -36,7 +36,7 @@ class PlacementTest(tier_test.TierTest):
 
     @decorators.idempotent_id('763494e2-e618-45c7-99cf-54ae9f9b5cbe')
     def test_the_following_type_asks_the_image(self) -> None:
-        """As Horizon does, which names the default type."""
+        """Horizon does the same: it names the default type."""
         volume = self.make_volume(
             imageRef=self.make_image(self.tiers.tag),
             volume_type=self.tiers.following_type,

@@ -88,7 +88,7 @@ class PrivateTierTest(tier_test.TierTest):
     @decorators.attr(type=['negative'])
     @decorators.idempotent_id('081ce1a2-d4f6-4513-8cb1-4876c02ead95')
     def test_the_tag_serves_no_other_project(self) -> None:
-        """With no type, and with the one that follows the image."""
+        """Covers requests without a type, and with a type that follows it."""
         image = self.make_image(self.private_tag)
         for request in ({}, {'volume_type': self.tiers.following_type}):
             volume = self.make_volume(imageRef=image, **request)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What all tests have: the tiers of the cloud, and what a tenant makes.
+"""Base of all tests: the tiers of the cloud, and objects of a tenant.
 
-Each thing is removed by `addCleanup`, and has a name by which `tempest
+Each object is removed by `addCleanup`, and has a name by which `tempest
 cleanup --prefix` finds it after a run that was killed.
 """
 
@@ -154,10 +154,11 @@ class TierTest(test.BaseTestCase):
     def make_image(
         self, *tags: str, client: typing.Any = None, **properties: object
     ) -> str:
-        """Makes a private image of a tenant; its id.
+        """Make a private image of a tenant, and return its id.
 
-        :param client: of who makes it; by default of `primary`.
-        :param properties: of the image; a name may be among them.
+        :param client: image client of the tenant; by default that of
+            `primary`.
+        :param properties: properties of the image; may include its name.
         """
         client = client or self.images
         image = client.create_image(
@@ -193,10 +194,11 @@ class TierTest(test.BaseTestCase):
     def make_volume(
         self, *, client: typing.Any = None, **request: object
     ) -> collections.abc.Mapping[str, typing.Any]:
-        """Makes a volume; what Cinder shows of it when it is available.
+        """Make a volume, and return it as Cinder shows it once available.
 
-        :param client: of who makes it; by default of `primary`.
-        :param request: as the API takes it.
+        :param client: volume client of the tenant; by default that of
+            `primary`.
+        :param request: keys of the request body.
         """
         client = client or self.volumes
         made = client.create_volume(
@@ -279,10 +281,10 @@ class TierTest(test.BaseTestCase):
         volume: collections.abc.Mapping[str, typing.Any],
         volume_type: str,
     ) -> None:
-        """A volume has a tier's type, and is on one of its backends.
+        """Assert that a volume has a tier's type and is on its backends.
 
-        :param volume: as Cinder showed it.
-        :param volume_type: name of the type.
+        :param volume: the volume as the API shows it.
+        :param volume_type: name of the volume type.
         """
         self.assertEqual(volume_type, volume['volume_type'])
         backends = expected.backend_names(self.types, volume_type)

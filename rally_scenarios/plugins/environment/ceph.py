@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is kept of the Ceph cluster below the tiers, read from it.
+"""Reader of the state of the Ceph cluster below the tiers.
 
-Adapter: ``cinder_tiers.observe`` talks to Ceph, and what it and Ceph say
-becomes ``figures.result.ceph``.  Nothing is written to Ceph.
+Adapter: ``cinder_tiers.observe`` talks to Ceph, and its answers become
+``figures.result.ceph``.  Nothing is written to Ceph.
 """
 
 from collections.abc import Collection
@@ -60,9 +60,9 @@ def cluster(conf: str, user: str) -> catalog.Cluster:
 
 
 def releases(versions: Mapping) -> tuple[str, ...]:
-    """The releases of daemons; where they differ, of which kind of daemon.
+    """Return the releases of daemons, with the kinds of daemon if they differ.
 
-    :param versions: of ``ceph versions``
+    :param versions: answer to ``ceph versions``
     """
     kinds: dict[str, list[str]] = {}
     for kind, counts in versions.items():
@@ -124,7 +124,7 @@ def _client_options(session: ceph_session.Session) -> dict[str, str]:
 
 
 def _is_below(osd: ceph_state.Osd, rule: ceph_state.CrushRule | None) -> bool:
-    """Whether a rule may choose an OSD; of a rule of several parts, yes."""
+    """Return whether a rule may choose an OSD; True for several parts."""
     if rule is None or rule.root is None:
         return True
     return rule.takes(osd)
@@ -183,10 +183,10 @@ def _pool(
 def reading(
     session: ceph_session.Session, pools: Collection[str]
 ) -> ceph_result.CephReading:
-    """The cluster as it is now.
+    """Read the current state of the cluster.
 
-    :param pools: that hold volumes of the run; others are not looked at
-    :raises cinder_tiers.domain.errors.TiersError: Ceph does not answer, or
+    :param pools: pools that hold volumes of the run; others are not read
+    :raises cinder_tiers.domain.errors.TiersError: Ceph does not answer or
         refuses
     """
     status = session.command('status')
@@ -214,11 +214,11 @@ def reading(
 def find_images(
     session: ceph_session.Session, volumes: Collection[str]
 ) -> dict[str, tuple[str, str]]:
-    """Where the RBD images of volumes lie.
+    """Find the RBD images of volumes.
 
-    :param volumes: ids of Cinder
-    :returns: {id: (pool, image)}, of those that are in this cluster
-    :raises cinder_tiers.domain.errors.TiersError: Ceph does not answer, or
+    :param volumes: ids of volumes in Cinder
+    :returns: {id: (pool, image)} for images in this cluster
+    :raises cinder_tiers.domain.errors.TiersError: Ceph does not answer or
         refuses
     """
     found = {}

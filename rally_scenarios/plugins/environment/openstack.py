@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the administrator of the cloud can see of a run's volumes and servers.
+"""Facts on a run's volumes and servers that the administrator can see.
 
-Adapter: reads Cinder and Nova, writes nothing.  What cannot be read is a fact
-without a value, which says why.
+Adapter: reads Cinder and Nova, writes nothing.  An unreadable fact has no
+value, but the reason.
 """
 
 import collections
@@ -36,9 +36,9 @@ _HYPERVISOR = 'OS-EXT-SRV-ATTR:hypervisor_hostname'
 
 
 def _fact(read: Callable[[], str | None], otherwise: str) -> run_result.Fact:
-    """What a function reads, or why it could not.
+    """Call a reader and return its value as a fact, or the error.
 
-    :param otherwise: the reason if there is nothing to read
+    :param otherwise: reason if there is no value
     """
     try:
         value = read()
@@ -192,7 +192,7 @@ def hypervisor_text(kind: str, version: int) -> str:
 
 
 def _compute(nova: Any, server_ids: Sequence[str]) -> str:
-    """What the compute hosts of servers are, and how many of each kind."""
+    """Describe the kinds of the servers' compute hosts, with their numbers."""
     hosts = {
         getattr(nova.servers.get(each), _HYPERVISOR, None)
         for each in server_ids
@@ -220,11 +220,11 @@ def _current(versions: Iterable[Any]) -> str:
 def read_cloud(
     cinder: Any, nova: Any, server_ids: Sequence[str]
 ) -> dict[str, run_result.Fact]:
-    """Facts of the environment.
+    """Read facts of the environment.
 
-    :param cinder: cinderclient of the administrator
-    :param nova: novaclient of the administrator
-    :param server_ids: of all guests
+    :param cinder: cinderclient of an administrator
+    :param nova: novaclient of an administrator
+    :param server_ids: ids of the servers of all guests
     """
     return {
         'cinder': _fact(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a run was measured on, looked at before and after the measurement.
+"""Probe of a run's environment before and after the measurement.
 
-Adapter: ``cloud_readings`` asks OpenStack and ``ceph_readings`` Ceph; this
-knows when, and what to make of the answers.
+Adapter: the modules ``openstack`` and ``ceph`` of this folder read the
+services; this one decides when, and evaluates the answers.
 """
 
 from collections.abc import Callable
@@ -62,7 +62,7 @@ class TaskCluster:
             ) from error
 
     def _look(self, when: str, look: Callable) -> object:
-        """What a function of a session finds; None if it cannot be read."""
+        """Call a function with a session; return None if it cannot read."""
         try:
             with ceph_session.session(self._cluster) as session:
                 return look(session)
@@ -88,9 +88,9 @@ class TaskCluster:
         self._before = self._look('before', look)
 
     def look_after(self, volumes: Mapping[str, str]) -> ceph_result.CephWatch:
-        """Look again.
+        """Read the cluster again.
 
-        :param volumes: as before
+        :param volumes: the volumes of the first reading
         :returns: both readings
         """
 
@@ -130,9 +130,9 @@ class TaskCluster:
 def clone_or_flat(
     images: Sequence[ceph_result.CephImage | None],
 ) -> run_result.Fact:
-    """Whether volumes are clones, as Ceph has it.
+    """Report whether volumes are clones according to Ceph.
 
-    :param images: of each guest; None: it is not in the cluster
+    :param images: image of each guest; None: it is not in the cluster
     """
     text = guest_system.in_one_text(
         None if image is None else 'clone' if image.parent else 'flat'
@@ -147,9 +147,9 @@ def clone_or_flat(
 
 
 def ceph_facts(watch: ceph_result.CephWatch) -> dict[str, run_result.Fact]:
-    """Facts of the environment.
+    """Return facts of the environment.
 
-    :param watch: of the cluster that the task names
+    :param watch: readings of the cluster that the task names
     """
     found = watch.after or watch.before
     if found is None:
@@ -211,17 +211,17 @@ class EnvironmentProbe:
         guests: Sequence[servers.Guest],
         volumes: Mapping[str, Sequence[str]],
     ) -> None:
-        """Look at Ceph before guests measure.
+        """Read Ceph before guests measure.
 
-        :param guests: all of the run
-        :param volumes: {guest: ids of the volumes that it works on}
+        :param guests: all guests of the run
+        :param volumes: {guest: ids of the volumes on which it works}
         """
         self._guests, self._volumes = guests, volumes
         if self._cluster:
             self._cluster.look_before(self._first_volumes())
 
     def _first_volumes(self) -> dict[str, str]:
-        """What a guest's image in Ceph is told of: its first volume."""
+        """Return the first volume of each guest, whose image is read."""
         return {guest: ids[0] for guest, ids in self._volumes.items()}
 
     def look_after(self) -> build.Environment:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tells whoever started Rally when the load of a fleet begins.
+"""Announcement of the time when the load of a fleet begins.
 
-``openstack tier fault`` counts from it.  It names the file in the environment.
+``openstack tier fault`` counts from it, and names the file in the environment.
 """
 
 import os
@@ -18,11 +18,11 @@ VARIABLE = 'CINDER_TIERS_SWEEP_BEGIN'
 
 
 def announce(fleet_orders: orders.FleetOrders) -> None:
-    """Write the moment into the file, if one is named.
+    """Write the time into the file, if the environment names one.
 
-    Of several fleets that one command measures, the first one counts.
+    If one command measures several fleets, the first one counts.
 
-    :param fleet_orders: what the guests are told
+    :param fleet_orders: orders of the guests
     """
     path = os.environ.get(VARIABLE)
     if not path:

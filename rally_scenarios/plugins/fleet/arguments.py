@@ -52,11 +52,11 @@ class DisksArgs(typing_extensions.TypedDict, closed=True):
 
 
 class FleetArgs(typing_extensions.TypedDict, closed=True):
-    """One tier's part of the fleet.
+    """A tier's part of the fleet.
 
-    tier: a label; image: by name, the tag of which leads to the tier;
-    disks: those below the tier; volume_type: of blank data volumes;
-    expected_volume_type: that what is measured is to have.
+    tier: a label; image: name of an image whose tag selects the tier;
+    disks: the disks below the tier; volume_type: type of blank data volumes;
+    expected_volume_type: type that the measured volumes must have.
     """
 
     tier: Annotated[str, task_scenario.Field(min_length=1)]
@@ -69,7 +69,7 @@ class FleetArgs(typing_extensions.TypedDict, closed=True):
 
 
 class PatternArgs(typing_extensions.TypedDict, closed=True):
-    """One pattern, see figures.fio.pattern.Pattern."""
+    """A pattern, see figures.fio.pattern.Pattern."""
 
     name: str
     rw: Literal[fio_pattern.WORKLOADS]
@@ -119,11 +119,11 @@ class ZoneArgs(typing_extensions.TypedDict, closed=True, total=False):
 
 
 class StopArgs(typing_extensions.TypedDict, closed=True):
-    """When repeats are enough, see figures.stats.stopping.
+    """Rule that ends the repeats, see figures.stats.stopping.
 
     interval_percent: half of each interval of IOPS, in percent of the mean;
-    p99_interval_percent: likewise of p99; else it does not matter;
-    most_repeats: the bound.
+    p99_interval_percent: the same for p99, which otherwise does not matter;
+    most_repeats: the maximum number of repeats.
     """
 
     interval_percent: Annotated[float, task_scenario.Field(gt=0, lt=100)]
@@ -134,12 +134,12 @@ class StopArgs(typing_extensions.TypedDict, closed=True):
 
 
 class PreconditionArgs(typing_extensions.TypedDict, closed=True):
-    """What guests write before the first turn.
+    """Writes of guests before the first turn.
 
     See figures.fleet.precondition.
 
-    rw: write or randwrite; bs, iodepth: as of a pattern;
-    round_seconds: of a round; most_rounds: the bound.
+    rw: write or randwrite; bs, iodepth: as in a pattern;
+    round_seconds: length of a round; most_rounds: maximum number of rounds.
     """
 
     rw: typing_extensions.NotRequired[Literal['write', 'randwrite']]
@@ -161,13 +161,13 @@ class KeepArgs(typing_extensions.TypedDict, closed=True):
 
 
 class TimeoutArgs(typing_extensions.TypedDict, closed=True, total=False):
-    """How long to wait, in seconds.
+    """Time limits in seconds.
 
     volumes: for all volumes to become available, and to be deleted;
     boot: for one server to get its disks, and for all to become active;
     prepare: for a guest to fill its region;
-    ready: how long the leading guest waits for the others, from when its own
-    script began;
+    ready: for the leading guest to wait for the others, from the start of its
+    own script;
     end: for the last results, after the end of the schedule.
     """
 
@@ -180,10 +180,9 @@ class TimeoutArgs(typing_extensions.TypedDict, closed=True, total=False):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FleetArguments:
-    """What a task asks of a fleet; None says nothing.
+    """Arguments of a task for a fleet; None: not given.
 
-    What each of them means, the scenario says: see
-    ``scenario.FleetFio.run``.
+    ``scenario.FleetFio.run`` documents each of them.
     """
 
     fleets: Sequence[Mapping[str, Any]]

@@ -54,9 +54,9 @@ class KeptFleet:
 
 
 def check(arguments: fleet_arguments.FleetArguments) -> None:
-    """Whether a task's fleet can be kept.
+    """Check that a task's fleet can be kept.
 
-    :raises ValueError: it cannot; all reasons
+    :raises ValueError: it cannot be kept; all reasons
     """
     keep = arguments.keep
     if keep is None:
@@ -94,7 +94,7 @@ def asked_for(
     guests_per_tier: int,
     image_ids: Mapping[str, str],
 ) -> dict[str, str]:
-    """What two tasks must have in common to use the same fleet.
+    """Return the properties that tasks must share to use the same fleet.
 
     :param image_ids: {name: id}
     """
@@ -159,7 +159,7 @@ def find(
 
 
 def how_to_delete(name: str) -> str:
-    """What a user does with a fleet that no task uses any more."""
+    """Explain how to delete a fleet that no task uses any more."""
     return (
         f'delete the servers, the volumes and the server groups whose names'
         f' are {name_prefix(name)} and {NAME_DIGITS} hexadecimal digits, then'
@@ -168,9 +168,9 @@ def how_to_delete(name: str) -> str:
 
 
 def name_prefix(name: str) -> str:
-    """How names of a kept fleet's servers and volumes begin.
+    """Return the prefix of names of a kept fleet's servers and volumes.
 
-    They are none that Rally's cleanup takes for its own.
+    Rally's cleanup does not recognize them as its own.
     """
     return f'cinder-tiers-kept-{name}-'
 

@@ -53,12 +53,12 @@ class OrdersDisk:
         zone: str | None,
         timeout_seconds: float,
     ) -> None:
-        """Make the disk and attach it.
+        """Create the disk and attach it.
 
-        :param content: of its first bytes
-        :param server_id: that gets it
-        :param zone: of the volume; None: Cinder's choice
-        :raises servers.FleetError: it took too long, or a service refuses
+        :param content: content of its first bytes
+        :param server_id: id of the server that gets it
+        :param zone: availability zone of the volume; None: Cinder's choice
+        :raises servers.FleetError: it took too long, or a service refused
         """
         try:
             self._image = self._glance.images.create(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How far a run is, in lines of the log for people.
+"""Progress of a run, in log lines for people.
 
-What guests say word for word is logged at the level DEBUG by the collector.
+The collector logs the guests' own words at the level DEBUG.
 """
 
 from collections.abc import Collection
@@ -23,26 +23,26 @@ _PHASES = {
 
 
 def part_done(what: str, number: int, of: int) -> None:
-    """Say how many of many things are done, ten times in all.
+    """Log how many of many things are done, ten times in all.
 
-    :param what: that is done
-    :param number: of the one that was done last, from 0
-    :param of: how many there are
+    :param what: action that is repeated
+    :param number: number of the last one that is done, from 0
+    :param of: number of all
     """
     if 10 * (number + 1) // of > 10 * number // of:
         LOG.info('%s: %d of %d', what, number + 1, of)
 
 
 class RunProgress:
-    """Says when all guests have come so far, and which turn it is."""
+    """Logs when all guests reached a phase, and the current turn."""
 
     def __init__(
         self, plan: schedule.Schedule, guests: Collection[str]
     ) -> None:
-        """Begin before guests have said anything.
+        """Create the progress before guests have reported anything.
 
-        :param plan: of all repeats that there may be
-        :param guests: names of all of the fleet
+        :param plan: schedule of the maximum number of repeats
+        :param guests: names of all guests of the fleet
         """
         self._plan = plan
         self._slots = {slot.number: slot for slot in plan.slots}

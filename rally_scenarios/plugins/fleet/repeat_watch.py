@@ -60,12 +60,12 @@ class RepeatWatch:
         guests: Sequence[servers.Guest],
         judge: Judge,
     ) -> None:
-        """Begin before the first look.
+        """Create the watch before its first look.
 
-        :param plan: of all repeats that there may be
-        :param consoles: {guest: all that was heard of it so far}
-        :param guests: all of the fleet
-        :param judge: what became of the guests in the turns of a plan
+        :param plan: schedule of the maximum number of repeats
+        :param consoles: {guest: text heard from it so far}
+        :param guests: all guests of the fleet
+        :param judge: returns the outcomes of the guests in the turns of a plan
         """
         self._rule = rule
         self._plan = plan
@@ -110,7 +110,7 @@ class RepeatWatch:
         return False
 
     def _has_all_of(self, repeat: int) -> bool:
-        """Whether whole results of all guests are there, up to a repeat."""
+        """Return whether all guests' results up to a repeat are complete."""
         part = self._plan.up_to(repeat)
         for place, guest in enumerate(self._guests):
             console = self._consoles[guest.name]
@@ -134,10 +134,10 @@ class RepeatWatch:
         plan: schedule.Schedule,
         outcomes: Sequence[verdict.GuestOutcome],
     ) -> run_result.Stopping:
-        """What the result says of it.
+        """Return the record of the end of the repeats.
 
-        :param plan: of the repeats that count
-        :param outcomes: of all guests in these
+        :param plan: schedule of the repeats that count
+        :param outcomes: outcomes of all guests in these
         """
         looks = self.looks + (self.repeats == self._plan.repeats)
         return result_stopping.record(

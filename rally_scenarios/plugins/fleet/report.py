@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a fleet was, and what its consoles say, in Rally's report.
+"""Fleet and consoles in Rally's report.
 
-How its guests were made is known from the task, and what became of them from
-the result; consoles are evidence, which no result has.
+The task shows how its guests were made, and the result their outcomes;
+consoles are evidence, which no result contains.
 """
 
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ _RESULT_LINE = re.compile(r'@ctiers \w+ \w+ \w+ data ', re.ASCII)
 
 
 def _hosts(guests: Sequence[run_result.GuestResult]) -> int | str:
-    """On how many hosts guests are, if that is known of all of them."""
+    """Describe the number of guests' hosts, if known for all of them."""
     found = {guest.host for guest in guests}
     return tables.NO_NUMBER if None in found else len(found)
 
@@ -44,7 +44,7 @@ def _hosts(guests: Sequence[run_result.GuestResult]) -> int | str:
 def _clock(
     shape: fleet_shape.GuestShape, guests: Sequence[run_result.GuestResult]
 ) -> str:
-    """What the guests' times are counted by, and how far it may be off."""
+    """Describe the clock of the guests' times, and its error."""
     if not shape.by_clock:
         return "the leader's, over the start volume"
     complete = [guest for guest in guests if guest.verdict == 'complete']
@@ -66,7 +66,7 @@ def _clock(
 def _rounds(
     result: run_result.RunResult, guests: Sequence[run_result.GuestResult]
 ) -> str:
-    """What was written before the first turn, beside the region."""
+    """Describe the writes before the first turn, without the region."""
     if result.precondition is None:
         return ''
     found = [each.preconditioned for each in guests if each.preconditioned]
@@ -107,7 +107,7 @@ def output(
 
 
 def cost_output(cost: run_result.Cost) -> dict:
-    """What was told of the time before the run, beside what it took."""
+    """Return the table of estimated and actual durations."""
     parts = result_cost.parts(cost)
     return tables.table(
         COST_TITLE,

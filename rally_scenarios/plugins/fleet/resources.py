@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a fleet is made of in the cloud: made, booted, deleted.
+"""Cloud resources of a fleet: created, booted, deleted.
 
-It knows the order in which things are made and which of them there are, so
-that all of it can be deleted whatever happened between.  Single requests are
-``cloud_guests``'s; what guests do is in their orders.
+It knows the order in which resources are created and which of them exist, so
+that all can be deleted whatever happens between.  ``servers`` sends single
+requests; the work of guests is in their orders.
 """
 
 from collections.abc import Callable
@@ -56,14 +56,14 @@ class FleetResources:
         tiers: Sequence[str],
         server_options: Mapping[str, Any] = servers.NO_NETWORK,
     ) -> None:
-        """Begin with nothing made.
+        """Define the resources; none is created yet.
 
         :param cinder: cinderclient
-        :param nova: novaclient of ``servers.NOVA_MICROVERSION``
-        :param new_name: gives names that Rally's cleanup knows as its own,
-            or, of a fleet that is kept, does not know
-        :param image_ids: {name: id} of all of its images
-        :param tiers: of each guest
+        :param nova: novaclient with ``servers.NOVA_MICROVERSION``
+        :param new_name: returns names that Rally's cleanup recognizes, or, for
+            a fleet that is kept, names that it does not
+        :param image_ids: {name: id} of all images of the fleet
+        :param tiers: tier of each guest
         :param server_options: see ``servers.create_server``
         """
         self._server_options = dict(server_options)
@@ -143,7 +143,7 @@ class FleetResources:
         return self._types_of_tiers()
 
     def _makers_of_volumes(self, tier: str) -> list[Callable[[], str]]:
-        """Of a guest of a tier: the volume that it boots from is first."""
+        """Return creators of a guest's volumes, the boot volume first."""
         volumes = self._shape.tiers[tier]
         boot = functools.partial(
             self._create_volume,
@@ -240,7 +240,7 @@ class FleetResources:
         )
 
     def _position(self, number: int) -> int:
-        """Of a guest among those of its tier, from 0."""
+        """Return the position of a guest in its tier, from 0."""
         return self._tiers[:number].count(self._tiers[number])
 
     def _scripts(self, fleet_orders: orders.FleetOrders) -> list[str]:
@@ -275,12 +275,12 @@ class FleetResources:
         ]
 
     def adopt(self, fleet: kept.KeptFleet) -> dict[str, run_result.Fact]:
-        """Take over a fleet that was kept, in place of making one.
+        """Take over a fleet that was kept, instead of creating one.
 
-        :param fleet: of as many guests of each tier
-        :returns: as ``create_volumes``
-        :raises servers.FleetError: a server is not active; or something of it
-            is gone, and then nothing is taken over
+        :param fleet: kept fleet with as many guests of each tier
+        :returns: see ``create_volumes``
+        :raises servers.FleetError: a server is not active; or a resource is
+            gone, and then nothing is taken over
         """
         volumes = [
             fleet.start_volume,
@@ -355,7 +355,7 @@ class FleetResources:
             self._orders_disk = None
 
     def made_of(self) -> dict[str, Any]:
-        """What the fleet is made of, by the fields of ``kept.KeptFleet``."""
+        """Return the resources, by the fields of ``kept.KeptFleet``."""
         return {
             'start_volume': self.start_volume,
             'servers': tuple(self._servers),

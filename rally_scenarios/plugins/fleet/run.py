@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""One run of a fleet: made, measured, reported, kept and deleted.
+"""A run of a fleet: created, measured, reported, kept and deleted.
 
-A scenario composes it and decides what else its iteration does.  What became
-of guests is decided in ``figures.fleet``, figures are computed in
-``figures.result``, and ``plugins.report`` shows them.
+A scenario composes it and decides what else its iteration does.
+``figures.fleet`` decides the outcomes of guests, ``figures.result`` computes
+figures, and ``plugins.report`` shows them.
 """
 
 from collections.abc import Callable
@@ -62,7 +62,7 @@ _MOST_NAMED = 20
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunContext:
-    """What a run needs to know, and whom it asks; nothing is made yet."""
+    """Context of a run: its inputs and services; nothing is created yet."""
 
     #: gives clients, names that Rally's cleanup knows, and timers
     scenario: rally_scenario.OpenStackScenario
@@ -91,14 +91,14 @@ class RunContext:
 
     @property
     def fills(self) -> bool:
-        """Whether guests write their regions before they measure."""
+        """Return whether guests write their regions before they measure."""
         region_mib = self.plan.chosen.method.region_mib
         return self.plan.shape.fill and (
             self.kept_fleet is None or self.kept_fleet.filled_mib < region_mib
         )
 
     def describe(self) -> str:
-        """One line on what is to come and how long it may take."""
+        """Describe the run and its expected duration in one line."""
         if self.kept_fleet is None:
             return self.plan.describe()
         return dataclasses.replace(
@@ -127,7 +127,7 @@ class KeptResult:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Collected:
-    """What was heard of guests, and which of their turns count."""
+    """Data heard from guests, and the turns that count."""
 
     slots: schedule.Schedule
     outcomes: Sequence[verdict.GuestOutcome]
@@ -170,13 +170,13 @@ def context(
     *,
     clock: Callable[[], float] = time.monotonic,
 ) -> RunContext:
-    """What a run needs, checked as far as it can be before all is made.
+    """Return the context of a run, checked as far as possible beforehand.
 
-    :param scenario: that runs it
-    :param clock: of this host, in seconds
+    :param scenario: scenario that runs it
+    :param clock: clock of this host, in seconds
     :raises cinder_tiers.domain.errors.ProblemsFound: see ``run_plan.planned``
     :raises ValueError: the arguments do not fit each other
-    :raises servers.FleetError: something that the run needs is missing
+    :raises servers.FleetError: a prerequisite of the run is missing
     """
     arguments = run_plan.with_seed(arguments)
     plan = run_plan.planned(arguments)
@@ -244,7 +244,7 @@ def context(
 
 
 def _task_title(scenario: rally_scenario.OpenStackScenario) -> str | None:
-    """Of the task that runs a scenario; None: Rally does not say it."""
+    """Return the title of the task of a scenario; None if Rally hides it."""
     try:
         return scenario.context['task']['title'] or None
     except KeyError:
@@ -292,7 +292,7 @@ def _kept_fleet(
 
 
 class FleetRun:
-    """One run of a fleet.
+    """A run of a fleet.
 
     :ivar kept: the result; None until its file is written
     """
@@ -300,11 +300,11 @@ class FleetRun:
     def __init__(
         self, context: RunContext, *, add_output: Callable[..., None]
     ) -> None:
-        """Begin with nothing made.
+        """Create a run; no resource is created yet.
 
-        :param context: of this run, and of no other
+        :param context: context of this run only
         :param add_output: takes an output by the keyword ``complete`` or
-            ``additive``, as that of Rally's scenarios does
+            ``additive``, like that of Rally's scenarios
         """
         self._context = context
         self._add_output = add_output
@@ -388,7 +388,7 @@ class FleetRun:
         )
 
     def _delete_fleet(self) -> None:
-        """Of what is left of one that was to be kept, only our log tells."""
+        """Delete the fleet; only the log reports remains of a kept one."""
         context, keep = self._context, self._context.arguments.keep
         is_any = any(context.resources.made_of().values())
         left = context.resources.delete(context.limits_seconds['volumes'])
@@ -418,9 +418,10 @@ class FleetRun:
         self._took_s[name] = round(self._context.clock() - began, 3)
 
     def _cost(self, collected: _Collected) -> run_result.Cost | None:
-        """How long it took so far; None if it was not measured.
+        """Return the duration so far; None if it was not measured.
 
-        Nor if guests were kept: it says nothing of runs that make their own.
+        Also None if guests were kept: their duration does not apply to runs
+        that create their own.
         """
         if 'measure' not in self._took_s or self._context.kept_fleet:
             return None
@@ -547,9 +548,9 @@ class FleetRun:
         *,
         is_last: bool = False,
     ) -> list[verdict.GuestOutcome]:
-        """What became of all guests in some turns.
+        """Return the outcomes of all guests in some turns.
 
-        :param is_last: nobody asks for their results later
+        :param is_last: whether their results are not requested later
         """
         late_after_ms = self._context.arguments.late_after_ms
         resources = self._context.resources
@@ -721,7 +722,7 @@ class FleetRun:
 def _turns_seconds(
     outcomes: Sequence[verdict.GuestOutcome],
 ) -> float | None:
-    """From the first turn to the end of the last; None if none is known."""
+    """Return the seconds from the first turn to the last one's end."""
     measured = [
         found.measured
         for outcome in outcomes

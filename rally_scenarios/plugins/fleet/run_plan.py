@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a task's arguments come to: patterns, slots, orders, time.
+"""Plan from a task's arguments: patterns, slots, orders, time.
 
-All of it is known before anything is made, so the validator has Rally refuse
-a task that could not be carried out.
+All of it is known before anything is created, so the validator has Rally
+refuse a task that cannot be executed.
 """
 
 from collections.abc import Mapping
@@ -67,7 +67,7 @@ class FleetPlan:
     latency_seconds: int | None = None
 
     def describe(self) -> str:
-        """One line on what is to come and how long it may take."""
+        """Describe the run and its expected duration in one line."""
         parts = self.expected
         repeats, saved = '', 0
         order = (
@@ -103,7 +103,7 @@ class FleetPlan:
         )
 
     def cannot_say(self) -> str:
-        """One line on what its result will not say; empty if nothing."""
+        """Describe in a line what its result cannot show; empty if nothing."""
         return trust.before_run(
             self.chosen.method.runtime_seconds,
             self.stop.looks[0] if self.stop else self.chosen.repeats,
@@ -155,9 +155,10 @@ def _seed(arguments: fleet_arguments.FleetArguments) -> int | None:
 def _stop_rule(
     arguments: fleet_arguments.FleetArguments,
 ) -> stopping.StoppingRule | None:
-    """When repeats are enough.
+    """Return the rule that ends the repeats, or None.
 
-    :raises ValueError: no such rule, or the number of repeats is given too
+    :raises ValueError: the rule is invalid, or the number of repeats is given
+        too
     """
     if arguments.stop_when is None:
         return None
@@ -171,10 +172,10 @@ def _stop_rule(
 
 
 def planned(arguments: fleet_arguments.FleetArguments) -> FleetPlan:
-    """What a task's arguments ask for.
+    """Plan the run that a task's arguments request.
 
-    :raises cinder_tiers.domain.errors.ProblemsFound: the patterns cannot be
-        had, see ``profiles.chosen``
+    :raises cinder_tiers.domain.errors.ProblemsFound: the patterns are not
+        available, see ``profiles.chosen``
     :raises ValueError: the values do not fit each other
     """
     kept.check(arguments)
@@ -261,7 +262,7 @@ def planned(arguments: fleet_arguments.FleetArguments) -> FleetPlan:
 
 
 def _check_gap(gap_seconds: int, slots: schedule.Schedule) -> None:
-    """That guests launch fio when no others are measured.
+    """Check that guests launch fio while no others are measured.
 
     :raises ValueError: the gap is too short
     """
@@ -276,9 +277,9 @@ def _check_gap(gap_seconds: int, slots: schedule.Schedule) -> None:
 def _rates(
     arguments: fleet_arguments.FleetArguments, shape: fleet_shape.GuestShape
 ) -> duration.Rates:
-    """How fast the cloud is, by a former run if the task names one.
+    """Return the speed of the cloud, from the run that the task names.
 
-    :raises ValueError: its result cannot be read, or does not say it
+    :raises ValueError: its result cannot be read, or lacks the figures
     """
     if arguments.cost_from is None:
         return duration.ASSUMED
@@ -296,9 +297,10 @@ def _precondition(
     arguments: fleet_arguments.FleetArguments,
     profile: fio_pattern.Profile,
 ) -> rounds_before.Precondition | None:
-    """What guests write before the first turn.
+    """Return the writes of guests before the first turn.
 
-    :raises ValueError: no such rounds, or their blocks do not fit the region
+    :raises ValueError: the rounds are invalid, or their blocks do not fit the
+        region
     """
     given = arguments.precondition
     if given is None:
@@ -321,7 +323,7 @@ def _precondition(
 def _check_time_for_rounds(
     after_seconds: int | None, rounds: rounds_before.Precondition | None
 ) -> None:
-    """That rounds can end before a start by clock.
+    """Check that rounds can end before a start by clock.
 
     :raises ValueError: the fewest that can be steady take longer
     """
@@ -399,9 +401,9 @@ def disks_of_tiers(
 def limits_seconds(
     plan: FleetPlan, given: Mapping[str, int] | None
 ) -> dict[str, int]:
-    """How long to wait for each part of the run.
+    """Return the time limit of each part of the run, in seconds.
 
-    :param given: the argument timeouts_seconds, which has the last word
+    :param given: the argument timeouts_seconds, which takes precedence
     """
     return {
         **duration.time_limits_seconds(plan.expected, plan.assumed),
@@ -417,13 +419,13 @@ def orders_of(
     start_serial: str,
     now: int,
 ) -> orders.FleetOrders:
-    """The orders that all guests of a run get.
+    """Return the orders that all guests of a run get.
 
-    :param limits: as ``limits_seconds`` gave them
-    :param run: its nonce
+    :param limits: result of ``limits_seconds``
+    :param run: nonce of the run
     :param start_serial: id of the start volume; not used with a start by clock
-    :param now: wall time in seconds; a start by clock is counted from it
-    :raises ValueError: the nonce is none
+    :param now: wall time in seconds, from which a start by clock is counted
+    :raises ValueError: the nonce is invalid
     """
     after = plan.expected.after
     first = plan.slots.slots[0]
@@ -455,12 +457,12 @@ def check_orders(
     keep: bool = False,
     transport: Mapping[str, Any] | None = None,
 ) -> None:
-    """Whether every guest can be given its orders, and can send its results.
+    """Check that every guest can receive its orders and send its results.
 
     :param keep: whether guests wait for the orders of further runs
     :param transport: the argument of the scenario
-    :raises ValueError: the user data of a tier's guests would be too long, or
-        a result, or guests that are to be kept start by clock
+    :raises ValueError: the user data of a tier's guests or a result would be
+        too long, or guests that are to be kept start by clock
     """
     fleet_orders = dataclasses.replace(
         orders_of(

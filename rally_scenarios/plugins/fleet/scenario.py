@@ -64,7 +64,7 @@ class FleetFio(harmless.Scenario):
         clock: Callable[[], float] = time.monotonic,
         **kwargs: object,
     ) -> None:
-        """As all scenarios; clock: the host's, in seconds."""
+        """Create the scenario; clock: the host's, in seconds."""
         super().__init__(*args, **kwargs)
         self._clock = clock
 
@@ -114,44 +114,47 @@ class FleetFio(harmless.Scenario):
         """Boot all guests once, then let each tier run each pattern in turn.
 
         :param fleets: see FleetArgs
-        :param flavor: of all guests
+        :param flavor: flavor of all guests
         :param patterns: fio patterns, run one after another
         :param profile: name of one of the profiles of rally_scenarios/profiles
         :param job_file: path of a fio job file on the host of Rally
-        :param profile_size: how much of a profile or job file is run
+        :param profile_size: size at which a profile or job file is run
         :param guests_per_tier: servers of each tier, 3 by default
-        :param guest_steps: of a tier's guests, how many run, in turn
+        :param guest_steps: numbers of a tier's guests that run, in turn
         :param volume_size_gib: size of the boot volumes
         :param region_mib: MiB that each guest fills and then works on
-        :param ramp_seconds: run, but not counted
-        :param runtime_seconds: counted
-        :param ioengine: fio's engine in the guest, where a pattern names none
+        :param ramp_seconds: seconds that fio runs before it counts
+        :param runtime_seconds: seconds that count
+        :param ioengine: fio's engine in the guest, unless a pattern names one
         :param repeats: how often each tier runs each pattern
         :param start: see fleet_shape.StartArgs; by a volume by default
-        :param start_volume_type: with multi-attach; else the context's
+        :param start_volume_type: type with multi-attach; by default the
+            context's
         :param volume: see fleet_shape.VolumeArgs; the boot volume by default
-        :param spread: guests of a tier over compute hosts, if possible
-        :param result_folder: on the host of Rally, for the result file
-        :param late_after_ms: a start further from its time does not count
-        :param ceph: whose state is kept with the result
+        :param spread: spread guests of a tier over compute hosts, if possible
+        :param result_folder: folder of the result file, on the host of Rally
+        :param late_after_ms: a start that deviates by more does not count
+        :param ceph: cluster whose state is kept with the result
         :param listen_every_seconds: pause between readings of the consoles
-        :param tier_mib_per_second: of large writes; sets slots and limits
-        :param gap_seconds: between two runs, at least; 4 by default
+        :param tier_mib_per_second: speed of large writes, which sets slots and
+            limits
+        :param gap_seconds: minimum gap between two runs; 4 by default
         :param timeouts_seconds: see TimeoutArgs
         :param transport: see TransportArgs; the console by default
-        :param turn_order: of tiers and patterns: drawn, or as listed
-        :param seed: of a random order; None draws one, which the result keeps
+        :param turn_order: order of tiers and patterns: drawn, or as listed
+        :param seed: seed of a random order; None draws one, which the result
+            keeps
         :param zones: see ZoneArgs
-        :param stop_when: see StopArgs; in place of repeats
+        :param stop_when: see StopArgs; replaces repeats
         :param precondition: see PreconditionArgs; nothing by default
-        :param load_steps: IOPS that each volume is asked for, in turn, rising
-        :param cost_from: path of a former result, on the host of Rally: how
-            fast the cloud is, for the time that is told before
+        :param load_steps: IOPS requested of each volume, in turn, rising
+        :param cost_from: path of an earlier result on the host of Rally, which
+            gives the speed of the cloud for the estimated duration
         :param side_by_side: all tiers run a pattern at the same time; they
             must share no disk
         :param keep: see KeepArgs; the fleet is deleted by default
-        :param latency_seconds: latencies of each so many seconds are kept as
-            histograms, for faults
+        :param latency_seconds: length of the windows whose latencies are kept
+            as histograms, for faults
         """
         arguments = fleet_arguments.FleetArguments(
             fleets=fleets,

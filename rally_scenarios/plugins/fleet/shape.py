@@ -26,11 +26,11 @@ _MOST_PER_GUEST = 16
 
 
 class StartArgs(typing_extensions.TypedDict, closed=True):
-    """What gives all guests their start.
+    """Start signal of all guests.
 
     by: ``volume``, a small volume attached to all of them, or ``clock``, wall
     time;
-    after_seconds: from when servers are asked for to a start by wall time.
+    after_seconds: time from the request for servers to a start by wall time.
     """
 
     by: Literal['volume', 'clock']
@@ -38,13 +38,14 @@ class StartArgs(typing_extensions.TypedDict, closed=True):
 
 
 class VolumeArgs(typing_extensions.TypedDict, closed=True):
-    """What fio works on.
+    """Volumes on which fio works.
 
     kind: ``boot``, a part of the boot volume, or ``data``, a second volume;
-    source: of a data volume: ``image``, the tier's, or ``blank``;
-    boot_image: from which guests with data volumes boot; else the tier's;
-    size_gib: of a data volume; else that of boot volumes;
-    per_guest: how many data volumes each guest works on at once, 1 by default;
+    source: source of a data volume: ``image``, the tier's, or ``blank``;
+    boot_image: boot image of guests with data volumes; else the tier's;
+    size_gib: size of a data volume; else that of boot volumes;
+    per_guest: number of data volumes on which each guest works at once, 1 by
+    default;
     fill: write the region before it is measured, True by default.
     """
 
@@ -60,7 +61,7 @@ class VolumeArgs(typing_extensions.TypedDict, closed=True):
 
 @dataclass(frozen=True, kw_only=True)
 class TierVolumes:
-    """What the guests of one tier boot from and work on."""
+    """Boot and data volumes of the guests of a tier."""
 
     #: its name
     tier: str
@@ -78,7 +79,7 @@ class TierVolumes:
 
 @dataclass(frozen=True, kw_only=True)
 class GuestShape:
-    """How all guests of a fleet are made."""
+    """Shape of all guests of a fleet."""
 
     #: whether they start by wall time
     by_clock: bool
@@ -106,7 +107,7 @@ class GuestShape:
 
     @property
     def volumes_per_guest(self) -> int:
-        """How many volumes are made for each guest."""
+        """Number of volumes that are created for each guest."""
         return 1 + self.measured_per_guest if self.has_data else 1
 
     @property
@@ -144,9 +145,9 @@ class GuestShape:
         )
 
     def made_from(self, tier: str) -> str:
-        """What the volume is on which fio works, in words.
+        """Describe the volume on which fio works.
 
-        Whether a backend clones images or copies them, a project cannot see.
+        A project cannot see whether a backend clones images or copies them.
         """
         volumes = self.tiers[tier]
         several = (
@@ -164,7 +165,7 @@ class GuestShape:
 
     @property
     def filled(self) -> str:
-        """Whether what fio reads was written before, in words."""
+        """Describe whether the region was written before fio reads it."""
         return 'region filled' if self.fill else caveats.NOT_FILLED
 
     @property
@@ -178,7 +179,7 @@ class GuestShape:
 
     @property
     def clone_or_flat(self) -> str:
-        """All tiers' volumes in words; those that are alike once."""
+        """Describe the volumes of all tiers; equal ones once."""
         alike: dict[str, list[str]] = {}
         for tier in self.tiers:
             alike.setdefault(self.made_from(tier), []).append(tier)
@@ -191,9 +192,9 @@ class GuestShape:
 
 
 def _tier(fleet: Mapping[str, Any], volume: Mapping[str, Any]) -> TierVolumes:
-    """One tier's volumes.
+    """Return the volumes of one tier.
 
-    :raises ValueError: a type is named that would not be used
+    :raises ValueError: a volume type is named that would not be used
     """
     blank = volume.get('source') == 'blank'
     if 'volume_type' in fleet and not blank:

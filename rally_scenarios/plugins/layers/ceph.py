@@ -45,7 +45,7 @@ def ceph_argv(ceph: host_file.Ceph, *words: str) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a run puts what it makes."""
+    """Place of the objects and images that a run creates."""
 
     #: how to reach Ceph
     ceph: host_file.Ceph
@@ -92,9 +92,10 @@ def _asked(ceph: host_file.Ceph, *words: str) -> bytes:
 
 
 def find_pool(ceph: host_file.Ceph, name: str) -> model.TierPool:
-    """What a pool is made of.
+    """Describe what a pool consists of.
 
-    :raises process.LayerError: there is none, or Ceph does not say
+    :raises process.LayerError: the pool does not exist, or Ceph does not
+        describe it
     """
     try:
         pools = _asked(ceph, 'osd', 'pool', 'ls', 'detail')
@@ -137,10 +138,10 @@ def make_image(place: Place, size_mib: int) -> None:
 
 
 def remove_objects(place: Place, run_names: Sequence[str]) -> None:
-    """Remove what finished runs of ``rados bench`` have written.
+    """Remove the objects of finished runs of ``rados bench``.
 
-    :param run_names: as they were given
-    :raises process.LayerError: it cannot be removed
+    :param run_names: names that the runs were given
+    :raises process.LayerError: the objects cannot be removed
     """
     for name in run_names:
         process.run(
@@ -190,13 +191,13 @@ def remove_all(place: Place) -> None:
 
 
 def remove_unfinished(folder: pathlib.Path) -> None:
-    """Remove what runs have left that were killed.
+    """Remove the remains of killed runs.
 
     Those that still run, in other processes of this host, are left alone.
 
-    :param folder: where runs note what they make
-    :raises process.LayerError: a note cannot be understood, or what it
-        names cannot be removed; says which
+    :param folder: folder with the notes of runs
+    :raises process.LayerError: a note cannot be understood, or its objects
+        cannot be removed; names the note
     """
     for file in sorted(folder.glob(f'{_NOTE}*.json')):
         with file.open() as opened:
@@ -234,14 +235,14 @@ def remove_unfinished(folder: pathlib.Path) -> None:
 
 @contextlib.contextmanager
 def noted(place: Place, folder: pathlib.Path) -> Iterator[set[str]]:
-    """Note what will be made, and remove it in the end.
+    """Note what will be created, and remove it in the end.
 
-    Gives a set for names of runs of ``rados bench`` whose objects are there:
-    only if some are left in it, the pool is searched for them.
+    Yields a set for names of runs of ``rados bench`` whose objects exist: the
+    pool is searched for them only if some are left in the set.
 
-    :param folder: where the note is kept meanwhile
-    :raises process.LayerError: not all can be removed; the note stays,
-        for the next run
+    :param folder: folder of the note
+    :raises process.LayerError: not all can be removed; the note stays, for the
+        next run
     """
     file = folder / f'{_NOTE}{place.name.removeprefix(PREFIX)}.json'
     with file.open('x') as opened:

@@ -31,12 +31,12 @@ _OSD_BENCH_OBJECTS = 64
 
 
 class NotMeasured(Exception):
-    """This layer has no figure for this pattern, and that is not a failure."""
+    """A layer has no figure for a pattern, which is not a failure."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bench:
-    """What all measurements of a run share."""
+    """Setting that all measurements of a run share."""
 
     #: where it works in Ceph
     place: layers_ceph.Place
@@ -53,7 +53,7 @@ class Bench:
 
     @property
     def measure_timeout_seconds(self) -> int:
-        """How long a measurement may take."""
+        """Time limit of a measurement, in seconds."""
         return (
             self.method.ramp_seconds
             + self.method.runtime_seconds
@@ -62,7 +62,7 @@ class Bench:
 
     @property
     def fill_timeout_seconds(self) -> int:
-        """How long it may take to write a region: 1 MiB/s is fast enough."""
+        """Time limit for writing a region: 1 MiB/s is fast enough."""
         return self.method.region_mib + _SLACK_SECONDS
 
 
@@ -112,9 +112,9 @@ def _fill(
 
 
 def check_raw(bench: Bench) -> None:
-    """Whether the raw disk can be measured, before anything else is.
+    """Check that the raw disk can be measured, before other measurements.
 
-    :raises process.LayerError: it cannot, or must not
+    :raises process.LayerError: it cannot, or must not, be measured
     """
     raw_disk.check_readable(bench.raw, bench.method.region_mib * 1024**2)
     if bench.raw.may_be_overwritten:
@@ -366,9 +366,9 @@ def measured(
     measure: Callable[[], model.LayerFigures],
     failures: list[str],
 ) -> model.Measurement:
-    """What came of a measurement.
+    """Return the result of a measurement.
 
-    :param measure: does it
+    :param measure: makes the measurement
     :param failures: gets a line if it failed
     """
     try:

@@ -43,10 +43,10 @@ class LayerError(exceptions.RallyException):
 
 
 def missing(programs: Iterable[str], path: str | None = None) -> list[str]:
-    """Problems with programs that are not installed.
+    """Describe programs that are not installed.
 
     :param programs: keys of ``PACKAGES``
-    :param path: where to look, as in PATH; PATH itself if None
+    :param path: search path as in PATH; None: PATH itself
     """
     return [
         f'program {name} is not installed on the host of Rally: install'
@@ -57,9 +57,9 @@ def missing(programs: Iterable[str], path: str | None = None) -> list[str]:
 
 
 def without_rbd_engine(timeout_seconds: float = 30) -> list[str]:
-    """A problem if the fio of this host cannot reach librbd.
+    """Describe the problem if the fio of this host cannot reach librbd.
 
-    :param timeout_seconds: for fio to answer
+    :param timeout_seconds: time limit for fio's answer
     """
     try:
         run(['fio', '--enghelp=rbd'], timeout_seconds=timeout_seconds)
@@ -157,13 +157,13 @@ def run_together(
 ) -> list[bytes]:
     """Run programs side by side to their ends.
 
-    :param commands: words of each, the program first
-    :param timeout_seconds: for all of them
-    :param environment: variables beside ours
+    :param commands: words of each command, the program first
+    :param timeout_seconds: time limit for all of them
+    :param environment: variables in addition to ours
     :param cgroup: folder of a cgroup that they join first
-    :returns: what each wrote to its standard output
-    :raises LayerError: one cannot be started, ends with an error, or takes
-        too long; none of them is running then
+    :returns: standard output of each
+    :raises LayerError: one cannot be started, fails, or takes too long; none
+        of them is running then
     """
     started: list[tuple] = []
     deadline = time.monotonic() + timeout_seconds
@@ -207,12 +207,12 @@ def run(
     """Run one program to its end; see ``run_together``.
 
     :param argv: the program and its arguments
-    :param timeout_seconds: how long it may take
-    :param environment: variables beside ours
+    :param timeout_seconds: time limit
+    :param environment: variables in addition to ours
     :param cgroup: folder of a cgroup that it joins first
-    :returns: what it wrote to its standard output
-    :raises LayerError: it cannot be started, ends with an error, or takes too
-        long; it is not running then
+    :returns: its standard output
+    :raises LayerError: it cannot be started, fails, or takes too long; it is
+        not running then
     """
     (output,) = run_together(
         [argv],

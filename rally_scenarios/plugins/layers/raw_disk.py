@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether a disk may be measured raw, and a hold on it meanwhile.
+"""Permission to measure a disk raw, and a hold on it meanwhile.
 
-Writing to the wrong disk destroys what is on it.  So a disk is written to
-only if the admin's file says of this very device that it may be overwritten,
-and even then not if anything is found on it or uses it.
+Writing to the wrong disk destroys its content.  So a disk is written to only
+if the admin's file allows overwriting this very device, and even then not if
+the disk has content or is in use.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ _BLUESTORE = b'bluestore block device'
 
 @dataclass(frozen=True, kw_only=True)
 class DeviceFacts:
-    """What is found of a device."""
+    """Facts on a device."""
 
     #: its size
     size_bytes: int
@@ -46,7 +46,7 @@ class DeviceFacts:
 
 
 def reasons_against_writing(facts: DeviceFacts) -> list[str]:
-    """Why a device must not be overwritten, whatever anybody says."""
+    """Explain why a device must not be overwritten, despite any permission."""
     return [
         reason
         for found, reason in (
@@ -109,13 +109,13 @@ def observe(
     mounts: pathlib.Path = _MOUNTS,
     swaps: pathlib.Path = _SWAPS,
 ) -> DeviceFacts:
-    """What is found of a device; nothing is changed.
+    """Read the facts on a device; nothing is changed.
 
     :param sysfs: the kernel's folder of block devices by number
     :param mounts: the kernel's list of mounts
     :param swaps: the kernel's list of swaps
     :raises process.LayerError: it is not a block device
-    :raises OSError: it cannot be read
+    :raises OSError: the kernel's files cannot be read
     """
     number = _number(device)
     folder = sysfs / number
@@ -139,9 +139,9 @@ def observe(
 
 
 def check_readable(disk: host_file.RawDisk, region_bytes: int) -> None:
-    """Whether a disk can be measured by reading.
+    """Check that a disk can be measured by reading.
 
-    :param region_bytes: how much of it is used
+    :param region_bytes: bytes of it that are used
     :raises process.LayerError: it cannot be read, or is too small
     """
     number = _number(disk.device)

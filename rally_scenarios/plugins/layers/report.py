@@ -91,10 +91,9 @@ def _line(judged: Sequence[model.Judgement]) -> list[list[float]]:
 
 
 def outputs(tier: str, judged: Sequence[model.Judgement]) -> list[dict]:
-    """A table, and a chart if a raw disk was measured.
+    """Return a table, and a chart if a raw disk was measured.
 
-    :param tier: its label
-    :param judged: all layers and patterns
+    :param judged: judgements of all layers and patterns
     """
     names = dict.fromkeys(each.measured.pattern.name for each in judged)
     lines = [

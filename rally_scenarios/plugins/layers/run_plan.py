@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a task asks of the scenario of layers, and whether this host can do it.
+"""Plan of the layers scenario from a task, and checks of this host.
 
-All of it is known before anything is made, so the validator has Rally refuse
-a task that could not be carried out.
+All of it is known before anything is created, so the validator has Rally
+refuse a task that cannot be executed.
 """
 
 from collections.abc import Iterator
@@ -45,9 +45,9 @@ _METHOD = {'region_mib': 64, 'ramp_seconds': 5, 'runtime_seconds': 10}
 
 @dataclass(frozen=True, kw_only=True)
 class LayersArguments:
-    """What a task asks of the layers; None says nothing.
+    """Arguments of a task for the layers; None: not given.
 
-    What each of them means, the scenario says: see ``scenario.Layers.run``.
+    ``scenario.Layers.run`` documents each of them.
     """
 
     tier: str
@@ -92,7 +92,7 @@ class LayersPlan:
 
     @property
     def below_guests(self) -> tuple[str, ...]:
-        """Those of its layers that this host measures."""
+        """Layers that this host measures."""
         return tuple(each for each in self.chosen if each != 'guest')
 
 
@@ -109,10 +109,10 @@ def _problem(
 
 
 def _host(named: str | None, chosen: tuple[str, ...]) -> host_file.Host:
-    """What the host file says; without a file, Ceph's own defaults.
+    """Read the host file; without a file, return Ceph's own defaults.
 
-    :raises cinder_tiers.domain.errors.ProblemsFound: it is wrong, or is
-        missing though it is named or needed
+    :raises cinder_tiers.domain.errors.ProblemsFound: the file is wrong, or is
+        missing although it is named or needed
     """
     asked = named or os.environ.get(HOST_VARIABLE)
     path = pathlib.Path(os.path.expanduser(asked or DEFAULT_HOST))
@@ -169,7 +169,7 @@ def _wrong_numbers(plan: LayersPlan, guests: int) -> Iterator[str]:
 
 
 def planned(arguments: LayersArguments) -> LayersPlan:
-    """What a task's arguments ask for.
+    """Plan the run that a task's arguments request.
 
     :raises cinder_tiers.domain.errors.ProblemsFound: the host file is wrong
         or missing
@@ -243,10 +243,10 @@ def to_fleet_arguments(
 
 
 def expected_seconds(plan: LayersPlan, arguments: LayersArguments) -> int:
-    """How long a run should take.
+    """Estimate the duration of a run in seconds.
 
-    The runs themselves are known; for the rest it is assumed that a command
-    takes some seconds, and a tier the given time for large writes.
+    The times of measurements are known; for the rest, a command is assumed to
+    take some seconds, and a tier to have the given speed of large writes.
     """
     method = plan.method
     run = method.ramp_seconds + method.runtime_seconds
@@ -270,9 +270,10 @@ def expected_seconds(plan: LayersPlan, arguments: LayersArguments) -> int:
 
 
 def check_host(plan: LayersPlan) -> None:
-    """Whether this host has all the programs that the layers need.
+    """Check that this host has all programs that the layers need.
 
-    :raises ValueError: names all that are missing, and their packages
+    :raises ValueError: programs are missing; names all of them and their
+        packages
     """
     programs = [name for layer in plan.chosen for name in _PROGRAMS[layer]]
     wrong = process.missing(programs)

@@ -47,7 +47,7 @@ Text = Annotated[str, task_scenario.Field(min_length=1)]
 
 
 class LayerPatternArgs(typing_extensions.TypedDict, closed=True):
-    """One pattern for all layers; iodepth is what is in flight in all."""
+    """A pattern for all layers; iodepth is the number in flight in total."""
 
     name: str
     rw: Literal[model.WORKLOADS]
@@ -104,24 +104,26 @@ class Layers(harmless.Scenario):
 
         :param tier: label of the report
         :param pool: pool that keeps the tier's data
-        :param patterns: run at each layer
+        :param patterns: patterns, run at each layer
         :param layers: some of raw, osd, rados, librbd, guest; all by default
         :param host: path of the file that describes the host of Rally
-        :param image_pool: for headers of images, of an erasure coded pool
-        :param guests: how many share what is in flight
-        :param processes: of RADOS bench, which share it, too
-        :param volume_size_gib: of the guests' boot volumes
-        :param region_mib: MiB that are worked on at each layer
-        :param ramp_seconds: run, but not counted
-        :param runtime_seconds: counted
+        :param image_pool: pool for headers of images, if pool is erasure coded
+        :param image: image of the guests
+        :param flavor: flavor of the guests
+        :param guests: number of guests that share the iodepth
+        :param processes: processes of RADOS bench that share the iodepth
+        :param volume_size_gib: size of the guests' boot volumes
+        :param region_mib: MiB that are used at each layer
+        :param ramp_seconds: seconds that run but do not count
+        :param runtime_seconds: seconds that count
         :param settle_seconds: pause after each measurement on the host
-        :param drop_caches: whether OSDs drop theirs before reads
-        :param start: of guests, as of CinderTiers.fleet_fio
-        :param start_volume_type: as of CinderTiers.fleet_fio
-        :param result_folder: on the host of Rally, for files
-        :param listen_every_seconds: as of CinderTiers.fleet_fio
-        :param tier_mib_per_second: as of CinderTiers.fleet_fio
-        :param timeouts_seconds: as of CinderTiers.fleet_fio
+        :param drop_caches: whether OSDs drop their caches before reads
+        :param start: start of guests, see CinderTiers.fleet_fio
+        :param start_volume_type: see CinderTiers.fleet_fio
+        :param result_folder: folder of files, on the host of Rally
+        :param listen_every_seconds: see CinderTiers.fleet_fio
+        :param tier_mib_per_second: see CinderTiers.fleet_fio
+        :param timeouts_seconds: see CinderTiers.fleet_fio
         """
         with harmless.errors():
             self._run_layers(
@@ -214,11 +216,11 @@ class Layers(harmless.Scenario):
         found: list[model.Measurement],
         failures: list[str],
     ) -> None:
-        """All patterns at all layers of this host.
+        """Measure all patterns at all layers of this host.
 
         :param found: gets their measurements
-        :param failures: gets a line for each that failed, and one if not all
-            that was made can be removed
+        :param failures: gets a line for each failure, and one if not
+            everything that was created can be removed
         """
         is_measured = False
         try:
@@ -337,9 +339,9 @@ def _bench(
     pool: model.TierPool,
     arguments: run_plan.LayersArguments,
 ) -> measure.Bench:
-    """What measurements share; nothing is made yet.
+    """Return the setting of measurements; nothing is created yet.
 
-    :raises process.LayerError: the pool cannot be measured so
+    :raises process.LayerError: the pool cannot be measured in this way
     """
     raw = plan.host.raw_disk(pool.device_classes)
     if 'raw' in plan.chosen and raw is None:

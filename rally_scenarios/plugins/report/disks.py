@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the disks below a tier allow, beside what was measured.
+"""Limits of the disks below a tier, next to the measured figures.
 
-A table for Rally's report, beside those of ``tables``, and as they a view of
-the result: no other report knows the disks that a task names.
+A table for Rally's report, next to those of ``tables``, and like them a view
+of the result: no other report knows the disks that a task names.
 """
 
 from collections.abc import Iterator

@@ -88,7 +88,7 @@ class Scenario(scenario.OpenStackScenario):
     def add_output(
         self, additive: Mapping | None = None, complete: Mapping | None = None
     ) -> None:
-        """As Rally's, with texts that cannot be markup.
+        """Add an output like Rally, with texts that cannot be markup.
 
         :param additive: an output to follow over iterations
         :param complete: an output of this iteration

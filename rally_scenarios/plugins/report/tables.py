@@ -63,7 +63,7 @@ def _or_no_number(value: float | None) -> float | str:
 
 
 def _in_ms(nanoseconds: float | None) -> float | str:
-    """Of a percentile of too few I/Os there is no number."""
+    """Return milliseconds; no number for a percentile of too few I/Os."""
     return NO_NUMBER if nanoseconds is None else round(nanoseconds / 1e6, 3)
 
 
@@ -109,7 +109,7 @@ def _tier_row(run: run_result.PatternRun) -> list:
 def _shown_guests(
     slot: run_result.SlotResult, *, all_of_them: bool
 ) -> Iterable[run_result.GuestFigures]:
-    """Of many: those that are not complete, the slowest and the fastest."""
+    """Return the guests; of many: the incomplete, slowest and fastest ones."""
     if all_of_them:
         return slot.guests
     ranked = guest_times.by_iops(slot)
@@ -152,7 +152,7 @@ def _guest_rows(result: run_result.RunResult) -> Iterator[list]:
 
 
 def _caveats(result: run_result.RunResult) -> dict:
-    """Why figures should be read with care; says so if there is no reason."""
+    """List the reasons to read figures with care, or say that none exist."""
     return table(
         CAVEAT_TABLE_TITLE,
         'Reasons why figures of this run may not be what they seem',

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How an SLA finds the result file of an iteration.
+"""Reference by which an SLA finds the result file of an iteration.
 
-Rally's report has rounded figures, and its schema no place for others.  So an
-iteration's output names its result file, which has them all, with a checksum:
-an SLA judges that file and no other.
+Rally's report has rounded figures, and its schema has no place for others.  So
+an iteration's output names its result file, which has them all, with a
+checksum: an SLA judges that file and no other.
 """
 
 from collections.abc import Iterable
@@ -19,11 +19,11 @@ from rally_scenarios.plugins import servers
 
 
 def output(path: pathlib.Path, run: str) -> dict:
-    """The table that names a file, for ``add_output(complete=)``.
+    """Return the table that names a file, for ``add_output(complete=)``.
 
-    :param path: of a file that is written
+    :param path: path of the written file
     :param run: nonce of the run
-    :raises OSError: it cannot be read
+    :raises OSError: the file cannot be read
     """
     return {
         'title': tables.RESULT_TABLE_TITLE,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where the result file of a run is written, and what Rally's host knows.
+"""Storage of result files, and the facts known on Rally's host.
 
-Adapter: the file's content is made in ``guest.run_result``.
+Adapter: ``figures.result`` makes the content of the file.
 """
 
 from collections.abc import Iterable
@@ -44,7 +44,7 @@ def _version(distribution: str) -> run_result.Fact:
 
 
 def environment() -> dict[str, run_result.Fact]:
-    """What is known of the environment without asking guests or services."""
+    """Return the facts that are known without asking guests or services."""
     return {
         **{
             name: run_result.Fact(value=None, reason=reason)
@@ -57,9 +57,9 @@ def environment() -> dict[str, run_result.Fact]:
 
 
 def volume_types_fact(names: Iterable[str | None]) -> run_result.Fact:
-    """The types of a tier's volumes; more than one is worth a look.
+    """Return the types of a tier's volumes; several hint at a problem.
 
-    :param names: of each volume; None where Cinder names no type
+    :param names: type of each volume; None if Cinder names none
     """
     found = sorted({name or 'none' for name in names})
     if found == ['none']:
@@ -95,8 +95,9 @@ def prepare(folder: str) -> pathlib.Path:
 def read(path: str) -> run_result.RunResult:
     """Read a result that a task names.
 
-    :param path: on the host of Rally; ``~`` is the home of who runs it
-    :raises ValueError: it cannot be read, or is no result
+    :param path: path on the host of Rally; ``~`` is the home of the user of
+        Rally
+    :raises ValueError: the file cannot be read, or is not a result
     """
     try:
         return run_result.read(
@@ -110,11 +111,11 @@ def read(path: str) -> run_result.RunResult:
 
 
 def write(folder: pathlib.Path, result: run_result.RunResult) -> pathlib.Path:
-    """Write one file, whole or not at all.
+    """Write one file atomically.
 
-    :param folder: as ``prepare`` gave it
-    :returns: its path; its name has time and nonce of the run
-    :raises servers.FleetError: it cannot be written
+    :param folder: folder from ``prepare``
+    :returns: path of the file; its name has time and nonce of the run
+    :raises servers.FleetError: the file cannot be written
     """
     stamp = result.ended_at[:19].replace(':', '').replace('-', '')
     path = folder / f'{stamp}-{result.run}.json'

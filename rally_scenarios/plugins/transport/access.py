@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How the guests of a run are reached: what servers need for it, and the way.
+"""Access to the guests of a run, and what servers need for it.
 
-By the console nothing is needed.  For SSH servers get a network and a key
-pair: those that Rally's own contexts made, of which only the key of this run
-is ever used.
+The console needs nothing.  For SSH, servers get a network and a key pair from
+Rally's own contexts; only the key of this run is ever used.
 """
 
 from collections.abc import Mapping
@@ -35,18 +34,18 @@ _MOST_READERS = 32
 
 
 class TransportArgs(typing_extensions.TypedDict, closed=True):
-    """How results come home.
+    """Delivery of results.
 
     kind: console, or ssh;
     copies: how often guests print everything (console);
-    user: whom guests let in with the key pair of the context (ssh);
-    port: of the guests' sshd, 22 by default (ssh);
+    user: user of the guests who accepts the key pair of the context (ssh);
+    port: port of the guests' sshd, 22 by default (ssh);
     network: name or id of one of the project's networks (ssh), else the first;
     orders: how guests get their orders (ssh): by config-drive, the default, or
     from the metadata service;
-    floating_network: of the addresses that guests get, if they need one (ssh);
-    readers: how many guests are read at once, 8 by default;
-    requests_per_second: that Nova gets for it, 50 by default.
+    floating_network: network of floating addresses, if guests need one (ssh);
+    readers: number of guests that are read at once, 8 by default;
+    requests_per_second: limit for requests to Nova, 50 by default.
     """
 
     kind: Literal['console', 'ssh']
@@ -83,7 +82,7 @@ _KEYS_OF = {
 
 
 def check(given: Mapping[str, Any] | None) -> None:
-    """Whether a transport can be had as a task gives it.
+    """Check the argument transport of a task.
 
     :param given: the argument transport
     :raises ValueError: a key is missing, or belongs to the other kind
@@ -104,7 +103,7 @@ def check(given: Mapping[str, Any] | None) -> None:
 
 
 def copies(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """How often guests print what, as ``orders.FleetOrders`` has it.
+    """Return how often guests print what, as in ``orders.FleetOrders``.
 
     :param given: the argument transport; None: the console
     """
@@ -151,7 +150,7 @@ class GuestAccess:
 
     @property
     def readers(self) -> int:
-        """How many guests are read at once."""
+        """Number of guests that are read at once."""
         return self._given.get('readers', readers.READERS)
 
     @property
@@ -197,10 +196,10 @@ class GuestAccess:
             self.server_options['security_groups'] = [user['secgroup']['name']]
 
     def delivery(self, *, guests: int, pause_seconds: float) -> dict[str, Any]:
-        """What the orders are to say of it, see ``orders.FleetOrders``.
+        """Return the fields of delivery for ``orders.FleetOrders``.
 
-        :param guests: how many are read
-        :param pause_seconds: from a reading of a guest to its next
+        :param guests: number of guests that are read
+        :param pause_seconds: pause between two readings of a guest
         """
         if self._by_ssh:
             return copies(self._given)

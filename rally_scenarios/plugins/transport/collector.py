@@ -52,7 +52,7 @@ def _nothing(_guest: str, _event: frames.Event) -> None:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Reading:
-    """What a thread brings of one guest."""
+    """A thread's reading of one guest."""
 
     #: when it was begun and had, on the host's clock
     began_ms: int
@@ -87,20 +87,20 @@ class ResultCollector:
         last_words_seconds: float = _LAST_WORDS_SECONDS,
         hear_event: Callable[[str, frames.Event], None] = _nothing,
     ) -> None:
-        """Begin with nothing read.
+        """Create a collector; nothing is read yet.
 
         :param nova: novaclient, used by several threads
         :param run: nonce of the run
-        :param guests: whom to hear
-        :param pause_seconds: from a reading of a guest to its next
-        :param transport: how to read them, used by several threads; None:
-            their consoles
-        :param clock: the host's, in seconds, to note when guests were read
-        :param readers: how many guests are read at once
-        :param pace: of requests to Nova; None: its default
-        :param last_words_seconds: how long to wait in the end for who does
-            not answer
-        :param hear_event: told each thing that a guest says, once
+        :param guests: guests to read
+        :param pause_seconds: pause between two readings of a guest
+        :param transport: transport that reads them, used by several threads;
+            None: their consoles
+        :param clock: clock of the host in seconds, for the times of readings
+        :param readers: number of guests that are read at once
+        :param pace: pace of requests to Nova; None: its default
+        :param last_words_seconds: how long to wait in the end for silent
+            guests
+        :param hear_event: called once with each event of a guest
         """
         self._clock = clock
         self._nova = nova
@@ -141,7 +141,7 @@ class ResultCollector:
         self._evidence: dict[str, str] = {}
 
     def console(self, guest: servers.Guest) -> frames.GuestConsole:
-        """What is known of one guest."""
+        """Return the console of one guest."""
         return self._consoles[guest.name]
 
     @property
@@ -193,11 +193,10 @@ class ResultCollector:
         timeout_seconds: float,
         is_enough: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Read until the results of all guests that live are complete.
+        """Read until the results of all living guests are complete.
 
-        :param timeout_seconds: after that, return the guests that are missing
-        :param is_enough: asked after each reading; whether what is there
-            suffices
+        :param timeout_seconds: time limit
+        :param is_enough: called after each reading; True ends the collection
         """
         self._listen(
             lambda: (
@@ -215,10 +214,10 @@ class ResultCollector:
             self._hear_last_words()
 
     def _hear_last_words(self) -> None:
-        """What else can be had of those of whom something is missing.
+        """Read what can still be had of guests with missing parts.
 
-        Their consoles, too: where the transport did not reach them, these may
-        have their last words.
+        Reads their consoles, too, which may have the last words of guests that
+        the transport did not reach.
         """
         left = [
             name
@@ -258,7 +257,7 @@ class ResultCollector:
             ).lstrip()
 
     def _last_reading(self, guest: servers.Guest) -> str:
-        """Its console; in a thread."""
+        """Read a guest's console, in a thread."""
         return self._transport.evidence(guest)
 
     def _listen(
@@ -407,9 +406,9 @@ class ResultCollector:
     def _take_in(
         self, name: str, text: str, reading: _Reading | None = None
     ) -> None:
-        """Add to what is known.
+        """Add text to a guest's console.
 
-        :param reading: of which it is; None: it says nothing of the time
+        :param reading: reading with the text; None: its time is unknown
         """
         console = self._consoles[name]
         console.feed(text)
@@ -437,7 +436,7 @@ class ResultCollector:
         self._told[name] = len(events)
 
     def _is_trouble(self, name: str, event: frames.Event) -> bool:
-        """Whether people want to know at once; of each kind the first."""
+        """Return whether to report at once: the first event of each kind."""
         if event.name not in _TROUBLE or (name, event.name) in self._troubled:
             return False
         self._troubled.add((name, event.name))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 
-"""How a guest's words reach the host of Rally: the seam, and the console.
+"""Transports of a guest's words to Rally's host; the console is one.
 
-A transport carries text and knows nothing of what it means; ``guest.frames``
-finds out what is new, damaged or missing.  Every guest has a console, so every
-transport can show it when a guest is to be judged.
+A transport carries text without knowing its meaning;
+``figures.protocol.frames`` finds new, damaged and missing parts.  Every guest
+has a console, so every transport can show it when a guest is judged.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ class TransportError(Exception):
 
 
 class Transport(Protocol):
-    """What the listener needs of a way to its guests.
+    """Way to the guests that the collector uses.
 
     Several threads use it, each for another guest.
     """
@@ -39,9 +39,9 @@ class Transport(Protocol):
         """
 
     def ask_again(self, guest: servers.Guest, missing: frames.Missing) -> str:
-        """What the guest kept of some of its words; may be empty.
+        """Return missing words that the guest kept; may be empty.
 
-        :raises TransportError: it could not be asked
+        :raises TransportError: the guest could not be asked
         """
 
     def evidence(self, guest: servers.Guest) -> str:
@@ -70,19 +70,19 @@ class ConsoleTransport:
     def __init__(
         self, nova: Any, *, pace: readers.RequestPace | None = None
     ) -> None:
-        """Nothing is read yet.
+        """Create the transport; nothing is read yet.
 
         :param nova: novaclient
-        :param pace: of requests to Nova; None: its default
+        :param pace: pace of requests to Nova; None: its default
         """
         self._nova = nova
         self._pace = pace or readers.RequestPace(readers.REQUESTS_PER_SECOND)
         self._last: dict[str, str] = {}
 
     def read(self, guest: servers.Guest) -> str:
-        """All of the console that Nova still has.
+        """Return the part of the console that Nova still has.
 
-        :raises TransportError: Nova did not give it
+        :raises TransportError: Nova did not return it
         """
         self._pace.wait()
         try:
@@ -107,7 +107,7 @@ class ConsoleTransport:
         return text
 
     def ask_again(self, guest: servers.Guest, missing: frames.Missing) -> str:
-        """Nothing: a console cannot be asked."""
+        """Return nothing: a console cannot be asked."""
         return ''
 
     def evidence(self, guest: servers.Guest) -> str:
@@ -120,4 +120,4 @@ class ConsoleTransport:
             return f'({error})'
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: the console needs no resources."""

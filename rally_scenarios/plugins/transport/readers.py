@@ -31,7 +31,7 @@ _TRIED_AGAIN = 2
 
 
 class RequestPace:
-    """When the next request may be made, for all threads together."""
+    """Pace of requests, for all threads together."""
 
     def __init__(
         self,
@@ -40,11 +40,11 @@ class RequestPace:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """Begin without having waited.
+        """Create a pace; the first request need not wait.
 
-        :param per_second: requests, at most, more than 0
-        :param clock: in seconds
-        :param sleep: waits for so many seconds
+        :param per_second: maximum requests per second, more than 0
+        :param clock: returns seconds of a monotonic clock
+        :param sleep: waits for a number of seconds
         """
         self._step_seconds = 1 / per_second
         self._clock = clock
@@ -80,13 +80,14 @@ class Readers:
         slow_seconds: float = _SLOW_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin with nothing under way; threads are made when needed.
+        """Create the readers; threads are started when needed.
 
-        :param guests: names of all that are to be read
-        :param readers: how many guests are read at once, from 1; besides
-            these, 8 times as many are waited for that are slow
-        :param slow_seconds: who takes longer is slow until it no longer does
-        :param clock: in seconds
+        :param guests: names of all guests to read
+        :param readers: number of guests that are read at once, from 1; in
+            addition, up to 8 times as many slow ones are waited for
+        :param slow_seconds: a guest that takes longer is slow until it no
+            longer does
+        :param clock: returns seconds of a monotonic clock
         """
         self._order = {guest: place for place, guest in enumerate(guests)}
         self._readers = readers
@@ -100,7 +101,7 @@ class Readers:
         self._slow: set[str] = set()
 
     def is_under_way(self, guest: str) -> bool:
-        """Whether something of the guest was started and not yet returned."""
+        """Return whether a job of the guest has not been returned yet."""
         return guest in self._under_way
 
     def start(self, guest: str, job: Callable[[], Any]) -> bool:
@@ -123,10 +124,10 @@ class Readers:
         return True
 
     def finished(self, seconds: float) -> list[tuple[str, futures.Future]]:
-        """What is done, in the order of guests.
+        """Return the finished jobs, in the order of guests.
 
-        :param seconds: to wait for a job to end, if none has; with nothing
-            under way, so long in any case
+        :param seconds: how long to wait for a job if none has ended; always
+            the full time if none is running
         """
         waited_for = {each.future for each in self._under_way.values()}
         if waited_for:
@@ -151,7 +152,7 @@ class Readers:
         return sum(each.slow == slow for each in self._under_way.values())
 
     def _move_overdue(self) -> None:
-        """To the places of slow ones, as far as these are free."""
+        """Move overdue guests to the places of slow ones, as far as free."""
         latest = self._clock() - self._slow_seconds
         free = self._readers * _SLOW_PLACES - self._taken(slow=True)
         for guest, each in self._under_way.items():

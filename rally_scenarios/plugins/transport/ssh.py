@@ -49,7 +49,7 @@ logging.getLogger(_PARAMIKO_LOG).addFilter(_clean)
 
 @dataclass(frozen=True, kw_only=True)
 class Login:
-    """How one guest is reached."""
+    """Access to one guest."""
 
     #: name or address
     host: str
@@ -102,7 +102,7 @@ class _FirstKey(paramiko.MissingHostKeyPolicy):
 
 
 class _Connection:
-    """To one guest; made when it is needed, and again when it broke."""
+    """Connection to a guest; opened when needed, and again after a failure."""
 
     def __init__(
         self,
@@ -231,13 +231,13 @@ class SshTransport:
         timeout_seconds: float = 15,
         retry_seconds: float = 10,
     ) -> None:
-        """Do not connect yet.
+        """Create the transport without connecting yet.
 
-        :param logins: {guest name: how it is reached}, of all guests
-        :param key: the only one that is offered
-        :param console: reads the guests' consoles
-        :param timeout_seconds: for one reading, a connection included
-        :param retry_seconds: after a failure, the guest is left alone so long
+        :param logins: {guest name: its login}, for all guests
+        :param key: the only key that is offered
+        :param console: transport that reads the guests' consoles
+        :param timeout_seconds: time limit of a reading with its connection
+        :param retry_seconds: pause after a failure of a guest
         """
         self._connections = {
             guest: _Connection(login, key, timeout_seconds, retry_seconds)
@@ -279,10 +279,10 @@ class SshTransport:
         return whole
 
     def ask_again(self, guest: servers.Guest, missing: frames.Missing) -> str:
-        """Missing lines of results, and all lines if an event is missing.
+        """Return missing lines of results; all lines if an event is missing.
 
-        :param missing: of its slots, the first 100 are asked for
-        :raises TransportError: it could not be asked
+        :param missing: missing parts; the first 100 slots are requested
+        :raises TransportError: the guest could not be asked
         """
         connection = self._connections[guest.name]
         folder = connection.login.folder

@@ -85,7 +85,7 @@ def _has_queue(
 
 
 def _told(name: str, stored: _Stored, *places: tuple[str, str]) -> str | None:
-    """What the first of some sections has; None when none has it."""
+    """Return the value of the first section that has one; None without."""
     for place in places:
         if name in stored.get(place, {}):
             return stored[place][name]

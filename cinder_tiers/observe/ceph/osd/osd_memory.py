@@ -20,10 +20,10 @@ from cinder_tiers.observe.ceph.osd import osd_options
 def observe(
     session: ceph_session.Session, osd_ids: collections.abc.Set[int]
 ) -> dict[int, ceph_state.OsdMemory]:
-    """Some OSDs, and all others on their hosts.
+    """Read the memory of some OSDs, and of all others on their hosts.
 
-    :param osd_ids: of the first.
-    :raises errors.TiersError: when Ceph does not answer or refuses.
+    :param osd_ids: ids of those OSDs.
+    :raises errors.TiersError: Ceph does not answer or refuses.
     """
     reported = {one['id']: one for one in session.command('osd metadata')}
     hosts = {

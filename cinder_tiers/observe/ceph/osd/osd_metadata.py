@@ -54,15 +54,15 @@ def observe(
     sys_block: pathlib.Path = SYS_BLOCK,
     rocksdb_of: collections.abc.Container[str | None] = (),
 ) -> dict[int, osd_requirements.OsdFacts]:
-    """What each OSD of a cluster is.
+    """Read the facts of each OSD of a cluster.
 
-    :param host: name of this host, of whose OSDs the I/O scheduler is read;
-        None: as its kernel calls it.
-    :param sys_block: where the kernel shows disks.
-    :param rocksdb_of: device classes of which each OSD is asked how its
-        database compresses.
-    :returns: {OSD id: facts}, of those that ever reported any.
-    :raises errors.TiersError: when Ceph does not answer or refuses.
+    :param host: name of this host; the I/O scheduler is read for its OSDs
+        only. None: the name that its kernel reports.
+    :param sys_block: folder in which the kernel shows disks.
+    :param rocksdb_of: device classes whose OSDs are asked how their database
+        compresses.
+    :returns: {OSD id: facts}, without OSDs that never reported any.
+    :raises errors.TiersError: Ceph does not answer or refuses.
     """
     here = platform.node() if host is None else host
     tree = session.command('osd tree')
@@ -94,10 +94,10 @@ def observe(
 
 
 def parse(metadata: dict, *, is_up: bool) -> osd_requirements.OsdFacts:
-    """An OSD of `osd metadata`.
+    """Parse an OSD of `osd metadata`.
 
-    :param metadata: an OSD that never started has only its id.
-    :param is_up: whether it runs.
+    :param metadata: the entry; an OSD that never started has only its id.
+    :param is_up: whether the OSD runs.
     """
     store = metadata.get('osd_objectstore')
     return osd_requirements.OsdFacts(
@@ -120,14 +120,14 @@ def parse(metadata: dict, *, is_up: bool) -> osd_requirements.OsdFacts:
 def rocksdb_compressions(
     session: ceph_session.Session, osd_ids: collections.abc.Iterable[int]
 ) -> dict[int, str]:
-    """How the databases of OSDs compress.
+    """Read how the databases of OSDs compress.
 
-    An OSD reads these options when it starts, and shows those that it has
+    An OSD reads these options when it starts, and shows the values that it
     read.
 
-    :returns: {OSD id: as the catalog calls it}; without those that do not
-        answer, or do not say.
-    :raises errors.TiersError: when Ceph refuses.
+    :returns: {OSD id: compression with the name of the catalog}, without OSDs
+        that do not answer or do not report it.
+    :raises errors.TiersError: Ceph refuses.
     """
     found = {}
     for osd_id, options in osd_options.ask_each(
@@ -155,10 +155,10 @@ def _number(text: str | None) -> int | None:
 def schedulers(
     disks: collections.abc.Iterable[str], sys_block: pathlib.Path
 ) -> dict[str, str]:
-    """{disk: the I/O scheduler that it uses}, of those that can be read.
+    """Return {disk: I/O scheduler in use} for disks that can be read.
 
     :param disks: kernel names of disks of this host.
-    :param sys_block: where the kernel shows disks.
+    :param sys_block: folder in which the kernel shows disks.
     """
     found = {}
     for disk in sorted(disks):
@@ -198,7 +198,7 @@ def _disks_of_data(metadata: dict) -> frozenset[str]:
 
 
 def _disk_of_node(node: str | None) -> frozenset[str]:
-    """Of FileStore's keys, which stop at a device of LVM."""
+    """Return the disk of a key of FileStore; empty for a device of LVM."""
     name = pathlib.PurePath(node or 'unknown').name
     if name == 'unknown' or name.startswith('dm-'):
         return frozenset()

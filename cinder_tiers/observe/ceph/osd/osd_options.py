@@ -74,12 +74,12 @@ def _observe(
     field: str,
     found: ceph_state.CephState,
 ) -> dict[str, object]:
-    """Options in effect, and what is needed to judge them.
+    """Read the options in effect, and the facts needed to judge them.
 
     :param mask: class or host.
     :param declared: {name of the device class or host: options}.
-    :param field: of `CephState`, for the options.
-    :param found: may have options of the other mask.
+    :param field: field of `CephState` for the options.
+    :param found: state that may have options of the other mask.
     """
     known = dict(found.option_schemas)
     schemas = known | schemas_of(
@@ -111,12 +111,13 @@ def _observe(
 def configured(
     session: ceph_session.Session, name: str, *, mask: str
 ) -> ceph_state.OsdOptions:
-    """The options that the monitors have for a device class or host.
+    """Read the options that the monitors have for a device class or host.
 
-    :param name: of the device class or host.
+    :param name: name of the device class or host.
     :param mask: class or host.
-    :returns: their values in effect, not those of the monitors.
-    :raises errors.TiersError: when Ceph does not answer or refuses.
+    :returns: the options with their values in effect, not those of the
+        monitors.
+    :raises errors.TiersError: Ceph does not answer or refuses.
     """
     names = {
         entry['name']
@@ -130,11 +131,11 @@ def configured(
 def configured_options(
     session: ceph_session.Session,
 ) -> dict[str, dict[str, str]]:
-    """What the monitors have for some of the OSDs.
+    """Read the options that the monitors have for some of the OSDs.
 
     :returns: {mask, such as class:ssd, or one OSD, such as osd.3: {option:
         value}}.
-    :raises errors.TiersError: when Ceph does not answer or refuses.
+    :raises errors.TiersError: Ceph does not answer or refuses.
     """
     found: dict[str, dict[str, str]] = {}
     for entry in session.command('config dump'):
@@ -192,18 +193,18 @@ def in_effect(
     name: str,
     schemas: dict[str, ceph_state.OptionSchema],
 ) -> ceph_state.OsdOptions:
-    """Options as the running OSDs of a device class or host use them.
+    """Read options as the running OSDs of a device class or host use them.
 
-    If all of its OSDs are down, these are the options that they will use once
-    they are started, as far as the monitors know.
+    If all of its OSDs are down, returns the options that they will use once
+    started, as far as the monitors know.
 
     :param mask: class or host.
-    :param name: of the device class or host; of one without OSDs no option
-        is in effect.
-    :param schemas: of the options in question.
-    :raises errors.Unreachable: when it has OSDs that are up, and none of them
+    :param name: name of the device class or host; without OSDs no option is in
+        effect.
+    :param schemas: schemas of the options to read.
+    :raises errors.Unreachable: some of its OSDs are up, but none of them
         answers.
-    :raises errors.TiersError: when Ceph does not answer or refuses.
+    :raises errors.TiersError: Ceph does not answer or refuses.
     """
     osd_ids = _osds(session, mask, name) if schemas else []
     if not osd_ids:
@@ -294,7 +295,7 @@ def in_effect(
 
 
 def _are_down(session: ceph_session.Session, osd_ids: list[int]) -> bool:
-    """Whether the monitors have marked all of these OSDs as down."""
+    """Return whether the monitors have marked all of these OSDs as down."""
     tree = session.command('osd tree')
     return not any(
         node['id'] in osd_ids and node['status'] == 'up'
@@ -308,12 +309,11 @@ def _once_started(
     schemas: dict[str, ceph_state.OptionSchema],
     osd_ids: list[int],
 ) -> dict[int, dict]:
-    """What OSDs that are down would answer to `config diff`, once started.
+    """Predict the answers to `config diff` of OSDs that are down.
 
-    As far as the monitors know: a value of an OSD's own, such as in a
-    ceph.conf, they do not.
+    The monitors do not know a value of an OSD's own, such as in a ceph.conf.
 
-    :param schemas: of the options in question.
+    :param schemas: schemas of the options to read.
     :returns: {OSD id: {option: {layer: value}}}.
     """
     dumped = session.command('config dump')
@@ -364,13 +364,13 @@ def values_of(
     osd_ids: collections.abc.Iterable[int],
     name: str,
 ) -> dict[int, int]:
-    """A size that OSDs use, in bytes.
+    """Read an option with a size, in bytes.
 
-    :param osd_ids: of any OSDs; of those that do not answer, it is what the
-        monitors would tell them.
-    :param name: of an option that the cluster knows.
-    :returns: {OSD id: bytes}, without those of which it is not known.
-    :raises errors.TiersError: when Ceph does not answer or refuses.
+    :param osd_ids: ids of any OSDs; for those that do not answer, the
+        monitors' value is used.
+    :param name: name of an option that the cluster knows.
+    :returns: {OSD id: bytes}, without OSDs whose value is not known.
+    :raises errors.TiersError: Ceph does not answer or refuses.
     """
     schema = schemas_of(session, {name})[name]
     osd_ids = list(osd_ids)
@@ -444,11 +444,11 @@ def parse_reported(entries: list[dict]) -> dict[str, dict[str, str]]:
 def _reservers(
     session: ceph_session.Session, osd_ids: collections.abc.Iterable[int]
 ) -> dict[int, str]:
-    """How many backfills OSDs really allow.
+    """Read the numbers of backfills that OSDs really allow.
 
     Under mClock their configuration shows another number than they use.
 
-    :returns: {OSD id: number}; without OSDs that do not report one.
+    :returns: {OSD id: number}, without OSDs that do not report one.
     """
     found = {}
     for osd_id, answer in ask_each(
@@ -520,13 +520,13 @@ def _at_start(
     dumped: list[dict],
     osd_id: int,
 ) -> str:
-    """The value that an OSD will have when it is started again.
+    """Return the value that an OSD will have after a restart.
 
-    The monitors do not know the class and the host of what asks them at its
-    start (ConfigMonitor::refresh_config, which takes it for a client), so
-    sections with a mask do not count.
+    The monitors do not know the class and host of an OSD that asks them at its
+    start (ConfigMonitor::refresh_config takes it for a client), so sections
+    with a mask do not count.
 
-    :param dumped: what the monitors have (`config dump`).
+    :param dumped: configuration of the monitors (`config dump`).
     """
     layers = diff.get(schema.name, {})
     for layer in ('cmdline', 'env', 'file'):  # the strongest first
@@ -549,7 +549,7 @@ def _reason_at_start(
     later: dict[int, str],
     configured: set[str],
 ) -> str:
-    """Why OSDs do not use an option that counts from their start.
+    """Explain why OSDs do not use an option that counts from their start.
 
     :param now: {OSD id: value in use}, of those without a value of their
         own.
@@ -576,9 +576,10 @@ def _normal(schema: ceph_state.OptionSchema, value: object) -> str:
 
 
 def _reason(name: str, diffs: dict[int, dict], queues: dict[int, str]) -> str:
-    """The most specific reason, of the first OSD by id; '' without one.
+    """Return the most specific reason; ties go to the lowest OSD id.
 
-    :param diffs: of the OSDs that use another value than the configured one.
+    :param diffs: {OSD id: its `config diff`} of OSDs that use another value
+        than the configured one; empty: the reason is ''.
     :param queues: {OSD id: osd_op_queue}.
     """
     seen = []

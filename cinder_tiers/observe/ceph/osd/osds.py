@@ -31,15 +31,15 @@ def observe(
 def read_affinity(
     session: ceph_session.Session, device_class: str
 ) -> ceph_state.PrimaryAffinity | None:
-    """What the OSDs of a device class have; None when there is no OSD."""
+    """Read the primary affinity of a device class; None without OSDs."""
     return primary_affinity.observed(read_osds(session), device_class)
 
 
 @answers.in_known_form
 def read_osds(session: ceph_session.Session) -> tuple[ceph_state.Osd, ...]:
-    """All OSDs, by id.
+    """Read all OSDs, ordered by id.
 
-    :raises errors.TiersError: when Ceph does not answer or refuses.
+    :raises errors.TiersError: Ceph does not answer or refuses.
     """
     return parse_osds(session.command('osd tree'))
 

@@ -34,9 +34,9 @@ def observe(
 
 
 def parse(osd_dump: collections.abc.Mapping) -> dict[int, int]:
-    """{OSD id: placement groups of which it was made the primary}.
+    """Return {OSD id: placement groups of which it was made the primary}.
 
-    :param osd_dump: of `osd dump` (OSDMap::dump, pg_upmap_primaries).
+    :param osd_dump: answer to `osd dump` (OSDMap::dump, pg_upmap_primaries).
     """
     return dict(
         collections.Counter(
