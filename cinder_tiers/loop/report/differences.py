@@ -36,13 +36,13 @@ _KEYS = (
 )
 #: An interval from few repeats may be so wide that bars could not be seen.
 _MOST_OF_LONGEST_BAR = 2
-_COLUMNS = (
-    figure.Column(title='What'),
-    figure.Column(title='Pattern'),
-    figure.Column(title='Finding'),
-    figure.Column(title='Baseline = 100', digits=1),
-    figure.Column(title='From', digits=1),
-    figure.Column(title='To', digits=1),
+_COLUMNS = figure.columns(
+    'What',
+    'Pattern',
+    'Finding',
+    ('Baseline = 100', 1),
+    ('From', 1),
+    ('To', 1),
 )
 
 

@@ -156,6 +156,16 @@ class Column:
     digits: int | None = None
 
 
+def columns(*titles: str | tuple[str, int]) -> tuple[Column, ...]:
+    """Columns of texts by their titles; of numbers as (title, digits)."""
+    return tuple(
+        Column(title=each)
+        if isinstance(each, str)
+        else Column(title=each[0], digits=each[1])
+        for each in titles
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Table:
     """The numbers of a figure."""

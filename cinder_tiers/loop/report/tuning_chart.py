@@ -15,22 +15,22 @@ from cinder_tiers.loop.tune import history as histories
 from cinder_tiers.loop.tune import judged
 from cinder_tiers.loop.tune import tuning as tunings
 
-_TRIAL_COLUMNS = (
-    figure.Column(title='Measurement', digits=0),
-    figure.Column(title='Block', digits=0),
-    figure.Column(title='Candidate'),
-    figure.Column(title='Gain %', digits=1),
-    figure.Column(title='Best so far %', digits=1),
-    figure.Column(title='Ruled out because'),
+_TRIAL_COLUMNS = figure.columns(
+    ('Measurement', 0),
+    ('Block', 0),
+    'Candidate',
+    ('Gain %', 1),
+    ('Best so far %', 1),
+    'Ruled out because',
 )
-_CANDIDATE_COLUMNS = (
-    figure.Column(title='Candidate'),
-    figure.Column(title='Finding'),
-    figure.Column(title='Gain %', digits=1),
-    figure.Column(title='95 % from', digits=1),
-    figure.Column(title='95 % to', digits=1),
-    figure.Column(title='Blocks', digits=0),
-    figure.Column(title='Reason'),
+_CANDIDATE_COLUMNS = figure.columns(
+    'Candidate',
+    'Finding',
+    ('Gain %', 1),
+    ('95 % from', 1),
+    ('95 % to', 1),
+    ('Blocks', 0),
+    'Reason',
 )
 _DEFAULT, _MEASURED, _BEST, _UNKNOWN = 0, 1, 2, 7
 _STYLES = {
