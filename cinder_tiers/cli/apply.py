@@ -3,7 +3,6 @@
 """`openstack tier apply`: makes the world match the tiers file."""
 
 import argparse
-import collections.abc
 import os
 import typing
 
@@ -70,10 +69,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
         base.add_yes(parser)
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Observes, compares, writes and shows.
 
         Expected failures end as CommandError of OSC.

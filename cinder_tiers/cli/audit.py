@@ -118,10 +118,7 @@ Example: openstack tier audit --tier database -f json -c Object -c State
         placement_policy.add_config_file(parser, only_with='--volumes')
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Observes, compares and shows.
 
         Expected failures end as CommandError of OSC.

@@ -337,9 +337,17 @@ class StatusCommand(command.Command):
             self.log.error('%s', error)
             return status
 
+    def warn(self, texts: collections.abc.Iterable[str]) -> None:
+        """Says what to know of what is shown, each in a line."""
+        for each in texts:
+            self.log.warning('%s', cells.printable(each))
+
 
 class StatusLister(StatusCommand, command.Lister):
     """A command that shows a table."""
+
+    #: What to know of the table, said below it, each in a line.
+    notes: collections.abc.Iterable[str] = ()
 
     def produce_output(
         self,
@@ -347,12 +355,17 @@ class StatusLister(StatusCommand, command.Lister):
         column_names: collections.abc.Sequence[str],
         data: collections.abc.Iterable[cells.Row],
     ) -> int:
-        """Shows the table in the format that is asked for."""
-        return super().produce_output(
+        """Shows the table in the format that is asked for, and the notes."""
+        shown = super().produce_output(
             parsed_args,
             column_names,
             [cells.of_format(row, parsed_args.formatter) for row in data],
         )
+        if self.notes:
+            # Standard error is not buffered.
+            self.app.stdout.flush()
+            self.warn(self.notes)
+        return shown
 
 
 class TextFormatter(formatters.ListFormatter):

@@ -3,7 +3,6 @@
 """`openstack tier plan`: what apply would do."""
 
 import argparse
-import collections.abc
 import logging
 
 import stevedore
@@ -64,10 +63,7 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
         base.add_allow(parser)
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Observes, compares and shows.
 
         Expected failures end as CommandError of OSC.

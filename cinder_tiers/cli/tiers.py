@@ -74,7 +74,7 @@ def _shown(
     columns: tuple[str, ...],
     more: tuple[str, ...],
     rows: collections.abc.Iterable[cells.Row],
-) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+) -> cells.Shown:
     """Columns and rows, as OSC in every format alike.
 
     :param more: columns that only --long shows, the last of each row.
@@ -111,10 +111,7 @@ Example: openstack tier list --long -c Name -c Promise
         )
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Reads and shows.
 
         Expected failures end as CommandError of OSC.

@@ -71,10 +71,7 @@ Example: openstack tier validate tiers.yaml -f json
         )
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Reads the file and shows what is wrong with it."""
         path = parsed_args.file or parsed_args.catalog
         problems: tuple[errors.Problem, ...] = ()

@@ -3,7 +3,6 @@
 """`openstack tier volumes`: who has volumes of which tier."""
 
 import argparse
-import collections.abc
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -57,10 +56,7 @@ Example: openstack tier volumes --wrong -f csv -c Volume -c Remark
         placement_policy.add_config_file(parser)
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Lists and shows.
 
         Expected failures end as CommandError of OSC.

@@ -82,10 +82,7 @@ Example: openstack tier publish result.json --tier database
         lock.add(parser)
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Reads, observes, asks, writes and shows.
 
         Expected failures end as CommandError of OSC.

@@ -178,10 +178,7 @@ done.json
         placement_policy.add_config_file(parser)
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Observes, asks, carries out and shows.
 
         Expected failures end as CommandError of OSC.

@@ -29,7 +29,6 @@ if typing.TYPE_CHECKING:
 STOPS = 'ending the measuring command; everything will be restored'
 #: What is said of a second signal.
 LEFT = ' and leave the rest to "openstack tier sweep --restore"'
-_Shown = tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]
 
 
 class SweepingLister(base.CatalogLister):
@@ -267,7 +266,7 @@ sh measure.sh
         base.add_yes(parser)
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> _Shown:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Sweeps, restores or looks.
 
         Expected failures end as CommandError of OSC.
@@ -310,13 +309,13 @@ sh measure.sh
             or f'sweep-{file.sweep.tier}-{now:%Y%m%dT%H%M%SZ}',
         )
 
-    def _prepare(self, parsed_args: argparse.Namespace) -> _Shown:
+    def _prepare(self, parsed_args: argparse.Namespace) -> cells.Shown:
         file, _ = self._files(parsed_args)
         prepared = use_cases.prepare(connection=base.connect(self), file=file)
         self.announce(prepared)
         return self.planned(prepared)
 
-    def _run(self, parsed_args: argparse.Namespace) -> _Shown:
+    def _run(self, parsed_args: argparse.Namespace) -> cells.Shown:
         file, files = self._files(parsed_args)
         with interruption.Interrupt(
             STOPS, interruption.ENDING, left=LEFT
@@ -350,13 +349,13 @@ sh measure.sh
             )
         return self.found(results.records)
 
-    def planned(self, prepared: preparation.Prepared) -> _Shown:
+    def planned(self, prepared: preparation.Prepared) -> cells.Shown:
         """The table of what is to come."""
         return render.SLOT_COLUMNS, list(render.slot_rows(prepared))
 
     def found(
         self, records: collections.abc.Sequence[record.SlotRecord]
-    ) -> _Shown:
+    ) -> cells.Shown:
         """The table of what came of it."""
         return render.RECORD_COLUMNS, list(map(render.record_row, records))
 
@@ -377,7 +376,9 @@ sh measure.sh
         except errors.Unreachable as error:
             return use_cases.without(error)
 
-    def _restore(self, parsed_args: argparse.Namespace) -> tuple[_Shown, bool]:
+    def _restore(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[cells.Shown, bool]:
         """Brings back; also says whether everything is back."""
         back = use_cases.restore(
             connection=self._connection(),
@@ -421,7 +422,7 @@ sh measure.sh
             ],
         ), back.is_complete
 
-    def _look(self, parsed_args: argparse.Namespace) -> _Shown:
+    def _look(self, parsed_args: argparse.Namespace) -> cells.Shown:
         found = use_cases.look(
             connection=self._connection(),
             state=parsed_args.state,

@@ -3,7 +3,6 @@
 """`openstack tier tune`: searches better options of a tier, with a budget."""
 
 import argparse
-import collections.abc
 import contextlib
 import os
 
@@ -113,10 +112,7 @@ sh measure.sh
         base.add_yes(parser)
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Searches, confirms and shows.
 
         Expected failures end as CommandError of OSC.
