@@ -44,17 +44,34 @@ DEFAULT_CATALOG = '/etc/cinder-tiers/tiers.yaml'
 ANSWER_TIMEOUT_S = 300
 
 
-def add_catalog(parser: argparse.ArgumentParser) -> None:
-    """Adds --catalog."""
+def add_catalog(
+    parser: argparse.ArgumentParser, meaning: str | None = None
+) -> None:
+    """Adds --catalog and --include-root.
+
+    :param meaning: meaning of a tiers file that a command can do without,
+        for the help; None: it needs one.
+    """
     parser.add_argument(
         '--catalog',
         metavar='<file>',
         type=not_empty,
-        default=default_catalog(),
-        help=f'tiers file (default: $CINDER_TIERS_CATALOG, else '
+        default=None if meaning else default_catalog(),
+        help=meaning
+        or f'tiers file (default: $CINDER_TIERS_CATALOG, else '
         f'{DEFAULT_CATALOG})',
     )
-    add_include_root(parser)
+    parser.add_argument(
+        '--include-root',
+        metavar='<folder>',
+        type=not_empty,
+        default=os.environ.get(_INCLUDE_ROOT) or None,
+        help=(
+            'folder that must contain all files that the tiers file '
+            f'includes (default: ${_INCLUDE_ROOT}, else the folder of the '
+            'tiers file)'
+        ),
+    )
 
 
 def not_empty(text: str) -> str:
@@ -70,6 +87,20 @@ def not_empty(text: str) -> str:
             f'{text!r} is empty; give a value, or remove the argument'
         )
     return text
+
+
+def add_name(
+    parser: argparse.ArgumentParser | argparse._ArgumentGroup,
+    option: str,
+    metavar: str,
+    meaning: str,
+) -> None:
+    """Adds an option that names something.
+
+    :param parser: or a group of its arguments.
+    :param meaning: meaning of it, for the help.
+    """
+    parser.add_argument(option, metavar=metavar, type=not_empty, help=meaning)
 
 
 def limit_wait(config: 'openstack.config.loader.OpenStackConfig') -> None:
@@ -116,21 +147,6 @@ def connect(
                 'again'
             ) from error
     return shown.app.client_manager.sdk_connection
-
-
-def add_include_root(parser: argparse.ArgumentParser) -> None:
-    """Adds --include-root, beside --catalog."""
-    parser.add_argument(
-        '--include-root',
-        metavar='<folder>',
-        type=not_empty,
-        default=os.environ.get(_INCLUDE_ROOT) or None,
-        help=(
-            'folder that must contain all files that the tiers file '
-            f'includes (default: ${_INCLUDE_ROOT}, else the folder of the '
-            'tiers file)'
-        ),
-    )
 
 
 def add_state(parser: argparse.ArgumentParser, holds: str) -> None:
@@ -218,16 +234,19 @@ def refuse_dashes(parser: argparse.ArgumentParser) -> None:
     _parse_by(parser, parse_known_args)
 
 
-def add_yes(parser: argparse.ArgumentParser) -> None:
-    """Adds --yes."""
+def add_yes(
+    parser: argparse.ArgumentParser,
+    unasked: str = ' (never asked unless standard input is a terminal)',
+) -> None:
+    """Adds --yes.
+
+    :param unasked: when a command asks nothing, for the end of the help.
+    """
     parser.add_argument(
         '-y',
         '--yes',
         action='store_true',
-        help=(
-            'do not ask for confirmation (never asked unless standard '
-            'input is a terminal)'
-        ),
+        help=f'do not ask for confirmation{unasked}',
     )
 
 

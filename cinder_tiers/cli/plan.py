@@ -54,11 +54,11 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--out',
-            metavar='<plan>',
-            type=base.not_empty,
-            help='save the plan to this file, for "tier apply <plan>"',
+            '<plan>',
+            'save the plan to this file, for "tier apply <plan>"',
         )
         base.add_allow(parser)
         return parser

@@ -37,14 +37,11 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
             'needs no cloud'
         ),
     )
-    parser.add_argument(
-        '--catalog',
-        metavar='<file>',
-        type=base.not_empty,
-        help='tiers file; implies --declared (default with --declared: '
+    base.add_catalog(
+        parser,
+        'tiers file; implies --declared (default with --declared: '
         f'$CINDER_TIERS_CATALOG, else {base.DEFAULT_CATALOG})',
     )
-    base.add_include_root(parser)
 
 
 def _file(parsed_args: argparse.Namespace) -> str | None:

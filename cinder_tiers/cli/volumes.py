@@ -42,11 +42,11 @@ Example: openstack tier volumes --wrong -f csv -c Volume -c Remark
             type=base.not_empty,
             help='list the volumes of this applied tier',
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--project',
-            metavar='<project>',
-            type=base.not_empty,
-            help='only volumes of this project (name or ID; default: all)',
+            '<project>',
+            'only volumes of this project (name or ID; default: all)',
         )
         parser.add_argument(
             '--wrong',

@@ -73,12 +73,7 @@ Example: openstack tier publish result.json --tier database
             help='publish only this tier (may be repeated; default: all '
             'tiers of the results)',
         )
-        parser.add_argument(
-            '-y',
-            '--yes',
-            action='store_true',
-            help='do not ask for confirmation',
-        )
+        base.add_yes(parser, '')
         lock.add(parser)
         return parser
 

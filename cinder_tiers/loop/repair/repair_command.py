@@ -83,15 +83,13 @@ done.json
                 'confirmation is asked for'
             ),
         )
-        group.add_argument(
+        base.add_name(
+            group,
             '--undo',
-            metavar='<record>',
-            type=base.not_empty,
-            help=(
-                'give volumes that are as a repair left them the type, the '
-                'backend or the limits back that they had before; takes a '
-                'file of --record, or of --out after it was carried out'
-            ),
+            '<record>',
+            'give volumes that are as a repair left them the type, the '
+            'backend or the limits back that they had before; takes a '
+            'file of --record, or of --out after it was carried out',
         )
         group.add_argument(
             '--kind',
@@ -130,23 +128,19 @@ done.json
                 f'at most {_MOST_AT_ONCE})'
             ),
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--out',
-            metavar='<plan>',
-            type=base.not_empty,
-            help=(
-                'save the plan to this file, for "tier repair <plan>", and '
-                'change nothing; an older plan is replaced, and no other file'
-            ),
+            '<plan>',
+            'save the plan to this file, for "tier repair <plan>", and '
+            'change nothing; an older plan is replaced, and no other file',
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--record',
-            metavar='<record>',
-            type=base.not_empty,
-            help=(
-                'write how each volume was, and what was done, to this new '
-                'file, for --undo'
-            ),
+            '<record>',
+            'write how each volume was, and what was done, to this new '
+            'file, for --undo',
         )
         parser.add_argument(
             '--max-bytes-per-second',
@@ -158,23 +152,16 @@ done.json
                 'data move begins later; volumes count with their full size'
             ),
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--watch',
-            metavar='<folder>',
-            type=base.not_empty,
-            help=(
-                'begin no further volume while "tier watch", which must run '
-                'with --state of this folder, says that a tier is slower '
-                'than it was, breaks an expectation, fails or hangs; end '
-                f'after {pace.MOST_PAUSE_S / 3600:.0f} h of that'
-            ),
+            '<folder>',
+            'begin no further volume while "tier watch", which must run '
+            'with --state of this folder, says that a tier is slower '
+            'than it was, breaks an expectation, fails or hangs; end '
+            f'after {pace.MOST_PAUSE_S / 3600:.0f} h of that',
         )
-        parser.add_argument(
-            '-y',
-            '--yes',
-            action='store_true',
-            help='do not ask for confirmation',
-        )
+        base.add_yes(parser, '')
         placement_policy.add_config_file(parser)
         return parser
 

@@ -251,14 +251,12 @@ sh measure.sh
                 f'in <file> (1 to {sweep_reader.MOST_BLOCKS})'
             ),
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--out',
-            metavar='<folder>',
-            type=base.not_empty,
-            help=(
-                'folder for sweep.json and the results of the slots (default: '
-                'sweep-TIER-TIME in the working directory)'
-            ),
+            '<folder>',
+            'folder for sweep.json and the results of the slots (default: '
+            'sweep-TIER-TIME in the working directory)',
         )
         base.add_state(
             parser, 'the journal, which must outlive a crash of the host'

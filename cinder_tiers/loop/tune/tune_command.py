@@ -97,14 +97,12 @@ sh measure.sh
                 'smaller one needs more blocks (default: 10)'
             ),
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--out',
-            metavar='<folder>',
-            type=base.not_empty,
-            help=(
-                'folder for the results of blocks and the proposal (default: '
-                'tune-TIER in the working directory)'
-            ),
+            '<folder>',
+            'folder for the results of blocks and the proposal (default: '
+            'tune-TIER in the working directory)',
         )
         base.add_state(
             parser, 'the journals, which must outlive a crash of the host'

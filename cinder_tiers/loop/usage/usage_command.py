@@ -74,11 +74,11 @@ Example: openstack tier usage --from 2028-02-01 --to 2028-03-01 -f json
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--project',
-            metavar='<project>',
-            type=base.not_empty,
-            help='only this project (name or ID; default: all that you see)',
+            '<project>',
+            'only this project (name or ID; default: all that you see)',
         )
         parser.add_argument(
             '--from',
@@ -106,15 +106,12 @@ Example: openstack tier usage --from 2028-02-01 --to 2028-03-01 -f json
             'headroom": also show how much of it the IOPS limits of all '
             'volumes sell; needs administrator rights (may be repeated)',
         )
-        parser.add_argument(
-            '--catalog',
-            metavar='<file>',
-            type=base.not_empty,
-            help='tiers file with prices and, for --headroom, expectations '
+        base.add_catalog(
+            parser,
+            'tiers file with prices and, for --headroom, expectations '
             '(default: $CINDER_TIERS_CATALOG, else '
             f'{base.DEFAULT_CATALOG} if you can read it)',
         )
-        base.add_include_root(parser)
         placement_policy.add_config_file(parser)
         metrics_file.add_metrics(parser, when='also ')
         return parser
