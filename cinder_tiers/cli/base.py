@@ -20,6 +20,7 @@ from osc_lib import exceptions
 import stevedore
 
 from cinder_tiers.cli import exit_status
+from cinder_tiers.cli import interruption
 from cinder_tiers.cli.render import cells
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import effects
@@ -101,6 +102,29 @@ def add_name(
     :param meaning: meaning of it, for the help.
     """
     parser.add_argument(option, metavar=metavar, type=not_empty, help=meaning)
+
+
+def add_names(
+    parser: argparse.ArgumentParser | argparse._ArgumentGroup,
+    option: str,
+    metavar: str,
+    meaning: str,
+    *,
+    dest: str | None = None,
+) -> None:
+    """Adds an option that names something, and may be repeated.
+
+    :param dest: name of the list; None: that of the option.
+    """
+    parser.add_argument(
+        option,
+        metavar=metavar,
+        type=not_empty,
+        action='append',
+        default=[],
+        dest=dest,
+        help=meaning,
+    )
 
 
 def limit_wait(config: 'openstack.config.loader.OpenStackConfig') -> None:
@@ -266,17 +290,13 @@ def add_allow(
 
     :param parser: or a group of its arguments.
     """
-    parser.add_argument(
+    add_names(
+        parser,
         '--allow',
-        metavar='<object>',
-        type=not_empty,
-        action='append',
-        default=[],
-        help=(
-            'carry out the refused change of this object, named as in the '
-            'column Object of "tier plan"; the part in parentheses may be '
-            'omitted if the name is unambiguous (may be repeated)'
-        ),
+        '<object>',
+        'carry out the refused change of this object, named as in the '
+        'column Object of "tier plan"; the part in parentheses may be '
+        'omitted if the name is unambiguous (may be repeated)',
     )
 
 
@@ -360,6 +380,21 @@ class StatusCommand(command.Command):
         """Says what to know of what is shown, each in a line."""
         for each in texts:
             self.log.warning('%s', cells.printable(each))
+
+    def ask(self, question: str) -> None:
+        """Asks a person who sees the question, and can answer.
+
+        :param question: such as `Begin?`.
+        :raises errors.ActionFailed: the answer was not yes.
+        """
+        self.app.stderr.write(f'{question} [y/N] ')
+        self.app.stderr.flush()
+        with interruption.at_once():
+            answer = self.app.stdin.readline()
+        if answer.strip().lower() not in ('y', 'yes'):
+            raise errors.ActionFailed(
+                'Nothing was changed because the answer was not yes.'
+            )
 
 
 class StatusLister(StatusCommand, command.Lister):

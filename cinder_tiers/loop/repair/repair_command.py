@@ -354,17 +354,11 @@ done.json
                 + '\n'
             )
         moved_gib = sum(one.moved_gib for one in to_do)
-        stderr.write(
+        self.ask(
             f'Repair {len(to_do)} volume{"" if len(to_do) == 1 else "s"}, '
-            f'moving at most {moved_gib} GiB? [y/N] '
+            f'moving at most {moved_gib} GiB?'
         )
-        stderr.flush()
-        with interruption.at_once():
-            if stdin.readline().strip().lower() in ('y', 'yes'):
-                return True
-        raise errors.ActionFailed(
-            'Nothing was changed because the answer was not yes.'
-        )
+        return True
 
     def _carry_out(
         self,

@@ -95,16 +95,8 @@ class SweepingLister(base.CatalogLister):
         """
         self.announce(prepared, length=length)
         stdin = self.app.stdin
-        if parsed_args.yes or stdin is None or not stdin.isatty():
-            return
-        self.app.stderr.write('Begin? [y/N] ')
-        self.app.stderr.flush()
-        with interruption.at_once():
-            answer = stdin.readline()
-        if answer.strip().lower() not in ('y', 'yes'):
-            raise errors.ActionFailed(
-                'Nothing was changed because the answer was not yes.'
-            )
+        if not parsed_args.yes and stdin is not None and stdin.isatty():
+            self.ask('Begin?')
 
     def report_slot(self, one: record.SlotRecord) -> None:
         """One line per slot on stderr, unless --quiet."""

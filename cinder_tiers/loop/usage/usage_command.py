@@ -96,13 +96,11 @@ Example: openstack tier usage --from 2028-02-01 --to 2028-03-01 -f json
             dest='end',
             help='when it ends; a date is not part of it (default: now)',
         )
-        parser.add_argument(
+        base.add_names(
+            parser,
             '--headroom',
-            metavar='<result>',
-            type=base.not_empty,
-            action='append',
-            default=[],
-            help='result file with the load curve of a tier, as of "tier '
+            '<result>',
+            'result file with the load curve of a tier, as of "tier '
             'headroom": also show how much of it the IOPS limits of all '
             'volumes sell; needs administrator rights (may be repeated)',
         )
