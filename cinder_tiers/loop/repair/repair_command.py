@@ -29,7 +29,6 @@ from cinder_tiers.loop.repair import repair
 from cinder_tiers.loop.repair import repair_rows
 from cinder_tiers.observe import cloud_id
 from cinder_tiers.observe import for_audit
-from cinder_tiers import workflow
 
 _STOPS = 'repair begins no further volume, and waits for those that it began'
 _LEFT = '; what Cinder has begun, it ends'
@@ -176,7 +175,7 @@ done.json
             catalog = reader.read_file(
                 parsed_args.catalog, include_root=parsed_args.include_root
             )
-            workflow.chosen_tiers(catalog, parsed_args.tier or ())
+            catalog.chosen(parsed_args.tier or ())
             trouble = self._watch(parsed_args.watch, catalog)
             with for_audit.sessions(
                 catalog,

@@ -61,32 +61,6 @@ class _WatchedTier:
         return self.probe.window(seconds=seconds, interval_s=self.interval_s)
 
 
-def chosen(
-    catalog: catalogs.Catalog, names: collections.abc.Sequence[str]
-) -> tuple[catalogs.Tier, ...]:
-    """The tiers to watch.
-
-    :param names: of tiers; none: all.
-    :raises errors.ProblemsFound: the catalog lacks some.
-    """
-    missing = [
-        errors.Problem(
-            where=catalog.source.file,
-            found=f'tier {name!r} does not exist',
-            expected='one of '
-            + ', '.join(tier.name for tier in catalog.tiers),
-            remedy='fix --tier',
-        )
-        for name in names
-        if catalog.tier(name) is None
-    ]
-    if missing:
-        raise errors.ProblemsFound(missing)
-    return tuple(
-        tier for tier in catalog.tiers if not names or tier.name in names
-    )
-
-
 def watch(
     *,
     catalog: catalogs.Catalog,

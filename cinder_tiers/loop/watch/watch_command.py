@@ -133,7 +133,7 @@ Example: openstack tier watch --tier database --for 10min -f json
             catalog = reader.read_file(
                 parsed_args.catalog, include_root=parsed_args.include_root
             )
-            tiers = module.chosen(catalog, parsed_args.tiers)
+            tiers = catalog.chosen(parsed_args.tiers)
             kept = files.SeriesFiles(parsed_args.state)
             if parsed_args.remove:
                 return self._remove(module, catalog, tiers, kept)
