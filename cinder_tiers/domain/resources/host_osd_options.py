@@ -171,14 +171,10 @@ def plan(
     """Actions on the options of the OSDs of each host that is named."""
     for after in host_osd_options_of(cluster, ceph.option_schemas):
         yield from osd_options.options_action(
-            actions.Key(
-                kind=actions.Kind.HOST_OSD_OPTIONS,
-                cluster=cluster.name,
-                name=after.name,
-            ),
-            ceph.host_options[after.name],
-            after,
+            actions.Kind.HOST_OSD_OPTIONS,
+            cluster,
             ceph,
+            after,
             f'host_osd_options of cluster {cluster.name}',
         )
 
