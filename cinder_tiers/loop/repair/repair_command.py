@@ -14,6 +14,7 @@ from cinder_tiers.cli import interruption
 from cinder_tiers.cli import placement_policy
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli import results_command
+from cinder_tiers.cli import values
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
@@ -120,7 +121,11 @@ done.json
         parser.add_argument(
             '--concurrency',
             metavar='<number>',
-            type=_at_once,
+            type=values.whole_number(
+                f'a number from 1 to {_MOST_AT_ONCE}',
+                least=1,
+                most=_MOST_AT_ONCE,
+            ),
             default=_AT_ONCE,
             help=(
                 f'volumes to work on at the same time (default: {_AT_ONCE}, '
@@ -520,15 +525,3 @@ def _volume_id(text: str) -> str:
         raise argparse.ArgumentTypeError(
             f'{text!r}: expected the ID of a volume, a UUID'
         ) from None
-
-
-def _at_once(text: str) -> int:
-    if (
-        not text.isascii()
-        or not text.isdigit()
-        or not (1 <= int(text) <= _MOST_AT_ONCE)
-    ):
-        raise argparse.ArgumentTypeError(
-            f'{text!r}: expected a number from 1 to {_MOST_AT_ONCE}'
-        )
-    return int(text)

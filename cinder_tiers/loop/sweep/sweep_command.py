@@ -13,6 +13,7 @@ from cinder_tiers.cli import exit_status
 from cinder_tiers.cli import interruption
 from cinder_tiers.cli import lock
 from cinder_tiers.cli.render import cells
+from cinder_tiers.cli import values
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import text as escaping
 from cinder_tiers.files.tiers import reader
@@ -237,7 +238,11 @@ sh measure.sh
         parser.add_argument(
             '--blocks',
             metavar='<number>',
-            type=_blocks,
+            type=values.whole_number(
+                f'an integer from 1 to {sweep_reader.MOST_BLOCKS}',
+                least=1,
+                most=sweep_reader.MOST_BLOCKS,
+            ),
             help=(
                 'how often to measure each treatment; overrides "blocks" '
                 f'in <file> (1 to {sweep_reader.MOST_BLOCKS})'
@@ -486,23 +491,6 @@ def _check(
             problem(f'--{name}', 'given without --restore', '--restore')
     if problems:
         raise errors.WrongArguments(*map(str, problems))
-
-
-def _blocks(text: str) -> int:
-    """A number of blocks that the sweep file may have, too.
-
-    :raises argparse.ArgumentTypeError: it may not.
-    """
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if not 1 <= number <= sweep_reader.MOST_BLOCKS:
-        raise argparse.ArgumentTypeError(
-            f'{text!r}: expected an integer from 1 to '
-            f'{sweep_reader.MOST_BLOCKS}'
-        )
-    return number
 
 
 def duration(minutes: float) -> str:
