@@ -105,8 +105,6 @@ def _chart(
                     label=default,
                     style=_DEFAULT,
                     value=effects.HUNDRED,
-                    low=None,
-                    high=None,
                 ),
                 *differences.bars(
                     [

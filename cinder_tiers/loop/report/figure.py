@@ -36,9 +36,9 @@ class Bar:
     style: int
     value: float
     #: None without an interval
-    low: float | None
+    low: float | None = None
     #: None without an interval
-    high: float | None
+    high: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

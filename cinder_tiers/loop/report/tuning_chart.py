@@ -8,6 +8,7 @@ What can be said of a candidate is found by ``loop.tune``.
 from collections.abc import Iterator
 
 from cinder_tiers.figures.stats import differences
+from cinder_tiers.loop.report import differences as report_differences
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
 from cinder_tiers.loop.sweep import effects
@@ -42,8 +43,6 @@ _CONFIRMED = (
     judged.CandidateFinding.BETTER,
     judged.CandidateFinding.NOT_BETTER,
 )
-#: An interval from few blocks may be so wide that bars could not be seen.
-_MOST_OF_LONGEST_BAR = 2
 
 
 def _trials(
@@ -126,23 +125,19 @@ def _search(tuning: tunings.Tuning) -> figure.ReportFigure | None:
 
 
 def _bars(found: list[judged.Judged]) -> Iterator[figure.Bar]:
-    known = [
-        (each, effects.in_hundreds(each.gain_percent))
-        for each in found
-        if each.gain_percent is not None
-    ]
-    longest = _MOST_OF_LONGEST_BAR * max(
-        [effects.HUNDRED, *(value for _each, value in known)]
+    return report_differences.within_reach(
+        [
+            figure.Bar(
+                label=each.words,
+                style=_STYLES.get(each.finding, _UNKNOWN),
+                value=effects.in_hundreds(each.gain_percent),
+                low=effects.in_hundreds(each.low_percent),
+                high=effects.in_hundreds(each.high_percent),
+            )
+            for each in found
+            if each.gain_percent is not None
+        ]
     )
-    for each, value in known:
-        high = effects.in_hundreds(each.high_percent)
-        yield figure.Bar(
-            label=each.words,
-            style=_STYLES.get(each.finding, _UNKNOWN),
-            value=value,
-            low=effects.in_hundreds(each.low_percent),
-            high=None if high is None else min(longest, high),
-        )
 
 
 def _said(each: judged.Judged) -> str:
@@ -169,8 +164,6 @@ def _confirmation(tuning: tunings.Tuning) -> figure.ReportFigure:
                             label='default',
                             style=_DEFAULT,
                             value=effects.HUNDRED,
-                            low=None,
-                            high=None,
                         ),
                         *_bars(confirmed),
                     ),
