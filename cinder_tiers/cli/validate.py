@@ -99,8 +99,7 @@ Example: openstack tier validate tiers.yaml -f json
         if parsed_args.formatter in self._reports:
             self._report(path, problems, warned)
         else:
-            for problem in warned:
-                self.log.warning('%s', cells.printable(str(problem)))
+            self.warn(map(str, warned))
         return render_tiers.PROBLEM_COLUMNS, [
             render_tiers.problem_row(problem)
             for problem in problems[:MAX_SHOWN]

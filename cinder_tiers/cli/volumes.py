@@ -80,17 +80,14 @@ Example: openstack tier volumes --wrong -f csv -c Volume -c Remark
             try:
                 projects = keystone.all_names(connection)
             except errors.Unreachable as error:
-                self.log.warning(
-                    '%s', cells.printable(f'{error}; projects are shown by ID')
-                )
+                self.warn([f'{error}; projects are shown by ID'])
                 projects = {}
         for reason in sorted(unknown):
-            self.log.warning(
-                '%s',
-                cells.printable(
+            self.warn(
+                [
                     'Which tiers the images of volumes select is unknown: '
                     f'{reason}'
-                ),
+                ]
             )
             self.exit_status = exit_status.UNKNOWN
         if parsed_args.wrong and listed:
