@@ -670,7 +670,6 @@ CACHE_TIER = kinds.ResourceKind(
     kind=actions.Kind.CACHE_TIER,
     resource=ceph_state.CacheTier,
     state_field='cache_tiers',
-    is_in_ceph=True,
     plan=kinds.for_each_cluster(plan),
     tiers_affected=_tiers_affected,
     check=check,

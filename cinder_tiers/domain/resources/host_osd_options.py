@@ -211,7 +211,6 @@ HOST_OSD_OPTIONS = kinds.ResourceKind(
     kind=actions.Kind.HOST_OSD_OPTIONS,
     resource=ceph_state.OsdOptions,
     state_field='host_options',
-    is_in_ceph=True,
     plan=kinds.for_each_cluster(plan),
     tiers_affected=_no_tiers,
     check=check,

@@ -683,7 +683,6 @@ OSD_OPTIONS = kinds.ResourceKind(
     kind=actions.Kind.OSD_OPTIONS,
     resource=ceph_state.OsdOptions,
     state_field='class_options',
-    is_in_ceph=True,
     plan=kinds.for_each_cluster(plan),
     tiers_affected=_tiers_affected,
     check=check,

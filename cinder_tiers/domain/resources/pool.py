@@ -816,7 +816,6 @@ POOL = kinds.ResourceKind(
     kind=actions.Kind.POOL,
     resource=ceph_state.Pool,
     state_field='pools',
-    is_in_ceph=True,
     plan=kinds.for_each_cluster(plan),
     tiers_affected=tier_pools.tiers_affected,
     check=check,
