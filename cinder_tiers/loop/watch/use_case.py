@@ -184,13 +184,7 @@ def _judged(
     window: series.TierWindow,
     least_percent: float,
 ) -> Watched:
-    seen = watched.reader.read(watched.tier.rbd.pools)
-    status = series.Status(
-        **{
-            **dataclasses.asdict(seen),
-            'osds_up': seen.osds_up and series.ranges(seen.osds_up),
-        }
-    )
+    status = watched.reader.read(watched.tier.rbd.pools)
     probe_iops = pace.IOS_OF_PAIR / watched.interval_s
     watched.kept, verdict = judgement.added(
         watched.kept,
