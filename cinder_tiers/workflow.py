@@ -281,7 +281,7 @@ def apply(
 def _carry_out(
     plan: plans.Plan,
     connection: _Connection,
-    clusters: ceph_clients.Sessions,
+    clusters: dict[str, ceph_clients.Session],
     *,
     report: collections.abc.Callable[[actions.Result], None],
     report_progress: collections.abc.Callable[[str], None],
