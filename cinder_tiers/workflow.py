@@ -270,19 +270,38 @@ def apply(
     ):
         planned = _planned(connection, catalog, clusters, grant)
         agree(planned)
-        return execution.apply(
-            plan=planned.plan,
+        return _carry_out(
+            planned.plan,
+            connection,
+            clusters,
             report=report,
+            report_progress=report_progress,
             is_to_stop=is_to_stop,
-            settle_s=_SETTLE_S,
-            read=for_plan.reader(connection=connection, clusters=clusters),
-            executors=registry.executors(
-                connection=connection,
-                clusters=clusters,
-                read_usage=ceph_usage.attempt,
-                report_progress=report_progress,
-            ),
         )
+
+
+def _carry_out(
+    plan: plans.Plan,
+    connection: _Connection,
+    clusters: dict[str, ceph_clients.Session],
+    *,
+    report: collections.abc.Callable[[actions.Result], None],
+    report_progress: collections.abc.Callable[[str], None],
+    is_to_stop: collections.abc.Callable[[], bool] = lambda: False,
+) -> tuple[actions.Result, ...]:
+    return execution.apply(
+        plan=plan,
+        report=report,
+        is_to_stop=is_to_stop,
+        settle_s=_SETTLE_S,
+        read=for_plan.reader(connection=connection, clusters=clusters),
+        executors=registry.executors(
+            connection=connection,
+            clusters=clusters,
+            read_usage=ceph_usage.attempt,
+            report_progress=report_progress,
+        ),
+    )
 
 
 #: What is to be said of tiers: {name of the tier: what was measured}, given
@@ -333,17 +352,12 @@ def publish(
         )
         if not agree(found):
             return ()
-        return execution.apply(
-            plan=plans.Plan(actions=found),
+        return _carry_out(
+            plans.Plan(actions=found),
+            connection,
+            clusters,
             report=report,
-            settle_s=_SETTLE_S,
-            read=for_plan.reader(connection=connection, clusters=clusters),
-            executors=registry.executors(
-                connection=connection,
-                clusters=clusters,
-                read_usage=ceph_usage.attempt,
-                report_progress=lambda line: None,
-            ),
+            report_progress=lambda line: None,
         )
 
 
@@ -415,9 +429,7 @@ def audit(
     :raises errors.TiersError: Cinder does not show the QoS specs of volume
         types.
     """
-    clusters = {
-        tier.rbd.cluster for tier in chosen_tiers(catalog, tiers) if tier.rbd
-    }
+    clusters = {tier.rbd.cluster for tier in catalog.chosen(tiers) if tier.rbd}
     with for_audit.sessions(
         catalog, clusters, open_session=open_session
     ) as sessions:
@@ -462,31 +474,6 @@ def audit(
             ),
             None,
         ),
-    )
-
-
-def chosen_tiers(
-    catalog: catalogs.Catalog, names: collections.abc.Sequence[str]
-) -> tuple[catalogs.Tier, ...]:
-    """The tiers that --tier names; all when none is named.
-
-    :raises errors.ProblemsFound: the catalog lacks some of them.
-    """
-    have = ', '.join(tier.name for tier in catalog.tiers)
-    missing = [
-        errors.Problem(
-            where=catalog.source.file,
-            found=f'tier {name!r} does not exist',
-            expected=f'one of {have}',
-            remedy='fix --tier',
-        )
-        for name in names
-        if catalog.tier(name) is None
-    ]
-    if missing:
-        raise errors.ProblemsFound(missing)
-    return tuple(
-        tier for tier in catalog.tiers if not names or tier.name in names
     )
 
 

@@ -3,9 +3,7 @@
 """`openstack tier apply`: makes the world match the tiers file."""
 
 import argparse
-import collections.abc
 import os
-import typing
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -70,10 +68,7 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
         base.add_yes(parser)
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Observes, compares, writes and shows.
 
         Expected failures end as CommandError of OSC.
@@ -127,12 +122,34 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
             return
         for name in consent.not_needed(plan, parsed_args.allow):
             self.log.warning(base.NOT_NEEDED, cells.printable(name))
-        if asks and not _agrees(
-            planned, stdin=self.app.stdin, stderr=self.app.stderr
-        ):
+        if asks:
+            self._show(planned)
+            count = len(plan.actions)
+            self.ask(f'Apply {count} change{"" if count == 1 else "s"}?')
+
+    def _show(self, planned: workflow.Planned) -> None:
+        """Shows a person what is going to be done.
+
+        :param planned: without refused actions.
+        :raises errors.ActionFailed: the person would not see it.
+        """
+        stderr = self.app.stderr
+        if not stderr.isatty():
             raise errors.ActionFailed(
-                'Nothing was changed because the answer was not yes.'
+                'Nothing was changed because standard input is a terminal, '
+                'but standard error, where the question would be, is not; '
+                'add --yes if the plan is right'
             )
+        for line in plan_text.lines(
+            planned.plan,
+            catalog=planned.catalog,
+            found=planned.effects,
+            width=base.text_width(stderr),
+            projects=plan_fields.project_labels(
+                planned.project_names, planned.catalog
+            ),
+        ):
+            stderr.write(f'{line}\n')
 
     def _report(self, result: actions.Result) -> None:
         """One line per action on stderr, unless --quiet."""
@@ -180,36 +197,3 @@ Example: openstack tier apply --catalog tiers.yaml --wait 600
                 done,
                 len(results),
             )
-
-
-def _agrees(
-    planned: workflow.Planned, *, stdin: typing.TextIO, stderr: typing.TextIO
-) -> bool:
-    """Shows a person what is going to be done, and asks.
-
-    :param planned: without refused actions.
-    :param stdin: what answers.
-    :param stderr: where the question goes.
-    :raises errors.ActionFailed: the person would not see the question.
-    """
-    if not stderr.isatty():
-        raise errors.ActionFailed(
-            'Nothing was changed because standard input is a terminal, but '
-            'standard error, where the question would be, is not; add --yes '
-            'if the plan is right'
-        )
-    for line in plan_text.lines(
-        planned.plan,
-        catalog=planned.catalog,
-        found=planned.effects,
-        width=base.text_width(stderr),
-        projects=plan_fields.project_labels(
-            planned.project_names, planned.catalog
-        ),
-    ):
-        stderr.write(f'{line}\n')
-    count = len(planned.plan.actions)
-    stderr.write(f'Apply {count} change{"" if count == 1 else "s"}? [y/N] ')
-    stderr.flush()
-    with interruption.at_once():
-        return stdin.readline().strip().lower() in ('y', 'yes')

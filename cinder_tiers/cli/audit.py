@@ -72,18 +72,14 @@ Example: openstack tier audit --tier database -f json -c Object -c State
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
+        base.add_names(
+            parser,
             '--tier',
-            metavar='<tier>',
-            type=base.not_empty,
-            action='append',
-            default=[],
+            '<tier>',
+            'audit only this tier, and the options of hosts of its '
+            'cluster (may be repeated; default: all tiers, and managed '
+            'resources that belong to no tier)',
             dest='tiers',
-            help=(
-                'audit only this tier, and the options of hosts of its '
-                'cluster (may be repeated; default: all tiers, and managed '
-                'resources that belong to no tier)'
-            ),
         )
         parser.add_argument(
             '--volumes',
@@ -118,10 +114,7 @@ Example: openstack tier audit --tier database -f json -c Object -c State
         placement_policy.add_config_file(parser, only_with='--volumes')
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Observes, compares and shows.
 
         Expected failures end as CommandError of OSC.

@@ -20,6 +20,7 @@ from osc_lib import exceptions
 import stevedore
 
 from cinder_tiers.cli import exit_status
+from cinder_tiers.cli import interruption
 from cinder_tiers.cli.render import cells
 from cinder_tiers.domain import errors
 from cinder_tiers.domain.plan import effects
@@ -44,17 +45,34 @@ DEFAULT_CATALOG = '/etc/cinder-tiers/tiers.yaml'
 ANSWER_TIMEOUT_S = 300
 
 
-def add_catalog(parser: argparse.ArgumentParser) -> None:
-    """Adds --catalog."""
+def add_catalog(
+    parser: argparse.ArgumentParser, meaning: str | None = None
+) -> None:
+    """Adds --catalog and --include-root.
+
+    :param meaning: meaning of a tiers file that a command can do without,
+        for the help; None: it needs one.
+    """
     parser.add_argument(
         '--catalog',
         metavar='<file>',
         type=not_empty,
-        default=default_catalog(),
-        help=f'tiers file (default: $CINDER_TIERS_CATALOG, else '
+        default=None if meaning else default_catalog(),
+        help=meaning
+        or f'tiers file (default: $CINDER_TIERS_CATALOG, else '
         f'{DEFAULT_CATALOG})',
     )
-    add_include_root(parser)
+    parser.add_argument(
+        '--include-root',
+        metavar='<folder>',
+        type=not_empty,
+        default=os.environ.get(_INCLUDE_ROOT) or None,
+        help=(
+            'folder that must contain all files that the tiers file '
+            f'includes (default: ${_INCLUDE_ROOT}, else the folder of the '
+            'tiers file)'
+        ),
+    )
 
 
 def not_empty(text: str) -> str:
@@ -70,6 +88,43 @@ def not_empty(text: str) -> str:
             f'{text!r} is empty; give a value, or remove the argument'
         )
     return text
+
+
+def add_name(
+    parser: argparse.ArgumentParser | argparse._ArgumentGroup,
+    option: str,
+    metavar: str,
+    meaning: str,
+) -> None:
+    """Adds an option that names something.
+
+    :param parser: or a group of its arguments.
+    :param meaning: meaning of it, for the help.
+    """
+    parser.add_argument(option, metavar=metavar, type=not_empty, help=meaning)
+
+
+def add_names(
+    parser: argparse.ArgumentParser | argparse._ArgumentGroup,
+    option: str,
+    metavar: str,
+    meaning: str,
+    *,
+    dest: str | None = None,
+) -> None:
+    """Adds an option that names something, and may be repeated.
+
+    :param dest: name of the list; None: that of the option.
+    """
+    parser.add_argument(
+        option,
+        metavar=metavar,
+        type=not_empty,
+        action='append',
+        default=[],
+        dest=dest,
+        help=meaning,
+    )
 
 
 def limit_wait(config: 'openstack.config.loader.OpenStackConfig') -> None:
@@ -116,21 +171,6 @@ def connect(
                 'again'
             ) from error
     return shown.app.client_manager.sdk_connection
-
-
-def add_include_root(parser: argparse.ArgumentParser) -> None:
-    """Adds --include-root, beside --catalog."""
-    parser.add_argument(
-        '--include-root',
-        metavar='<folder>',
-        type=not_empty,
-        default=os.environ.get(_INCLUDE_ROOT) or None,
-        help=(
-            'folder that must contain all files that the tiers file '
-            f'includes (default: ${_INCLUDE_ROOT}, else the folder of the '
-            'tiers file)'
-        ),
-    )
 
 
 def add_state(parser: argparse.ArgumentParser, holds: str) -> None:
@@ -218,16 +258,19 @@ def refuse_dashes(parser: argparse.ArgumentParser) -> None:
     _parse_by(parser, parse_known_args)
 
 
-def add_yes(parser: argparse.ArgumentParser) -> None:
-    """Adds --yes."""
+def add_yes(
+    parser: argparse.ArgumentParser,
+    unasked: str = ' (never asked unless standard input is a terminal)',
+) -> None:
+    """Adds --yes.
+
+    :param unasked: when a command asks nothing, for the end of the help.
+    """
     parser.add_argument(
         '-y',
         '--yes',
         action='store_true',
-        help=(
-            'do not ask for confirmation (never asked unless standard '
-            'input is a terminal)'
-        ),
+        help=f'do not ask for confirmation{unasked}',
     )
 
 
@@ -247,17 +290,13 @@ def add_allow(
 
     :param parser: or a group of its arguments.
     """
-    parser.add_argument(
+    add_names(
+        parser,
         '--allow',
-        metavar='<object>',
-        type=not_empty,
-        action='append',
-        default=[],
-        help=(
-            'carry out the refused change of this object, named as in the '
-            'column Object of "tier plan"; the part in parentheses may be '
-            'omitted if the name is unambiguous (may be repeated)'
-        ),
+        '<object>',
+        'carry out the refused change of this object, named as in the '
+        'column Object of "tier plan"; the part in parentheses may be '
+        'omitted if the name is unambiguous (may be repeated)',
     )
 
 
@@ -337,9 +376,32 @@ class StatusCommand(command.Command):
             self.log.error('%s', error)
             return status
 
+    def warn(self, texts: collections.abc.Iterable[str]) -> None:
+        """Says what to know of what is shown, each in a line."""
+        for each in texts:
+            self.log.warning('%s', cells.printable(each))
+
+    def ask(self, question: str) -> None:
+        """Asks a person who sees the question, and can answer.
+
+        :param question: such as `Begin?`.
+        :raises errors.ActionFailed: the answer was not yes.
+        """
+        self.app.stderr.write(f'{question} [y/N] ')
+        self.app.stderr.flush()
+        with interruption.at_once():
+            answer = self.app.stdin.readline()
+        if answer.strip().lower() not in ('y', 'yes'):
+            raise errors.ActionFailed(
+                'Nothing was changed because the answer was not yes.'
+            )
+
 
 class StatusLister(StatusCommand, command.Lister):
     """A command that shows a table."""
+
+    #: What to know of the table, said below it, each in a line.
+    notes: collections.abc.Iterable[str] = ()
 
     def produce_output(
         self,
@@ -347,12 +409,17 @@ class StatusLister(StatusCommand, command.Lister):
         column_names: collections.abc.Sequence[str],
         data: collections.abc.Iterable[cells.Row],
     ) -> int:
-        """Shows the table in the format that is asked for."""
-        return super().produce_output(
+        """Shows the table in the format that is asked for, and the notes."""
+        shown = super().produce_output(
             parsed_args,
             column_names,
             [cells.of_format(row, parsed_args.formatter) for row in data],
         )
+        if self.notes:
+            # Standard error is not buffered.
+            self.app.stdout.flush()
+            self.warn(self.notes)
+        return shown
 
 
 class TextFormatter(formatters.ListFormatter):

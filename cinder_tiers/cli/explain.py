@@ -51,22 +51,22 @@ Example: openstack tier explain --image debian -f value -c tier
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         what = parser.add_mutually_exclusive_group(required=True)
-        what.add_argument(
+        base.add_name(
+            what,
             '--image',
-            metavar='<image>',
-            type=base.not_empty,
-            help='explain a new volume from this image (name or ID)',
+            '<image>',
+            'explain a new volume from this image (name or ID)',
         )
         what.add_argument(
             '--blank',
             action='store_true',
             help=('explain a new volume without an image'),
         )
-        what.add_argument(
+        base.add_name(
+            what,
             '--volume',
-            metavar='<volume>',
-            type=base.not_empty,
-            help='explain this existing volume (name or ID)',
+            '<volume>',
+            'explain this existing volume (name or ID)',
         )
         parser.add_argument(
             '--type',
@@ -78,15 +78,13 @@ Example: openstack tier explain --image debian -f value -c tier
                 'type (name or ID)'
             ),
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--project',
-            metavar='<project>',
-            type=base.not_empty,
-            help=(
-                'assume that a member of this project creates the new volume '
-                '(name or ID; default: your project; administrators only for '
-                'others)'
-            ),
+            '<project>',
+            'assume that a member of this project creates the new volume '
+            '(name or ID; default: your project; administrators only for '
+            'others)',
         )
         parser.add_argument(
             '--property',

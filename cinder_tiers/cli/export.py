@@ -55,14 +55,12 @@ ceph=/etc/ceph/ceph.conf:admin
                 'can be reached)'
             ),
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--out',
-            metavar='<file>',
-            type=base.not_empty,
-            help=(
-                'write to this file instead of standard output; an existing '
-                'file is not replaced'
-            ),
+            '<file>',
+            'write to this file instead of standard output; an existing '
+            'file is not replaced',
         )
         parser.add_argument(
             '--force',

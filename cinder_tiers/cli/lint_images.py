@@ -3,7 +3,6 @@
 """`openstack tier lint-images`: tags that are nearly those of tiers."""
 
 import argparse
-import collections.abc
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -39,10 +38,7 @@ Example: openstack tier lint-images -f json
         )
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Lists and shows.
 
         Expected failures end as CommandError of OSC.

@@ -23,14 +23,12 @@ def add_metrics(parser: argparse.ArgumentParser, *, when: str = '') -> None:
 
     :param when: begins the help, such as 'after each window, '.
     """
-    parser.add_argument(
+    base.add_name(
+        parser,
         '--metrics',
-        metavar='<file>',
-        type=base.not_empty,
-        help=(
-            f'{when}write metrics for the textfile collector of '
-            'node_exporter to this file, which should end with .prom'
-        ),
+        '<file>',
+        f'{when}write metrics for the textfile collector of '
+        'node_exporter to this file, which should end with .prom',
     )
 
 

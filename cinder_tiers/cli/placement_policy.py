@@ -20,18 +20,14 @@ def add_config_file(
 
     :param only_with: the option without which it has no effect; '': none.
     """
-    parser.add_argument(
+    base.add_names(
+        parser,
         '--config-file',
-        metavar='<file>',
-        type=base.not_empty,
-        action='append',
-        default=[],
-        help=(
-            (f'with {only_with}: ' if only_with else '')
-            + 'the cinder.conf of cinder-api or cinder-scheduler, for '
-            'the options of [cinder_tiers] on which placement depends '
-            '(default: assume their defaults; may be repeated)'
-        ),
+        '<file>',
+        (f'with {only_with}: ' if only_with else '')
+        + 'the cinder.conf of cinder-api or cinder-scheduler, for '
+        'the options of [cinder_tiers] on which placement depends '
+        '(default: assume their defaults; may be repeated)',
     )
 
 

@@ -3,7 +3,6 @@
 """`openstack tier plan`: what apply would do."""
 
 import argparse
-import collections.abc
 import logging
 
 import stevedore
@@ -55,19 +54,16 @@ Example: openstack tier plan --catalog tiers.yaml -f json -c Action -c Object
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--out',
-            metavar='<plan>',
-            type=base.not_empty,
-            help='save the plan to this file, for "tier apply <plan>"',
+            '<plan>',
+            'save the plan to this file, for "tier apply <plan>"',
         )
         base.add_allow(parser)
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Observes, compares and shows.
 
         Expected failures end as CommandError of OSC.

@@ -89,11 +89,6 @@ class ResultsCommand(base.StatusCommand):
         """
         return load(self.module, command=self.name, extra=self.extra)
 
-    def warn(self, texts: collections.abc.Iterable[str]) -> None:
-        """Log caveats of the results, each in a line."""
-        for each in texts:
-            self.log.warning('%s', cells.printable(each))
-
 
 class ResultsLister(ResultsCommand, base.StatusLister):
     """A command that shows what its module finds.
@@ -102,11 +97,7 @@ class ResultsLister(ResultsCommand, base.StatusLister):
     this command and its arguments.
     """
 
-    _notes: collections.abc.Iterable[str] = ()
-
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Reads, finds and shows.
 
         :raises base.CommandFailed: a file cannot be read, or what is asked
@@ -118,7 +109,7 @@ class ResultsLister(ResultsCommand, base.StatusLister):
             self.exit_status = exit_status.DIFFERENT
         elif found.is_unknown:
             self.exit_status = exit_status.UNKNOWN
-        self._notes = found.notes
+        self.notes = found.notes
         table = {
             title: cell
             for title, cell in found.table.items()
@@ -128,19 +119,6 @@ class ResultsLister(ResultsCommand, base.StatusLister):
             tuple(_printable(cell(item)) for cell in table.values())
             for item in found.items
         ]
-
-    def produce_output(
-        self,
-        parsed_args: argparse.Namespace,
-        column_names: collections.abc.Sequence[str],
-        data: collections.abc.Iterable[cells.Row],
-    ) -> int:
-        """Shows the table, and says what to know of it."""
-        shown = super().produce_output(parsed_args, column_names, data)
-        # Standard error is not buffered.
-        self.app.stdout.flush()
-        self.warn(self._notes)
-        return shown
 
 
 def _printable(cell: object) -> object:

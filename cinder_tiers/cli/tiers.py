@@ -37,14 +37,11 @@ def _add_source(parser: argparse.ArgumentParser) -> None:
             'needs no cloud'
         ),
     )
-    parser.add_argument(
-        '--catalog',
-        metavar='<file>',
-        type=base.not_empty,
-        help='tiers file; implies --declared (default with --declared: '
+    base.add_catalog(
+        parser,
+        'tiers file; implies --declared (default with --declared: '
         f'$CINDER_TIERS_CATALOG, else {base.DEFAULT_CATALOG})',
     )
-    base.add_include_root(parser)
 
 
 def _file(parsed_args: argparse.Namespace) -> str | None:
@@ -74,7 +71,7 @@ def _shown(
     columns: tuple[str, ...],
     more: tuple[str, ...],
     rows: collections.abc.Iterable[cells.Row],
-) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+) -> cells.Shown:
     """Columns and rows, as OSC in every format alike.
 
     :param more: columns that only --long shows, the last of each row.
@@ -111,10 +108,7 @@ Example: openstack tier list --long -c Name -c Promise
         )
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Reads and shows.
 
         Expected failures end as CommandError of OSC.

@@ -71,10 +71,7 @@ Example: openstack tier validate tiers.yaml -f json
         )
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Reads the file and shows what is wrong with it."""
         path = parsed_args.file or parsed_args.catalog
         problems: tuple[errors.Problem, ...] = ()
@@ -102,8 +99,7 @@ Example: openstack tier validate tiers.yaml -f json
         if parsed_args.formatter in self._reports:
             self._report(path, problems, warned)
         else:
-            for problem in warned:
-                self.log.warning('%s', cells.printable(str(problem)))
+            self.warn(map(str, warned))
         return render_tiers.PROBLEM_COLUMNS, [
             render_tiers.problem_row(problem)
             for problem in problems[:MAX_SHOWN]

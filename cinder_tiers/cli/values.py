@@ -7,6 +7,7 @@ shows with the name of the argument.
 """
 
 import argparse
+import collections.abc
 import datetime
 import re
 
@@ -28,67 +29,57 @@ def _wrong(text: str, expected: str) -> argparse.ArgumentTypeError:
     )
 
 
-def _number(text: str, expected: str) -> float:
-    try:
-        return float(text)
-    except ValueError as error:
-        raise _wrong(text, expected) from error
+def _number(
+    expected: str, fits: collections.abc.Callable[[float], bool]
+) -> collections.abc.Callable[[str], float]:
+    def number(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError as error:
+            raise _wrong(text, expected) from error
+        if not fits(value):
+            raise _wrong(text, expected)
+        return value
+
+    return number
 
 
-def positive(text: str) -> float:
-    """A number of more than 0."""
-    value = _number(text, expected := 'a number of more than 0')
-    if not 0 < value < 1e12:
-        raise _wrong(text, expected)
-    return value
+def whole_number(
+    expected: str, *, least: int = 0, most: int = 999_999_999
+) -> collections.abc.Callable[[str], int]:
+    """The type of an argument that is a whole number in a range."""
+
+    def number(text: str) -> int:
+        if not re.fullmatch('[0-9]{1,9}', text, re.ASCII) or not (
+            least <= int(text) <= most
+        ):
+            raise _wrong(text, expected)
+        return int(text)
+
+    return number
 
 
-def not_negative(text: str) -> float:
-    """A number of 0 or more."""
-    value = _number(text, expected := 'a number of 0 or more')
-    if not 0 <= value < 1e12:
-        raise _wrong(text, expected)
-    return value
-
-
-def count(text: str) -> int:
-    """A whole number of 0 or more."""
-    if not re.fullmatch('[0-9]{1,9}', text, re.ASCII):
-        raise _wrong(text, 'a whole number of 0 or more')
-    return int(text)
-
-
-def number_of_claims(text: str) -> int:
-    """A whole number of 1 or more."""
-    if not re.fullmatch('[0-9]{1,9}', text, re.ASCII) or not int(text):
-        raise _wrong(text, 'a whole number of 1 or more')
-    return int(text)
-
-
-def window_s(text: str) -> int:
-    """A length of a rolling mean, in seconds."""
-    if not re.fullmatch('[0-9]{1,4}', text, re.ASCII) or not (
-        1 <= int(text) <= 3600
-    ):
-        raise _wrong(text, 'a whole number from 1 to 3600')
-    return int(text)
-
-
-def power(text: str) -> float:
-    """A probability that a difference is found if it is there."""
-    value = _number(text, expected := 'a number from 0.5 to less than 1')
-    if not 0.5 <= value < 1:
-        raise _wrong(text, expected)
-    return value
-
-
-def variation(text: str) -> float:
-    """A coefficient of variation, in percent."""
-    expected = 'a number greater than 0 and less than 1000'
-    value = _number(text, expected)
-    if not 0 < value < 1000:
-        raise _wrong(text, expected)
-    return value
+positive = _number('a number of more than 0', lambda value: 0 < value < 1e12)
+not_negative = _number(
+    'a number of 0 or more', lambda value: 0 <= value < 1e12
+)
+count = whole_number('a whole number of 0 or more')
+number_of_claims = whole_number('a whole number of 1 or more', least=1)
+#: Of a rolling mean, in seconds.
+window_s = whole_number('a whole number from 1 to 3600', least=1, most=3600)
+#: A probability that a difference is found if it is there.
+power = _number(
+    'a number from 0.5 to less than 1', lambda value: 0.5 <= value < 1
+)
+#: A coefficient of variation, in percent.
+variation = _number(
+    'a number greater than 0 and less than 1000',
+    lambda value: 0 < value < 1000,
+)
+#: A difference in percent.
+percent = _number(
+    'a number from 0 to less than 100', lambda value: 0 <= value < 100
+)
 
 
 def quantity(text: str) -> str:
@@ -96,14 +87,6 @@ def quantity(text: str) -> str:
     if expectations.find_quantity(text) is None:
         raise _wrong(text, expectations.QUANTITIES_EXPECTED)
     return text
-
-
-def percent(text: str) -> float:
-    """A difference in percent, from 0 to less than 100."""
-    value = _number(text, expected := 'a number from 0 to less than 100')
-    if not 0 <= value < 100:
-        raise _wrong(text, expected)
-    return value
 
 
 def duration_s(text: str) -> int:

@@ -3,7 +3,6 @@
 """`openstack tier volumes`: who has volumes of which tier."""
 
 import argparse
-import collections.abc
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
@@ -43,11 +42,11 @@ Example: openstack tier volumes --wrong -f csv -c Volume -c Remark
             type=base.not_empty,
             help='list the volumes of this applied tier',
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--project',
-            metavar='<project>',
-            type=base.not_empty,
-            help='only volumes of this project (name or ID; default: all)',
+            '<project>',
+            'only volumes of this project (name or ID; default: all)',
         )
         parser.add_argument(
             '--wrong',
@@ -57,10 +56,7 @@ Example: openstack tier volumes --wrong -f csv -c Volume -c Remark
         placement_policy.add_config_file(parser)
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Lists and shows.
 
         Expected failures end as CommandError of OSC.
@@ -84,17 +80,14 @@ Example: openstack tier volumes --wrong -f csv -c Volume -c Remark
             try:
                 projects = keystone.all_names(connection)
             except errors.Unreachable as error:
-                self.log.warning(
-                    '%s', cells.printable(f'{error}; projects are shown by ID')
-                )
+                self.warn([f'{error}; projects are shown by ID'])
                 projects = {}
         for reason in sorted(unknown):
-            self.log.warning(
-                '%s',
-                cells.printable(
+            self.warn(
+                [
                     'Which tiers the images of volumes select is unknown: '
                     f'{reason}'
-                ),
+                ]
             )
             self.exit_status = exit_status.UNKNOWN
         if parsed_args.wrong and listed:

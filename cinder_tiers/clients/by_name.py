@@ -14,6 +14,9 @@ import typing
 import weakref
 
 import openstack.block_storage.v3._proxy
+import openstack.exceptions
+
+from cinder_tiers.clients import openstack as openstack_client
 
 BlockStorage: typing.TypeAlias = openstack.block_storage.v3._proxy.Proxy
 
@@ -41,17 +44,23 @@ class ByName(typing.Generic[_One]):
     """The objects of one kind, by connection and name.
 
     :param list_all: lists all of them.
-    :param show: shows the one of an id; None when there is none.
+    :param path: of one of them, with a place for its id.
+    :param key: of the object in an answer.
+    :param parse: makes the object of what is there.
     """
 
     def __init__(
         self,
         *,
         list_all: collections.abc.Callable[[BlockStorage], list[_One]],
-        show: collections.abc.Callable[[BlockStorage, str], _One | None],
+        path: str,
+        key: str,
+        parse: collections.abc.Callable[[dict], _One],
     ) -> None:
         self._list_all = list_all
-        self._show = show
+        self._path = path
+        self._key = key
+        self._parse = parse
         self._known: weakref.WeakKeyDictionary[BlockStorage, _KnownObjects] = (
             weakref.WeakKeyDictionary()
         )
@@ -81,6 +90,15 @@ class ByName(typing.Generic[_One]):
         self.remember(block_storage, listed.values())
         known.believed.add(name)
         return listed.get(name)
+
+    def _show(self, block_storage: BlockStorage, ident: str) -> _One | None:
+        try:
+            answer = openstack_client.request(
+                block_storage, 'GET', self._path, ident
+            )
+        except openstack.exceptions.NotFoundException:
+            return None
+        return self._parse(answer.json()[self._key])
 
     def remember(
         self,

@@ -8,7 +8,6 @@ import types
 import typing
 
 import openstack.block_storage.v3._proxy
-import openstack.exceptions
 
 from cinder_tiers.clients import by_name
 from cinder_tiers.clients import openstack as openstack_client
@@ -58,16 +57,6 @@ def created(block_storage: BlockStorage, name: str, ident: str) -> None:
     _BY_NAME.add(block_storage, name, ident)
 
 
-def _show(block_storage: BlockStorage, ident: str) -> QosSpec | None:
-    try:
-        answer = openstack_client.request(
-            block_storage, 'GET', '/qos-specs/{}', ident
-        )
-    except openstack.exceptions.NotFoundException:
-        return None
-    return _parse(answer.json()['qos_specs'])
-
-
 def _parse(row: dict) -> QosSpec:
     return QosSpec(
         id=openstack_client.checked_id(row['id']),
@@ -77,4 +66,6 @@ def _parse(row: dict) -> QosSpec:
     )
 
 
-_BY_NAME = by_name.ByName[QosSpec](list_all=list_all, show=_show)
+_BY_NAME = by_name.ByName[QosSpec](
+    list_all=list_all, path='/qos-specs/{}', key='qos_specs', parse=_parse
+)

@@ -13,7 +13,6 @@ import types
 import typing
 
 import openstack.block_storage.v3._proxy
-import openstack.exceptions
 
 from cinder_tiers.clients import by_name
 from cinder_tiers.clients import openstack as openstack_client
@@ -92,16 +91,6 @@ def create(block_storage: BlockStorage, **attributes: object) -> VolumeType:
     )
 
 
-def _show(block_storage: BlockStorage, ident: str) -> VolumeType | None:
-    try:
-        answer = openstack_client.request(
-            block_storage, 'GET', '/types/{}', ident
-        )
-    except openstack.exceptions.NotFoundException:
-        return None
-    return _parse(answer.json()['volume_type'])
-
-
 def _parse(row: dict) -> VolumeType:
     return VolumeType(
         id=openstack_client.checked_id(row['id']),
@@ -114,4 +103,6 @@ def _parse(row: dict) -> VolumeType:
     )
 
 
-_BY_NAME = by_name.ByName[VolumeType](list_all=list_all, show=_show)
+_BY_NAME = by_name.ByName[VolumeType](
+    list_all=list_all, path='/types/{}', key='volume_type', parse=_parse
+)

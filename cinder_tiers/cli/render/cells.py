@@ -6,6 +6,7 @@ Each has a form for people and one for programs. Pure. Other people's text may
 hold what steers a terminal: what is not printable is escaped, in each form.
 """
 
+import collections.abc
 import re
 import textwrap
 
@@ -15,6 +16,8 @@ from cinder_tiers.domain import text
 from cinder_tiers.domain import units
 
 Row = tuple[object, ...]
+#: A table: the titles of its columns, and its rows.
+Shown = tuple[tuple[str, ...], collections.abc.Iterable[Row]]
 
 printable = text.printable
 printable_lines = text.printable_lines

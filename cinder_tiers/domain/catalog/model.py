@@ -13,6 +13,7 @@ import decimal
 import functools
 
 from cinder_tiers.domain.catalog import expectations
+from cinder_tiers.domain import errors
 from cinder_tiers.domain import tags
 from cinder_tiers.domain import units
 
@@ -528,6 +529,28 @@ class Catalog:
     def _by_name(self) -> collections.abc.Mapping[str | None, Tier]:
         # The first counts of those that a rule refuses for their name.
         return {tier.name: tier for tier in reversed(self.tiers)}
+
+    def chosen(self, names: collections.abc.Sequence[str]) -> tuple[Tier, ...]:
+        """The tiers that --tier names; all when none is named.
+
+        :raises errors.ProblemsFound: some of them do not exist.
+        """
+        have = ', '.join(tier.name for tier in self.tiers)
+        missing = [
+            errors.Problem(
+                where=self.source.file,
+                found=f'tier {name!r} does not exist',
+                expected=f'one of {have}',
+                remedy='fix --tier',
+            )
+            for name in names
+            if self.tier(name) is None
+        ]
+        if missing:
+            raise errors.ProblemsFound(missing)
+        return tuple(
+            tier for tier in self.tiers if not names or tier.name in names
+        )
 
     def tier_of_type(self, name: str | None) -> Tier | None:
         """The tier whose volume type has a name; None when there is none."""

@@ -407,6 +407,17 @@ def _serves_last(
     )
 
 
+def read_type(one: facts.KnownType) -> tier_specs.TypeReading:
+    """What a volume type says of itself, as the doors read it."""
+    return tier_specs.read_type(
+        one.extra_specs,
+        type_id=one.type_id,
+        name=one.name,
+        projects=one.projects,
+        description=one.description,
+    )
+
+
 def read_tiers(
     types: collections.abc.Iterable[facts.KnownType],
 ) -> AppliedTypes:
@@ -415,16 +426,7 @@ def read_tiers(
     :param types: types in any order.
     """
     by_id = {one.type_id: one for one in types}
-    readings = [
-        tier_specs.read_type(
-            one.extra_specs,
-            type_id=one.type_id,
-            name=one.name,
-            projects=one.projects,
-            description=one.description,
-        )
-        for one in by_id.values()
-    ]
+    readings = [read_type(one) for one in by_id.values()]
     read = tier_specs.read_tiers(readings)
     return AppliedTypes(
         tiers=read.tiers,

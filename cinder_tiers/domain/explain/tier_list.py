@@ -15,6 +15,7 @@ from cinder_tiers.domain.card import description as descriptions
 from cinder_tiers.domain.catalog import expectations
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
+from cinder_tiers.domain.explain import explanation
 from cinder_tiers.domain.explain import visible_cloud as facts
 from cinder_tiers.domain.placement import backends
 from cinder_tiers.domain.placement import tier_specs
@@ -140,16 +141,7 @@ def applied(known: facts.VisibleCloud) -> tuple[ListedTier, ...]:
             'administrator, or show a tiers file with --declared'
         )
     by_id = {one.type_id: one for one in known.types}
-    read = tier_specs.read_tiers(
-        tier_specs.read_type(
-            one.extra_specs,
-            type_id=one.type_id,
-            name=one.name,
-            projects=one.projects,
-            description=one.description,
-        )
-        for one in known.types
-    )
+    read = tier_specs.read_tiers(map(explanation.read_type, known.types))
     return _ranked(
         _listed(by_id[one.type_id], problem=one.problem or '')
         for one in (

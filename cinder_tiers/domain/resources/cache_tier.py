@@ -375,18 +375,15 @@ def too_small(
     :param usage: the usage of the cluster; a cache without known usage yields
         a reason as well.
     """
+    used = usages.of_pool(usage, after.cache_pool)
     for name, target in lowered(before, after).items():
         text = _TARGETS[name]
-        if isinstance(usage, usages.Unknown) or (
-            after.cache_pool not in usage.pools
-        ):
-            reason = getattr(usage, 'reason', 'Ceph has no statistics of it')
+        if isinstance(used, usages.Unknown):
             yield (
                 f'{name} may be below what pool {after.cache_pool} holds, '
-                f'which could not be determined: {reason}'
+                f'which could not be determined: {used.reason}'
             )
             continue
-        used = usage.pools[after.cache_pool]
         held = used.stored_bytes if name == _TARGET_BYTES else used.objects
         if target <= held:
             yield (
@@ -673,7 +670,6 @@ CACHE_TIER = kinds.ResourceKind(
     kind=actions.Kind.CACHE_TIER,
     resource=ceph_state.CacheTier,
     state_field='cache_tiers',
-    is_in_ceph=True,
     plan=kinds.for_each_cluster(plan),
     tiers_affected=_tiers_affected,
     check=check,

@@ -286,7 +286,6 @@ CEPHX_USER = kinds.ResourceKind(
     kind=actions.Kind.CEPHX_USER,
     resource=ceph_state.CephxUser,
     state_field='users',
-    is_in_ceph=True,
     plan=kinds.for_each_cluster(plan),
     tiers_affected=_tiers_affected,
     check_cluster=check_cluster,

@@ -171,14 +171,10 @@ def plan(
     """Actions on the options of the OSDs of each host that is named."""
     for after in host_osd_options_of(cluster, ceph.option_schemas):
         yield from osd_options.options_action(
-            actions.Key(
-                kind=actions.Kind.HOST_OSD_OPTIONS,
-                cluster=cluster.name,
-                name=after.name,
-            ),
-            ceph.host_options[after.name],
-            after,
+            actions.Kind.HOST_OSD_OPTIONS,
+            cluster,
             ceph,
+            after,
             f'host_osd_options of cluster {cluster.name}',
         )
 
@@ -215,7 +211,6 @@ HOST_OSD_OPTIONS = kinds.ResourceKind(
     kind=actions.Kind.HOST_OSD_OPTIONS,
     resource=ceph_state.OsdOptions,
     state_field='host_options',
-    is_in_ceph=True,
     plan=kinds.for_each_cluster(plan),
     tiers_affected=_no_tiers,
     check=check,

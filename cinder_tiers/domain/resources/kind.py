@@ -18,6 +18,9 @@ from cinder_tiers.domain.state import actual as actual_state
 from cinder_tiers.domain.state import ceph as ceph_state
 from cinder_tiers.domain.state import cinder as cinder_state
 
+_CEPH_FIELDS = {
+    field.name for field in dataclasses.fields(ceph_state.CephState)
+}
 #: The state of one object of a kind.
 R = typing.TypeVar('R', bound=actions.Resource)
 
@@ -85,9 +88,6 @@ class ResourceKind(typing.Generic[R]):
     resource: type[R]
     #: The field of `CephState` or `CinderState` that its objects come from.
     state_field: str
-    #: Whether its objects are in a Ceph cluster; else they are in Cinder, or
-    #: in Glance.
-    is_in_ceph: bool
     #: The actions that make what exists what the catalog declares.
     plan: Plan
     #: Names of the tiers that an action on such an object is for, in the
@@ -113,3 +113,8 @@ class ResourceKind(typing.Generic[R]):
     taken_away: collections.abc.Callable[
         [R, R], collections.abc.Iterator[str]
     ] = nothing
+
+    @property
+    def is_in_ceph(self) -> bool:
+        """Whether its objects are in Ceph, not in Cinder or Glance."""
+        return self.state_field in _CEPH_FIELDS

@@ -466,32 +466,28 @@ def plan(
             if tier.rbd.osd_options and tier.rbd.device_class == after.name
         )
         yield from options_action(
-            actions.Key(
-                kind=actions.Kind.OSD_OPTIONS,
-                cluster=cluster.name,
-                name=after.name,
-            ),
-            ceph.class_options[after.name],
-            after,
-            ceph,
-            f'tier {tiers}',
+            actions.Kind.OSD_OPTIONS, cluster, ceph, after, f'tier {tiers}'
         )
 
 
 def options_action(
-    key: actions.Key,
-    before: ceph_state.OsdOptions,
-    after: ceph_state.OsdOptions,
+    kind: actions.Kind,
+    cluster: catalogs.Cluster,
     ceph: ceph_state.CephState,
+    after: ceph_state.OsdOptions,
     why: str,
 ) -> kinds.Actions:
     """The action on the options of a class or host, if one is needed.
 
-    :param key: names the class or host.
-    :param before: the options as OSDs use them.
-    :param after: as they should.
+    :param kind: OSD_OPTIONS for a class, HOST_OSD_OPTIONS for a host.
+    :param after: the options as OSDs should use them.
     :param why: what asks for it.
     """
+    before = (
+        ceph.class_options
+        if kind is actions.Kind.OSD_OPTIONS
+        else ceph.host_options
+    )[after.name]
     changed = [
         one.field.removeprefix('values.')
         for one in difference.differences(before, after)
@@ -506,10 +502,10 @@ def options_action(
     later = [
         name for name in changed if not ceph.option_schemas[name].at_runtime
     ]
-    mask = f'{MASKS[key.kind]}:{key.name}'
+    mask = f'{MASKS[kind]}:{after.name}'
     osd_ids = osd_masks.osds_of(mask, ceph.osds)
     yield actions.Action(
-        key=key,
+        key=actions.Key(kind=kind, cluster=cluster.name, name=after.name),
         before=before,
         after=after,
         why=why
@@ -687,7 +683,6 @@ OSD_OPTIONS = kinds.ResourceKind(
     kind=actions.Kind.OSD_OPTIONS,
     resource=ceph_state.OsdOptions,
     state_field='class_options',
-    is_in_ceph=True,
     plan=kinds.for_each_cluster(plan),
     tiers_affected=_tiers_affected,
     check=check,

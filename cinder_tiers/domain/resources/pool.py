@@ -508,12 +508,8 @@ def why_not_finished(
             'apply makes a new pool under that name',
             'rename that pool',
         )
-    held = (
-        None
-        if isinstance(usage, usages.Unknown)
-        else usage.pools.get(found.name)
-    )
-    if held is not None and held.objects:
+    held = usages.of_pool(usage, name)
+    if isinstance(held, usages.PoolUsage) and held.objects:
         return (
             f'pool {name} is not empty (objects: {held.objects}), unlike a '
             'pool that an interrupted apply leaves under that name',
@@ -533,17 +529,16 @@ def why_not_finished(
             f'an interrupted apply left pool {name} with {changes}, which '
             'Ceph does not change',
             f'delete that pool, which is empty: {deletion(name)}'
-            if held is not None
+            if isinstance(held, usages.PoolUsage)
             else f'see that "rados -p {shlex.quote(name)} ls" shows nothing, '
             f'and delete that pool: {deletion(name)}',
         )
     # Of a pool that was made just now, Ceph has none.
-    if isinstance(usage, usages.Unknown) or (moving and held is None):
-        reason = getattr(usage, 'reason', 'Ceph has no statistics of it')
+    if isinstance(held, usages.Unknown) and (moving or held is usage):
         return (
             f'pool {name} has the name that apply gives a pool until it is '
             'complete, and whether it holds objects could not be determined: '
-            f'{reason}',
+            f'{held.reason}',
             'apply again when the manager of the cluster reports its pools',
         )
     return None
@@ -615,17 +610,15 @@ def full_quotas(
             continue
         if before is None:
             stored = 0
-        elif isinstance(usage, usages.Unknown) or (
-            before.name not in usage.pools
+        elif isinstance(
+            used := usages.of_pool(usage, before.name), usages.Unknown
         ):
-            reason = getattr(usage, 'reason', 'Ceph has no statistics of it')
             yield (
                 f'{name} may be below what the pool stores, which could not '
-                f'be determined: {reason}'
+                f'be determined: {used.reason}'
             )
             continue
         else:
-            used = usage.pools[before.name]
             stored = (
                 used.stored_bytes
                 if name == 'quota_max_bytes'
@@ -823,7 +816,6 @@ POOL = kinds.ResourceKind(
     kind=actions.Kind.POOL,
     resource=ceph_state.Pool,
     state_field='pools',
-    is_in_ceph=True,
     plan=kinds.for_each_cluster(plan),
     tiers_affected=tier_pools.tiers_affected,
     check=check,

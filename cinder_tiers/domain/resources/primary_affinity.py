@@ -196,7 +196,6 @@ PRIMARY_AFFINITY = kinds.ResourceKind(
     kind=actions.Kind.PRIMARY_AFFINITY,
     resource=ceph_state.PrimaryAffinity,
     state_field='osds',
-    is_in_ceph=True,
     plan=kinds.for_each_cluster(plan),
     tiers_affected=_tiers_affected,
     check=check,

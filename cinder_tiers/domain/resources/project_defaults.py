@@ -323,7 +323,6 @@ PROJECT_DEFAULTS = kinds.ResourceKind(
     kind=actions.Kind.PROJECT_DEFAULTS,
     resource=cinder_state.ProjectDefaults,
     state_field='project_defaults',
-    is_in_ceph=False,
     plan=plan,
     check=check,
     tiers_affected=kinds.tiers_of_that_name,

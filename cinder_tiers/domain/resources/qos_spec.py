@@ -447,7 +447,6 @@ QOS_SPEC = kinds.ResourceKind(
     kind=actions.Kind.QOS_SPEC,
     resource=cinder_state.QosSpec,
     state_field='qos_specs',
-    is_in_ceph=False,
     plan=plan,
     tiers_affected=_tiers_affected,
     check=check,

@@ -166,7 +166,6 @@ TAG_NAMESPACE = kinds.ResourceKind(
     kind=actions.Kind.TAG_NAMESPACE,
     resource=glance_state.TagNamespace,
     state_field='tag_namespaces',
-    is_in_ceph=False,
     plan=plan,
     check=check,
     tiers_affected=_no_tier,

@@ -114,7 +114,6 @@ TYPE_ENCRYPTION = kinds.ResourceKind(
     kind=actions.Kind.TYPE_ENCRYPTION,
     resource=cinder_state.TypeEncryption,
     state_field='encryptions',
-    is_in_ceph=False,
     plan=plan,
     tiers_affected=kinds.tiers_of_that_name,
     types_whose_usage_matters=types_whose_usage_matters,

@@ -235,7 +235,6 @@ TYPE_QUOTA = kinds.ResourceKind(
     kind=actions.Kind.TYPE_QUOTA,
     resource=cinder_state.TypeQuota,
     state_field='quotas',
-    is_in_ceph=False,
     plan=plan,
     check=check,
     tiers_affected=kinds.tiers_of_that_name,

@@ -851,7 +851,6 @@ VOLUME_TYPE = kinds.ResourceKind(
     kind=actions.Kind.VOLUME_TYPE,
     resource=cinder_state.VolumeType,
     state_field='volume_types',
-    is_in_ceph=False,
     plan=plan,
     tiers_affected=_tiers_affected,
     types_whose_usage_matters=types_whose_usage_matters,

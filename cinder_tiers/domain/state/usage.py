@@ -50,6 +50,15 @@ class ClusterUsage:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Unknown:
-    """How full a cluster is could not be determined."""
+    """How full a cluster or a pool is could not be determined."""
 
     reason: str
+
+
+def of_pool(usage: ClusterUsage | Unknown, name: str) -> PoolUsage | Unknown:
+    """How full a pool of a cluster is."""
+    if isinstance(usage, Unknown):
+        return usage
+    return usage.pools.get(name) or Unknown(
+        reason='Ceph has no statistics of it'
+    )

@@ -135,16 +135,17 @@ def _check_values(*columns: Sequence[float]) -> None:
             )
 
 
-def _check_figures(**figures: float | None) -> None:
+def _check_figures(record: object, *names: str) -> None:
     """Check that figures of a file can be used in calculations.
 
-    :param figures: {name of a field: its value}
+    :param names: of the fields that have them
     :raises ValueError: names each that is below 0 or above 10^18
     """
     wrong = [
         f'{name} {str(value)[:20]}: expected at least 0, and at most 10^18'
-        for name, value in figures.items()
-        if value is not None and not 0 <= value <= _MOST
+        for name in names
+        if (value := getattr(record, name)) is not None
+        and not 0 <= value <= _MOST
     ]
     if wrong:
         raise ValueError('; '.join(wrong))
@@ -266,12 +267,7 @@ class GuestFigures:
 
         :raises ValueError: one is not possible
         """
-        _check_figures(
-            iops=self.iops,
-            bw_bytes=self.bw_bytes,
-            total_ios=self.total_ios,
-            p99_ns=self.p99_ns,
-        )
+        _check_figures(self, 'iops', 'bw_bytes', 'total_ios', 'p99_ns')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,10 +284,7 @@ class Moments:
 
         :raises ValueError: one is not possible
         """
-        _check_figures(
-            mean_ns=self.mean_ns,
-            max_ns=self.max_ns,
-        )
+        _check_figures(self, 'mean_ns', 'max_ns')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -320,11 +313,7 @@ class DirectionFigures:
 
         :raises ValueError: one is not possible
         """
-        _check_figures(
-            iops=self.iops,
-            bw_bytes=self.bw_bytes,
-            total_ios=self.total_ios,
-        )
+        _check_figures(self, 'iops', 'bw_bytes', 'total_ios')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -387,10 +376,7 @@ class MergedFigures:
 
         :raises ValueError: one is not possible
         """
-        _check_figures(
-            iops=self.iops,
-            bw_bytes=self.bw_bytes,
-        )
+        _check_figures(self, 'iops', 'bw_bytes')
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -473,7 +459,7 @@ class SlotResult:
 
         :raises ValueError: one is not possible
         """
-        _check_figures(number=self.number, repeat=self.repeat)
+        _check_figures(self, 'number', 'repeat')
         _check_values(
             *(
                 [value for _ms, value in each]

@@ -73,21 +73,19 @@ Example: openstack tier compare before/ after/ --least-difference 5
                 'results if it has another name there (may be repeated)'
             ),
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--reference',
-            metavar='<tier>',
-            type=base.not_empty,
-            help=(
-                'with one result: the tier that the others are compared with '
-                '(default: the first of the run)'
-            ),
+            '<tier>',
+            'with one result: the tier that the others are compared with '
+            '(default: the first of the run)',
         )
         results.add_quantities(parser)
         results.add_least_difference(parser)
         results.add_wanted_difference(parser, 'runs or repeats')
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--junit',
-            metavar='<file>',
-            type=base.not_empty,
-            help='also write the findings as JUnit XML, for a CI',
+            '<file>',
+            'also write the findings as JUnit XML, for a CI',
         )

@@ -11,8 +11,6 @@ from cinder_tiers.loop.sweep import preparation
 from cinder_tiers.loop.sweep import record
 from cinder_tiers.loop.sweep import sweep_command
 
-_Shown = tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]
-
 
 class FaultTier(sweep_command.SweepTier):
     """Measure a tier during faults, and undo every fault.
@@ -69,13 +67,13 @@ Example: openstack tier fault fault.yaml --catalog tiers.yaml --out results
                 ),
             )
 
-    def planned(self, prepared: preparation.Prepared) -> _Shown:
+    def planned(self, prepared: preparation.Prepared) -> cells.Shown:
         """The table of what is to come: a row for each fault of a slot."""
         return render.PLAN_COLUMNS, list(render.plan_rows(prepared))
 
     def found(
         self, records: collections.abc.Sequence[record.SlotRecord]
-    ) -> _Shown:
+    ) -> cells.Shown:
         """The table of what came of it: a row for each fault of a slot."""
         return render.RECORD_COLUMNS, [
             row for one in records for row in render.record_rows(one)

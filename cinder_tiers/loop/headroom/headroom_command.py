@@ -46,17 +46,13 @@ Example: openstack tier headroom database curve.json --expect p99_ms_max=50
             'be repeated; default: those that the tiers file expects of the '
             'tier for the pattern of the curve)',
         )
-        parser.add_argument(
+        base.add_names(
+            parser,
             '--curve',
-            metavar='<pattern>',
-            type=base.not_empty,
-            action='append',
-            default=[],
+            '<pattern>',
+            'only the curve of this pattern, such as randwrite-4k (may be '
+            'repeated; default: all curves of the results)',
             dest='curves',
-            help=(
-                'only the curve of this pattern, such as randwrite-4k (may be '
-                'repeated; default: all curves of the results)'
-            ),
         )
         parser.add_argument(
             '--per-volume-iops',

@@ -11,7 +11,6 @@ import typing
 
 from cinder_tiers.cli import base
 from cinder_tiers.cli import exit_status
-from cinder_tiers.cli import interruption
 from cinder_tiers.cli import lock
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli import results
@@ -64,28 +63,18 @@ Example: openstack tier publish result.json --tier database
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         results.add_files(parser)
-        parser.add_argument(
+        base.add_names(
+            parser,
             '--tier',
-            metavar='<tier>',
-            type=base.not_empty,
-            action='append',
-            default=[],
-            help='publish only this tier (may be repeated; default: all '
+            '<tier>',
+            'publish only this tier (may be repeated; default: all '
             'tiers of the results)',
         )
-        parser.add_argument(
-            '-y',
-            '--yes',
-            action='store_true',
-            help='do not ask for confirmation',
-        )
+        base.add_yes(parser, '')
         lock.add(parser)
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Reads, observes, asks, writes and shows.
 
         Expected failures end as CommandError of OSC.
@@ -154,17 +143,10 @@ Example: openstack tier publish result.json --tier database
                 f'  new: {after}',
             ):
                 stderr.write(f'{cells.printable(line)}\n')
-        stderr.write(
-            f'Publish {len(planned)} card{"" if len(planned) == 1 else "s"}? '
-            '[y/N] '
+        self.ask(
+            f'Publish {len(planned)} card{"" if len(planned) == 1 else "s"}?'
         )
-        stderr.flush()
-        with interruption.at_once():
-            if stdin.readline().strip().lower() in ('y', 'yes'):
-                return True
-        raise errors.ActionFailed(
-            'Nothing was changed because the answer was not yes.'
-        )
+        return True
 
     def _report(self, result: actions.Result) -> None:
         """Write one line on standard error, unless --quiet."""

@@ -38,11 +38,8 @@ tiers.yaml
         base.add_catalog(parser)
         results.add_files(parser)
         wanted = parser.add_mutually_exclusive_group(required=True)
-        wanted.add_argument(
-            '--job',
-            metavar='<file>',
-            type=base.not_empty,
-            help='job file of fio with the load',
+        base.add_name(
+            wanted, '--job', '<file>', 'job file of fio with the load'
         )
         wanted.add_argument(
             '--pattern',
@@ -54,14 +51,12 @@ tiers.yaml
                 'where guests ran in steps, each step counts (may be repeated)'
             ),
         )
-        wanted.add_argument(
+        base.add_name(
+            wanted,
             '--volumes',
-            metavar='<file>',
-            type=base.not_empty,
-            help=(
-                'the loads are those of volumes: output of "rbd perf image '
-                'iostat --format json"'
-            ),
+            '<file>',
+            'the loads are those of volumes: output of "rbd perf image '
+            'iostat --format json"',
         )
         wanted.add_argument(
             '--diagnostics',
@@ -75,30 +70,26 @@ tiers.yaml
                 'to call a disk idle'
             ),
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--cluster',
-            metavar='<name>',
-            type=base.not_empty,
-            help=(
-                'with --volumes: the Ceph cluster of the tiers file that they '
-                'are in; needed for pools whose name is in several clusters'
-            ),
+            '<name>',
+            'with --volumes: the Ceph cluster of the tiers file that they '
+            'are in; needed for pools whose name is in several clusters',
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--on',
-            metavar='<tier>',
-            type=base.not_empty,
-            help='with --diagnostics: the tier that the disks are on',
+            '<tier>',
+            'with --diagnostics: the tier that the disks are on',
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--out',
-            metavar='<file>',
-            type=base.not_empty,
-            help=(
-                'with --volumes: save which volumes are on the wrong tier to '
-                'this file, for "tier repair <file>"; an older one is '
-                'replaced, and no other file'
-            ),
+            '<file>',
+            'with --volumes: save which volumes are on the wrong tier to '
+            'this file, for "tier repair <file>"; an older one is '
+            'replaced, and no other file',
         )
         results.add_quantities(parser, default='p99_ms')
         results.add_least_difference(

@@ -14,6 +14,7 @@ from cinder_tiers.cli import interruption
 from cinder_tiers.cli import placement_policy
 from cinder_tiers.cli.render import cells
 from cinder_tiers.cli import results_command
+from cinder_tiers.cli import values
 from cinder_tiers.domain.audit import tiers as audit
 from cinder_tiers.domain.catalog import model as catalogs
 from cinder_tiers.domain import errors
@@ -29,7 +30,6 @@ from cinder_tiers.loop.repair import repair
 from cinder_tiers.loop.repair import repair_rows
 from cinder_tiers.observe import cloud_id
 from cinder_tiers.observe import for_audit
-from cinder_tiers import workflow
 
 _STOPS = 'repair begins no further volume, and waits for those that it began'
 _LEFT = '; what Cinder has begun, it ends'
@@ -83,15 +83,13 @@ done.json
                 'confirmation is asked for'
             ),
         )
-        group.add_argument(
+        base.add_name(
+            group,
             '--undo',
-            metavar='<record>',
-            type=base.not_empty,
-            help=(
-                'give volumes that are as a repair left them the type, the '
-                'backend or the limits back that they had before; takes a '
-                'file of --record, or of --out after it was carried out'
-            ),
+            '<record>',
+            'give volumes that are as a repair left them the type, the '
+            'backend or the limits back that they had before; takes a '
+            'file of --record, or of --out after it was carried out',
         )
         group.add_argument(
             '--kind',
@@ -123,30 +121,30 @@ done.json
         parser.add_argument(
             '--concurrency',
             metavar='<number>',
-            type=_at_once,
+            type=values.whole_number(
+                f'a number from 1 to {_MOST_AT_ONCE}',
+                least=1,
+                most=_MOST_AT_ONCE,
+            ),
             default=_AT_ONCE,
             help=(
                 f'volumes to work on at the same time (default: {_AT_ONCE}, '
                 f'at most {_MOST_AT_ONCE})'
             ),
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--out',
-            metavar='<plan>',
-            type=base.not_empty,
-            help=(
-                'save the plan to this file, for "tier repair <plan>", and '
-                'change nothing; an older plan is replaced, and no other file'
-            ),
+            '<plan>',
+            'save the plan to this file, for "tier repair <plan>", and '
+            'change nothing; an older plan is replaced, and no other file',
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--record',
-            metavar='<record>',
-            type=base.not_empty,
-            help=(
-                'write how each volume was, and what was done, to this new '
-                'file, for --undo'
-            ),
+            '<record>',
+            'write how each volume was, and what was done, to this new '
+            'file, for --undo',
         )
         parser.add_argument(
             '--max-bytes-per-second',
@@ -158,30 +156,20 @@ done.json
                 'data move begins later; volumes count with their full size'
             ),
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--watch',
-            metavar='<folder>',
-            type=base.not_empty,
-            help=(
-                'begin no further volume while "tier watch", which must run '
-                'with --state of this folder, says that a tier is slower '
-                'than it was, breaks an expectation, fails or hangs; end '
-                f'after {pace.MOST_PAUSE_S / 3600:.0f} h of that'
-            ),
+            '<folder>',
+            'begin no further volume while "tier watch", which must run '
+            'with --state of this folder, says that a tier is slower '
+            'than it was, breaks an expectation, fails or hangs; end '
+            f'after {pace.MOST_PAUSE_S / 3600:.0f} h of that',
         )
-        parser.add_argument(
-            '-y',
-            '--yes',
-            action='store_true',
-            help='do not ask for confirmation',
-        )
+        base.add_yes(parser, '')
         placement_policy.add_config_file(parser)
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Observes, asks, carries out and shows.
 
         Expected failures end as CommandError of OSC.
@@ -192,7 +180,7 @@ done.json
             catalog = reader.read_file(
                 parsed_args.catalog, include_root=parsed_args.include_root
             )
-            workflow.chosen_tiers(catalog, parsed_args.tier or ())
+            catalog.chosen(parsed_args.tier or ())
             trouble = self._watch(parsed_args.watch, catalog)
             with for_audit.sessions(
                 catalog,
@@ -370,17 +358,11 @@ done.json
                 + '\n'
             )
         moved_gib = sum(one.moved_gib for one in to_do)
-        stderr.write(
+        self.ask(
             f'Repair {len(to_do)} volume{"" if len(to_do) == 1 else "s"}, '
-            f'moving at most {moved_gib} GiB? [y/N] '
+            f'moving at most {moved_gib} GiB?'
         )
-        stderr.flush()
-        with interruption.at_once():
-            if stdin.readline().strip().lower() in ('y', 'yes'):
-                return True
-        raise errors.ActionFailed(
-            'Nothing was changed because the answer was not yes.'
-        )
+        return True
 
     def _carry_out(
         self,
@@ -543,15 +525,3 @@ def _volume_id(text: str) -> str:
         raise argparse.ArgumentTypeError(
             f'{text!r}: expected the ID of a volume, a UUID'
         ) from None
-
-
-def _at_once(text: str) -> int:
-    if (
-        not text.isascii()
-        or not text.isdigit()
-        or not (1 <= int(text) <= _MOST_AT_ONCE)
-    ):
-        raise argparse.ArgumentTypeError(
-            f'{text!r}: expected a number from 1 to {_MOST_AT_ONCE}'
-        )
-    return int(text)

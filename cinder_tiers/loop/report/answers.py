@@ -340,13 +340,13 @@ def measured(run: run_result.RunResult) -> tuple[str, figure.Table]:
         )
     )
     return line, figure.Table(
-        columns=(
-            figure.Column(title='Pattern'),
-            figure.Column(title='What it does'),
-            figure.Column(title='Depth', digits=0),
-            figure.Column(title='Jobs', digits=0),
-            figure.Column(title='Engine'),
-            figure.Column(title='Data per guest MiB', digits=0),
+        columns=figure.columns(
+            'Pattern',
+            'What it does',
+            ('Depth', 0),
+            ('Jobs', 0),
+            'Engine',
+            ('Data per guest MiB', 0),
         ),
         rows=tuple(
             (

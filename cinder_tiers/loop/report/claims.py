@@ -17,19 +17,19 @@ from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.sweep import effects
 
-_COLUMNS = (
-    figure.Column(title='Result'),
-    figure.Column(title='Tier'),
-    figure.Column(title='Pattern'),
-    figure.Column(title='Quantity'),
+_COLUMNS = figure.columns(
+    'Result',
+    'Tier',
+    'Pattern',
+    'Quantity',
     # On a narrow screen, what is not among the first is out of sight.
-    figure.Column(title='Finding'),
-    figure.Column(title='Difference %', digits=1),
-    figure.Column(title='95 % from', digits=1),
-    figure.Column(title='95 % to', digits=1),
-    figure.Column(title='Baseline', digits=2),
-    figure.Column(title='Compared', digits=2),
-    figure.Column(title='Reason'),
+    'Finding',
+    ('Difference %', 1),
+    ('95 % from', 1),
+    ('95 % to', 1),
+    ('Baseline', 2),
+    ('Compared', 2),
+    'Reason',
 )
 
 

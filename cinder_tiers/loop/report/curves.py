@@ -21,17 +21,17 @@ from cinder_tiers.loop.report import rows as report_rows
 
 # Those of syncs where the pattern has some.
 _QUANTITIES = ('p99_ms', 'sync_p99_ms')
-_COLUMNS = (
-    figure.Column(title='Tier'),
-    figure.Column(title='Pattern'),
-    figure.Column(title='Latency'),
-    figure.Column(title='Load'),
-    figure.Column(title='Asked IOPS', digits=0),
-    figure.Column(title='IOPS', digits=1),
-    figure.Column(title='95 % from', digits=1),
-    figure.Column(title='95 % to', digits=1),
-    figure.Column(title='Mean ms', digits=3),
-    figure.Column(title='Not known because'),
+_COLUMNS = figure.columns(
+    'Tier',
+    'Pattern',
+    'Latency',
+    'Load',
+    ('Asked IOPS', 0),
+    ('IOPS', 1),
+    ('95 % from', 1),
+    ('95 % to', 1),
+    ('Mean ms', 3),
+    'Not known because',
 )
 
 

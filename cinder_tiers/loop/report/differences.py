@@ -8,6 +8,7 @@ What can be claimed is found by ``loop.compare``.
 from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
+import dataclasses
 import operator
 
 from cinder_tiers.loop.compare import comparison
@@ -36,13 +37,13 @@ _KEYS = (
 )
 #: An interval from few repeats may be so wide that bars could not be seen.
 _MOST_OF_LONGEST_BAR = 2
-_COLUMNS = (
-    figure.Column(title='What'),
-    figure.Column(title='Pattern'),
-    figure.Column(title='Finding'),
-    figure.Column(title='Baseline = 100', digits=1),
-    figure.Column(title='From', digits=1),
-    figure.Column(title='To', digits=1),
+_COLUMNS = figure.columns(
+    'What',
+    'Pattern',
+    'Finding',
+    ('Baseline = 100', 1),
+    ('From', 1),
+    ('To', 1),
 )
 
 
@@ -54,6 +55,17 @@ def _pair(claim: comparison.Claim) -> str:
     return f'{claim.side}: {tiers}' if claim.side else tiers
 
 
+def within_reach(bars: Sequence[figure.Bar]) -> Iterator[figure.Bar]:
+    """Bars in hundreds, with intervals that leave them room in a chart."""
+    longest = _MOST_OF_LONGEST_BAR * max(
+        [effects.HUNDRED, *(bar.value for bar in bars)]
+    )
+    for bar in bars:
+        yield dataclasses.replace(
+            bar, high=None if bar.high is None else min(longest, bar.high)
+        )
+
+
 def bars(
     claims: Sequence[comparison.Claim],
     label: Callable[[comparison.Claim], str],
@@ -63,22 +75,20 @@ def bars(
     :param claims: claims; those without an interval have no bar
     :param label: returns the label of a bar
     """
-    known = [
-        (claim, [effects.in_hundreds(each) for each in change])
-        for claim in claims
-        if (change := claim.change_percent)
-    ]
-    longest = _MOST_OF_LONGEST_BAR * max(
-        [effects.HUNDRED, *(value for _claim, (value, _low, _high) in known)]
+    return within_reach(
+        [
+            figure.Bar(
+                label=label(claim),
+                style=STYLES.get(claim.finding, UNKNOWN),
+                value=value,
+                low=low,
+                high=high,
+            )
+            for claim in claims
+            if (change := claim.change_percent)
+            for value, low, high in [map(effects.in_hundreds, change)]
+        ]
     )
-    for claim, (value, low, high) in known:
-        yield figure.Bar(
-            label=label(claim),
-            style=STYLES.get(claim.finding, UNKNOWN),
-            value=value,
-            low=low,
-            high=min(longest, high),
-        )
 
 
 def _cells(claim: comparison.Claim) -> tuple[str | float | None, ...]:

@@ -17,20 +17,20 @@ from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
 from cinder_tiers.loop.sweep import effects
 
-_COLUMNS = (
-    figure.Column(title='Treatment'),
-    figure.Column(title='Tier'),
-    figure.Column(title='Pattern'),
+_COLUMNS = figure.columns(
+    'Treatment',
+    'Tier',
+    'Pattern',
     # On a narrow screen, what is not among the first is out of sight.
-    figure.Column(title='Finding'),
-    figure.Column(title='Effect', digits=1),
-    figure.Column(title='95 % from', digits=1),
-    figure.Column(title='95 % to', digits=1),
-    figure.Column(title='Default', digits=2),
-    figure.Column(title='Treated', digits=2),
-    figure.Column(title='Blocks', digits=0),
-    figure.Column(title='Blocks needed', digits=0),
-    figure.Column(title='Reason'),
+    'Finding',
+    ('Effect', 1),
+    ('95 % from', 1),
+    ('95 % to', 1),
+    ('Default', 2),
+    ('Treated', 2),
+    ('Blocks', 0),
+    ('Blocks needed', 0),
+    'Reason',
 )
 _DEFAULT = 0
 _KEYS = (
@@ -105,8 +105,6 @@ def _chart(
                     label=default,
                     style=_DEFAULT,
                     value=effects.HUNDRED,
-                    low=None,
-                    high=None,
                 ),
                 *differences.bars(
                     [

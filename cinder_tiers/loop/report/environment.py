@@ -23,7 +23,7 @@ def facts(result: run_result.RunResult) -> figure.Table:
         result.environment.items(), key=lambda each: each[1].value is None
     )
     return figure.Table(
-        columns=(figure.Column(title='What'), figure.Column(title='Value')),
+        columns=figure.columns('What', 'Value'),
         rows=tuple(
             (name.replace('_', ' '), _text(fact)) for name, fact in found
         ),
@@ -47,16 +47,13 @@ def tiers(result: run_result.RunResult) -> figure.Table:
             )
         )
     return figure.Table(
-        columns=tuple(
-            figure.Column(title=title)
-            for title in (
-                'Tier',
-                'Image',
-                'Volume types',
-                'Backends',
-                'QoS',
-                'Complete guests',
-            )
+        columns=figure.columns(
+            'Tier',
+            'Image',
+            'Volume types',
+            'Backends',
+            'QoS',
+            'Complete guests',
         ),
         rows=tuple(rows),
     )

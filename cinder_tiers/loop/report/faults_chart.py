@@ -22,24 +22,24 @@ _STYLES = {None: 0, 'read': 2, 'write': 1, 'trim': 3}
 _MOST_POINTS = 600
 #: Fewer I/Os of a window have no percentile that is worth a point.
 _LEAST_IOS = 100
-_COLUMNS = (
-    figure.Column(title='Slot'),
-    figure.Column(title='Pattern'),
-    figure.Column(title='Direction'),
-    figure.Column(title='Fault'),
-    figure.Column(title='Target'),
-    figure.Column(title='Lasted s', digits=1),
-    figure.Column(title='IOPS before', digits=1),
-    figure.Column(title='IOPS during', digits=1),
-    figure.Column(title='IOPS after', digits=1),
-    figure.Column(title='p99 ms before', digits=1),
-    figure.Column(title='p99 ms during', digits=1),
-    figure.Column(title='p99 ms after', digits=1),
-    figure.Column(title='Longest stall s', digits=1),
-    figure.Column(title='Gets along after s', digits=0),
-    figure.Column(title='Recovered after s', digits=0),
-    figure.Column(title='Healthy after s', digits=1),
-    figure.Column(title='Not known because'),
+_COLUMNS = figure.columns(
+    'Slot',
+    'Pattern',
+    'Direction',
+    'Fault',
+    'Target',
+    ('Lasted s', 1),
+    ('IOPS before', 1),
+    ('IOPS during', 1),
+    ('IOPS after', 1),
+    ('p99 ms before', 1),
+    ('p99 ms during', 1),
+    ('p99 ms after', 1),
+    ('Longest stall s', 1),
+    ('Gets along after s', 0),
+    ('Recovered after s', 0),
+    ('Healthy after s', 1),
+    'Not known because',
 )
 
 

@@ -36,9 +36,9 @@ class Bar:
     style: int
     value: float
     #: None without an interval
-    low: float | None
+    low: float | None = None
     #: None without an interval
-    high: float | None
+    high: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,6 +154,16 @@ class Column:
     title: str
     #: decimal places of its numbers; None: it has texts
     digits: int | None = None
+
+
+def columns(*titles: str | tuple[str, int]) -> tuple[Column, ...]:
+    """Columns of texts by their titles; of numbers as (title, digits)."""
+    return tuple(
+        Column(title=each)
+        if isinstance(each, str)
+        else Column(title=each[0], digits=each[1])
+        for each in titles
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

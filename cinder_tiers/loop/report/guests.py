@@ -93,15 +93,15 @@ def guests(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
         keys=report_rows.keys(rows),
         charts=report_rows.charts(rows, functools.partial(_chart, most=most)),
         table=figure.Table(
-            columns=(
+            columns=figure.columns(
                 *report_rows.NAMES,
-                figure.Column(title='Repeat', digits=0),
-                figure.Column(title='Guests', digits=0),
-                figure.Column(title='Fairness', digits=3),
-                figure.Column(title='Slowest'),
-                figure.Column(title='its IOPS', digits=1),
-                figure.Column(title='Fastest'),
-                figure.Column(title='its IOPS', digits=1),
+                ('Repeat', 0),
+                ('Guests', 0),
+                ('Fairness', 3),
+                'Slowest',
+                ('its IOPS', 1),
+                'Fastest',
+                ('its IOPS', 1),
             ),
             rows=tuple(map(_cells, rows)),
         ),
@@ -218,16 +218,16 @@ def over_time(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
             rows, functools.partial(_over_time_chart, most=most)
         ),
         table=figure.Table(
-            columns=(
+            columns=figure.columns(
                 *report_rows.NAMES,
-                figure.Column(title='Guest'),
-                figure.Column(title='IOPS', digits=1),
-                figure.Column(title='Lowest IOPS', digits=1),
-                figure.Column(title='Highest IOPS', digits=1),
-                figure.Column(title='MiB/s', digits=2),
-                figure.Column(title='p99 ms', digits=3),
-                figure.Column(title='Highest p99 ms', digits=3),
-                figure.Column(title='Longest stall s', digits=1),
+                'Guest',
+                ('IOPS', 1),
+                ('Lowest IOPS', 1),
+                ('Highest IOPS', 1),
+                ('MiB/s', 2),
+                ('p99 ms', 3),
+                ('Highest p99 ms', 3),
+                ('Longest stall s', 1),
             ),
             rows=tuple(
                 _guest_cells(row, *each)

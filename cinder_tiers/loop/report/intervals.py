@@ -11,19 +11,19 @@ from cinder_tiers.loop.compare import comparison
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
 
-_COLUMNS = (
+_COLUMNS = figure.columns(
     *report_rows.NAMES,
-    figure.Column(title='Guests', digits=0),
-    figure.Column(title='Complete repeats'),
-    figure.Column(title='IOPS', digits=1),
-    figure.Column(title='95 % from', digits=1),
-    figure.Column(title='95 % to', digits=1),
-    figure.Column(title='Spread %', digits=1),
-    figure.Column(title='MiB/s', digits=2),
-    figure.Column(title='p50 ms', digits=3),
-    figure.Column(title='p99 ms', digits=3),
-    figure.Column(title='p99.9 ms', digits=3),
-    figure.Column(title='Read with care'),
+    ('Guests', 0),
+    'Complete repeats',
+    ('IOPS', 1),
+    ('95 % from', 1),
+    ('95 % to', 1),
+    ('Spread %', 1),
+    ('MiB/s', 2),
+    ('p50 ms', 3),
+    ('p99 ms', 3),
+    ('p99.9 ms', 3),
+    'Read with care',
 )
 _PERCENTILES = (50, 99, 99.9)
 
@@ -213,11 +213,11 @@ def heat_map(
             ),
         ),
         table=figure.Table(
-            columns=(
-                figure.Column(title='Pattern'),
-                figure.Column(title='Tier'),
-                figure.Column(title='IOPS', digits=1),
-                figure.Column(title='p99 ms', digits=3),
+            columns=figure.columns(
+                'Pattern',
+                'Tier',
+                ('IOPS', 1),
+                ('p99 ms', 3),
             ),
             rows=tuple(
                 (row.pattern, row.tier, each_iops, each_p99)

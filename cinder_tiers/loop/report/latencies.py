@@ -84,12 +84,9 @@ def distributions(rows: Sequence[report_rows.Row]) -> figure.ReportFigure:
         keys=report_rows.keys(rows),
         charts=report_rows.line_charts(rows, _distribution),
         table=figure.Table(
-            columns=(
+            columns=figure.columns(
                 *report_rows.NAMES,
-                *(
-                    figure.Column(title=f'p{percent} ms', digits=3)
-                    for percent in percentiles
-                ),
+                *((f'p{percent} ms', 3) for percent in percentiles),
             ),
             rows=tuple(
                 (
@@ -183,13 +180,13 @@ def against_iops(rows: Sequence[report_rows.Row]) -> figure.ReportFigure:
         keys=report_rows.keys(rows),
         charts=report_rows.charts(rows, _against),
         table=figure.Table(
-            columns=(
+            columns=figure.columns(
                 *report_rows.NAMES,
-                figure.Column(title='Guests', digits=0),
-                figure.Column(title='IOPS', digits=1),
-                figure.Column(title='Mean p99 ms', digits=3),
-                figure.Column(title='95 % from', digits=3),
-                figure.Column(title='95 % to', digits=3),
+                ('Guests', 0),
+                ('IOPS', 1),
+                ('Mean p99 ms', 3),
+                ('95 % from', 3),
+                ('95 % to', 3),
             ),
             rows=tuple(
                 (

@@ -104,15 +104,15 @@ def seconds(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
             rows, functools.partial(_seconds_chart, step=step)
         ),
         table=figure.Table(
-            columns=(
+            columns=figure.columns(
                 *report_rows.NAMES,
-                figure.Column(title='Repeat', digits=0),
-                figure.Column(title='Seconds', digits=0),
-                figure.Column(title='Excursion %', digits=1),
-                figure.Column(title='Slope %', digits=1),
-                figure.Column(title='Longest stall s', digits=1),
-                figure.Column(title='Verdict'),
-                figure.Column(title='Why'),
+                ('Repeat', 0),
+                ('Seconds', 0),
+                ('Excursion %', 1),
+                ('Slope %', 1),
+                ('Longest stall s', 1),
+                'Verdict',
+                'Why',
             ),
             rows=tuple(
                 (row.tier, row.pattern, slot.repeat, *_steady(slot))
@@ -206,13 +206,13 @@ def bandwidth(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
             rows, functools.partial(_bandwidth_chart, step=step)
         ),
         table=figure.Table(
-            columns=(
+            columns=figure.columns(
                 *report_rows.NAMES,
-                figure.Column(title='Repeat', digits=0),
-                figure.Column(title='Seconds', digits=0),
-                figure.Column(title='Lowest MiB/s', digits=2),
-                figure.Column(title='Mean MiB/s', digits=2),
-                figure.Column(title='Highest MiB/s', digits=2),
+                ('Repeat', 0),
+                ('Seconds', 0),
+                ('Lowest MiB/s', 2),
+                ('Mean MiB/s', 2),
+                ('Highest MiB/s', 2),
             ),
             rows=tuple(
                 (
@@ -289,15 +289,15 @@ def latency(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
         keys=report_rows.keys(rows),
         charts=report_rows.line_charts(rows, _latency_chart),
         table=figure.Table(
-            columns=(
+            columns=figure.columns(
                 *report_rows.NAMES,
-                figure.Column(title='Repeat', digits=0),
-                figure.Column(title='Each time s', digits=0),
-                figure.Column(title='Fewest I/Os in one', digits=0),
-                figure.Column(title='Lowest p99 ms', digits=3),
-                figure.Column(title='Median p99 ms', digits=3),
-                figure.Column(title='Highest p99 ms', digits=3),
-                figure.Column(title='in second', digits=0),
+                ('Repeat', 0),
+                ('Each time s', 0),
+                ('Fewest I/Os in one', 0),
+                ('Lowest p99 ms', 3),
+                ('Median p99 ms', 3),
+                ('Highest p99 ms', 3),
+                ('in second', 0),
             ),
             rows=tuple(
                 (
@@ -378,14 +378,14 @@ def repeats(rows: Sequence[report_rows.Row]) -> figure.ReportFigure | None:
         keys=report_rows.keys(rows),
         charts=report_rows.line_charts(rows, _repeats_chart),
         table=figure.Table(
-            columns=(
+            columns=figure.columns(
                 *report_rows.NAMES,
-                figure.Column(title='Repeat', digits=0),
-                figure.Column(title='IOPS', digits=1),
-                figure.Column(title='p50 ms', digits=3),
-                figure.Column(title='p99 ms', digits=3),
-                figure.Column(title='Start skew ms', digits=0),
-                figure.Column(title='Fairness', digits=3),
+                ('Repeat', 0),
+                ('IOPS', 1),
+                ('p50 ms', 3),
+                ('p99 ms', 3),
+                ('Start skew ms', 0),
+                ('Fairness', 3),
             ),
             rows=tuple(
                 (

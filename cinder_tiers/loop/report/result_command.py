@@ -37,10 +37,6 @@ Example: openstack tier result run.json --catalog tiers.yaml
             metavar='<result>',
             help='result file of a run, see the task argument result_folder',
         )
-        parser.add_argument(
-            '--catalog',
-            metavar='<file>',
-            type=base.not_empty,
-            help='tiers file whose "expect" is judged (default: none is)',
+        base.add_catalog(
+            parser, 'tiers file whose "expect" is judged (default: none is)'
         )
-        base.add_include_root(parser)

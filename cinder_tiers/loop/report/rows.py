@@ -24,7 +24,7 @@ from cinder_tiers.loop.report import figure
 _MOST_CAVEATS = 3
 _Amount = TypeVar('_Amount', float, None, float | None)
 #: The first columns of the table of a figure.
-NAMES = (figure.Column(title='Tier'), figure.Column(title='Pattern'))
+NAMES = ('Tier', 'Pattern')
 
 
 @dataclass(frozen=True, kw_only=True)

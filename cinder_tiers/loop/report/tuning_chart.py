@@ -8,6 +8,7 @@
 from collections.abc import Iterator
 
 from cinder_tiers.figures.stats import differences
+from cinder_tiers.loop.report import differences as report_differences
 from cinder_tiers.loop.report import figure
 from cinder_tiers.loop.report import rows as report_rows
 from cinder_tiers.loop.sweep import effects
@@ -15,22 +16,22 @@ from cinder_tiers.loop.tune import history as histories
 from cinder_tiers.loop.tune import judged
 from cinder_tiers.loop.tune import tuning as tunings
 
-_TRIAL_COLUMNS = (
-    figure.Column(title='Measurement', digits=0),
-    figure.Column(title='Block', digits=0),
-    figure.Column(title='Candidate'),
-    figure.Column(title='Gain %', digits=1),
-    figure.Column(title='Best so far %', digits=1),
-    figure.Column(title='Ruled out because'),
+_TRIAL_COLUMNS = figure.columns(
+    ('Measurement', 0),
+    ('Block', 0),
+    'Candidate',
+    ('Gain %', 1),
+    ('Best so far %', 1),
+    'Ruled out because',
 )
-_CANDIDATE_COLUMNS = (
-    figure.Column(title='Candidate'),
-    figure.Column(title='Finding'),
-    figure.Column(title='Gain %', digits=1),
-    figure.Column(title='95 % from', digits=1),
-    figure.Column(title='95 % to', digits=1),
-    figure.Column(title='Blocks', digits=0),
-    figure.Column(title='Reason'),
+_CANDIDATE_COLUMNS = figure.columns(
+    'Candidate',
+    'Finding',
+    ('Gain %', 1),
+    ('95 % from', 1),
+    ('95 % to', 1),
+    ('Blocks', 0),
+    'Reason',
 )
 _DEFAULT, _MEASURED, _BEST, _UNKNOWN = 0, 1, 2, 7
 _STYLES = {
@@ -42,8 +43,6 @@ _CONFIRMED = (
     judged.CandidateFinding.BETTER,
     judged.CandidateFinding.NOT_BETTER,
 )
-#: An interval from few blocks may be so wide that bars could not be seen.
-_MOST_OF_LONGEST_BAR = 2
 
 
 def _trials(
@@ -126,23 +125,19 @@ def _search(tuning: tunings.Tuning) -> figure.ReportFigure | None:
 
 
 def _bars(found: list[judged.Judged]) -> Iterator[figure.Bar]:
-    known = [
-        (each, effects.in_hundreds(each.gain_percent))
-        for each in found
-        if each.gain_percent is not None
-    ]
-    longest = _MOST_OF_LONGEST_BAR * max(
-        [effects.HUNDRED, *(value for _each, value in known)]
+    return report_differences.within_reach(
+        [
+            figure.Bar(
+                label=each.words,
+                style=_STYLES.get(each.finding, _UNKNOWN),
+                value=effects.in_hundreds(each.gain_percent),
+                low=effects.in_hundreds(each.low_percent),
+                high=effects.in_hundreds(each.high_percent),
+            )
+            for each in found
+            if each.gain_percent is not None
+        ]
     )
-    for each, value in known:
-        high = effects.in_hundreds(each.high_percent)
-        yield figure.Bar(
-            label=each.words,
-            style=_STYLES.get(each.finding, _UNKNOWN),
-            value=value,
-            low=effects.in_hundreds(each.low_percent),
-            high=None if high is None else min(longest, high),
-        )
 
 
 def _said(each: judged.Judged) -> str:
@@ -169,8 +164,6 @@ def _confirmation(tuning: tunings.Tuning) -> figure.ReportFigure:
                             label='default',
                             style=_DEFAULT,
                             value=effects.HUNDRED,
-                            low=None,
-                            high=None,
                         ),
                         *_bars(confirmed),
                     ),

@@ -13,6 +13,7 @@ from cinder_tiers.cli import exit_status
 from cinder_tiers.cli import interruption
 from cinder_tiers.cli import lock
 from cinder_tiers.cli.render import cells
+from cinder_tiers.cli import values
 from cinder_tiers.domain import errors
 from cinder_tiers.domain import text as escaping
 from cinder_tiers.files.tiers import reader
@@ -29,7 +30,6 @@ if typing.TYPE_CHECKING:
 STOPS = 'ending the measuring command; everything will be restored'
 #: What is said of a second signal.
 LEFT = ' and leave the rest to "openstack tier sweep --restore"'
-_Shown = tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]
 
 
 class SweepingLister(base.CatalogLister):
@@ -96,16 +96,8 @@ class SweepingLister(base.CatalogLister):
         """
         self.announce(prepared, length=length)
         stdin = self.app.stdin
-        if parsed_args.yes or stdin is None or not stdin.isatty():
-            return
-        self.app.stderr.write('Begin? [y/N] ')
-        self.app.stderr.flush()
-        with interruption.at_once():
-            answer = stdin.readline()
-        if answer.strip().lower() not in ('y', 'yes'):
-            raise errors.ActionFailed(
-                'Nothing was changed because the answer was not yes.'
-            )
+        if not parsed_args.yes and stdin is not None and stdin.isatty():
+            self.ask('Begin?')
 
     def report_slot(self, one: record.SlotRecord) -> None:
         """Write one line per slot on standard error, unless --quiet."""
@@ -246,20 +238,22 @@ sh measure.sh
         parser.add_argument(
             '--blocks',
             metavar='<number>',
-            type=_blocks,
+            type=values.whole_number(
+                f'an integer from 1 to {sweep_reader.MOST_BLOCKS}',
+                least=1,
+                most=sweep_reader.MOST_BLOCKS,
+            ),
             help=(
                 'how often to measure each treatment; overrides "blocks" '
                 f'in <file> (1 to {sweep_reader.MOST_BLOCKS})'
             ),
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--out',
-            metavar='<folder>',
-            type=base.not_empty,
-            help=(
-                'folder for sweep.json and the results of the slots (default: '
-                'sweep-TIER-TIME in the working directory)'
-            ),
+            '<folder>',
+            'folder for sweep.json and the results of the slots (default: '
+            'sweep-TIER-TIME in the working directory)',
         )
         base.add_state(
             parser, 'the journal, which must outlive a crash of the host'
@@ -267,7 +261,7 @@ sh measure.sh
         base.add_yes(parser)
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> _Shown:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Sweeps, restores or looks.
 
         Expected failures end as CommandError of OSC.
@@ -310,13 +304,13 @@ sh measure.sh
             or f'sweep-{file.sweep.tier}-{now:%Y%m%dT%H%M%SZ}',
         )
 
-    def _prepare(self, parsed_args: argparse.Namespace) -> _Shown:
+    def _prepare(self, parsed_args: argparse.Namespace) -> cells.Shown:
         file, _ = self._files(parsed_args)
         prepared = use_cases.prepare(connection=base.connect(self), file=file)
         self.announce(prepared)
         return self.planned(prepared)
 
-    def _run(self, parsed_args: argparse.Namespace) -> _Shown:
+    def _run(self, parsed_args: argparse.Namespace) -> cells.Shown:
         file, files = self._files(parsed_args)
         with interruption.Interrupt(
             STOPS, interruption.ENDING, left=LEFT
@@ -350,13 +344,13 @@ sh measure.sh
             )
         return self.found(results.records)
 
-    def planned(self, prepared: preparation.Prepared) -> _Shown:
+    def planned(self, prepared: preparation.Prepared) -> cells.Shown:
         """The table of what is to come."""
         return render.SLOT_COLUMNS, list(render.slot_rows(prepared))
 
     def found(
         self, records: collections.abc.Sequence[record.SlotRecord]
-    ) -> _Shown:
+    ) -> cells.Shown:
         """The table of what came of it."""
         return render.RECORD_COLUMNS, list(map(render.record_row, records))
 
@@ -377,7 +371,9 @@ sh measure.sh
         except errors.Unreachable as error:
             return use_cases.without(error)
 
-    def _restore(self, parsed_args: argparse.Namespace) -> tuple[_Shown, bool]:
+    def _restore(
+        self, parsed_args: argparse.Namespace
+    ) -> tuple[cells.Shown, bool]:
         """Brings back; also says whether everything is back."""
         back = use_cases.restore(
             connection=self._connection(),
@@ -421,7 +417,7 @@ sh measure.sh
             ],
         ), back.is_complete
 
-    def _look(self, parsed_args: argparse.Namespace) -> _Shown:
+    def _look(self, parsed_args: argparse.Namespace) -> cells.Shown:
         found = use_cases.look(
             connection=self._connection(),
             state=parsed_args.state,
@@ -495,23 +491,6 @@ def _check(
             problem(f'--{name}', 'given without --restore', '--restore')
     if problems:
         raise errors.WrongArguments(*map(str, problems))
-
-
-def _blocks(text: str) -> int:
-    """A number of blocks that the sweep file may have, too.
-
-    :raises argparse.ArgumentTypeError: it may not.
-    """
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if not 1 <= number <= sweep_reader.MOST_BLOCKS:
-        raise argparse.ArgumentTypeError(
-            f'{text!r}: expected an integer from 1 to '
-            f'{sweep_reader.MOST_BLOCKS}'
-        )
-    return number
 
 
 def duration(minutes: float) -> str:

@@ -53,7 +53,6 @@ PROPOSAL, PATCH = 'proposal.yaml', 'proposal.patch'
 # Blocks in a row without any figure: the command that measures is at fault.
 _MOST_IN_VAIN = 3
 _Candidate = tuple[int, ...]
-_Shown = tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -127,7 +126,7 @@ class TuningRun:
                 '"--"; see "openstack tier tune --help"'
             )
 
-    def preview(self) -> _Shown:
+    def preview(self) -> cells.Shown:
         """Return the search that would be made; changes nothing."""
         prepared = use_cases.prepare(
             connection=self._connection, file=self._file
@@ -522,7 +521,7 @@ class TuningRun:
             text, file=f'block {number}', tiers=self._tiers
         ), text
 
-    def conclude(self, study: 'studies.Study') -> _Shown:
+    def conclude(self, study: 'studies.Study') -> cells.Shown:
         """Writes what is proposed, and says so; a row of each candidate."""
         self._keep(study)
         tuning = self._tuning(study)

@@ -3,7 +3,6 @@
 """`openstack tier tune`: searches better options of a tier, with a budget."""
 
 import argparse
-import collections.abc
 import contextlib
 import os
 
@@ -98,14 +97,12 @@ sh measure.sh
                 'smaller one needs more blocks (default: 10)'
             ),
         )
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--out',
-            metavar='<folder>',
-            type=base.not_empty,
-            help=(
-                'folder for the results of blocks and the proposal (default: '
-                'tune-TIER in the working directory)'
-            ),
+            '<folder>',
+            'folder for the results of blocks and the proposal (default: '
+            'tune-TIER in the working directory)',
         )
         base.add_state(
             parser, 'the journals, which must outlive a crash of the host'
@@ -113,10 +110,7 @@ sh measure.sh
         base.add_yes(parser)
         return parser
 
-    def take_action(
-        self,
-        parsed_args: argparse.Namespace,
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Searches, confirms and shows.
 
         Expected failures end as CommandError of OSC.

@@ -72,15 +72,13 @@ argument; 6 a service did not answer.
 Example: openstack tier usage --from 2028-02-01 --to 2028-03-01 -f json
 """
 
-    _notes: collections.abc.Iterable[str] = ()
-
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument(
+        base.add_name(
+            parser,
             '--project',
-            metavar='<project>',
-            type=base.not_empty,
-            help='only this project (name or ID; default: all that you see)',
+            '<project>',
+            'only this project (name or ID; default: all that you see)',
         )
         parser.add_argument(
             '--from',
@@ -98,52 +96,31 @@ Example: openstack tier usage --from 2028-02-01 --to 2028-03-01 -f json
             dest='end',
             help='when it ends; a date is not part of it (default: now)',
         )
-        parser.add_argument(
+        base.add_names(
+            parser,
             '--headroom',
-            metavar='<result>',
-            type=base.not_empty,
-            action='append',
-            default=[],
-            help='result file with the load curve of a tier, as of "tier '
+            '<result>',
+            'result file with the load curve of a tier, as of "tier '
             'headroom": also show how much of it the IOPS limits of all '
             'volumes sell; needs administrator rights (may be repeated)',
         )
-        parser.add_argument(
-            '--catalog',
-            metavar='<file>',
-            type=base.not_empty,
-            help='tiers file with prices and, for --headroom, expectations '
+        base.add_catalog(
+            parser,
+            'tiers file with prices and, for --headroom, expectations '
             '(default: $CINDER_TIERS_CATALOG, else '
             f'{base.DEFAULT_CATALOG} if you can read it)',
         )
-        base.add_include_root(parser)
         placement_policy.add_config_file(parser)
         metrics_file.add_metrics(parser, when='also ')
         return parser
 
-    def take_action(
-        self, parsed_args: argparse.Namespace
-    ) -> tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Reads and shows.
 
         Expected failures end as CommandError of OSC.
         """
         with base.user_errors():
             return self._shown(parsed_args)
-
-    def produce_output(
-        self,
-        parsed_args: argparse.Namespace,
-        column_names: collections.abc.Sequence[str],
-        data: collections.abc.Iterable[cells.Row],
-    ) -> int:
-        """Shows the table, and says what to know of it."""
-        status = super().produce_output(parsed_args, column_names, data)
-        # Standard error is not buffered.
-        self.app.stdout.flush()
-        for note in self._notes:
-            self.log.warning('%s', cells.printable(note))
-        return status
 
     def _shown(
         self, parsed_args: argparse.Namespace
@@ -189,7 +166,7 @@ Example: openstack tier usage --from 2028-02-01 --to 2028-03-01 -f json
         ]
         if file is not None:
             file.write(metrics.Collector(shown, table))
-        self._notes = (
+        self.notes = (
             f'GiB-hours from {_text(over.begin)} to {_text(over.end)}. '
             + _NOT_KNOWN,
             *observed.unknown,

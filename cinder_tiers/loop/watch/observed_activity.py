@@ -8,7 +8,6 @@ goes on while the manager is away, or its module rbd_support is off.
 """
 
 import collections.abc
-import dataclasses
 import math
 import statistics
 import time
@@ -16,6 +15,7 @@ import typing
 
 from cinder_tiers.clients import ceph as ceph_session
 from cinder_tiers.domain import errors
+from cinder_tiers.loop.watch import series
 from cinder_tiers.observe.ceph import client_io
 
 #: Images that are named, the busiest first.
@@ -40,33 +40,6 @@ _POOL_FIELDS = (
 )
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Activity:
-    """Activity of a tier's pools and their cluster; None: not read."""
-
-    #: Codes of health checks.
-    checks: tuple[str, ...] | None = None
-    #: Placement groups of the cluster that recover or backfill.
-    recovering: int | None = None
-    #: Placement groups of the cluster that are scrubbed.
-    scrubbing: int | None = None
-    osds_up: tuple[int, ...] | None = None
-    #: {id of an OSD: latency of its commits in ms}, of the slowest.
-    osd_ms: dict[str, float] | None = None
-    #: Median of all OSDs, in ms.
-    osd_median_ms: float | None = None
-    #: I/Os of clients in a second.
-    client_iops: float | None = None
-    #: {image: I/Os in a second}
-    image_iops: dict[str, float] | None = None
-    #: Of the configuration that the monitors keep.
-    config_version: int | None = None
-    #: Options that this version changed.
-    config_names: tuple[str, ...] | None = None
-    #: {pool and option: value}
-    pool_options: dict[str, str] | None = None
-
-
 class ActivityReader:
     """Reads the activity of a cluster, for one tier after the other.
 
@@ -82,7 +55,7 @@ class ActivityReader:
         #: {pool: when, by the monotonic clock}
         self._asked_for_images: dict[str, float] = {}
 
-    def read(self, pools: collections.abc.Sequence[str]) -> Activity:
+    def read(self, pools: collections.abc.Sequence[str]) -> series.Status:
         """Read the activity of a tier's pools and their cluster.
 
         :param pools: pools of the tier, the one that Cinder names first.
@@ -114,7 +87,7 @@ class ActivityReader:
             except (AttributeError, LookupError, TypeError, ValueError):
                 # A release that says it in another way.
                 continue
-        return Activity(**found)
+        return series.Status(**found)
 
     def _image_iops(self, pool: str) -> dict[str, float] | None:
         """I/Os in a second of the busiest images; None: not known yet.
@@ -165,8 +138,8 @@ def parse_osd_dump(
     :param pools: names of the pools whose options are read.
     """
     return {
-        'osds_up': tuple(
-            sorted(each['osd'] for each in dump['osds'] if each['up'])
+        'osds_up': series.ranges(
+            each['osd'] for each in dump['osds'] if each['up']
         ),
         'pool_options': {
             f'{pool["pool_name"]} {name}': str(value)

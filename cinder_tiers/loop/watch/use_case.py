@@ -61,32 +61,6 @@ class _WatchedTier:
         return self.probe.window(seconds=seconds, interval_s=self.interval_s)
 
 
-def chosen(
-    catalog: catalogs.Catalog, names: collections.abc.Sequence[str]
-) -> tuple[catalogs.Tier, ...]:
-    """Return the tiers to watch.
-
-    :param names: names of tiers; empty: all.
-    :raises errors.ProblemsFound: the catalog lacks some of them.
-    """
-    missing = [
-        errors.Problem(
-            where=catalog.source.file,
-            found=f'tier {name!r} does not exist',
-            expected='one of '
-            + ', '.join(tier.name for tier in catalog.tiers),
-            remedy='fix --tier',
-        )
-        for name in names
-        if catalog.tier(name) is None
-    ]
-    if missing:
-        raise errors.ProblemsFound(missing)
-    return tuple(
-        tier for tier in catalog.tiers if not names or tier.name in names
-    )
-
-
 def watch(
     *,
     catalog: catalogs.Catalog,
@@ -210,13 +184,7 @@ def _judged(
     window: series.TierWindow,
     least_percent: float,
 ) -> Watched:
-    seen = watched.reader.read(watched.tier.rbd.pools)
-    status = series.Status(
-        **{
-            **dataclasses.asdict(seen),
-            'osds_up': seen.osds_up and series.ranges(seen.osds_up),
-        }
-    )
+    status = watched.reader.read(watched.tier.rbd.pools)
     probe_iops = pace.IOS_OF_PAIR / watched.interval_s
     watched.kept, verdict = judgement.added(
         watched.kept,

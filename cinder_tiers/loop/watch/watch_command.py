@@ -41,7 +41,6 @@ _COLUMNS = (
     'Client IOPS',
 )
 _NOT_WATCHED = 'not watched'
-_Shown = tuple[tuple[str, ...], collections.abc.Iterable[cells.Row]]
 
 
 class _Rounded(columns.FormattableColumn):
@@ -119,7 +118,7 @@ Example: openstack tier watch --tier database --for 10min -f json
         base.add_state(parser, 'the series of the tiers')
         return parser
 
-    def take_action(self, parsed_args: argparse.Namespace) -> _Shown:
+    def take_action(self, parsed_args: argparse.Namespace) -> cells.Shown:
         """Measures, judges and shows.
 
         :raises base.CommandFailed: expected failures, or numpy and scipy
@@ -134,7 +133,7 @@ Example: openstack tier watch --tier database --for 10min -f json
             catalog = reader.read_file(
                 parsed_args.catalog, include_root=parsed_args.include_root
             )
-            tiers = module.chosen(catalog, parsed_args.tiers)
+            tiers = catalog.chosen(parsed_args.tiers)
             kept = files.SeriesFiles(parsed_args.state)
             if parsed_args.remove:
                 return self._remove(module, catalog, tiers, kept)
@@ -238,7 +237,7 @@ Example: openstack tier watch --tier database --for 10min -f json
         catalog: catalogs.Catalog,
         tiers: collections.abc.Sequence[catalogs.Tier],
         kept: files.SeriesFiles,
-    ) -> _Shown:
+    ) -> cells.Shown:
         had = module.remove(catalog=catalog, tiers=tiers, kept=kept)
         return ('Tier', 'Image removed'), [
             (cells.printable(tier.name), cells.YesNo(tier.name in had))

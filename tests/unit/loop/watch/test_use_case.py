@@ -226,7 +226,7 @@ class WatchTestCase(WatchCase):
 
     def test_an_unknown_tier_is_named(self):
         refused = self.assertRaises(
-            errors.ProblemsFound, watch.chosen, self.catalog, ['nothing']
+            errors.ProblemsFound, self.catalog.chosen, ['nothing']
         )
         self.assertIn("tier 'nothing' does not exist", str(refused))
 
