@@ -18,6 +18,7 @@ from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
 from cinder_tiers.domain import limits_by_size
+from cinder_tiers.domain.resources import qos_limits
 
 LOG = logging.getLogger(__name__)
 
@@ -150,6 +151,7 @@ class PoolDriver(rbd.RBDDriver):
 
         :param volume: the volume; its size makes the limits by size.
         :param qos_specs: {key of a QoS spec: value}.
+        :raises exception.InvalidQoSSpecs: a limit by size cannot be made.
         :raises exception.VolumeBackendAPIException: Ceph refuses.
         """
         size_gib = volume.size
@@ -163,24 +165,34 @@ class PoolDriver(rbd.RBDDriver):
     def _of_size(
         self, volume: objects.Volume, qos_specs: dict, size_gib: int
     ) -> dict:
-        """What a QoS spec sets; no limit by size if one cannot be read.
+        """What a QoS spec sets, or nothing of it.
 
-        Cinder's driver heeds none of them, and creates the volume.
+        :raises exception.InvalidQoSSpecs: a limit by size cannot be made.
         """
-        try:
-            return limits_by_size.of_size(qos_specs, size_gib)
-        except ValueError as error:
-            LOG.error(
-                'Volume %(id)s gets no limit by its size: the QoS spec of its '
-                'type has %(error)s. Correct it, and run "openstack tier '
-                'repair --kind limits".',
-                {'id': volume.id, 'error': error},
-            )
-            return {
-                key: value
-                for key, value in qos_specs.items()
-                if key not in limits_by_size.KEYS
-            }
+        self._check(volume, qos_specs)
+        return limits_by_size.of_size(qos_specs, size_gib)
+
+    def _check(self, volume: objects.Volume, qos_specs: dict) -> None:
+        """Refuse a volume that would have no limit where its type has one.
+
+        As Ceph refuses a plain limit that it cannot read.
+
+        :raises exception.InvalidQoSSpecs: says all that is wrong.
+        """
+        faults = [
+            f'{fault.found}, expected {fault.expected}'
+            for fault in qos_limits.faults_by_size(qos_specs)
+        ]
+        if not faults:
+            return
+        error = exception.InvalidQoSSpecs(reason='; '.join(faults))
+        # Where a volume is cloned, Cinder's driver raises another one.
+        LOG.error(
+            'Volume %(id)s would have no limit by its size. %(error)s. '
+            'Correct the QoS spec of its volume type.',
+            {'id': volume.id, 'error': error},
+        )
+        raise error
 
     def _set_qos(self, volume: objects.Volume, qos_specs: dict) -> None:
         """Set limits that are made from the size already."""
@@ -228,6 +240,19 @@ class PoolDriver(rbd.RBDDriver):
             image.config_remove(name)
         except (KeyError, self.rbd.ImageNotFound):
             LOG.debug('%s is not set at the image.', name)
+
+    def manage_existing(
+        self, volume: objects.Volume, existing_ref: dict
+    ) -> dict:
+        """See `manage_existing` of Cinder's driver.
+
+        :raises exception.InvalidQoSSpecs: a limit by size cannot be made; the
+            image keeps its name.
+        """
+        self._check(
+            volume, self._qos_specs_from_volume_type(volume.volume_type) or {}
+        )
+        return super().manage_existing(volume, existing_ref)
 
     def retype(
         self,

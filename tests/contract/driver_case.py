@@ -14,7 +14,6 @@ import threading
 import uuid
 
 from tests.unit import native_threads
-from tests.worlds import cinder_fixture  # noqa: E402
 
 native_threads.choose()
 
@@ -37,6 +36,7 @@ from cinder.volume import volume_types  # noqa: E402
 from cinder_tiers.driver import moving  # noqa: E402
 from cinder_tiers.driver import pools  # noqa: E402
 from cinder_tiers.driver import rbd as tiered  # noqa: E402
+from tests.worlds import cinder_fixture  # noqa: E402
 
 BACKEND = 'ceph'
 HOST = f'node@{BACKEND}'
