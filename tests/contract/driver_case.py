@@ -116,12 +116,7 @@ class DriverCase(testtools.TestCase):
             [*cinder_rbd.RBD_OPTS, *tiered.OPTIONS], config_group=BACKEND
         )
         for name, value in {
-            pools.OPTION: [
-                f'tier-{tier}:{pool}'
-                for tier, pool in self.rados_pools.items()
-            ],
-            'rados_connection_retries': 1,
-            'rados_connection_interval': 1,
+            **section(self.rados_pools),
             **self.options,
             **options,
         }.items():
@@ -279,6 +274,17 @@ class DriverCase(testtools.TestCase):
                 return
             over.wait(POLL_S)
         self.fail(f'{volume.name} still moves after {MOST_S} s.')
+
+
+def section(rados_pools):
+    """Options of the backend, but for those by which it connects."""
+    return {
+        pools.OPTION: [
+            f'tier-{tier}:{pool}' for tier, pool in rados_pools.items()
+        ],
+        'rados_connection_retries': 1,
+        'rados_connection_interval': 1,
+    }
 
 
 def new_pool_names():

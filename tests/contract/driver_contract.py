@@ -36,7 +36,9 @@ UNMADE = (
 )
 
 
-class DriverContract(driver_case.DriverCase):
+class Families(driver_case.DriverCase):
+    """Volumes with snapshots and a clone."""
+
     def make_family(self, service, tier):
         """A volume with three snapshots, and a clone of the second."""
         volume = self.make(service, tier, CONTENT[0])
@@ -61,6 +63,8 @@ class DriverContract(driver_case.DriverCase):
             self.assertEqual(0, self.images_in_trash(tier), tier)
             self.assertEqual([], self.marks_in(tier), tier)
 
+
+class DriverContract(Families):
     # One pool at a time
 
     def test_a_volume_is_in_the_pool_of_its_host(self):
