@@ -9,8 +9,13 @@ from cinder import objects
 from cinder.volume.drivers import rbd
 
 
-def of_its_pool(name: str) -> collections.abc.Callable:
-    """A method whose first argument is a volume or a snapshot."""
+def of_its_pool(
+    name: str, *, writes: bool = False
+) -> collections.abc.Callable:
+    """A method whose first argument is a volume or a snapshot.
+
+    :param writes: whether it would wait for ever for a pool that is full.
+    """
 
     def method(
         self: rbd.RBDDriver,
@@ -19,13 +24,20 @@ def of_its_pool(name: str) -> collections.abc.Callable:
         **kwargs: object,
     ) -> object:
         with self._still(resource):
+            if writes:
+                self._refuse_full(resource)
             return getattr(self._of(resource), name)(resource, *args, **kwargs)
 
     return method
 
 
-def with_context(name: str) -> collections.abc.Callable:
-    """A method whose second argument is a volume."""
+def with_context(
+    name: str, *, writes: bool = False
+) -> collections.abc.Callable:
+    """A method whose second argument is a volume.
+
+    :param writes: as for `of_its_pool`.
+    """
 
     def method(
         self: rbd.RBDDriver,
@@ -35,6 +47,8 @@ def with_context(name: str) -> collections.abc.Callable:
         **kwargs: object,
     ) -> object:
         with self._still(volume):
+            if writes:
+                self._refuse_full(volume)
             return getattr(self._of(volume), name)(
                 context, volume, *args, **kwargs
             )

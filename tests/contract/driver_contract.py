@@ -1063,6 +1063,33 @@ class DriverContract(Families):
                     self.assertFalse(service.driver.initialized)
                     self.assertIn(expected, found.output)
 
+    def test_a_move_of_another_backend_with_the_same_pool_is_left_alone(self):
+        service = self.serve()
+        volume, snapshots = self.prepared(service)
+        before = self.sums_of('fast', volume, snapshots)
+        other = self.serve(host='node@other')
+        other.driver._moves.go_on()
+        self.assertEqual(1, len(self.marks_in('slow')))
+        self.assertEqual(before, self.sums_of('fast', volume, snapshots))
+        volume.refresh()
+        self.assertEqual('retyping', volume.status)
+        service = self.serve()
+        self.settle(service, volume, 'slow')
+        self.assertEqual(before, self.sums_of('slow', volume, snapshots))
+        self.assert_nothing_left('fast')
+
+    def test_a_section_with_the_same_pool_is_named(self):
+        self.configure(group='other')
+        self.cinder.conf.config(
+            enabled_backends=[driver_case.BACKEND, 'other']
+        )
+        log = self.capture_log()
+        self.assertTrue(self.serve().driver.initialized)
+        for pool in self.rados_pools.values():
+            self.assertIn(
+                f'Section other has RADOS pool {pool}, too', log.output
+            )
+
     def test_replication_is_refused_in_words(self):
         found = self.capture_log()
         service = self.serve(replication_device=[{'backend_id': 'elsewhere'}])
