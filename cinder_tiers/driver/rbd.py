@@ -253,15 +253,32 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             ) from error
         try:
             found = monitors.ask(cluster, 'osd pool ls', detail='detail')
+            wanted = tuple(self._pools.values())
+            problems = startup.unusable(wanted, found) or [
+                startup.without_rights(user, pool.rados_pool)
+                for pool in wanted
+                if not self._may_read(cluster, pool)
+            ]
         finally:
             cluster.shutdown()
-        wanted = tuple(self._pools.values())
-        if problems := startup.unusable(wanted, found):
+        if problems:
             raise exception.VolumeBackendAPIException(data=' '.join(problems))
         for name in startup.full(wanted, found):
             LOG.warning('Pool %s is full and takes no writes.', name)
         for text in startup.shared(wanted, self._other_sections(conf)):
             LOG.warning(text)
+
+    def _may_read(
+        self, cluster: 'rbd.rados.Rados', pool: pools.BackendPool
+    ) -> bool:
+        ioctx = cluster.open_ioctx(pool.rados_pool)
+        try:
+            list(self.RBDProxy().pool_metadata_list(ioctx))
+        except self.rbd.PermissionError:
+            return False
+        finally:
+            ioctx.close()
+        return True
 
     def _other_sections(self, conf: str) -> dict[str, list[str]]:
         """{section of cinder.conf: pools} of the same driver and cluster."""

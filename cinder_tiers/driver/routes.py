@@ -3,10 +3,31 @@
 """Methods of Cinder's driver that are sent to the driver of a pool."""
 
 import collections.abc
+import contextlib
 
 from cinder import context as cinder_context
+from cinder import exception
 from cinder import objects
 from cinder.volume.drivers import rbd
+
+from cinder_tiers.driver import startup
+
+
+@contextlib.contextmanager
+def _refusals_told(driver: rbd.RBDDriver) -> collections.abc.Iterator[None]:
+    """Name what the user of a pool's driver lacks.
+
+    :raises exception.VolumeBackendAPIException: Ceph refuses for that.
+    """
+    try:
+        yield
+    except driver.rbd.PermissionError as error:
+        text = startup.without_rights(
+            driver.configuration.rbd_user, driver.configuration.rbd_pool
+        )
+        raise exception.VolumeBackendAPIException(
+            data=f'{error} {text}'
+        ) from error
 
 
 def of_its_pool(
@@ -26,7 +47,9 @@ def of_its_pool(
         with self._still(resource):
             if writes:
                 self._refuse_full(resource)
-            return getattr(self._of(resource), name)(resource, *args, **kwargs)
+            driver = self._of(resource)
+            with _refusals_told(driver):
+                return getattr(driver, name)(resource, *args, **kwargs)
 
     return method
 
@@ -49,8 +72,8 @@ def with_context(
         with self._still(volume):
             if writes:
                 self._refuse_full(volume)
-            return getattr(self._of(volume), name)(
-                context, volume, *args, **kwargs
-            )
+            driver = self._of(volume)
+            with _refusals_told(driver):
+                return getattr(driver, name)(context, volume, *args, **kwargs)
 
     return method

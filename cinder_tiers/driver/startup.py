@@ -45,6 +45,15 @@ def unusable(
     return problems
 
 
+def without_rights(user: str, rados_pool: str) -> str:
+    """Say that a cephx user lacks rights in a pool, in a sentence."""
+    return (
+        f'Ceph refuses user {user} in pool {rados_pool}: it needs osd '
+        f'"profile rbd pool={rados_pool}", which "openstack tier apply" '
+        'grants.'
+    )
+
+
 def shared(
     wanted: collections.abc.Iterable[pools.BackendPool],
     others: collections.abc.Mapping[str, collections.abc.Iterable[str]],

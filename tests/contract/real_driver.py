@@ -62,10 +62,14 @@ class RealCluster(fixtures.Fixture):
         )
         self.conf = str(conf)
 
-    def allow(self, *, manager=True):
-        """Give the user what "openstack tier apply" gives it."""
+    def allow(self, *, manager=True, tiers=('fast', 'slow')):
+        """Give the user what "openstack tier apply" gives it.
+
+        :param manager: whether also the right to give it tasks.
+        :param tiers: in whose pools.
+        """
         grants = ', '.join(
-            f'profile rbd pool={one}' for one in self.rados_pools.values()
+            f'profile rbd pool={self.rados_pools[tier]}' for tier in tiers
         )
         caps = ['mon', 'profile rbd', 'osd', grants]
         self.command(

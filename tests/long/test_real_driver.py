@@ -15,8 +15,6 @@ import threading
 import time
 
 from cinder import exception
-from cinder.volume import volume_utils
-from os_brick.initiator import linuxrbd
 from oslo_log import log as logging
 import testtools
 
@@ -25,6 +23,10 @@ from tests.contract import driver_contract
 from tests.contract import real_ceph
 from tests.contract import real_driver
 from tests.long import rbd_bench
+
+# They would choose eventlet before driver_case chooses threads.
+from cinder.volume import volume_utils  # isort: skip
+from os_brick.initiator import linuxrbd  # isort: skip
 
 try:
     import rados
@@ -425,6 +427,67 @@ class RealDriverTestCase(
                     return status
                 over.wait(driver_case.POLL_S)
         return self.fail(f'{volume.name} is not copied.')
+
+    def test_a_pool_that_goes_is_said_and_others_are_served(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', driver_contract.CONTENT[0])
+        before = self.sum_of('slow', volume.name)
+        gone = self.rados_pools['fast']
+        self.cluster.command(
+            'osd pool delete',
+            pool=gone,
+            pool2=gone,
+            yes_i_really_really_mean_it=True,
+        )
+        log = self.capture_log()
+        self.assertRaises(
+            exception.VolumeBackendAPIException, self.make, service, 'fast'
+        )
+        self.assertIn(gone, log.output)
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            *(service, volume, 'fast', 'never'),
+        )
+        volume.refresh()
+        self.assertEqual(self.host_of('slow'), volume.host)
+        self.assertEqual(before, self.sum_of('slow', volume.name))
+        self.assertEqual([], self.marks_in('slow'))
+        service.driver.delete_volume(volume)
+        self.assertEqual([], self.names_in('slow'))
+        log = self.capture_log()
+        self.assertFalse(self.serve().driver.initialized)
+        self.assertIn(f'the cluster has no pool {gone!r}', log.output)
+
+    def test_a_user_without_rights_in_a_pool_is_told(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', driver_contract.CONTENT[0])
+        before = self.sum_of('slow', volume.name)
+        self.cluster.allow(tiers=('slow',))
+        log = self.capture_log()
+        error = self.assertRaises(
+            exception.VolumeBackendAPIException, self.make, service, 'fast'
+        )
+        self.assertIn(
+            f'profile rbd pool={self.rados_pools["fast"]}', str(error)
+        )
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            *(service, volume, 'fast', 'never'),
+        )
+        volume.refresh()
+        self.assertEqual(self.host_of('slow'), volume.host)
+        self.assertEqual(before, self.sum_of('slow', volume.name))
+        self.assertEqual([], self.marks_in('slow'))
+        log = self.capture_log()
+        service = self.serve()
+        self.assertFalse(service.driver.initialized)
+        self.assertIn(
+            f'refuses user {self.cluster.user} in pool '
+            f'{self.rados_pools["fast"]}: it needs osd',
+            log.output,
+        )
 
     def test_a_user_without_the_manager_does_not_move_and_is_told(self):
         service = self.serve()

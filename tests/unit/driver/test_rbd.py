@@ -61,6 +61,21 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
         self.cluster.full.clear()
         self.make(service, 'slow')
 
+    def test_a_move_that_cannot_be_looked_at_leaves_no_mark(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', b'content')
+        self.cluster.refused.add('osd pool ls')
+        log = self.capture_log()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            *(service, volume, 'fast', 'never'),
+        )
+        self.assertIn('refused "osd pool ls"', log.output)
+        self.assertEqual([], self.marks_in('slow'))
+        service.driver.delete_volume(volume)
+        self.assert_nothing_left(*self.types)
+
     def test_a_manager_that_begins_anew_does_not_stop_a_move(self):
         service = self.serve()
         volume = self.make(service, 'slow', b'content')
