@@ -169,10 +169,10 @@ class PoolDriver(rbd.RBDDriver):
 
         :raises exception.InvalidQoSSpecs: a limit by size cannot be made.
         """
-        self._check(volume, qos_specs)
+        self._check_limits(volume, qos_specs)
         return limits_by_size.of_size(qos_specs, size_gib)
 
-    def _check(self, volume: objects.Volume, qos_specs: dict) -> None:
+    def _check_limits(self, volume: objects.Volume, qos_specs: dict) -> None:
         """Refuse a volume that would have no limit where its type has one.
 
         As Ceph refuses a plain limit that it cannot read.
@@ -249,7 +249,7 @@ class PoolDriver(rbd.RBDDriver):
         :raises exception.InvalidQoSSpecs: a limit by size cannot be made; the
             image keeps its name.
         """
-        self._check(
+        self._check_limits(
             volume, self._qos_specs_from_volume_type(volume.volume_type) or {}
         )
         return super().manage_existing(volume, existing_ref)
