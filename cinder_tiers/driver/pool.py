@@ -10,6 +10,7 @@ passes over limits by size, and has no limits in mind when a volume grows.
 import collections.abc
 import copy
 import errno
+import re
 
 from cinder import exception
 from cinder import objects
@@ -27,6 +28,10 @@ _IOPS_BURST = 'total_iops_sec_max'
 _IOPS_BURST_KEY = 'rbd_qos_iops_burst'
 #: Of an entry of the trash: its image is being moved by librbd.
 MOVING = 'MIGRATION'
+
+
+#: Limits that librbd takes.
+_TAKEN = re.compile('[+]?[0-9]{1,18}[KMGTPE]?')
 
 
 class Configuration:
@@ -249,10 +254,34 @@ class PoolDriver(rbd.RBDDriver):
         :raises exception.InvalidQoSSpecs: a limit by size cannot be made; the
             image keeps its name.
         """
-        self._check_limits(
-            volume, self._qos_specs_from_volume_type(volume.volume_type) or {}
-        )
+        self._check_new(volume)
         return super().manage_existing(volume, existing_ref)
+
+    def create_volume(self, volume: objects.Volume) -> dict:
+        """See `create_volume` of Cinder's driver.
+
+        :raises exception.InvalidQoSSpecs: a limit cannot be set.
+        """
+        self._check_new(volume)
+        return super().create_volume(volume)
+
+    def _clone(self, volume: objects.Volume, *source: str) -> dict:
+        self._check_new(volume)
+        return super()._clone(volume, *source)
+
+    def _check_new(self, volume: objects.Volume) -> None:
+        """Refuse limits before an image is made.
+
+        If they are refused after that, Cinder's driver (26 to 29) removes the
+        image over a connection that is closed, and librbd ends the process.
+        """
+        specs = self._qos_specs_from_volume_type(volume.volume_type) or {}
+        self._check_limits(volume, specs)
+        for key, value in specs.items():
+            if key in rbd.QOS_KEY_MAP and not _TAKEN.fullmatch(value):
+                raise exception.InvalidQoSSpecs(
+                    reason=f'{key} {value!r}, expected an integer'
+                )
 
     def retype(
         self,

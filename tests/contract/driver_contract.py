@@ -32,6 +32,7 @@ UNMADE = (
     {'total_iops_sec_per_gb': '3', 'total_iops_sec_per_gb_min': '1e3'},
     {'total_iops_sec_per_gb': '3', 'total_iops_sec_max': '0'},
     {'total_iops_sec_per_gb': '3', 'total_iops_sec_max': '-1'},
+    {'total_iops_sec': '1e3'},
     {'read_bytes_sec_per_gb_min': '1048576'},
 )
 

@@ -15,7 +15,7 @@ from cinder_tiers.driver import rbd
 NEEDS_POOL = re.compile('RBDVolumeProxy|RADOSClient|rbd_pool|_setup_volume')
 #: What Cinder's driver has not.
 OWN = {
-    *('_check_limits', '_of_size', '_on', '_purge'),
+    *('_check_limits', '_check_new', '_of_size', '_on', '_purge'),
     *('_remove', '_remove_qos', '_set_qos'),
 }
 #: Replication is refused at start; that of one pool starts with its driver.
