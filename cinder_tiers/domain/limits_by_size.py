@@ -8,6 +8,7 @@ The driver, the audit and the repair make limits of RBD images by them. Pure.
 """
 
 import collections.abc
+import re
 
 #: What can be limited, in a second.
 LIMITS = tuple(
@@ -23,6 +24,8 @@ KEYS = tuple(
 )
 #: What a backend reports that sets them; Cinder's RBD driver does not.
 CAPABILITY = 'qos_per_gb_support'
+# int() takes signs, blanks, underscores and digits of other scripts, too.
+_DIGITS = re.compile('[0-9]{1,1000}')
 
 
 def are_in(specs: collections.abc.Iterable[str]) -> bool:
@@ -65,7 +68,6 @@ def of_size(
 
 def _integer(specs: collections.abc.Mapping[str, str], key: str) -> int:
     value = specs.get(key, '0')
-    try:
-        return int(value)
-    except ValueError:
-        raise ValueError(f'{key} {value!r}, expected an integer') from None
+    if not _DIGITS.fullmatch(value):
+        raise ValueError(f'{key} {value!r}, expected an integer')
+    return int(value)

@@ -10,6 +10,7 @@ passes over limits by size, and has no limits in mind when a volume grows.
 import collections.abc
 import copy
 import errno
+import re
 
 from cinder import exception
 from cinder import objects
@@ -18,6 +19,7 @@ from cinder.volume.drivers import rbd
 from oslo_log import log as logging
 
 from cinder_tiers.domain import limits_by_size
+from cinder_tiers.domain.resources import qos_limits
 
 LOG = logging.getLogger(__name__)
 
@@ -26,6 +28,10 @@ _IOPS_BURST = 'total_iops_sec_max'
 _IOPS_BURST_KEY = 'rbd_qos_iops_burst'
 #: Of an entry of the trash: its image is being moved by librbd.
 MOVING = 'MIGRATION'
+
+
+#: Limits that librbd takes.
+_TAKEN = re.compile('[+]?[0-9]{1,18}[KMGTPE]?')
 
 
 class Configuration:
@@ -150,6 +156,7 @@ class PoolDriver(rbd.RBDDriver):
 
         :param volume: the volume; its size makes the limits by size.
         :param qos_specs: {key of a QoS spec: value}.
+        :raises exception.InvalidQoSSpecs: a limit by size cannot be made.
         :raises exception.VolumeBackendAPIException: Ceph refuses.
         """
         size_gib = volume.size
@@ -163,24 +170,34 @@ class PoolDriver(rbd.RBDDriver):
     def _of_size(
         self, volume: objects.Volume, qos_specs: dict, size_gib: int
     ) -> dict:
-        """Return the limits of a QoS spec; without those by size if invalid.
+        """Return the limits of a QoS spec for a volume of this size.
 
-        Cinder's driver ignores limits by size, and creates the volume as well.
+        :raises exception.InvalidQoSSpecs: a limit by size is invalid.
         """
-        try:
-            return limits_by_size.of_size(qos_specs, size_gib)
-        except ValueError as error:
-            LOG.error(
-                'Volume %(id)s gets no limit by its size: the QoS spec of its '
-                'type has %(error)s. Correct it, and run "openstack tier '
-                'repair --kind limits".',
-                {'id': volume.id, 'error': error},
-            )
-            return {
-                key: value
-                for key, value in qos_specs.items()
-                if key not in limits_by_size.KEYS
-            }
+        self._check_limits(volume, qos_specs)
+        return limits_by_size.of_size(qos_specs, size_gib)
+
+    def _check_limits(self, volume: objects.Volume, qos_specs: dict) -> None:
+        """Refuse a volume that would have no limit where its type has one.
+
+        As Ceph refuses a plain limit that it cannot read.
+
+        :raises exception.InvalidQoSSpecs: says all that is wrong.
+        """
+        faults = [
+            f'{fault.found}, expected {fault.expected}'
+            for fault in qos_limits.faults_by_size(qos_specs)
+        ]
+        if not faults:
+            return
+        error = exception.InvalidQoSSpecs(reason='; '.join(faults))
+        # Where a volume is cloned, Cinder's driver raises another one.
+        LOG.error(
+            'Volume %(id)s would have no limit by its size. %(error)s. '
+            'Correct the QoS spec of its volume type.',
+            {'id': volume.id, 'error': error},
+        )
+        raise error
 
     def _set_qos(self, volume: objects.Volume, qos_specs: dict) -> None:
         """Set limits that are made from the size already."""
@@ -228,6 +245,43 @@ class PoolDriver(rbd.RBDDriver):
             image.config_remove(name)
         except (KeyError, self.rbd.ImageNotFound):
             LOG.debug('%s is not set at the image.', name)
+
+    def manage_existing(
+        self, volume: objects.Volume, existing_ref: dict
+    ) -> dict:
+        """See `manage_existing` of Cinder's driver.
+
+        :raises exception.InvalidQoSSpecs: a limit by size cannot be made; the
+            image keeps its name.
+        """
+        self._check_new(volume)
+        return super().manage_existing(volume, existing_ref)
+
+    def create_volume(self, volume: objects.Volume) -> dict:
+        """See `create_volume` of Cinder's driver.
+
+        :raises exception.InvalidQoSSpecs: a limit cannot be set.
+        """
+        self._check_new(volume)
+        return super().create_volume(volume)
+
+    def _clone(self, volume: objects.Volume, *source: str) -> dict:
+        self._check_new(volume)
+        return super()._clone(volume, *source)
+
+    def _check_new(self, volume: objects.Volume) -> None:
+        """Refuse limits before an image is made.
+
+        If they are refused after that, Cinder's driver (26 to 29) removes the
+        image over a connection that is closed, and librbd ends the process.
+        """
+        specs = self._qos_specs_from_volume_type(volume.volume_type) or {}
+        self._check_limits(volume, specs)
+        for key, value in specs.items():
+            if key in rbd.QOS_KEY_MAP and not _TAKEN.fullmatch(value):
+                raise exception.InvalidQoSSpecs(
+                    reason=f'{key} {value!r}, expected an integer'
+                )
 
     def retype(
         self,

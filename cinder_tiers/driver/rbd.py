@@ -21,6 +21,7 @@ import typing
 from cinder import context as cinder_context
 from cinder import exception
 from cinder import objects
+from cinder.volume import configuration as cinder_configuration
 from cinder.volume.drivers import rbd
 from cinder.volume import volume_utils
 from oslo_concurrency import lockutils
@@ -161,6 +162,25 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             return contextlib.nullcontext()
         return _lock_of(records.image_of(resource)).read_lock()
 
+    def _refuse_full(
+        self, resource: objects.Volume | objects.Snapshot
+    ) -> None:
+        """Refuse a request that would wait, with a thread, for a full pool.
+
+        The threads are those of all pools.
+
+        :raises exception.VolumeBackendAPIException: the pool is full.
+        """
+        if not self._drivers:
+            return
+        pool = self._pool_of(resource)
+        if self._report.is_full(pool):
+            raise exception.VolumeBackendAPIException(
+                data=f'RADOS pool {pool.rados_pool} of {pool.name} is full, '
+                'and nothing was changed: delete volumes of it, or raise its '
+                'quota or what the cluster has.'
+            )
+
     @property
     def _any(self) -> pool_driver.PoolDriver:
         """Return any driver, for what is the same in each pool."""
@@ -233,13 +253,46 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             ) from error
         try:
             found = monitors.ask(cluster, 'osd pool ls', detail='detail')
+            wanted = tuple(self._pools.values())
+            problems = startup.unusable(wanted, found) or [
+                startup.without_rights(user, pool.rados_pool)
+                for pool in wanted
+                if not self._may_read(cluster, pool)
+            ]
         finally:
             cluster.shutdown()
-        wanted = tuple(self._pools.values())
-        if problems := startup.unusable(wanted, found):
+        if problems:
             raise exception.VolumeBackendAPIException(data=' '.join(problems))
         for name in startup.full(wanted, found):
             LOG.warning('Pool %s is full and takes no writes.', name)
+        for text in startup.shared(wanted, self._other_sections(conf)):
+            LOG.warning(text)
+
+    def _may_read(
+        self, cluster: 'rbd.rados.Rados', pool: pools.BackendPool
+    ) -> bool:
+        ioctx = cluster.open_ioctx(pool.rados_pool)
+        try:
+            list(self.RBDProxy().pool_metadata_list(ioctx))
+        except self.rbd.PermissionError:
+            return False
+        finally:
+            ioctx.close()
+        return True
+
+    def _other_sections(self, conf: str) -> dict[str, list[str]]:
+        """{section of cinder.conf: pools} of the same driver and cluster."""
+        found = {}
+        for name in cfg.CONF.enabled_backends or ():
+            if name == self.configuration.config_group:
+                continue
+            other = cinder_configuration.Configuration(
+                [*rbd.RBD_OPTS, *OPTIONS],
+                config_group=name,
+            )
+            if other.rbd_ceph_conf == conf:
+                found[name] = getattr(other, pools.OPTION)
+        return found
 
     @contextlib.contextmanager
     def _images(self) -> collections.abc.Iterator[moving.ClusterImages]:
@@ -247,10 +300,17 @@ class TieredRBDDriver(pool_driver.PoolDriver):
             yield moving.ClusterImages(self._any, client.cluster)
 
     def _rados_pool_of(self, volume_id: str) -> str | None:
-        """Return the RADOS pool of a volume; None if not of this backend."""
+        """Return the RADOS pool of a volume; None if not of this backend.
+
+        Another backend may have the same pools, and its moves are its own.
+        """
         volume = records.volume(volume_id)
+        if not volume or self.host != volume_utils.extract_host(
+            volume.host, 'backend'
+        ):
+            return None
         try:
-            return volume and self._pool_in(volume.host).rados_pool
+            return self._pool_in(volume.host).rados_pool
         except exception.InvalidHost:
             return None
 
@@ -314,8 +374,8 @@ class TieredRBDDriver(pool_driver.PoolDriver):
 
     # What is of one volume
 
-    create_volume = routes.of_its_pool('create_volume')
-    extend_volume = routes.of_its_pool('extend_volume')
+    create_volume = routes.of_its_pool('create_volume', writes=True)
+    extend_volume = routes.of_its_pool('extend_volume', writes=True)
     initialize_connection = routes.of_its_pool('initialize_connection')
     manage_existing = routes.of_its_pool('manage_existing')
     manage_existing_get_size = routes.of_its_pool('manage_existing_get_size')
@@ -323,15 +383,15 @@ class TieredRBDDriver(pool_driver.PoolDriver):
     update_rbd_image_qos = routes.of_its_pool('update_rbd_image_qos')
     delete_rbd_image_qos_keys = routes.of_its_pool('delete_rbd_image_qos_keys')
 
-    clone_image = routes.with_context('clone_image')
+    clone_image = routes.with_context('clone_image', writes=True)
     copy_image_to_volume = routes.with_context('copy_image_to_volume')
     copy_image_to_encrypted_volume = routes.with_context(
         'copy_image_to_encrypted_volume'
     )
     copy_volume_to_image = routes.with_context('copy_volume_to_image')
-    revert_to_snapshot = routes.with_context('revert_to_snapshot')
+    revert_to_snapshot = routes.with_context('revert_to_snapshot', writes=True)
 
-    create_snapshot = routes.of_its_pool('create_snapshot')
+    create_snapshot = routes.of_its_pool('create_snapshot', writes=True)
     delete_snapshot = routes.of_its_pool('delete_snapshot')
     manage_existing_snapshot = routes.of_its_pool('manage_existing_snapshot')
     manage_existing_snapshot_get_size = routes.of_its_pool(
@@ -369,6 +429,7 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """
         if not self._drivers:
             return super().create_volume_from_snapshot(volume, snapshot)
+        self._refuse_full(volume)
         with self._still(snapshot):
             copy = self._copy(volume, self._pool_of(snapshot))
             if copy is None:
@@ -388,6 +449,9 @@ class TieredRBDDriver(pool_driver.PoolDriver):
         """
         if not self._drivers:
             return super().create_cloned_volume(volume, src_vref)
+        # Of a clone, the source gets a snapshot.
+        for one in (volume, src_vref):
+            self._refuse_full(one)
         with self._still(src_vref):
             copy = self._copy(volume, self._pool_of(src_vref))
             if copy is None:

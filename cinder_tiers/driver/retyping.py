@@ -101,9 +101,12 @@ def move(
         reasons = images.objections(wanted) or images.busy_kin(
             wanted.source, wanted.image, state_of
         )
-        if reasons:
-            images.forget(wanted)
-            raise NotInPlace(reasons)
+    except Exception as error:  # noqa: BLE001 - told; nothing has changed yet
+        reasons = [f'{type(error).__name__}: {error}.']
+    if reasons:
+        images.forget(wanted)
+        raise NotInPlace(reasons)
+    try:
         images.prepare(wanted)
         # Again: who has opened a clone since then, found the new parent.
         reasons = images.busy_kin(wanted.target, wanted.image, state_of)
@@ -111,8 +114,6 @@ def move(
             result = finish()
             _begin_to_copy(images, wanted)
             return result
-    except NotInPlace:
-        raise
     except Exception as error:  # noqa: BLE001 - told, behind the way back
         reasons = [f'{type(error).__name__}: {error}.']
     _take_back(images, wanted, reasons)

@@ -3,14 +3,40 @@
 """Methods of Cinder's driver that are sent to the driver of a pool."""
 
 import collections.abc
+import contextlib
 
 from cinder import context as cinder_context
+from cinder import exception
 from cinder import objects
 from cinder.volume.drivers import rbd
 
+from cinder_tiers.driver import startup
 
-def of_its_pool(name: str) -> collections.abc.Callable:
-    """A method whose first argument is a volume or a snapshot."""
+
+@contextlib.contextmanager
+def _refusals_told(driver: rbd.RBDDriver) -> collections.abc.Iterator[None]:
+    """Name what the user of a pool's driver lacks.
+
+    :raises exception.VolumeBackendAPIException: Ceph refuses for that.
+    """
+    try:
+        yield
+    except driver.rbd.PermissionError as error:
+        text = startup.without_rights(
+            driver.configuration.rbd_user, driver.configuration.rbd_pool
+        )
+        raise exception.VolumeBackendAPIException(
+            data=f'{error} {text}'
+        ) from error
+
+
+def of_its_pool(
+    name: str, *, writes: bool = False
+) -> collections.abc.Callable:
+    """A method whose first argument is a volume or a snapshot.
+
+    :param writes: whether it would wait for ever for a pool that is full.
+    """
 
     def method(
         self: rbd.RBDDriver,
@@ -19,13 +45,22 @@ def of_its_pool(name: str) -> collections.abc.Callable:
         **kwargs: object,
     ) -> object:
         with self._still(resource):
-            return getattr(self._of(resource), name)(resource, *args, **kwargs)
+            if writes:
+                self._refuse_full(resource)
+            driver = self._of(resource)
+            with _refusals_told(driver):
+                return getattr(driver, name)(resource, *args, **kwargs)
 
     return method
 
 
-def with_context(name: str) -> collections.abc.Callable:
-    """A method whose second argument is a volume."""
+def with_context(
+    name: str, *, writes: bool = False
+) -> collections.abc.Callable:
+    """A method whose second argument is a volume.
+
+    :param writes: as for `of_its_pool`.
+    """
 
     def method(
         self: rbd.RBDDriver,
@@ -35,8 +70,10 @@ def with_context(name: str) -> collections.abc.Callable:
         **kwargs: object,
     ) -> object:
         with self._still(volume):
-            return getattr(self._of(volume), name)(
-                context, volume, *args, **kwargs
-            )
+            if writes:
+                self._refuse_full(volume)
+            driver = self._of(volume)
+            with _refusals_told(driver):
+                return getattr(driver, name)(context, volume, *args, **kwargs)
 
     return method

@@ -45,6 +45,35 @@ def unusable(
     return problems
 
 
+def without_rights(user: str, rados_pool: str) -> str:
+    """Say that a cephx user lacks rights in a pool, in a sentence."""
+    return (
+        f'Ceph refuses user {user} in pool {rados_pool}: it needs osd '
+        f'"profile rbd pool={rados_pool}", which "openstack tier apply" '
+        'grants.'
+    )
+
+
+def shared(
+    wanted: collections.abc.Iterable[pools.BackendPool],
+    others: collections.abc.Mapping[str, collections.abc.Iterable[str]],
+) -> list[str]:
+    """Say which pools are also of another backend, a sentence for each.
+
+    >>> shared(pools.parse(['tier-a:a']), {'other': ['tier-b:a', 'tier-c:c']})
+    ['Section other has RADOS pool a, too: Cinder counts its space twice.']
+
+    :param others: {section of cinder.conf: entries of the option}.
+    """
+    names = {pool.rados_pool for pool in wanted}
+    return [
+        f'Section {section} has RADOS pool {name}, too: Cinder counts its '
+        'space twice.'
+        for section, entries in others.items()
+        for name in sorted(names & {one.partition(':')[2] for one in entries})
+    ]
+
+
 def full(
     wanted: collections.abc.Iterable[pools.BackendPool],
     found: collections.abc.Iterable[collections.abc.Mapping],

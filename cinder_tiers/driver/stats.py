@@ -14,6 +14,7 @@ from cinder_tiers.driver import capacity
 from cinder_tiers.driver import monitors
 from cinder_tiers.driver import pool as pool_driver
 from cinder_tiers.driver import pools
+from cinder_tiers.driver import startup
 
 LOG = logging.getLogger(__name__)
 
@@ -35,6 +36,8 @@ class Stats:
         self._pools = found
         self._drivers = drivers
         self._recounted: set[str] = set()
+        #: RADOS pools that took no writes when they were last looked at.
+        self._full: frozenset[str] = frozenset()
 
     def recount(self, *changed: pools.BackendPool) -> None:
         """Count what is in these pools, from now on.
@@ -44,6 +47,26 @@ class Stats:
         provisioned where nothing else is reported.
         """
         self._recounted |= {pool.name for pool in changed}
+
+    def is_full(self, pool: pools.BackendPool) -> bool:
+        """Return whether a pool takes no writes, as far as is known.
+
+        Asks the cluster only of one that was full when it last reported.
+
+        :raises exception.VolumeBackendAPIException: it does not answer.
+        """
+        if pool.rados_pool in self._full:
+            with rbd.RADOSClient(self._drivers[pool.name]) as client:
+                self._look_for_full(client)
+        return pool.rados_pool in self._full
+
+    def _look_for_full(self, client: rbd.RADOSClient) -> None:
+        self._full = frozenset(
+            startup.full(
+                self._pools,
+                monitors.ask(client.cluster, 'osd pool ls', detail='detail'),
+            )
+        )
 
     def now(self) -> dict:
         """Return what is reported now."""
@@ -61,6 +84,7 @@ class Stats:
             with rbd.RADOSClient(next(iter(self._drivers.values()))) as client:
                 fsid = client.cluster.get_fsid()
                 df = monitors.ask(client.cluster, 'df', detail='detail')
+                self._look_for_full(client)
             sizes = capacity.capacities(
                 df, is_dynamic=get('report_dynamic_total_capacity')
             )

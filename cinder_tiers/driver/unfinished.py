@@ -139,9 +139,10 @@ class Moves:
         if step is MoveStep.LEAVE and state is not moving.MoveState.OVER:
             LOG.error(
                 'The move of %(move)s is left as it is: volume %(volume)s is '
-                'in neither pool in Cinder, or the move is broken. "rbd '
-                'status %(source)s/%(image)s" shows it; end it with "rbd '
-                'migration abort" or "commit".',
+                'in neither pool of this backend in Cinder, or the move is '
+                'broken. "rbd status %(source)s/%(image)s" shows it; unless '
+                'it is of another backend, end it with "rbd migration abort" '
+                'or "commit".',
                 {
                     'move': move,
                     'volume': move.volume_id,

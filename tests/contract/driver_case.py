@@ -14,7 +14,6 @@ import threading
 import uuid
 
 from tests.unit import native_threads
-from tests.worlds import cinder_fixture  # noqa: E402
 
 native_threads.choose()
 
@@ -37,6 +36,7 @@ from cinder.volume import volume_types  # noqa: E402
 from cinder_tiers.driver import moving  # noqa: E402
 from cinder_tiers.driver import pools  # noqa: E402
 from cinder_tiers.driver import rbd as tiered  # noqa: E402
+from tests.worlds import cinder_fixture  # noqa: E402
 
 BACKEND = 'ceph'
 HOST = f'node@{BACKEND}'
@@ -110,28 +110,24 @@ class DriverCase(testtools.TestCase):
         qos_specs.associate_qos_with_type(self.context, spec.id, made['id'])
         return objects.VolumeType.get_by_id(self.context, made['id'])
 
-    def configure(self, **options):
-        """Write the section of the backend."""
+    def configure(self, group=BACKEND, **options):
+        """Write the section of a backend."""
         configuration.Configuration(
-            [*cinder_rbd.RBD_OPTS, *tiered.OPTIONS], config_group=BACKEND
+            [*cinder_rbd.RBD_OPTS, *tiered.OPTIONS], config_group=group
         )
         for name, value in {
-            pools.OPTION: [
-                f'tier-{tier}:{pool}'
-                for tier, pool in self.rados_pools.items()
-            ],
-            'rados_connection_retries': 1,
-            'rados_connection_interval': 1,
+            **section(self.rados_pools),
             **self.options,
             **options,
         }.items():
-            cfg.CONF.set_override(name, value, group=BACKEND)
+            cfg.CONF.set_override(name, value, group=group)
+            self.addCleanup(cfg.CONF.clear_override, name, group=group)
 
-    def serve(self, **options):
+    def serve(self, host=HOST, **options):
         """A cinder-volume, as it is after its start; may be called again."""
         self.configure(**options)
         service = manager.VolumeManager(
-            host=HOST, service_name=BACKEND, volume_driver=DRIVER
+            host=host, service_name=BACKEND, volume_driver=DRIVER
         )
         service.init_host(service_id=1)
         # Its thread would keep the process.
@@ -167,6 +163,12 @@ class DriverCase(testtools.TestCase):
         return volume
 
     def snapshot(self, service, volume):
+        snapshot = self.snapshot_of(volume)
+        service.driver.create_snapshot(snapshot)
+        return snapshot
+
+    def snapshot_of(self, volume):
+        """One in the database only."""
         snapshot = objects.Snapshot(
             self.context,
             volume_id=volume.id,
@@ -176,7 +178,6 @@ class DriverCase(testtools.TestCase):
             status='available',
         )
         snapshot.create()
-        service.driver.create_snapshot(snapshot)
         return snapshot
 
     def retype(self, service, volume, tier, policy='on-demand'):
@@ -279,6 +280,17 @@ class DriverCase(testtools.TestCase):
                 return
             over.wait(POLL_S)
         self.fail(f'{volume.name} still moves after {MOST_S} s.')
+
+
+def section(rados_pools):
+    """Options of the backend, but for those by which it connects."""
+    return {
+        pools.OPTION: [
+            f'tier-{tier}:{pool}' for tier, pool in rados_pools.items()
+        ],
+        'rados_connection_retries': 1,
+        'rados_connection_interval': 1,
+    }
 
 
 def new_pool_names():

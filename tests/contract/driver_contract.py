@@ -20,8 +20,26 @@ from tests.contract import driver_case
 
 CONTENT = (b'what the tenant wrote', b'what came later', b'and in the end')
 
+#: Limits by size that are none, or of which none can be made.
+UNMADE = (
+    *(
+        {'total_iops_sec_per_gb': value}
+        for value in (
+            *('3.5', '3k', '3K', '1e3', 'NaN', '-3', '+3', '1_000'),
+            *(' 3', '', '\N{ARABIC-INDIC DIGIT THREE}', '9' * 200),
+        )
+    ),
+    {'total_iops_sec_per_gb': '3', 'total_iops_sec_per_gb_min': '1e3'},
+    {'total_iops_sec_per_gb': '3', 'total_iops_sec_max': '0'},
+    {'total_iops_sec_per_gb': '3', 'total_iops_sec_max': '-1'},
+    {'total_iops_sec': '1e3'},
+    {'read_bytes_sec_per_gb_min': '1048576'},
+)
 
-class DriverContract(driver_case.DriverCase):
+
+class Families(driver_case.DriverCase):
+    """Volumes with snapshots and a clone."""
+
     def make_family(self, service, tier):
         """A volume with three snapshots, and a clone of the second."""
         volume = self.make(service, tier, CONTENT[0])
@@ -46,6 +64,8 @@ class DriverContract(driver_case.DriverCase):
             self.assertEqual(0, self.images_in_trash(tier), tier)
             self.assertEqual([], self.marks_in(tier), tier)
 
+
+class DriverContract(Families):
     # One pool at a time
 
     def test_a_volume_is_in_the_pool_of_its_host(self):
@@ -285,6 +305,7 @@ class DriverContract(driver_case.DriverCase):
         )
 
     def test_a_limit_that_cannot_be_made_does_not_stop_an_extension(self):
+        """The image keeps the limit of its old size."""
         service = self.serve()
         volume = self.make(service, 'fast')
         volume.volume_type = self.make_type(
@@ -297,24 +318,75 @@ class DriverContract(driver_case.DriverCase):
         with self.image('fast', volume.name, read_only=True) as image:
             self.assertEqual(2 * driver_case.GIB, image.size())
         self.assertEqual(
-            {'rbd_qos_iops_limit': '5'}, self.limits_of('fast', volume.name)
+            {'rbd_qos_iops_limit': '400'}, self.limits_of('fast', volume.name)
         )
 
-    def test_nor_does_it_stop_a_create(self):
-        """Cinder's driver heeds no limit by size."""
-        self.types['fast'] = self.make_type(
-            'broken',
-            '5',
-            backend='tier-fast',
-            total_iops_sec_per_gb='3k',
-            read_bytes_sec_per_gb='1',
-        )
+    def test_no_volume_is_made_without_the_limit_of_its_type(self):
+        """Of values that Python, but not Ceph, may take for a number."""
+        service = self.serve()
+        snapshot = self.snapshot(service, self.make(service, 'fast'))
+        with self.ioctx('fast') as ioctx:
+            self.rbd.RBD().create(ioctx, 'of-others', 1)
+        before = self.names_in('fast')
         log = self.capture_log()
-        volume = self.make(self.serve(), 'fast')
-        self.assertIn("total_iops_sec_per_gb '3k'", log.output)
-        self.assertEqual(
-            {'rbd_qos_iops_limit': '5'}, self.limits_of('fast', volume.name)
-        )
+        for number, specs in enumerate(UNMADE):
+            with self.subTest(specs):
+                self.types['fast'] = self.make_type(
+                    f'broken-{number}', '5', backend='tier-fast', **specs
+                )
+                error = self.assertRaises(
+                    exception.InvalidQoSSpecs, self.make, service, 'fast'
+                )
+                self.assertIn(list(specs)[-1], str(error))
+                self.assertRaises(
+                    exception.CinderException,
+                    service.driver.create_volume_from_snapshot,
+                    *(self.add('fast'), snapshot),
+                )
+                self.assertRaises(
+                    exception.InvalidQoSSpecs,
+                    service.driver.manage_existing,
+                    *(self.add('fast'), {'source-name': 'of-others'}),
+                )
+                self.assertEqual(before, self.names_in('fast'))
+        self.assertIn(f'Volume {self.newest().id} would have no', log.output)
+
+    def newest(self):
+        """The volume that was added last."""
+        return objects.VolumeList.get_all(
+            self.context, sort_keys=['created_at'], sort_dirs=['desc']
+        )[0]
+
+    def test_a_volume_keeps_its_limit_when_its_new_type_has_none(self):
+        """In its pool, and to another one."""
+        service = self.serve()
+        volume = self.make(service, 'slow', CONTENT[0])
+        before = self.sum_of('slow', volume.name)
+        for tier in ('slow', 'fast'):
+            with self.subTest(tier):
+                self.types[tier] = self.make_type(
+                    f'broken-{tier}',
+                    None,
+                    backend=f'tier-{tier}',
+                    total_iops_sec_per_gb='-3',
+                )
+                log = self.capture_log()
+                self.assertRaises(
+                    exception.VolumeMigrationFailed,
+                    self.retype,
+                    *(service, volume, tier, 'never'),
+                )
+                self.assertIn("total_iops_sec_per_gb '-3'", log.output)
+                volume.refresh()
+                self.assertEqual('available', volume.status)
+                self.assertEqual(self.host_of('slow'), volume.host)
+                self.assertEqual(
+                    {'rbd_qos_iops_limit': '40'},
+                    self.limits_of('slow', volume.name),
+                )
+                self.assertEqual(before, self.sum_of('slow', volume.name))
+        self.assert_nothing_left('fast')
+        self.assertEqual([], self.marks_in('slow'))
 
     def test_a_clone_in_another_pool_is_a_copy(self):
         service = self.serve()
@@ -991,6 +1063,33 @@ class DriverContract(driver_case.DriverCase):
                 else:
                     self.assertFalse(service.driver.initialized)
                     self.assertIn(expected, found.output)
+
+    def test_a_move_of_another_backend_with_the_same_pool_is_left_alone(self):
+        service = self.serve()
+        volume, snapshots = self.prepared(service)
+        before = self.sums_of('fast', volume, snapshots)
+        other = self.serve(host='node@other')
+        other.driver._moves.go_on()
+        self.assertEqual(1, len(self.marks_in('slow')))
+        self.assertEqual(before, self.sums_of('fast', volume, snapshots))
+        volume.refresh()
+        self.assertEqual('retyping', volume.status)
+        service = self.serve()
+        self.settle(service, volume, 'slow')
+        self.assertEqual(before, self.sums_of('slow', volume, snapshots))
+        self.assert_nothing_left('fast')
+
+    def test_a_section_with_the_same_pool_is_named(self):
+        self.configure(group='other')
+        self.cinder.conf.config(
+            enabled_backends=[driver_case.BACKEND, 'other']
+        )
+        log = self.capture_log()
+        self.assertTrue(self.serve().driver.initialized)
+        for pool in self.rados_pools.values():
+            self.assertIn(
+                f'Section other has RADOS pool {pool}, too', log.output
+            )
 
     def test_replication_is_refused_in_words(self):
         found = self.capture_log()

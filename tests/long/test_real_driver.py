@@ -7,11 +7,7 @@ The environment variable CINDER_TIERS_TEST_CEPH_CONF names its ceph.conf.
 
 import collections
 import contextlib
-import json
-import os
-import pathlib
 import re
-import signal
 import struct
 import subprocess
 import sys
@@ -19,87 +15,24 @@ import threading
 import time
 
 from cinder import exception
-import fixtures
 from oslo_log import log as logging
 import testtools
 
 from tests.contract import driver_case
 from tests.contract import driver_contract
 from tests.contract import real_ceph
+from tests.contract import real_driver
 from tests.long import rbd_bench
+
+# They would choose eventlet before driver_case chooses threads.
+from cinder.volume import volume_utils  # isort: skip
+from os_brick.initiator import linuxrbd  # isort: skip
 
 try:
     import rados
     import rbd
 except ImportError:
     rados = rbd = None
-
-
-class RealCluster(fixtures.Fixture):
-    """Two pools of its own, and a user that may do what the driver needs."""
-
-    def _setUp(self):
-        self.rados_pools = driver_case.new_pool_names()
-        self._admin = rados.Rados(conffile=real_ceph.CONF, rados_id='admin')
-        self._admin.connect()
-        self.addCleanup(self._admin.shutdown)
-        guard = {'who': 'mon', 'name': 'mon_allow_pool_delete'}
-        self.addCleanup(self.command, 'config rm', **guard)
-        self.command('config set', **guard, value='true')
-        for name in self.rados_pools.values():
-            self.make_pool(name)
-        self.user = name
-        self.addCleanup(self.command, 'auth rm', entity=f'client.{self.user}')
-        self.command('auth get-or-create', entity=f'client.{self.user}')
-        self.allow()
-        answer = self.command('auth get', entity=f'client.{self.user}')
-        folder = pathlib.Path(self.useFixture(fixtures.TempDir()).path)
-        keyring = folder / 'keyring'
-        keyring.write_text(f'[client.{self.user}]\nkey = {answer[0]["key"]}\n')
-        conf = folder / 'ceph.conf'
-        conf.write_text(
-            pathlib.Path(real_ceph.CONF).read_text()
-            + f'\n[client.{self.user}]\nkeyring = {keyring}\n'
-        )
-        self.conf = str(conf)
-
-    def allow(self, *, manager=True):
-        """Give the user what "openstack tier apply" gives it."""
-        grants = ', '.join(
-            f'profile rbd pool={one}' for one in self.rados_pools.values()
-        )
-        caps = ['mon', 'profile rbd', 'osd', grants]
-        self.command(
-            'auth caps',
-            entity=f'client.{self.user}',
-            caps=[*caps, 'mgr', grants] if manager else caps,
-        )
-
-    def make_pool(self, name):
-        self.command('osd pool create', pool=name, pg_num=8, size=2)
-        self.addCleanup(
-            self.command,
-            'osd pool delete',
-            pool=name,
-            pool2=name,
-            yes_i_really_really_mean_it=True,
-        )
-        self.command('osd pool application enable', pool=name, app='rbd')
-        with self._admin.open_ioctx(name) as ioctx:
-            rbd.RBD().pool_init(ioctx, True)
-
-    def command(self, prefix, **arguments):
-        code, answer, text = self._admin.mon_command(
-            json.dumps({'prefix': prefix, 'format': 'json', **arguments}), b''
-        )
-        if code:
-            raise OSError(code, f'{prefix}: {text}')
-        return json.loads(answer or 'null')
-
-    def connect(self):
-        client = rados.Rados(conffile=self.conf, rados_id=self.user)
-        client.connect()
-        return client
 
 
 LOG = logging.getLogger(__name__)
@@ -155,35 +88,10 @@ def _turn(moment):
     return ('slow', 'fast') if moment % 2 == 0 else ('fast', 'slow')
 
 
-def kill_manager():
-    """End the manager of the lab at once; the lab starts it again."""
-    for process in pathlib.Path('/proc').glob('[0-9]*'):
-        with contextlib.suppress(OSError):
-            program, *arguments = (process / 'cmdline').read_text().split('\0')
-            if program.endswith('/ceph-mgr') and real_ceph.CONF in arguments:
-                os.kill(int(process.name), signal.SIGKILL)
-
-
 @testtools.skipUnless(real_ceph.CONF, 'CINDER_TIERS_TEST_CEPH_CONF is not set')
-class RealDriverTestCase(driver_contract.DriverContract):
-    rados = rados
-    rbd = rbd
-
-    def setUp(self):
-        self.cluster = RealCluster()
-        self.cluster.setUp()
-        self.addCleanup(self.cluster.cleanUp)
-        self.rados_pools = self.cluster.rados_pools
-        super().setUp()
-        self.options = {
-            'rbd_ceph_conf': self.cluster.conf,
-            'rbd_user': self.cluster.user,
-            'rbd_cluster_name': 'ceph',
-        }
-
-    def connect(self):
-        return self.cluster.connect()
-
+class RealDriverTestCase(
+    real_driver.RealDriverCase, driver_contract.DriverContract
+):
     def cut_commit_off(self, volume, left):
         """As a manager that ends between two steps of a commit.
 
@@ -268,6 +176,7 @@ class RealDriverTestCase(driver_contract.DriverContract):
     def test_whole_images_are_equal_at_each_size(self):
         """And usable in 5 s; what it took is logged."""
         service = self.serve()
+        LOG.info('1 GiB: copied by Cinder in %.1f s', self.copy_by_cinder())
         for size in (1, 10, 100):
             volume, snapshots, _ = self.make_family(service, 'slow')
             service.driver.extend_volume(volume, size)
@@ -297,6 +206,30 @@ class RealDriverTestCase(driver_contract.DriverContract):
             )
             with self.image('fast', volume.name, read_only=True) as image:
                 self.assertEqual(b'at the end', image.read(end, 10))
+
+    def copy_by_cinder(self):
+        """Seconds for a copy of 1 GiB between images without limits.
+
+        As Cinder migrates a volume: all of it goes through the host, and what
+        was sparse is not any more.
+        """
+        with contextlib.ExitStack() as stack:
+            handles = []
+            for tier in ('slow', 'fast'):
+                ioctx = stack.enter_context(self.ioctx(tier))
+                self.rbd.RBD().create(ioctx, 'copied', driver_case.GIB)
+                stack.callback(self.rbd.RBD().remove, ioctx, 'copied')
+                image = stack.enter_context(self.image(tier, 'copied'))
+                handles.append(
+                    linuxrbd.RBDVolumeIOWrapper(
+                        linuxrbd.RBDImageMetadata(
+                            image, self.rados_pools[tier], '', ''
+                        )
+                    )
+                )
+            began = time.monotonic()
+            volume_utils.copy_volume(*handles, driver_case.GIB // 2**20, '1M')
+            return time.monotonic() - began
 
     def run_for(self, seconds, script, *arguments, is_forgotten=True):
         """Run a script in a process, and kill it, unless it ends before.
@@ -336,11 +269,6 @@ class RealDriverTestCase(driver_contract.DriverContract):
         """A cinder-volume after another one, which does nothing any more."""
         service.driver._going_on.stop()
         return self.serve()
-
-    def write_objects(self, tier, volume):
-        with self.image(tier, volume.name) as image:
-            for number in range(OBJECTS):
-                image.write(b'data', number * 2**22)
 
     def states_in(self, log):
         return dict(
@@ -420,7 +348,7 @@ class RealDriverTestCase(driver_contract.DriverContract):
     def test_a_commit_may_be_cut_off_at_any_moment(self):
         service = self.serve()
         volume, snapshots, _ = self.make_family(service, 'slow')
-        self.write_objects('slow', volume)
+        self.write_objects('slow', volume, OBJECTS)
         before = self.sums_of('slow', volume, snapshots)
         log = self.capture_log()
         whole_s = None
@@ -456,26 +384,19 @@ class RealDriverTestCase(driver_contract.DriverContract):
                     return
         self.fail('The manager does not come back.')
 
-    def assert_is_in(self, tier, other, volume, snapshots, sums):
-        self.assertIn(volume.name, self.names_in(tier))
-        self.assertNotIn(volume.name, self.names_in(other))
-        for one in (tier, other):
-            self.assertEqual(0, self.images_in_trash(one), one)
-            self.assertEqual([], self.marks_in(one), one)
-        self.assertEqual(sums, self.sums_of(tier, volume, snapshots))
-
     def test_the_manager_may_be_killed_at_any_moment(self):
         """Before, in and after each step of a whole move, and again."""
         service = self.serve()
         volume, snapshots, _ = self.make_family(service, 'slow')
-        self.write_objects('slow', volume)
+        self.write_objects('slow', volume, OBJECTS)
         sums = self.sums_of('slow', volume, snapshots)
         whole_s, moved = None, 0
         source, target = _turn(moved)
         for moment in range(MOMENTS):
             self.wait_for_manager(service)
             killer = threading.Timer(
-                (whole_s or 0) * (moment - 1) / LAST_IN_IT, kill_manager
+                (whole_s or 0) * (moment - 1) / LAST_IN_IT,
+                real_driver.kill_manager,
             )
             began = time.monotonic()
             if whole_s:
@@ -506,6 +427,67 @@ class RealDriverTestCase(driver_contract.DriverContract):
                     return status
                 over.wait(driver_case.POLL_S)
         return self.fail(f'{volume.name} is not copied.')
+
+    def test_a_pool_that_goes_is_said_and_others_are_served(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', driver_contract.CONTENT[0])
+        before = self.sum_of('slow', volume.name)
+        gone = self.rados_pools['fast']
+        self.cluster.command(
+            'osd pool delete',
+            pool=gone,
+            pool2=gone,
+            yes_i_really_really_mean_it=True,
+        )
+        log = self.capture_log()
+        self.assertRaises(
+            exception.VolumeBackendAPIException, self.make, service, 'fast'
+        )
+        self.assertIn(gone, log.output)
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            *(service, volume, 'fast', 'never'),
+        )
+        volume.refresh()
+        self.assertEqual(self.host_of('slow'), volume.host)
+        self.assertEqual(before, self.sum_of('slow', volume.name))
+        self.assertEqual([], self.marks_in('slow'))
+        service.driver.delete_volume(volume)
+        self.assertEqual([], self.names_in('slow'))
+        log = self.capture_log()
+        self.assertFalse(self.serve().driver.initialized)
+        self.assertIn(f'the cluster has no pool {gone!r}', log.output)
+
+    def test_a_user_without_rights_in_a_pool_is_told(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', driver_contract.CONTENT[0])
+        before = self.sum_of('slow', volume.name)
+        self.cluster.allow(tiers=('slow',))
+        log = self.capture_log()
+        error = self.assertRaises(
+            exception.VolumeBackendAPIException, self.make, service, 'fast'
+        )
+        self.assertIn(
+            f'profile rbd pool={self.rados_pools["fast"]}', str(error)
+        )
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            *(service, volume, 'fast', 'never'),
+        )
+        volume.refresh()
+        self.assertEqual(self.host_of('slow'), volume.host)
+        self.assertEqual(before, self.sum_of('slow', volume.name))
+        self.assertEqual([], self.marks_in('slow'))
+        log = self.capture_log()
+        service = self.serve()
+        self.assertFalse(service.driver.initialized)
+        self.assertIn(
+            f'refuses user {self.cluster.user} in pool '
+            f'{self.rados_pools["fast"]}: it needs osd',
+            log.output,
+        )
 
     def test_a_user_without_the_manager_does_not_move_and_is_told(self):
         service = self.serve()

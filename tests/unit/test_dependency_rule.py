@@ -24,9 +24,12 @@ TOP = pathlib.Path(__file__).resolve().parents[2]
 ARROWS = {
     'cinder_tiers.scheduler': {'cinder_tiers.doors'},
     'cinder_tiers.api': {'cinder_tiers.doors'},
-    # In cinder-volume; nothing of the tiers but names of pools, and the rule
+    # In cinder-volume; nothing of the tiers but names of pools, and the rules
     # for limits by size.
-    'cinder_tiers.driver': {'cinder_tiers.domain'},
+    'cinder_tiers.driver': {
+        'cinder_tiers.domain',
+        'cinder_tiers.domain.resources',
+    },
     'cinder_tiers.status': {
         'cinder_tiers.doors',
         # What it says of a missing fallback is what validate says.

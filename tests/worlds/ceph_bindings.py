@@ -342,6 +342,8 @@ class _Rados:
         prefix = json.loads(request)['prefix']
         if prefix in OF_MANAGER:
             return -errno.EACCES, b'', NOT_AUTHORIZED
+        if prefix in self._cluster.refused:
+            return -errno.EINVAL, b'', 'not in ready state'
         if prefix in self._cluster.answers:
             return self._answered(prefix)
         answer = {

@@ -163,17 +163,34 @@ def known_to_servers(
     }
 
 
-def faults_of(wanted: _Options) -> list[str]:
-    """The limits that librbd would not take, as `OPTION VALUE`.
+def faults_of(spec: Spec) -> list[str]:
+    """What is wrong with the limits that a QoS spec gives to images.
 
-    >>> faults_of({'rbd_qos_iops_limit': '1e3', 'rbd_qos_bps_limit': '9'})
-    ["rbd_qos_iops_limit '1e3', expected an integer"]
+    >>> faults_of(Spec(consumer='back-end', specs={
+    ...     'total_iops_sec': '1e3', 'read_iops_sec_per_gb': '1'}))
+    ["total_iops_sec '1e3', expected an integer"]
+
+    :returns: a clause for each limit that librbd or the driver would not take.
     """
+    if spec.consumer not in _OF_IMAGES:
+        return []
+    by_size = {
+        fault.key: f'{fault.found}, expected {fault.expected}'
+        for fault in qos_limits.faults_by_size(spec.specs)
+    }
     return [
-        f'{option} {value!r}, expected an integer'
-        for option, value in wanted.items()
-        if not (value.isascii() and value.isdigit())
-        or int(value) > qos_limits.MOST
+        *by_size.values(),
+        *(
+            f'{key} {value!r}, expected an integer'
+            for key, value in spec.specs.items()
+            if key in OPTIONS
+            and key not in by_size
+            and not (
+                value.isascii()
+                and value.isdigit()
+                and int(value) <= qos_limits.MOST
+            )
+        ),
     ]
 
 

@@ -558,13 +558,9 @@ def limits_of(
         return f'Cinder did not list its volume type {volume.type_name}'
     if has is None:
         return f'pool {place.pool} has no image of it'
-    try:
-        wanted = volume_limits.of_image(spec, volume.size_gib)
-        faults = volume_limits.faults_of(wanted)
-    except ValueError as error:
-        faults = [str(error)]
-    if faults:
+    if faults := volume_limits.faults_of(spec):
         return _faulty(volume, faults)
+    wanted = volume_limits.of_image(spec, volume.size_gib)
     return volume_limits.ImageLimits(
         place=place,
         has=has,

@@ -36,7 +36,8 @@ MOST = 10**15
 #: With it, a volume of 100,000 GiB still has a limit that QEMU takes.
 _MOST_OF_GIB = 10**10
 
-_DIGITS = re.compile('[0-9]+')
+# Python refuses to read more than 4,300 of them.
+_DIGITS = re.compile('[0-9]{1,1000}')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -104,6 +105,25 @@ def faults_of_rbd(specs: _Specs) -> _Faults:
             f'{key} for the burst of {taken_for}',
             remedy=f'remove {key}',
         )
+
+
+def faults_by_size(specs: _Specs) -> _Faults:
+    """Limits by size from which no limit of an image can be made.
+
+    librbd refuses a plain limit that it cannot read. It never sees these:
+    whoever makes limits of them must refuse them, or volumes have none.
+
+    >>> [one.found for one in faults_by_size({
+    ...     'total_iops_sec_per_gb': '-3', 'read_iops_sec': '3K'})]
+    ["total_iops_sec_per_gb '-3'"]
+
+    :param specs: {key: value} of a QoS spec; other keys are passed over.
+    """
+    numbers: dict[str, int] = {}
+    most = {f'{limit}_max' for limit in _LIMITS if f'{limit}_per_gb' in specs}
+    yield from _not_numbers(specs, {*limits_by_size.KEYS, *most}, numbers)
+    for limit in _LIMITS:
+        yield from _faults_of_size(limit, specs, numbers)
 
 
 def _not_numbers(

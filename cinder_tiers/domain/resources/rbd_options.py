@@ -166,8 +166,7 @@ def _faults_between(
             yield (
                 burst,
                 f'{sound[burst]} below {limit} {sound[limit]}',
-                f'{sound[limit]} or more; librbd ignores both otherwise, and '
-                'nothing is limited',
+                f'{sound[limit]} or more; librbd ignores the burst otherwise',
                 f'raise {burst}, or remove it',
             )
         if seconds in sound and (

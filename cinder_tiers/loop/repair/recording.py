@@ -10,6 +10,7 @@ finds the former.
 import collections.abc
 import contextlib
 
+from cinder_tiers.domain import errors
 from cinder_tiers.loop.repair import carry_out
 from cinder_tiers.loop.repair import order
 from cinder_tiers.loop.repair import order_file
@@ -24,14 +25,18 @@ def recorded(
     *,
     cloud: str,
     steps: collections.abc.Iterable[repair.RepairStep],
+    tell: collections.abc.Callable[[str], object],
 ) -> collections.abc.Iterator[_Note]:
     """Write a record of the steps that are not refused.
 
     :param path: path of a file that does not exist yet.
     :param cloud: identity of the cloud.
     :param steps: steps to be executed.
+    :param tell: called with a message if the results cannot be written at the
+        end; the steps are done then.
     :returns: a function to call with each result.
-    :raises errors.TiersError: the file exists, or cannot be written.
+    :raises errors.TiersError: the file exists, or cannot be written, before
+        the first step.
     """
     to_do = [one for one in steps if not one.refusal]
     results: dict[str, carry_out.StepResult] = {}
@@ -64,4 +69,11 @@ def recorded(
     try:
         yield note
     finally:
-        write(replace=True)
+        try:
+            write(replace=True)
+        except errors.TiersError as error:
+            tell(
+                f'{error}. It has how each volume was, but not what came of '
+                'it; keep it: --undo takes back what is as the repair would '
+                'have left it'
+            )

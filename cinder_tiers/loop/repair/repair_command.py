@@ -371,9 +371,13 @@ done.json
         sessions: for_audit.Sessions,
         paced: pace.Pace,
     ) -> list[carry_out.StepResult]:
+        unwritten: list[str] = []
         with (
             recording.recorded(
-                parsed_args.record, cloud=self._cloud(), steps=steps
+                parsed_args.record,
+                cloud=self._cloud(),
+                steps=steps,
+                tell=unwritten.append,
             )
             if parsed_args.record
             else contextlib.nullcontext() as note,
@@ -402,10 +406,12 @@ done.json
                 say=self._say,
                 pace=paced,
             )
+        for text in unwritten:
+            self.log.error('%s', cells.printable(text))
         outcomes = {one.outcome for one in results}
         if repair.StepOutcome.NOT_STARTED in outcomes and interrupt.came:
             self.exit_status = exit_status.INTERRUPTED
-        elif outcomes & {
+        elif unwritten or outcomes & {
             repair.StepOutcome.FAILED,
             repair.StepOutcome.CHANGED,
         }:

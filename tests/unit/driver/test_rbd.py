@@ -29,6 +29,53 @@ class DriverTestCase(memory_case.MemoryCase, driver_contract.DriverContract):
         self.assertIn(f'{self.rados_pools["fast"]} is full.', log.output)
         self.assertEqual([volume.name], self.names_in('slow'))
 
+    def test_a_full_pool_takes_nothing_and_keeps_no_thread(self):
+        service = self.serve()
+        driver = service.driver
+        volume = self.make(service, 'slow', b'content')
+        snapshot = self.snapshot(service, volume)
+        before = self.sum_of('slow', volume.name)
+        self.cluster.full.add(self.rados_pools['slow'])
+        driver.get_volume_stats(refresh=True)
+        for request in (
+            lambda: driver.create_volume(self.add('slow')),
+            lambda: driver.create_snapshot(self.snapshot_of(volume)),
+            lambda: driver.create_cloned_volume(self.add('fast'), volume),
+            lambda: driver.create_volume_from_snapshot(
+                self.add('slow'), snapshot
+            ),
+            lambda: driver.extend_volume(volume, 2),
+            lambda: driver.revert_to_snapshot(self.context, volume, snapshot),
+        ):
+            error = self.assertRaises(
+                exception.VolumeBackendAPIException, request
+            )
+            self.assertIn(
+                f'{self.rados_pools["slow"]} of tier-slow is full', str(error)
+            )
+        # Other pools are served, and what is in it can go elsewhere.
+        driver.create_volume_from_snapshot(self.add('fast'), snapshot)
+        self.retype(service, volume, 'fast', 'never')
+        self.settle(service, volume, 'fast')
+        self.assertEqual(before, self.sum_of('fast', volume.name))
+        self.cluster.full.clear()
+        self.make(service, 'slow')
+
+    def test_a_move_that_cannot_be_looked_at_leaves_no_mark(self):
+        service = self.serve()
+        volume = self.make(service, 'slow', b'content')
+        self.cluster.refused.add('osd pool ls')
+        log = self.capture_log()
+        self.assertRaises(
+            exception.VolumeMigrationFailed,
+            self.retype,
+            *(service, volume, 'fast', 'never'),
+        )
+        self.assertIn('refused "osd pool ls"', log.output)
+        self.assertEqual([], self.marks_in('slow'))
+        service.driver.delete_volume(volume)
+        self.assert_nothing_left(*self.types)
+
     def test_a_manager_that_begins_anew_does_not_stop_a_move(self):
         service = self.serve()
         volume = self.make(service, 'slow', b'content')

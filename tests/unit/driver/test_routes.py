@@ -13,9 +13,12 @@ from cinder_tiers.driver import rbd
 
 #: What a method does that needs a pool.
 NEEDS_POOL = re.compile('RBDVolumeProxy|RADOSClient|rbd_pool|_setup_volume')
-#: Replication is refused at start; that of one pool starts with its driver.
 #: What Cinder's driver has not.
-OWN = {'_of_size', '_on', '_purge', '_remove', '_remove_qos', '_set_qos'}
+OWN = {
+    *('_check_limits', '_check_new', '_of_size', '_on', '_purge'),
+    *('_remove', '_remove_qos', '_set_qos'),
+}
+#: Replication is refused at start; that of one pool starts with its driver.
 NOT_WITH_POOLS = {'failover', 'failover_completed', 'failover_host'}
 
 

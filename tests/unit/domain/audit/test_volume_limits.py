@@ -2,6 +2,8 @@
 
 """Limits of images against those of their volume types, from plain values."""
 
+import dataclasses
+
 import ddt
 import testtools
 
@@ -210,6 +212,38 @@ class LimitsTestCase(testtools.TestCase):
             volume_limits.Attached(server='s', has={}),
         )
         self.assertIn("total_iops_sec_per_gb '3k'", count.reason)
+
+    @ddt.data(
+        *(
+            {'total_iops_sec_per_gb': value}
+            for value in (
+                *('3.5', '3K', '1e3', 'NaN', '-3', '+3', '1_000', ' 3', ''),
+                *('\N{ARABIC-INDIC DIGIT THREE}', '9' * 200, '9' * 5000),
+            )
+        ),
+        {'total_iops_sec_per_gb': '3', 'total_iops_sec_max': '0'},
+        {'total_iops_sec_per_gb_min': '300'},
+        {'total_iops_sec': '1e3'},
+        {'total_iops_sec': '\N{ARABIC-INDIC DIGIT THREE}'},
+    )
+    def test_a_spec_whose_limit_no_image_gets_is_named(self, specs):
+        limits = dataclasses.replace(
+            LIMITS,
+            types={
+                clouds.DATABASE.type_id: volume_limits.Spec(
+                    consumer='back-end', specs=specs
+                )
+            },
+        )
+        (count,) = (
+            one
+            for one in test_volumes.run(
+                test_volumes.volume(clouds.DATABASE, 'database'), limits=limits
+            )
+            if one.aspect == 'limits'
+        )
+        self.assertEqual('unknown', count.state.value)
+        self.assertIn(list(specs)[-1], count.reason)
 
     def test_each_limit_has_an_option_of_its_own(self):
         self.assertEqual(12, len(set(volume_limits.OPTIONS.values())))

@@ -279,7 +279,7 @@ class RepairTestCase(testtools.TestCase):
         )
         self.assertEqual((), plan.steps)
         (reason,) = plan.unknown
-        self.assertIn("rbd_qos_iops_limit '1e3', expected an integer", reason)
+        self.assertIn("total_iops_sec '1e3', expected an integer", reason)
         plan = self.made(
             RIGHT,
             around={
