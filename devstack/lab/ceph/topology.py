@@ -291,9 +291,12 @@ def _sections(layout: CephLayout) -> dict[str, dict[str, object]]:
             'keyring': f'{folder}/$name/keyring',
             'mon_cluster_log_file': f'{folder}/log/$cluster.log',
             # A lone monitor waits for no other one: a command that changes
-            # something takes 0.1 s instead of 1 s.
-            'paxos_propose_interval': '0.05',
-            'paxos_min_wait': '0.01',
+            # something takes 0.02 s instead of 1 s.
+            'paxos_propose_interval': '0.01',
+            'paxos_min_wait': '0.002',
+            # Each new pool would have the monitor fork a process that tries
+            # all CRUSH rules, for up to a second on a busy machine.
+            'mon_osd_crush_smoke_test': 'false',
             # The lab's folder shares a disk with much else.
             'mon_data_avail_warn': '5',
             # None but those that cannot be switched off.
