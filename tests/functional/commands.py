@@ -167,6 +167,9 @@ def _run_openstack(argv, environment, timeout_s):
                 status = int(answers.readline())
             except TimeoutError:
                 os.kill(process, signal.SIGKILL)
+                # What it changed last is then to be seen.
+                connection.settimeout(None)
+                connection.recv(1)
                 raise subprocess.TimeoutExpired(argv, timeout_s) from None
         texts = []
         for stream in (out, err):
