@@ -73,6 +73,9 @@ INITIAL_OPTIONS = {
     ('mgr', 'mgr/balancer/active'): 'false',
     # The disks have no SMART data, so no pool to keep it in.
     ('mgr', 'mgr/devicehealth/enable_monitoring'): 'false',
+    # A monitor would fork itself for each new pool, to try all CRUSH rules:
+    # up to a second on a busy machine.
+    ('mon', 'mon_osd_crush_smoke_test'): 'false',
     # Tests delete what they made.
     ('mon', 'mon_allow_pool_delete'): 'true',
     # Every client of the lab is newer than CVE-2021-20288.
@@ -294,9 +297,6 @@ def _sections(layout: CephLayout) -> dict[str, dict[str, object]]:
             # something takes 0.02 s instead of 1 s.
             'paxos_propose_interval': '0.01',
             'paxos_min_wait': '0.002',
-            # Each new pool would have the monitor fork a process that tries
-            # all CRUSH rules, for up to a second on a busy machine.
-            'mon_osd_crush_smoke_test': 'false',
             # The lab's folder shares a disk with much else.
             'mon_data_avail_warn': '5',
             # None but those that cannot be switched off.
